@@ -1,0 +1,49 @@
+# Everything a contributor runs. The first use builds .venv; later uses find it ready while pyproject.toml is unchanged.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format soak bench example clean
+
+# The environment is named by what it was built from: the place of this checkout and the text of pyproject.toml.
+KEY := $(shell { pwd; cat pyproject.toml; } | cksum | cut -d ' ' -f 1)
+RUNTIME := .venv/.runtime-$(KEY)
+DEV := .venv/.dev-$(KEY)
+RUN := .venv/bin/python
+CHECKED := src tests bench examples
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: $(RUNTIME) ## compact a recorded agent session, step by step, offline
+	@$(RUN) examples/demo.py
+
+test: $(DEV) ## run the tests, without the soak
+	@$(RUN) -m pytest
+
+check: $(DEV) ## type check, lint, formatting
+	@$(RUN) -m mypy
+	@$(RUN) -m ruff check $(CHECKED)
+	@$(RUN) -m ruff format --check $(CHECKED)
+
+format: $(DEV) ## rewrite the sources in the house format
+	@$(RUN) -m ruff check --fix $(CHECKED)
+	@$(RUN) -m ruff format $(CHECKED)
+
+soak: $(DEV) ## run the long tests
+	@$(RUN) -m pytest -m soak --timeout 3600
+
+bench: $(DEV) ## time plimsoll beside its peers; needs a package index the first time
+	@$(RUN) bench/run.py
+
+example: $(DEV) ## record examples/conversation.json again, by running its commands on a copy of this tree
+	@$(RUN) examples/record.py
+
+clean: ## remove the environments and what the tools left behind
+	rm -rf .venv .env-bench build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(RUNTIME):
+	@.ci/environment runtime "$@"
+
+$(DEV): $(RUNTIME)
+	@.ci/environment dev "$@"

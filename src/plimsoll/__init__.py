@@ -1,0 +1,67 @@
+"""Plimsoll keeps an LLM agent's conversation inside the model's context window: it always fits, nothing is lost.
+
+The public names. Each is loaded when it is first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plimsoll import errors as errors
+    from plimsoll.budget import Budget as Budget
+    from plimsoll.budget import LoadLines as LoadLines
+    from plimsoll.budget import TokenBudget as TokenBudget
+    from plimsoll.fitted import Fitted as Fitted
+    from plimsoll.fitted import Plan as Plan
+    from plimsoll.formats.convert import convert as convert
+    from plimsoll.formats.convert import validate as validate
+    from plimsoll.oneshot import afit as afit
+    from plimsoll.oneshot import count_tokens as count_tokens
+    from plimsoll.oneshot import fit as fit
+    from plimsoll.oneshot import plan as plan
+    from plimsoll.opening import delete as delete
+    from plimsoll.opening import open as open  # noqa: A004 - the public name, as pathlib's and gzip's
+    from plimsoll.opening import sessions as sessions
+    from plimsoll.policy import Policy as Policy
+    from plimsoll.session import Session as Session
+    from plimsoll.shrinking import Shrunk as Shrunk
+    from plimsoll.shrinking import shrink as shrink
+
+_HOMES = {
+    "Budget": "budget",
+    "Fitted": "fitted",
+    "LoadLines": "budget",
+    "Plan": "fitted",
+    "Policy": "policy",
+    "Session": "session",
+    "Shrunk": "shrinking",
+    "TokenBudget": "budget",
+    "afit": "oneshot",
+    "convert": "formats.convert",
+    "count_tokens": "oneshot",
+    "delete": "opening",
+    "fit": "oneshot",
+    "open": "opening",
+    "plan": "oneshot",
+    "sessions": "opening",
+    "shrink": "shrinking",
+    "validate": "formats.convert",
+}
+
+__all__ = [*sorted(_HOMES), "errors"]  # noqa: PLE0604 - the names of _HOMES are text
+
+
+def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return import_module("plimsoll.errors")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'plimsoll' has no attribute {name!r}")
+    value = getattr(import_module(f"plimsoll.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,52 @@
+"""What happened lately in a conversation: requests, calls and how they went. Computed from its newest messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from plimsoll.context import RecentCall, ToolContext, ToolState
+from plimsoll.exchange import speaks
+from plimsoll.limits import ACTIVITY_CALLS_MAX, ACTIVITY_TOPIC_CHARS_MAX, ACTIVITY_TOPICS_MAX
+from plimsoll.message import Message, Text
+
+Timed = tuple[int, Message]
+"""A message and its Unix time in milliseconds."""
+
+
+def topics(messages: Sequence[Timed]) -> tuple[str, ...]:
+    """The first lines of the newest requests, oldest first."""
+    words = (_first_line(message) for _, message in reversed(messages) if speaks(message))
+    newest = [line for line, _ in zip((line for line in words if line), range(ACTIVITY_TOPICS_MAX), strict=False)]
+    return tuple(reversed(newest))
+
+
+def tool_context(messages: Iterable[Timed]) -> ToolContext:
+    """The calls in these messages, each with the first result under its id that follows it."""
+    calls: list[RecentCall] = []
+    open_at: dict[str, int] = {}
+    for at_ms, message in messages:
+        for result in message.results:
+            index = open_at.pop(result.call_id, None)
+            if index is not None:
+                name = calls[index].tool_name
+                calls[index] = RecentCall(tool_name=name, at_ms=at_ms, success=not result.is_error)
+        for call in message.calls:
+            open_at[call.id] = len(calls)
+            calls.append(RecentCall(tool_name=call.name, at_ms=at_ms, success=None))
+    return ToolContext(recent_calls=tuple(calls[-ACTIVITY_CALLS_MAX:]), tool_states=_states(calls))
+
+
+def _states(calls: Iterable[RecentCall]) -> dict[str, ToolState]:
+    states: dict[str, ToolState] = {}
+    for call in calls:
+        before = states.get(call.tool_name, ToolState(calls=0, failed=0, last_ms=call.at_ms))
+        failed = before.failed + (call.success is False)
+        states[call.tool_name] = ToolState(calls=before.calls + 1, failed=failed, last_ms=call.at_ms)
+    return states
+
+
+def _first_line(message: Message) -> str:
+    """The first line that says something, from the first few thousand characters of each text."""
+    texts = (part.text[:4_000].strip() for part in message.parts if isinstance(part, Text))
+    line = next((text.split("\n", 1)[0].strip() for text in texts if text), "")
+    return line if len(line) <= ACTIVITY_TOPIC_CHARS_MAX else f"{line[: ACTIVITY_TOPIC_CHARS_MAX - 1]}…"

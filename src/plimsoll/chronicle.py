@@ -1,0 +1,380 @@
+"""A session's log and the state it has come to: the only place that writes records.
+
+Each change is a record first and an effect second, so a write that fails changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from plimsoll.budget import Check, Level
+from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.engine import Compacting, compact, untouched
+from plimsoll.compaction.join import kept_apart
+from plimsoll.compaction.levels import check_view
+from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.plan import Outline
+from plimsoll.compaction.repair import Arranger
+from plimsoll.compaction.shrink import cut_spots, spots
+from plimsoll.compaction.task import Task
+from plimsoll.errors import ReferenceNotFound, SettingError
+from plimsoll.events import IMPORT, Events
+from plimsoll.formats.detect import telling
+from plimsoll.formats.registry import decode_all, format_named, wires_of
+from plimsoll.formats.wire import copied
+from plimsoll.gauge import Gauge
+from plimsoll.language import language_of
+from plimsoll.ledgers import Ledgers, ledger_data
+from plimsoll.message import FormatName, Message, ToolResult
+from plimsoll.originals import Originals
+from plimsoll.payloads import (
+    Adopted,
+    Compaction,
+    as_stored,
+    compaction_data,
+    compaction_from,
+    compaction_of,
+    is_plain,
+    packed,
+    pieces_of,
+    seq_of,
+    unpacked,
+    view_items,
+)
+from plimsoll.ports import Draft as RecordDraft
+from plimsoll.ports import Record, SessionLog, Store
+from plimsoll.references import reference_of
+from plimsoll.settings import whole
+from plimsoll.timeline import Timeline
+from plimsoll.writing import written
+
+_MESSAGE_ID = re.compile(r"m([0-9]{1,12})")
+
+State = tuple[int, int | None]
+"""How many messages there are, and which event the view goes on from: what a plan was made for."""
+
+
+class Chronicle:
+    """One open session: its log, its timeline, and the gauge that measures its view."""
+
+    def __init__(self, log: SessionLog, gauge: Gauge, *, store: Store, format_fixed: bool) -> None:
+        self.log = log
+        self._store = store
+        self.gauge = gauge
+        self._format_fixed = format_fixed
+        self.timeline = Timeline.of(log, gauge.format, gauge.weigh)
+        self.timeline.format_fixed = format_fixed
+        self.originals = Originals(log.name, lambda start, stop: self.timeline.gathered([(start, stop)], {}))
+        self._ledgers = Ledgers(lambda seq: unpacked(self._record(seq).data)["ledger"])
+        self._calibrate()
+
+    # --- reading
+
+    def state(self) -> State:
+        """What a plan made now is good for."""
+        return self.log.messages, self.timeline.event
+
+    def closing(self, shown: Container[str] | None = None) -> list[Piece]:
+        """Placeholder results for calls without one, as pieces: what the end of a view needs, and no part of the log."""
+        return [Piece(message=message, tokens=self.gauge.weigh(message)) for message in self.timeline.closing(shown)]
+
+    def total(self) -> int:
+        """Tokens of the view as it stands, upper bound."""
+        return self._reserve() + self.timeline.tokens
+
+    def check(self) -> Check:
+        """Whether a compaction is due: over the budget always, past a line when it can make progress."""
+        gauge, timeline, total = self.gauge, self.timeline, self.total()
+        fresh = None if timeline.base is None else timeline.fresh_tokens
+        found = check_view(total, gauge.policy, gauge.budget.tokens, new_tokens=fresh)
+        stuck = timeline.is_stuck(total, found.level, gauge.budget.tokens)
+        due = total > gauge.budget.tokens or (found.should_compact and not stuck)
+        return replace(found, should_compact=due)
+
+    def written(self) -> list[dict[str, Any]]:
+        """The view as it stands, in the session's format."""
+        return written([*self.timeline.pieces, *self.closing()], self.gauge.format)
+
+    def history(self) -> list[dict[str, Any]]:
+        """Every message ever appended, whole."""
+        return [copied(record.data["m"]) for record in self.log.read_messages()]
+
+    def message(self, position: int, reference: str) -> Message:
+        """A message of the history. Raises ReferenceNotFound."""
+        found = self.originals.find(position)
+        if found is None:
+            raise ReferenceNotFound(reference)
+        return found
+
+    def cost(self, message: Mapping[str, Any]) -> int:
+        """Tokens a message would add to the view. Raises FormatError."""
+        wires = wires_of([message])
+        told = None if self._format_fixed else telling(wires)
+        _, decoded = decode_all(wires, told or self.gauge.format.name)
+        return self.gauge.weigh(decoded[0])
+
+    def compactions(self) -> list[Compaction]:
+        """Every compaction, oldest first."""
+        return self._events().compactions()
+
+    def view_after(self, compaction_id: str) -> list[dict[str, Any]]:
+        """The view that a compaction led to. Raises SettingError."""
+        seq = seq_of(compaction_id)
+        record = self._record(seq) if 0 <= seq < self.log.length else None
+        if record is None or record.kind != "compaction":
+            raise SettingError("compaction_id", f"{str(compaction_id)[:40]!r} is no compaction of this session")
+        format = self.gauge.format
+        then = Timeline(format=format, weigh=self.gauge.weigh, log=self.log, arranger=Arranger(format.name))
+        then.take(record)
+        return written(then.pieces, format)
+
+    # --- messages
+
+    def append(self, wires: Sequence[Mapping[str, Any]]) -> list[int]:
+        """Add messages, all or none; their positions. Raises FormatError, LimitExceeded, StoreError."""
+        wires = [as_stored(wire) for wire in wires_of(wires)]
+        told = None if self._format_fixed else telling(wires)
+        _, messages = decode_all(wires, told or self.gauge.format.name)
+        if not messages:
+            return []
+        if told is not None:
+            self._fix_format(told)
+        first = self.log.messages
+        try:
+            arrivals = [self._arrival(message, first + offset) for offset, message in enumerate(messages)]
+            self.log.append([draft for draft, _ in arrivals])
+        except BaseException:
+            self.timeline = Timeline.of(self.log, self.gauge.format, self.gauge.weigh)
+            self.timeline.format_fixed = self._format_fixed
+            raise
+        for _, pieces in arrivals:
+            self.timeline.show(pieces)
+        return list(range(first, first + len(messages)))
+
+    def _fix_format(self, name: FormatName) -> None:
+        """A message says which format the session is in, for good. Those before it could be in any."""
+        found = format_named(name)
+        self.log.append([RecordDraft(kind="note", data={"what": "format", "format": name})])
+        self.gauge = replace(self.gauge, format=found)
+        self.timeline = Timeline.of(self.log, found, self.gauge.weigh)
+        self._format_fixed = self.timeline.format_fixed = True
+
+    def _arrival(self, message: Message, position: int) -> tuple[RecordDraft, list[Piece]]:
+        """The record of a message, and how the view will show it: repaired, and shrunk where it is oversized."""
+        pieces = [
+            self._shrunk(self.gauge.piece(arranged), message)
+            for arranged in self.timeline.arranger.feed(message, position)
+        ]
+        data: dict[str, Any] = {"m": message.wire}
+        if [piece.position for piece in pieces if is_plain(piece)] != [position] or len(pieces) != 1:
+            data["shown"] = view_items(pieces, self.gauge.format, {position: message.wire or {}})
+            plain = {
+                piece.position: piece.message for piece in pieces if piece.position is not None and is_plain(piece)
+            }
+            known = {**plain, position: message}
+            pieces = pieces_of(data["shown"], self.gauge.format, self.gauge.weigh, known)
+        return RecordDraft(kind="message", data=data), pieces
+
+    def _shrunk(self, piece: Piece, original: Message) -> Piece:
+        """The piece with each tool result that passes the policy's limit cut to it, under a reference to the original."""
+        limit = self.gauge.policy.tool_result_limit(self.gauge.budget.tokens)
+        if limit is None or piece.tokens <= limit or not piece.message.results:
+            return piece
+        draft = self.draft([piece])
+        draft.refer = partial(reference_of, read=lambda _: original)
+        block = draft.blocks[0]
+        large = [
+            spot
+            for spot in spots(draft, block)
+            if spot.tokens > limit and isinstance(piece.message.parts[spot.part], ToolResult)
+        ]
+        cut_spots(draft, block, large, limit, "larger than a result may be on arrival")
+        return block.pieces[0]
+
+    # --- compaction
+
+    def draft(self, pieces: Sequence[Piece], *, reserve_tokens: int | None = None) -> Draft:
+        """Pieces to work on, with references into this session."""
+        language = language_of((piece.message for piece in self.timeline.pieces), self.gauge.policy.language)
+        draft = self.gauge.draft(pieces, refer=partial(reference_of, read=self.originals.at), language=language)
+        if reserve_tokens is not None:
+            draft.reserve_tokens = reserve_tokens
+        return draft
+
+    def task(self, focus: str | None, *, asked: bool = False, asks_model: bool = False) -> Task:
+        """What to do about the view now. Asked for, it is done whatever the load: down to half of what there is."""
+        total = self.total()
+        task = self.gauge.task(
+            total,
+            ledger=self._ledgers.at(self.timeline.base)[0],
+            covers=self.timeline.covers,
+            pins=frozenset(self.timeline.pins),
+            focus=focus,
+            ask_model=asks_model,
+            original=self.originals.at,
+            level=Level.aggressive if asked else None,
+        )
+        return replace(task, asked=asked, goal_tokens=min(task.goal_tokens, total // 2)) if asked else task
+
+    def planning(self, focus: str | None, *, asked: bool, asks_model: bool) -> Compacting:
+        """The steps to a compaction of the view as it stands."""
+        task = self.task(focus, asked=asked, asks_model=asks_model)
+        return compact(self.draft(self.timeline.pieces, reserve_tokens=self._reserve()), task)
+
+    def commit(self, outline: Outline, trigger: str) -> Compaction:
+        """Record a compaction and let it have its effect. One that changes nothing is remembered, not recorded."""
+        compaction = compaction_from(outline, trigger, at_ms=_now_ms())
+        if not outline.changed:
+            self.timeline.futile = (outline.level, outline.tokens_before)
+            return compaction
+        record = self._write("compaction", self._compaction_record(compaction, outline, self.timeline.arranger))
+        return compaction_of(record)
+
+    def _compaction_record(self, compaction: Compaction, outline: Outline, arranger: Arranger) -> dict[str, Any]:
+        """Everything a reader needs who starts at this record."""
+        timeline = self.timeline
+        before, chars = self._ledgers.at(timeline.base)
+        stats = timeline.stats
+        if compaction.trigger != IMPORT:
+            stats = stats.after(
+                tokens_before=outline.tokens_before, tokens_after=outline.tokens_after, level=outline.level
+            )
+        totals = [stats.compactions, stats.emergencies, stats.tokens_saved, stats.ratio_sum]
+        pieces, history = outline.pieces, timeline.originals(outline.pieces, self.originals.held)
+        data = {
+            **compaction_data(compaction),
+            "view": view_items(pieces, self.gauge.format, history, summary=compaction.summary),
+            "state": {**timeline.snapshot(), "stats": totals, "open": arranger.to_dict()},
+            "ledger": ledger_data(before, outline.ledger, timeline.base, chars),
+            "base": timeline.base,
+            "prev": timeline.event,
+        }
+        return packed(data)
+
+    def adopted(self, item: Adopted) -> Piece:
+        """A message of another tool's view as a piece: plain where it is the session's own, word for word."""
+        message = self.gauge.format.decode(item.wire, item.position or 0)
+        said = None if item.position is None else self.originals.find(item.position)
+        whole = said is not None and said.wire == message.wire
+        return Piece(
+            message=message,
+            tokens=self.gauge.weigh(message),
+            position=item.position,
+            origin=item.origin,
+            whole=whole,
+        )
+
+    def adopt(self, pieces: Sequence[Piece], summary: str | None, note: Mapping[str, Any]) -> Compaction:
+        """Go on from a view as another tool left it, with a note of where it came from. Until it grows it stays as it is."""
+        arranger = Arranger(self.gauge.format.name)
+        for position, piece in enumerate(pieces):
+            arranger.feed(piece.message, position)
+        before, after = self.total(), self.gauge.total(pieces)
+        task = replace(self.task(None), level=Level.none, steps=())
+        kept = kept_apart(pieces, self.gauge.format.name)
+        outline = replace(untouched(kept, task, before), tokens_after=after, summary=summary, stage="import")
+        self.note(note)
+        compaction = compaction_from(replace(outline, actions=()), IMPORT, at_ms=_now_ms())
+        record = self._write("compaction", self._compaction_record(compaction, outline, arranger))
+        return compaction_of(record)
+
+    def note(self, data: Mapping[str, Any]) -> None:
+        """Put a note beside the messages; its kind is in `what`."""
+        self._write("note", data)
+
+    def notes(self, what: str) -> list[Mapping[str, Any]]:
+        """The notes of one kind, oldest first. Reads the whole log."""
+        return [record.data for record in self.log.read() if record.kind == "note" and record.data.get("what") == what]
+
+    def rollback(self, compaction_id: str | None) -> Compaction:
+        """Take back a compaction in force and those after it."""
+        events = self._events()
+        seq = events.to_undo(compaction_id)
+        return self._go_on_from(events.record(seq).data["base"], seq)
+
+    def reapply(self, compaction_id: str | None) -> Compaction:
+        """Go on again from a compaction that was taken back."""
+        seq = self._events().to_redo(compaction_id)
+        return self._go_on_from(seq, seq)
+
+    def _go_on_from(self, base: int | None, about: int) -> Compaction:
+        timeline = self.timeline
+        self._write("rollback", {"about": about, "base": base, "prev": timeline.event, "state": timeline.snapshot()})
+        return compaction_of(self._record(about), undone=about not in self._events().in_force())
+
+    # --- pins, usage, forks
+
+    def pin(self, message_id: str, *, pinned: bool) -> None:
+        """Keep a message in every view, or let it leave again."""
+        self._write("pin", {"position": self.position(message_id), "pinned": pinned})
+
+    def record_usage(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> None:
+        """Note what a provider reported for the view as it stands, and count by it from now on."""
+        whole("prompt_tokens", prompt_tokens)
+        whole("completion_tokens", completion_tokens)
+        whole("cached_tokens", cached_tokens)
+        counted = self.gauge.estimated(piece.message for piece in (*self.timeline.pieces, *self.closing()))
+        data = {"prompt": prompt_tokens, "completion": completion_tokens, "cached": cached_tokens, "counted": counted}
+        self._write("usage", data)
+        self._calibrate()
+
+    def _calibrate(self) -> None:
+        if not self.gauge.counter.exact and self.timeline.calibration.differences:
+            self.gauge = self.gauge.calibrated(self.timeline.calibration)
+            self.timeline.reweigh(self.gauge.weigh)
+
+    def fork(self, at: str | None, name: str | None) -> Chronicle:
+        """A new session whose log begins as a copy of this one's, up to and including message `at`."""
+        stop = None if at is None else self._message_record(self.position(at)).seq
+        records = [record for record in self.log.read(1) if stop is None or record.seq <= stop]
+        chosen = name or self._free_name()
+        log = self._store.create(chosen, {**self._record(0).data, "forked_from": self.log.name, "forked_at": at})
+        log.append([RecordDraft(kind=record.kind, data=record.data, at_ms=record.at_ms) for record in records])
+        return Chronicle(log, self.gauge, store=self._store, format_fixed=self._format_fixed)
+
+    def _free_name(self) -> str:
+        taken = {info.name for info in self._store.sessions()}
+        stem = self.log.name[:56]
+        return next(f"{stem}-fork{n}" for n in range(1, len(taken) + 2) if f"{stem}-fork{n}" not in taken)
+
+    def _message_record(self, position: int) -> Record:
+        return next(iter(self.log.read_messages(position, position + 1)))
+
+    def close(self) -> None:
+        """Let go of the log, and of what its store holds open."""
+        self.log.close()
+        self._store.close()
+
+    def position(self, message_id: str) -> int:
+        """Where a message stands in the history. Raises SettingError for an id that is not in it."""
+        match = _MESSAGE_ID.fullmatch(message_id) if isinstance(message_id, str) else None
+        if match is None or int(match[1]) >= self.log.messages:
+            raise SettingError("message_id", f"{str(message_id)[:40]!r} is no message of this session")
+        return int(match[1])
+
+    # --- records
+
+    def _reserve(self) -> int:
+        return self.gauge.reserve_tokens + sum(piece.tokens for piece in self.closing())
+
+    def _write(self, kind: str, data: Mapping[str, Any]) -> Record:
+        """Append one record and let it have its effect."""
+        seq = self.log.append([RecordDraft(kind=kind, data=data)])
+        record = self._record(seq)
+        self.timeline.take(record)
+        return record
+
+    def _record(self, seq: int) -> Record:
+        return next(iter(self.log.read(seq)))
+
+    def _events(self) -> Events:
+        return Events(self.log, newest=self.timeline.event, base=self.timeline.base)
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,1 @@
+"""One file a command: what its options are, and what it does."""

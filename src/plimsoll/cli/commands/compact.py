@@ -1,0 +1,141 @@
+"""`plimsoll compact`: make a session's view smaller now; or look first, or have a hand in it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.refusal import DONE, Refused
+from plimsoll.errors import PlimsollError
+
+if TYPE_CHECKING:
+    from plimsoll.fitted import Plan
+    from plimsoll.payloads import Compaction
+
+
+def add(commands: Commands) -> None:
+    """Its options."""
+    parser = command(
+        commands,
+        "compact",
+        run,
+        "compact a session's view now",
+        "Undone by `plimsoll rollback`; the history stays whole.",
+    )
+    add_name(parser)
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--preview", action="store_true", help="show the plan and change nothing")
+    how.add_argument(
+        "--edit",
+        action="store_true",
+        help="edit the summary in $VISUAL or $EDITOR first; what is saved is what is kept",
+    )
+    parser.add_argument("--focus", metavar="F", help="what matters now: it stays longer")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Preview, or carry out."""
+    if arguments.preview:
+        return _preview(arguments)
+    from plimsoll.opening import existing
+    from plimsoll.session import Session
+
+    plan, path = _edited(arguments) if arguments.edit else (None, None)
+    try:
+        with Session(existing(arguments.name, store=arguments.store, writable=True)) as session:
+            compaction = session.compact(plan, focus=arguments.focus)
+    except PlimsollError as error:
+        if path is None:
+            raise
+        raise Refused(f"{error}; the edited summary is in {path}") from error
+    if path is not None:
+        path.unlink(missing_ok=True)
+    return _done(compaction, arguments)
+
+
+def _plan(arguments: argparse.Namespace) -> Plan:
+    """Made from the side: the session is free while somebody looks at the plan."""
+    from plimsoll.opening import existing
+    from plimsoll.session import Session
+
+    with Session(existing(arguments.name, store=arguments.store)) as session:
+        return session.preview(focus=arguments.focus)
+
+
+def _preview(arguments: argparse.Namespace) -> int:
+    from plimsoll.cli.output import print_json
+    from plimsoll.cli.screen import show
+
+    plan = _plan(arguments)
+    if arguments.json:
+        print_json(plan.to_dict())
+        return DONE
+    from plimsoll.report.terminal import block, line, planned
+
+    show(planned(plan.report))
+    if plan.summary is not None:
+        show(line("The summary", "bold"), block(plan.summary))
+    return DONE
+
+
+def _edited(arguments: argparse.Namespace) -> tuple[Plan, Path]:
+    """The plan with the summary as somebody saved it, and the file it is in."""
+    import tempfile
+
+    plan = _plan(arguments)
+    if plan.summary is None:
+        raise Refused(f"{arguments.name}: nothing would be summarised, so there is nothing to edit; nothing was done")
+    handle, name = tempfile.mkstemp(prefix="plimsoll-", suffix=".md")
+    path = Path(name)
+    with os.fdopen(handle, "wb") as file:
+        file.write(plan.summary.encode("utf-8", "surrogatepass"))
+    try:
+        text = _from_editor(path)
+        return (plan if text == plan.summary else plan.with_summary(text)), path
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _from_editor(path: Path) -> str:
+    import subprocess
+
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        status = subprocess.run([*shlex.split(editor), str(path)], check=False).returncode  # noqa: S603 - the user's own editor
+    except (OSError, ValueError) as error:
+        raise Refused(f"the editor {editor!r} cannot be started: {error}; nothing was done") from error
+    if status:
+        raise Refused(f"the editor {editor!r} ended with status {status}; nothing was done")
+    text = path.read_bytes().decode("utf-8", "surrogatepass" if _is_ours(path) else "replace")
+    if not text.strip():
+        raise Refused("the summary was emptied; nothing was done")
+    return text
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether the bytes read back as we may have written them, lone surrogates included."""
+    try:
+        path.read_bytes().decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _done(compaction: Compaction, arguments: argparse.Namespace) -> int:
+    from plimsoll.cli.output import print_json
+    from plimsoll.cli.screen import say
+    from plimsoll.report.figures import number
+
+    if arguments.json:
+        print_json(compaction.to_dict())
+    elif compaction.id is None:
+        say(f"{arguments.name}: nothing was done: {compaction.note or 'there is nothing to gain'}")
+    else:
+        sizes = f"{number(compaction.tokens_before)} → {number(compaction.tokens_after)} tokens"
+        say(f"{arguments.name}: {compaction.id} recorded, {sizes}; undo with: plimsoll rollback {arguments.name}")
+    return DONE

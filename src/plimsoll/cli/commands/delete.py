@@ -1,0 +1,45 @@
+"""`plimsoll delete`: remove a session for good."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.refusal import DONE, Refused
+
+
+def add(commands: Commands) -> None:
+    """Its options."""
+    parser = command(commands, "delete", run, "remove a session and everything in it, for good", "Asks first.")
+    add_name(parser)
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ask and remove."""
+    from plimsoll.cli.output import print_json
+    from plimsoll.cli.screen import say
+    from plimsoll.opening import delete
+    from plimsoll.store.open import open_store
+
+    with open_store(arguments.store).open(arguments.name, writable=False) as log:
+        messages = log.messages
+    if not arguments.yes:
+        _ask(arguments.name, messages)
+    delete(arguments.name, arguments.store)
+    if arguments.json:
+        print_json({"deleted": arguments.name, "messages": messages})
+    else:
+        say(f"{arguments.name}: deleted")
+    return DONE
+
+
+def _ask(name: str, messages: int) -> None:
+    from plimsoll.report.figures import plural
+
+    if not sys.stdin.isatty():
+        raise Refused(f"{name} was not deleted: nobody can be asked here; --yes deletes without asking")
+    print(f"Delete {name} and its {plural(messages, 'message')} for good? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Refused(f"{name} was not deleted")

@@ -1,0 +1,150 @@
+"""`plimsoll import`: a file becomes a session; without a file, what there is to import on this computer."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from plimsoll.cli.options import Commands, add_budget, add_store, command
+from plimsoll.cli.refusal import DONE, Refused, WrongUsage
+
+if TYPE_CHECKING:
+    from plimsoll.session import Session
+    from plimsoll.transcripts import Conversation, Found, Transcript
+
+
+def add(commands: Commands) -> None:
+    """Its options."""
+    parser = command(
+        commands,
+        "import",
+        run,
+        "make a session of a file, or list the sessions of other tools on this computer",
+        "Everything in the file is kept, and the session's first view is what the other tool would send next.",
+    )
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="a session file of Claude Code, Codex or pi, or messages as JSON; '-' for standard input; or a number of the "
+        "list (default: list what is there, the newest first)",
+    )
+    parser.add_argument(
+        "--as", metavar="NAME", dest="name", help="the new session's name (default: the id or name of what is read)"
+    )
+    add_budget(parser)
+    add_store(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List, or import."""
+    if arguments.file is None:
+        if arguments.name is not None:
+            raise WrongUsage("import: --as needs a FILE")
+        return _list(as_json=arguments.json)
+    from plimsoll.cli.screen import note_findings, working
+    from plimsoll.cli.source import load, read_raw
+    from plimsoll.interchange import import_file
+
+    file = _chosen(arguments.file)
+    raw = read_raw(file)
+    with working("importing", size_bytes=len(raw)):
+        found = load(raw, file)
+        _refuse_unreadable(found)
+        options = {
+            "model": arguments.model,
+            "max_tokens": arguments.max_tokens,
+            "policy": arguments.policy,
+        }
+        name = arguments.name or (_stem(file) if file != "-" else None)
+        session = import_file(raw, name=name, store=arguments.store, **options)
+    note_findings(found.findings)
+    with session:
+        return _done(session, as_json=arguments.json)
+
+
+def _refuse_unreadable(found: Transcript | Conversation) -> None:
+    """Messages that are not in their format are found before there is a session for them. Raises FormatError."""
+    from plimsoll.formats.registry import decode_all
+    from plimsoll.transcripts import Transcript
+
+    if not isinstance(found, Transcript):
+        decode_all(found.messages, found.format)
+
+
+def _stem(file: str) -> str | None:
+    """The file's own name where it may name a session."""
+    from plimsoll.errors import UnsafeName
+    from plimsoll.store.paths import safe_name
+
+    stem = os.path.basename(file).removesuffix(".zst").removesuffix(".jsonl").removesuffix(".json")  # noqa: PTH119
+    try:
+        return safe_name(stem)
+    except UnsafeName:
+        return None
+
+
+def _chosen(file: str) -> str:
+    """The file, or the one of that number in the list."""
+    if not (file.isascii() and file.isdecimal()) or os.path.lexists(file):
+        return file
+    from plimsoll.transcripts import discover
+
+    found, number = discover(), int(file[:9])
+    if not 1 <= number <= len(found):
+        raise Refused(f"there is no file {file} and no number {file} in the list of {len(found)}")
+    return found[number - 1].path
+
+
+def _list(*, as_json: bool) -> int:
+    from plimsoll.cli.output import print_json
+    from plimsoll.cli.screen import say, show
+    from plimsoll.transcripts import discover
+
+    found = discover()
+    if as_json:
+        print_json([_data(number, session) for number, session in enumerate(found, 1)])
+        return DONE
+    if not found:
+        say("no sessions of Claude Code, Codex or pi in their usual places")
+        return DONE
+    from plimsoll.report.terminal import table
+
+    show(table((">no", "tool", "changed", ">size", "what", "where"), (_row(n, s) for n, s in enumerate(found, 1))))
+    say("import one with: plimsoll import NO")
+    return DONE
+
+
+def _row(number: int, session: Found) -> tuple[str | int, ...]:
+    from plimsoll.report.figures import size, when
+
+    changed = when(int(session.modified.timestamp() * 1000))
+    return (number, session.tool, changed, size(session.size_bytes), session.title or session.cwd or "", session.path)
+
+
+def _data(number: int, session: Found) -> dict[str, object]:
+    return {
+        "number": number,
+        "tool": session.tool,
+        "path": session.path,
+        "session_id": session.session_id,
+        "cwd": session.cwd,
+        "modified": session.modified.isoformat(),
+        "size_bytes": session.size_bytes,
+        "title": session.title,
+    }
+
+
+def _done(session: Session, *, as_json: bool) -> int:
+    from plimsoll.cli.output import print_json
+    from plimsoll.cli.screen import say
+    from plimsoll.report.figures import number, plural
+
+    status, messages = session.status(), len(session.history())
+    if as_json:
+        print_json({"name": session.name, "format": session.format, "messages": messages, **status.to_dict()})
+        return DONE
+    view = f"{number(status.current_tokens)} of {number(status.max_tokens)} tokens"
+    say(f"{session.name}: {plural(messages, 'message')}, the view has {view}, level {status.level}")
+    return DONE

@@ -1,0 +1,97 @@
+"""`plimsoll inspect`: what fills the window, and what would leave it and why."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from plimsoll.cli.options import Commands, add_budget, add_file, command
+from plimsoll.cli.refusal import DONE
+
+if TYPE_CHECKING:
+    from plimsoll.cli.source import Material
+    from plimsoll.report.inspection import Inspection
+
+
+def add(commands: Commands) -> None:
+    """Its options."""
+    parser = command(
+        commands,
+        "inspect",
+        run,
+        "show what fills the window, what would leave it and why",
+        "For a session, what `plimsoll compact` would do. Changes nothing.",
+    )
+    add_file(parser)
+    add_budget(parser)
+    parser.add_argument(
+        "--html", metavar="OUT", help="write the report to this file, as one page of HTML without scripts"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Inspect and show."""
+    from plimsoll.cli.output import emit, print_json
+    from plimsoll.cli.screen import note_findings, show, working
+    from plimsoll.cli.source import open_material
+
+    options = {"model": arguments.model, "max_tokens": arguments.max_tokens, "policy": arguments.policy}
+    material = open_material(arguments.file, arguments.store, options=options)
+    with working("weighing", size_bytes=material.size_bytes):
+        inspection = _of_session(material) if material.session else _of_messages(material, arguments)
+    note_findings(material.findings)
+    if arguments.html is not None:
+        from plimsoll.report.page import page
+
+        emit(page(inspection).encode(), arguments.html)
+    if arguments.json:
+        print_json(inspection.to_dict())
+    elif arguments.html is None:
+        from plimsoll.report.terminal import inspected
+
+        show(inspected(inspection))
+    return DONE
+
+
+def _of_messages(material: Material, arguments: argparse.Namespace) -> Inspection:
+    from plimsoll.formats.registry import decode_all
+    from plimsoll.gauge import DEFAULT_MODEL, gauge_for
+    from plimsoll.oneshot import plan
+    from plimsoll.report.inspection import inspect
+
+    model = arguments.model or material.model
+    policy, tools = arguments.policy or "fill", material.tools or None
+    made = plan(
+        material.messages,
+        max_tokens=arguments.max_tokens,
+        model=model,
+        tools=tools,
+        policy=policy,
+        format=material.format,
+        system=material.system,
+    )
+    found, messages = decode_all(material.messages, material.format)
+    gauge = gauge_for(found, model=model, max_tokens=arguments.max_tokens, tools=tools, policy=policy)
+    return inspect(
+        messages,
+        gauge,
+        made.report,
+        label=material.label,
+        model=model or DEFAULT_MODEL,
+        tools=material.tools,
+        system=material.system,
+    )
+
+
+def _of_session(material: Material) -> Inspection:
+    from plimsoll.formats.registry import decode_all
+    from plimsoll.gauge import DEFAULT_MODEL
+    from plimsoll.report.inspection import inspect
+    from plimsoll.session import Session
+
+    assert material.session is not None
+    with Session(material.session) as session:
+        made = session.preview()
+    messages = decode_all(material.messages, material.format)[1]
+    model, gauge = material.model or DEFAULT_MODEL, material.session.gauge
+    return inspect(messages, gauge, made.report, label=material.label, model=model, tools=material.tools)

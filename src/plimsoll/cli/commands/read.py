@@ -1,0 +1,35 @@
+"""`plimsoll read`: a text that left a session's view, by its reference."""
+
+from __future__ import annotations
+
+import argparse
+
+from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.refusal import DONE
+
+
+def add(commands: Commands) -> None:
+    """Its options."""
+    parser = command(
+        commands, "read", run, "print a text by the reference it left behind, the same bytes, checked by hash"
+    )
+    add_name(parser)
+    parser.add_argument("reference", metavar="REFERENCE", help="as a cut message or `plimsoll recall` names it")
+    parser.add_argument("--offset", metavar="N", type=int, default=0, help="skip so many characters")
+    parser.add_argument("--limit", metavar="N", type=int, help="print at most so many characters")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print it as it is, without anything around it."""
+    from plimsoll.cli.output import print_json
+    from plimsoll.cli.screen import say
+    from plimsoll.opening import existing
+    from plimsoll.session import Session
+
+    with Session(existing(arguments.name, store=arguments.store)) as session:
+        text = session.read(arguments.reference, offset=arguments.offset, limit=arguments.limit)
+    if arguments.json:
+        print_json({"reference": arguments.reference, "text": text})
+    else:
+        say(text)
+    return DONE

@@ -1,0 +1,46 @@
+"""`plimsoll rollback`: take a compaction back, or go on from it again."""
+
+from __future__ import annotations
+
+import argparse
+
+from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.refusal import DONE
+
+
+def add(commands: Commands) -> None:
+    """Its options."""
+    parser = command(
+        commands,
+        "rollback",
+        run,
+        "undo a compaction and those after it: the view is again what it was",
+        "Recorded, not erased: --reapply goes back to it.",
+    )
+    add_name(parser)
+    parser.add_argument(
+        "id", metavar="ID", nargs="?", help="the compaction, as `history` names it (default: the newest)"
+    )
+    parser.add_argument(
+        "--reapply", action="store_true", help="the reverse: go on again from a compaction that was undone"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Undo, or redo."""
+    from plimsoll.cli.output import print_json
+    from plimsoll.cli.screen import say
+    from plimsoll.opening import existing
+    from plimsoll.report.figures import number
+    from plimsoll.session import Session
+
+    with Session(existing(arguments.name, store=arguments.store, writable=True)) as session:
+        change = session.reapply if arguments.reapply else session.rollback
+        compaction = change(arguments.id)
+        tokens = session.status().current_tokens
+    if arguments.json:
+        print_json({**compaction.to_dict(), "view_tokens": tokens})
+        return DONE
+    what = "in force again" if arguments.reapply else "undone"
+    say(f"{arguments.name}: {compaction.id} is {what}; the view has {number(tokens)} tokens")
+    return DONE

@@ -1,0 +1,40 @@
+"""`plimsoll sessions`: what sessions there are."""
+
+from __future__ import annotations
+
+import argparse
+
+from plimsoll.cli.options import Commands, add_store, command
+from plimsoll.cli.refusal import DONE
+
+
+def add(commands: Commands) -> None:
+    """Its options."""
+    parser = command(commands, "sessions", run, "list the sessions, the last changed first")
+    add_store(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List."""
+    from dataclasses import asdict
+
+    from plimsoll.cli.output import print_json
+    from plimsoll.cli.screen import say, show
+    from plimsoll.opening import sessions
+    from plimsoll.store.open import open_store
+
+    found = sessions(arguments.store)
+    if arguments.json:
+        print_json([asdict(info) for info in found])
+        return DONE
+    if not found:
+        say(f"no sessions in {open_store(arguments.store).where}")
+        return DONE
+    from plimsoll.report.figures import size, when
+    from plimsoll.report.terminal import table
+
+    rows = [
+        (info.name, info.messages, size(info.size_bytes), when(info.updated_ms), info.title or "") for info in found
+    ]
+    show(table(("name", ">messages", ">size", "changed", "title"), rows))
+    return DONE

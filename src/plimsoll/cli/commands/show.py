@@ -1,0 +1,137 @@
+"""`plimsoll show`: a session's conversation."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from plimsoll.cli.options import Commands, add_name, command, count
+from plimsoll.cli.refusal import DONE
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from plimsoll.chronicle import Chronicle
+    from plimsoll.message import Message
+
+SHORT_LINES = 12
+"""Lines of a message in the view; what is longer says how much."""
+
+SHORT_CHARS = 1_200
+
+
+def add(commands: Commands) -> None:
+    """Its options."""
+    parser = command(
+        commands,
+        "show",
+        run,
+        "show a session's view, or its history",
+        "The view is what the model is sent; long messages are shortened.",
+    )
+    add_name(parser)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--full", action="store_true", help="every message ever said, whole")
+    which.add_argument("--last", metavar="N", type=count, help="the last N messages ever said, whole")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show. The view is shown as it stands: nothing is compacted for it."""
+    from plimsoll.cli.output import print_json
+    from plimsoll.opening import existing
+
+    chronicle = existing(arguments.name, store=arguments.store)
+    try:
+        whole = arguments.full or arguments.last is not None
+        messages = _history(chronicle, arguments.last) if whole else chronicle.written()
+        if arguments.json:
+            print_json({**_facts(chronicle), "shows": "history" if whole else "view", "messages": messages})
+        else:
+            _print(chronicle, messages, whole=whole)
+    finally:
+        chronicle.close()
+    return DONE
+
+
+def _history(chronicle: Chronicle, last: int | None) -> list[Any]:
+    start = 0 if last is None else max(0, chronicle.log.messages - last)
+    return [record.data["m"] for record in chronicle.log.read_messages(start)]
+
+
+def _facts(chronicle: Chronicle) -> dict[str, Any]:
+    gauge, total = chronicle.gauge, chronicle.total()
+    return {
+        "name": chronicle.log.name,
+        "where": chronicle.log.where,
+        "format": gauge.format.name,
+        "history_messages": chronicle.log.messages,
+        "view_tokens": total,
+        "budget_tokens": gauge.budget.tokens,
+        "level": str(gauge.level(total)),
+        "policy": gauge.policy.name,
+    }
+
+
+def _print(chronicle: Chronicle, messages: Sequence[Any], *, whole: bool) -> None:
+    from plimsoll.cli.screen import show
+    from plimsoll.formats.registry import decode_all
+    from plimsoll.report.figures import number, plural
+    from plimsoll.report.terminal import line
+
+    facts = _facts(chronicle)
+    show(
+        line(f"{facts['name']}: {plural(facts['history_messages'], 'message')} in {facts['where']}", "bold"),
+        line(
+            f"view: {number(facts['view_tokens'])} of {number(facts['budget_tokens'])} tokens, level {facts['level']}, "
+            f"policy {facts['policy']}, {facts['format']}",
+            "dim",
+        ),
+    )
+    first = chronicle.log.messages - len(messages) if whole else None
+    for index, message in enumerate(decode_all(messages, facts["format"])[1]):
+        name = f"m{first + index}" if first is not None else f"#{index + 1}"
+        show(*_said(name, message, short=not whole))
+
+
+def _said(name: str, message: Message, *, short: bool) -> list[RenderableType]:
+    from plimsoll.report.figures import plural
+    from plimsoll.report.terminal import block, line
+
+    style = {"user": "bold cyan", "assistant": "bold green", "system": "bold magenta"}.get(message.role, "bold yellow")
+    shown: list[RenderableType] = [line(""), line(f"{name} {message.role}", style)]
+    for label, text in parts_of(message):
+        cut = _shortened(text) if short else text
+        shown.append(block(f"[{label}] {cut}" if label else cut))
+        if len(cut) < len(text):
+            shown.append(line(f"… {plural(len(text) - len(cut), 'more character')}; --full shows all", "dim"))
+    return shown
+
+
+def _shortened(text: str) -> str:
+    """The first lines; a text with few of them by its characters."""
+    return "\n".join(islice(text[:SHORT_CHARS].split("\n"), SHORT_LINES))
+
+
+def parts_of(message: Message) -> list[tuple[str, str]]:
+    """What is said in a message: for each part what it is (nothing for plain text) and its words."""
+    from plimsoll.message import Media, Opaque, Reasoning, Text, ToolCall, ToolResult
+    from plimsoll.tokens.framing import compact_json
+
+    found: list[tuple[str, str]] = []
+    for part in message.parts:
+        match part:
+            case Text():
+                found.append(("", part.text))
+            case Reasoning():
+                found.append(("reasoning", part.text))
+            case ToolCall():
+                found.append((f"call {part.name}", part.arguments))
+            case ToolResult():
+                found.append(("error" if part.is_error else "result", part.content))
+            case Media():
+                found.append((part.kind, part.mime or ""))
+            case Opaque():
+                found.append(("provider part", compact_json(part.wire)))
+    return found

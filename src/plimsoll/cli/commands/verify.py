@@ -1,0 +1,80 @@
+"""`plimsoll verify`: prove that a session can be read, all of it; write a repaired copy of one that cannot."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.refusal import DONE, Refused
+
+if TYPE_CHECKING:
+    from plimsoll.store.verify import Repaired, Verified
+
+
+def add(commands: Commands) -> None:
+    """Its options."""
+    parser = command(
+        commands,
+        "verify",
+        run,
+        "read and check all of a session",
+        "Ends with status 1 when something is damaged and no repaired copy was asked for.",
+    )
+    add_name(parser)
+    parser.add_argument(
+        "--repair",
+        action="store_true",
+        help="write what can be read into a new session beside it; the damaged one stays as it is",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check, and repair if asked and needed."""
+    from plimsoll.store.open import open_store
+    from plimsoll.store.verify import repair, verify
+
+    place = open_store(arguments.store)
+    verified = verify(place, arguments.name)
+    repaired = repair(place, arguments.name) if arguments.repair and not verified.ok else None
+    _report(verified, repaired, as_json=arguments.json)
+    if verified.ok or repaired is not None:
+        return DONE
+    hint = "" if arguments.repair else "; --repair writes a copy of what can be read"
+    raise Refused(f"{arguments.name} is damaged{hint}")
+
+
+def _report(verified: Verified, repaired: Repaired | None, *, as_json: bool) -> None:
+    from plimsoll.cli.output import print_json
+    from plimsoll.cli.screen import say, show
+
+    if as_json:
+        print_json(_data(verified, repaired))
+        return
+    from plimsoll.report.figures import plural
+    from plimsoll.report.terminal import table
+
+    state = "all of it is whole" if verified.ok else "damaged"
+    held = f"{plural(verified.records, 'record')}, {plural(verified.messages, 'message')}, {plural(verified.blobs, 'blob')}"
+    say(f"{verified.name}: {held}: {state}")
+    rows: list[tuple[str, str, int, int, str]] = [
+        (found.kind, f"record {found.seq}", found.records, found.size_bytes, found.reason) for found in verified.damage
+    ]
+    rows += [("blob", digest[:16], 1, 0, "its content has changed") for digest in verified.blobs_damaged]
+    rows += [("unknown", kind, 0, 0, "a newer plimsoll wrote it") for kind in verified.unknown_required]
+    if rows:
+        show(table(("damage", "where", ">records", ">bytes", "why"), rows))
+    if repaired is not None:
+        lost = f"{plural(repaired.lost, 'record')} and {plural(len(repaired.blobs_lost), 'blob')} lost"
+        say(f"repaired copy: {repaired.name}, {plural(repaired.records, 'record')}, {lost}")
+
+
+def _data(verified: Verified, repaired: Repaired | None) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        **asdict(verified),
+        "kinds": dict(verified.kinds),
+        "ok": verified.ok,
+        "repaired": None if repaired is None else asdict(repaired),
+    }

@@ -1,0 +1,73 @@
+"""What messages came in, so that they go out in the same: a list, JSON lines, or a request body with all else in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from plimsoll.cli.output import json_text
+from plimsoll.message import FormatName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """Where messages and the system text stand in what was read. `body` is a request with them still in it."""
+
+    kind: Literal["array", "lines", "body"]
+    body: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    messages_key: str = "messages"
+    system_key: str = "system"
+
+    @classmethod
+    def of_request(cls, format: FormatName, *, has_system: bool) -> Container:
+        """A list; or a request body where there is system text, which a list has no place for."""
+        if not has_system:
+            return ARRAY
+        if format == "openai-responses":
+            return cls(kind="body", messages_key="input", system_key="instructions")
+        return cls(kind="body")
+
+    def text(self, messages: Sequence[Any], system: Any) -> str:
+        """The same container around these messages, with a line feed at its end."""
+        match self.kind:
+            case "lines":
+                return "".join(f"{json_text(message)}\n" for message in messages)
+            case "array":
+                inner = ",\n".join(map(json_text, messages))
+                return f"[\n{inner}\n]\n" if messages else "[]\n"
+            case "body":
+                return f"{json_text(self._filled(messages, system))}\n"
+
+    def _filled(self, messages: Sequence[Any], system: Any) -> dict[str, Any]:
+        apart = {} if system is None else {self.system_key: system}
+        changed = {**apart, self.messages_key: self._like_before(messages)}
+        return {**self.body, **changed}
+
+    def _like_before(self, messages: Sequence[Any]) -> Any:
+        """The Responses API takes one text for one user message."""
+        before = self.body.get(self.messages_key)
+        if isinstance(before, str) and len(messages) == 1 and isinstance(messages[0].get("content"), str):
+            return messages[0]["content"]
+        return list(messages)
+
+
+ARRAY = Container(kind="array")
+LINES = Container(kind="lines")
+
+
+def container_of(raw: bytes) -> Container:
+    """The container of bytes that hold messages."""
+    from plimsoll.transcripts.lines import parse
+
+    if raw.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"[":
+        return ARRAY
+    try:
+        document = parse(raw)
+    except ValueError:
+        return LINES
+    for key in ("messages", "input"):
+        if isinstance(document, dict) and isinstance(document.get(key), list | str):
+            system_key = "system" if "system" in document else "instructions" if key == "input" else "system"
+            return Container(kind="body", body=document, messages_key=key, system_key=system_key)
+    return LINES

@@ -1,0 +1,97 @@
+"""Options that several commands share, with one wording each."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - it has no other name
+Run: TypeAlias = Callable[[argparse.Namespace], int]
+
+FORMAT_NAMES = ("openai-chat", "openai-responses", "anthropic", "ui-parts")
+TOOL_NAMES = ("claude-code", "codex", "pi")
+"""As in the library, which is not loaded to print a help text; a test compares them."""
+
+_TOKENS = re.compile(r"([0-9][0-9_,]{0,20})([km]?)", re.IGNORECASE | re.ASCII)
+_TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+def command(commands: Commands, name: str, run: Run, help: str, about: str = "") -> argparse.ArgumentParser:
+    """A command with its `--json`."""
+    parser = commands.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}. {about}".strip())
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """The conversation to read."""
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="messages as JSON, JSON lines or a request body; a session file of Claude Code, Codex or pi; '-' for standard "
+        "input; or a session's name",
+    )
+    add_store(parser)
+
+
+def add_name(parser: argparse.ArgumentParser) -> None:
+    """The session to work on."""
+    parser.add_argument("name", metavar="NAME", help="the session's name")
+    add_store(parser)
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """Where sessions are kept."""
+    parser.add_argument(
+        "--store",
+        metavar="SPEC",
+        help="where sessions are kept: a directory, or sqlite:///file.db (default: $PLIMSOLL_HOME, else the user's data "
+        "directory)",
+    )
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Whose tokens and window."""
+    parser.add_argument("--model", metavar="M", help="count and size for this model (default: the one the input names)")
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    """The budget, the model and the policy."""
+    parser.add_argument(
+        "--max-tokens",
+        metavar="N",
+        type=tokens,
+        help="the budget, tools included; 32k means 32,000 (default: the model's window)",
+    )
+    add_model(parser)
+    parser.add_argument(
+        "--policy",
+        metavar="P",
+        help="how to make it fit: fill, ladder, or another policy's name (default: fill; a session's own)",
+    )
+
+
+def add_out(parser: argparse.ArgumentParser) -> None:
+    """Where the result goes."""
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", help="write to this file, whole or not at all (default: standard output)"
+    )
+
+
+def tokens(text: str) -> int:
+    """A number of tokens above 0: `32000`, `32,000`, `32k`, `1m`. Raises ArgumentTypeError."""
+    match = _TOKENS.fullmatch(text)
+    value = int(re.sub("[_,]", "", match[1])) * _TIMES[match[2].lower()] if match else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"a number of tokens is needed, such as 32000 or 32k, not {ascii(text)[:40]}")
+    return value
+
+
+def count(text: str) -> int:
+    """A whole number above 0. Raises ArgumentTypeError."""
+    if not re.fullmatch("[0-9]{1,12}", text, re.ASCII) or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a number above 0 is needed, not {ascii(text)[:40]}")
+    return int(text)

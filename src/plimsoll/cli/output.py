@@ -1,0 +1,85 @@
+"""What a command hands out: JSON on standard output, or a file that is whole or not there."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from plimsoll.cli.refusal import Refused
+from plimsoll.report.neutral import json_safe
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """One JSON text. What could command a terminal is escaped, other scripts are not; it reads back as the same value."""
+    import json
+
+    separators = None if indent else (",", ":")
+    return json_safe(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators))
+
+
+def print_json(value: Any) -> None:
+    """A result for programs."""
+    emit(f"{json_text(value, indent=2)}\n".encode())
+
+
+def emit(data: bytes, out: str | None = None) -> None:
+    """To standard output, or to the file `out` (`-` is standard output). Raises Refused, OSError."""
+    if out is not None and out != "-":
+        write_file(Path(out), data)
+        return
+    sys.stdout.flush()
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None:  # somebody put a text stream in its place
+        sys.stdout.write(data.decode("utf-8", "surrogateescape"))
+    else:
+        binary.write(data)
+        binary.flush()
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write beside the file and take its place, so that it is never half there. Its modes stay.
+
+    Links are refused: what takes the place of a link is not where it pointed. A device or a pipe is written to as it is.
+    Raises Refused, OSError.
+    """
+    mode = _mode(path)
+    if mode is not None and not stat.S_ISREG(mode):
+        with path.open("wb") as device:
+            device.write(data)
+        return
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(handle)
+        Path(name).chmod(stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
+        os.replace(name, path)  # noqa: PTH105 - a Path would be made only to be taken apart
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        raise Refused(f"{ascii(str(path))[:80]} is not a path") from None
+    if stat.S_ISLNK(mode):
+        raise Refused(f"{path} is a symbolic link: name the file itself; nothing was written")
+    if stat.S_ISDIR(mode):
+        raise Refused(f"{path} is a directory: name a file; nothing was written")
+    return mode
+
+
+def _umask() -> int:
+    """Python has no way to look at it without setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

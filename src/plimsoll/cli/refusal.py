@@ -1,0 +1,15 @@
+"""What stops a command: one clear line and an exit status."""
+
+from __future__ import annotations
+
+DONE, REFUSED, WRONG_USAGE = 0, 1, 2
+BROKEN_PIPE, INTERRUPTED = 141, 130
+"""As a shell reports the signals: nobody reads the output any more, and Ctrl-C."""
+
+
+class Refused(Exception):
+    """A command cannot go on. Its text is the line to show."""
+
+
+class WrongUsage(Exception):
+    """Options that do not go together. Its text is the line to show."""

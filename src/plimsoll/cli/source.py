@@ -1,0 +1,161 @@
+"""What FILE means: messages, another tool's session file, standard input, or a session of ours; read into one shape."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from plimsoll.cli.container import ARRAY, Container, container_of
+from plimsoll.cli.refusal import Refused
+from plimsoll.cli.screen import working
+from plimsoll.errors import FormatError, LimitExceeded, SessionNotFound, UnsafeName
+from plimsoll.limits import TRANSCRIPT_SIZE_BYTES_MAX
+from plimsoll.message import FormatName, Wire
+
+if TYPE_CHECKING:
+    from plimsoll.chronicle import Chronicle
+    from plimsoll.transcripts import Conversation, Finding, Transcript
+
+SOURCE_NOTE = "source"
+"""The note in an imported session that says where it comes from; `docs/format.md` has its fields."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """A conversation to work on, wherever it came from. `size_bytes` is what was read, to judge how long work takes."""
+
+    label: str
+    format: FormatName
+    messages: list[Wire] = field(repr=False)
+    system: Any = None
+    tools: tuple[Wire, ...] = ()
+    model: str | None = None
+    findings: tuple[Finding, ...] = ()
+    container: Container = ARRAY
+    size_bytes: int = 0
+    session: Chronicle | None = None
+    """The session it is the view of; close it when done."""
+
+
+def open_material(file: str, store: str | None, *, format: FormatName | None = None, options: Any = None) -> Material:
+    """Read FILE. A name that is no file is looked for among the sessions; `options` are for those.
+
+    Raises Refused, PlimsollError, OSError.
+    """
+    if file != "-" and not os.path.lexists(file):
+        return _session(file, store, options)
+    raw = read_raw(file)
+    with working("reading", size_bytes=len(raw)):
+        loaded = load(raw, file)
+        return _material(loaded, raw, label_of(file), format)
+
+
+def label_of(file: str) -> str:
+    """How a report calls FILE."""
+    return "standard input" if file == "-" else Path(file).name
+
+
+def read_raw(file: str) -> bytes:
+    """The bytes of FILE. Raises Refused for what is no file, LimitExceeded, OSError."""
+    if file == "-":
+        return _bounded(sys.stdin.buffer)
+    mode = os.stat(file).st_mode  # noqa: PTH116 - a Path would be made only to be taken apart
+    if stat.S_ISDIR(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise Refused(f"{file} is a {'directory' if stat.S_ISDIR(mode) else 'device'}, not a file")
+    with Path(file).open("rb") as stream:
+        return _bounded(stream)
+
+
+def _bounded(stream: BinaryIO) -> bytes:
+    raw = stream.read(TRANSCRIPT_SIZE_BYTES_MAX + 1)
+    if len(raw) > TRANSCRIPT_SIZE_BYTES_MAX:
+        raise LimitExceeded("TRANSCRIPT_SIZE_BYTES_MAX", allowed=TRANSCRIPT_SIZE_BYTES_MAX)
+    return raw
+
+
+def load(raw: bytes, file: str) -> Transcript | Conversation:
+    """What bytes hold. Raises Refused, saying of which file and where in it, LimitExceeded, MissingExtra."""
+    from plimsoll.transcripts import Conversation, load_file
+
+    if not raw.strip():
+        raise Refused(f"{label_of(file)}: it is empty")
+    try:
+        loaded = load_file(raw)
+    except FormatError as error:
+        where = "" if error.position is None else f"message {error.position}: "
+        raise Refused(f"{label_of(file)}: {_broken(raw) or where + error.reason}") from error
+    if isinstance(loaded, Conversation):
+        _refuse_other_encodings(raw, file)  # a tool's own file may be damaged; what goes to a provider may not
+    return loaded
+
+
+def _refuse_other_encodings(raw: bytes, file: str) -> None:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Refused(f"{label_of(file)}: not UTF-8: byte {raw[error.start]:#04x} at {error.start:,}") from None
+
+
+def _broken(raw: bytes) -> str | None:
+    """Why bytes that begin like a list are none."""
+    from plimsoll.transcripts.lines import parse
+
+    if raw.lstrip()[:1] != b"[":
+        return None
+    try:
+        return None if parse(raw) else "there are no messages in it"
+    except ValueError as error:
+        return f"not JSON: {error}"
+
+
+def _material(loaded: Transcript | Conversation, raw: bytes, label: str, format: FormatName | None) -> Material:
+    from plimsoll.transcripts import Transcript
+
+    if isinstance(loaded, Transcript):
+        return Material(
+            label=f"{label} ({loaded.tool})",
+            format=loaded.format,
+            messages=list(loaded.view()),
+            system=loaded.system,
+            model=loaded.meta.model,
+            findings=loaded.findings,
+            container=Container.of_request(loaded.format, has_system=loaded.system is not None),
+            size_bytes=len(raw),
+        )
+    return Material(
+        label=label,
+        format=format or loaded.format,
+        messages=list(loaded.messages),
+        system=loaded.system,
+        tools=loaded.tools,
+        model=loaded.model,
+        findings=loaded.findings,
+        container=container_of(raw),
+        size_bytes=len(raw),
+    )
+
+
+def _session(name: str, store: str | None, options: Any) -> Material:
+    from plimsoll.opening import existing, remembered_options
+
+    try:
+        chronicle = existing(name, store=store, options=options)
+    except UnsafeName:
+        raise Refused(f"no such file: {name}") from None
+    except SessionNotFound:
+        raise Refused(f"no file and no session is called {name}") from None
+    remembered = remembered_options(chronicle.log)
+    messages: list[Wire] = list(chronicle.written())
+    return Material(
+        label=name,
+        format=chronicle.gauge.format.name,
+        messages=messages,
+        tools=tuple(remembered.get("tools") or ()),
+        model=(options or {}).get("model") or remembered.get("model"),
+        size_bytes=sum(len(str(message)) for message in messages),
+        session=chronicle,
+    )

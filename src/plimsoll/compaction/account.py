@@ -1,0 +1,188 @@
+"""The message that speaks for what left: made by the rules, by a model, or a bare mark; always within its room."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.task import SummaryFailed, SummaryRequest, Task
+from plimsoll.cutting import cut_text
+from plimsoll.message import Message, said
+from plimsoll.summary.frame import PRESENTATIONS, recognise, wrap
+from plimsoll.summary.ledger import Ledger
+from plimsoll.summary.rules import render
+
+RECALL_TOOL = "recall"
+"""The tool that a session offers for searching what left."""
+
+CARRIED_SHARE = 0.5
+"""What an earlier summary without a ledger may take of the new one's room."""
+
+MARKS: dict[str, str] = {"en": "[{count} earlier messages are not shown]", "zh": "[前面 {count} 条消息未显示]"}
+"""The line that stands for what left without a summary, by language."""
+
+_MARK = re.compile("|".join(re.escape(words).replace(r"\{count\}", "[0-9]{1,9}") for words in MARKS.values()))
+
+PROMPT_TOKENS_MAX = 24_000
+"""What a summarising model is given to read at most: small enough for any window it may have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """What is said in place of the past. `text` is without its frame; `facts` how many the rules put in or left to prose."""
+
+    message: Message
+    text: str
+    tokens: int
+    facts: int
+    reason: str
+
+
+def rules_account(  # noqa: PLR0913 - everything a summary depends on
+    ledger: Ledger,
+    draft: Draft,
+    task: Task,
+    tokens_max: int,
+    covers: tuple[int, int],
+    *,
+    shown: Collection[int] = (),
+) -> Account | None:
+    """The ledger's account in at most `tokens_max` tokens, frame included; None when that is too little to say anything.
+
+    Facts of the positions in `shown` are left out: the view shows the messages themselves.
+    """
+    room = tokens_max - _frame_tokens(draft, task, covers)
+    carried = _carried(draft, task, int(room * CARRIED_SHARE))
+    visible, excess = unseen(ledger, shown), 0
+    for _ in range(2):
+        rendered = render(
+            visible,
+            tokens_max=max(0, room - excess - draft.counter.upper(carried)),
+            counter=draft.counter,
+            language=draft.language,
+            covers=covers,
+            query=task.focus,
+        )
+        text = f"{carried}{rendered.text}".rstrip()
+        if room <= 0 or not text:
+            return None
+        reason = "older than the tail; its facts are in the summary"
+        account = _framed(text, rendered.facts_kept, reason, draft, task, covers)
+        excess += account.tokens - tokens_max
+        if excess <= 0:
+            break
+    return account
+
+
+def _carried(draft: Draft, task: Task, tokens_max: int) -> str:
+    """The words of an earlier summary whose ledger is not at hand: made by another tool, or in another process."""
+    earlier = draft.summaries()
+    if not earlier or task.ledger.counts.messages or tokens_max <= 0:
+        return ""
+    texts = [block.pieces[0].message.text for block in earlier]
+    bodies = [span.body if (span := recognise(text)) else text for text in texts]
+    return (
+        cut_text(
+            "\n".join(bodies), tokens_max=tokens_max - 1, counter=draft.counter, keep="both", language=draft.language
+        ).text
+        + "\n"
+    )
+
+
+def unseen(ledger: Ledger, shown: Collection[int]) -> Ledger:
+    """The ledger without the facts of messages that are shown."""
+    if not shown:
+        return ledger
+    facts = {kind: tuple(fact for fact in found if fact.last not in shown) for kind, found in ledger.facts.items()}
+    return replace(ledger, facts=facts)
+
+
+def prose_account(  # noqa: PLR0913, PLR0917 - everything a summary depends on
+    prose: str,
+    ledger: Ledger,
+    draft: Draft,
+    task: Task,
+    tokens_max: int,
+    covers: tuple[int, int],
+    *,
+    replaced_tokens: int,
+) -> Account | SummaryFailed:
+    """A model's prose with the facts it left out, cut to its room.
+
+    A failure when it is empty, a refusal, an error message, or no shorter than the `replaced_tokens` it stands for.
+    """
+    from plimsoll.summary.verify import Rejection, accept, completed  # noqa: PLC0415 - only where a model writes
+
+    verdict = accept(prose, tokens_max=replaced_tokens, input_tokens=replaced_tokens, counter=draft.counter)
+    if isinstance(verdict, Rejection):
+        return SummaryFailed(reason=f"{verdict.reason.replace('_', ' ')}: {verdict.detail}")
+    room = max(0, tokens_max - _frame_tokens(draft, task, covers))
+    text = completed(verdict, ledger, tokens_max=room, counter=draft.counter, language=draft.language)
+    return _framed(text, 1, "older than the tail; the summary speaks for it", draft, task, covers)
+
+
+def mark(draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int]) -> Account | None:
+    """A line that only says how much left."""
+    count = covers[1] - covers[0]
+    words = MARKS[draft.language].format(count=count)
+    message = said(task.policy.summary_role, words)
+    tokens = draft.weigh(message)
+    if tokens > tokens_max:
+        return None
+    return Account(message=message, text=words, tokens=tokens, facts=0, reason="older than the tail")
+
+
+def is_account(text: str) -> bool:
+    """Whether a text is one of ours that speaks for what left, come back in a history: a summary in its frame, or a mark."""
+    return text.startswith("[") and (recognise(text) is not None or _MARK.fullmatch(text) is not None)
+
+
+def edited_account(text: str, draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int]) -> Account:
+    """An account in somebody's own words, cut to its room."""
+    room = max(0, tokens_max - _frame_tokens(draft, task, covers))
+    kept = cut_text(text, tokens_max=room, counter=draft.counter, keep="both", language=draft.language).text
+    return _framed(kept, 1, "older than the tail; an edited summary speaks for it", draft, task, covers)
+
+
+def request_for(messages: Sequence[Message], draft: Draft, task: Task, tokens_max: int) -> SummaryRequest:
+    """The question to a model: extend the earlier summary by what these messages add."""
+    from plimsoll.summary.prompt import build_prompt  # noqa: PLC0415 - only where a model is asked
+
+    earlier = draft.summaries()
+    previous = earlier[-1].pieces[0].message.text if earlier else None
+    prompt = build_prompt(
+        messages,
+        previous=previous,
+        tokens_max=tokens_max,
+        input_tokens_max=PROMPT_TOKENS_MAX,
+        counter=draft.counter,
+        language=draft.language,
+        focus=task.focus,
+    )
+    return SummaryRequest(
+        messages=tuple(messages),
+        previous=previous,
+        tokens_max=tokens_max,
+        language=draft.language,
+        focus=task.focus,
+        prompt=prompt,
+    )
+
+
+def _framed(  # noqa: PLR0913, PLR0917 - everything a frame says
+    text: str, facts: int, reason: str, draft: Draft, task: Task, covers: tuple[int, int]
+) -> Account:
+    message = said(task.policy.summary_role, _wrapped(text, draft, covers))
+    return Account(message=message, text=text, tokens=draft.weigh(message), facts=facts, reason=reason)
+
+
+def _wrapped(text: str, draft: Draft, covers: tuple[int, int]) -> str:
+    presentation = PRESENTATIONS[draft.language]
+    return wrap(text, covers=covers, presentation=presentation, recall=RECALL_TOOL if draft.recall else None)
+
+
+def _frame_tokens(draft: Draft, task: Task, covers: tuple[int, int]) -> int:
+    """What the frame and the message around a summary cost; one more for a token that joins across the seam."""
+    return draft.weigh(said(task.policy.summary_role, _wrapped("", draft, covers))) + 1

@@ -1,0 +1,93 @@
+"""A view under construction: its blocks, what they cost, and the only ways to change them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from plimsoll.compaction.piece import Block, Decision, Piece, blocks_of
+from plimsoll.message import Message, Part
+from plimsoll.ports import TokenCounter
+from plimsoll.summary.frame import Language
+
+Referrer: TypeAlias = Callable[[Piece, int], str | None]
+"""(a piece, the index of one of its parts) -> the reference under which what was said there can be read back, if it can."""
+
+Weigh: TypeAlias = Callable[[Message], int]
+"""Tokens of one message as it goes out, framing included, upper bound."""
+
+
+def no_reference(piece: Piece, index: int) -> str | None:  # noqa: ARG001 - the shape of a Referrer
+    """A referrer for a view without a store: nothing can be read back."""
+    return None
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """The blocks of a view, in order, with the means to weigh, cut and name them.
+
+    `reserve_tokens` is what every view pays besides its messages (the reply's priming).
+    """
+
+    blocks: list[Block]
+    weigh: Weigh
+    counter: TokenCounter
+    reserve_tokens: int
+    language: Language = "en"
+    refer: Referrer = no_reference
+    user_first: bool = False
+    """Whether the provider wants the first message to be the user's."""
+    recall: bool = False
+    """Whether the reader of the view can search and read back what left it."""
+    list_items_max: int = 20
+    """Items of a list that stay in a shrunk tool result."""
+    left: list[Block] = field(default_factory=list)
+    """Blocks that are no longer in the view."""
+
+    @property
+    def total(self) -> int:
+        """Tokens of the view as it stands, upper bound."""
+        return self.reserve_tokens + sum(block.tokens for block in self.blocks)
+
+    def movable(self) -> list[Block]:
+        """Blocks that may leave, oldest first; earlier summaries are not among them."""
+        return [block for block in self.blocks if block.kept_as is None and not block.is_summary]
+
+    def summaries(self) -> list[Block]:
+        """The blocks that hold earlier summaries, oldest first."""
+        return [block for block in self.blocks if block.is_summary]
+
+    def leave(self, blocks: Iterable[Block], decision: Decision, reason: str) -> None:
+        """Take blocks out of the view."""
+        going = {id(block): block for block in blocks}
+        for block in going.values():
+            block.decide(decision, reason)
+        self.blocks = [block for block in self.blocks if id(block) not in going]
+        self.left.extend(going.values())
+
+    def insert(self, block: Block, after: int) -> None:
+        """Put a block behind everything that was said up to position `after`."""
+        at = sum(1 for other in self.blocks if other.first is None or other.first <= after)
+        self.blocks.insert(at, block)
+
+    def edit(self, block: Block, number: int, parts: Sequence[Part]) -> None:
+        """Let one piece of a block say something else, and weigh it again."""
+        piece = block.pieces[number]
+        message = piece.message.with_parts(tuple(parts))
+        changed = list(block.pieces)
+        changed[number] = replace(piece, message=message, tokens=self.weigh(message), whole=False)
+        block.pieces = changed
+
+    def made(self, message: Message) -> Block:
+        """A block that holds a message made here."""
+        return blocks_of([Piece(message=message, tokens=self.weigh(message), origin="made", whole=False)])[0]
+
+    def summary_piece(self, message: Message) -> Piece:
+        """A piece that holds a summary."""
+        return Piece(message=message, tokens=self.weigh(message), origin="summary")
+
+    def pieces(self) -> Iterator[Piece]:
+        """Every piece of the view, in order."""
+        for block in self.blocks:
+            yield from block.pieces

@@ -1,0 +1,201 @@
+"""Run the steps a level allows, cheapest first, until the view is at its goal; then prove that it fits.
+
+A generator, because one step may want a model's prose: it yields a SummaryRequest and is sent the text or the failure.
+drive.py resumes it, for sync and async callers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from typing import TypeAlias, assert_never
+
+from plimsoll.budget import Level
+from plimsoll.compaction.account import edited_account
+from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.drive import drive
+from plimsoll.compaction.fit import prove
+from plimsoll.compaction.keep import FIRST_REQUEST, NEWEST_EXCHANGE, PINNED, mark_kept, open_with_user
+from plimsoll.compaction.piece import Block, Piece, blocks_of
+from plimsoll.compaction.plan import Outline, actions_of
+from plimsoll.compaction.shrink import Spot, cut_spots, shrink_to, spots
+from plimsoll.compaction.steps import collapse_repeats, offload_bulk
+from plimsoll.compaction.summarise import Summed, summarise, window
+from plimsoll.compaction.task import MIN_PROGRESS, MIN_PROGRESS_TOKENS, SummaryReply, SummaryRequest, Task
+from plimsoll.cutting.measure import fair_cap
+from plimsoll.errors import SettingError
+from plimsoll.message import Text, ToolCall, ToolResult
+from plimsoll.policy import Step
+
+OVERSIZED_SHARE = 0.5
+"""In an emergency a tool result or a pinned text may take this share of the goal, whatever it holds."""
+
+NEARLY = 1.02
+"""A view this close to its goal is not worth giving up its tail."""
+
+HELD_SHARE = 0.8
+"""What must stay may take this share of the goal; tool results, pins and the first request are cut to it."""
+
+Compacting: TypeAlias = Generator[SummaryRequest, SummaryReply, Outline]
+
+
+def compact(draft: Draft, task: Task) -> Compacting:
+    """Bring a draft to its goal. The outline says what was done; `changed` is False when it was not worth doing.
+
+    Raises CannotFit when the budget is smaller than the frame.
+    """
+    before, everything = draft.total, list(draft.blocks)
+    as_it_was = [piece for block in everything for piece in block.pieces]
+    mark_kept(draft, task.pins, task.goal_tokens)
+    summed = Summed(ledger=task.ledger, covers=task.covers)
+    for step in task.steps:
+        if draft.total <= task.goal_tokens:
+            break
+        summed = (yield from _run(step, draft, task, summed)) or summed
+    open_with_user(draft)
+    cut = prove(draft, task.budget_tokens)
+    if _futile(task, before, draft.total):
+        return untouched(as_it_was, task, before, note="it would not free enough to be worth it")
+    return Outline(
+        pieces=tuple(draft.pieces()),
+        actions=actions_of(everything, draft.left),
+        level=task.level,
+        stage="fit" if cut else summed.stage,
+        tokens_before=before,
+        tokens_after=draft.total,
+        budget_tokens=task.budget_tokens,
+        goal_tokens=task.goal_tokens,
+        ledger=summed.ledger,
+        covers=summed.covers,
+        summary=summed.account.text if summed.account and draft.summaries() else None,
+        changed=draft.total < before,
+        note=summed.failure,
+    )
+
+
+def untouched(pieces: Sequence[Piece], task: Task, tokens: int, *, note: str | None = None) -> Outline:
+    """The outline of doing nothing."""
+    return Outline(
+        pieces=tuple(pieces),
+        actions=actions_of(blocks_of(list(pieces)), ()),
+        level=task.level,
+        stage="none",
+        tokens_before=tokens,
+        tokens_after=tokens,
+        budget_tokens=task.budget_tokens,
+        goal_tokens=task.goal_tokens,
+        ledger=task.ledger,
+        covers=task.covers,
+        note=note,
+    )
+
+
+def reworded(outline: Outline, text: str, draft: Draft, task: Task) -> Outline:
+    """The outline with somebody's own summary in place of ours, cut to the room there is. Raises SettingError without one."""
+    if outline.summary is None or outline.covers is None:
+        raise SettingError("summary", "nothing is summarised here, so there is no summary to change")
+    others = [piece for piece in outline.pieces if piece.origin != "summary"]
+    room = task.budget_tokens - draft.reserve_tokens - sum(piece.tokens for piece in others)
+    account = edited_account(text, draft, task, room, outline.covers)
+    piece = draft.summary_piece(account.message)
+    pieces = tuple(piece if old.origin == "summary" else old for old in outline.pieces)
+    after = draft.reserve_tokens + sum(piece.tokens for piece in pieces)
+    return replace(outline, pieces=pieces, summary=account.text, tokens_after=after, stage="edited")
+
+
+def _run(
+    step: Step, draft: Draft, task: Task, summed: Summed
+) -> Generator[SummaryRequest, SummaryReply, Summed | None]:
+    """One step. Only the step that summarises asks anybody anything."""
+    match step:
+        case "collapse":
+            collapse_repeats(draft, task.goal_tokens, task.preview_tokens)
+        case "offload":
+            later = task.policy.summary_limit(task.budget_tokens) if "summarise" in task.steps else 0
+            offload_bulk(draft, task.goal_tokens, task.preview_tokens, later_tokens=later)
+        case "clip":
+            _clip(draft, task)
+        case "summarise":
+            _relieve(draft, task)
+            if draft.total <= task.goal_tokens:
+                return None
+            return (yield from summarise(draft, task))
+        case "window":
+            return window(draft, task)
+        case "ledger":
+            return _alone(draft, task, summed) if draft.total > task.goal_tokens * NEARLY else None
+        case _:
+            assert_never(step)
+    return None
+
+
+def _clip(draft: Draft, task: Task) -> None:
+    """Messages over the policy's limit lose their middle, oldest first; the newest request never does."""
+    limit = task.policy.message_limit(task.budget_tokens)
+    if limit is None:
+        return
+    for block in draft.movable():
+        if draft.total <= task.goal_tokens:
+            return
+        if block.tokens > limit and not block.exchange.calls and not block.is_summary:
+            shrink_to(draft, block, limit, "longer than a message may be")
+
+
+def _relieve(draft: Draft, task: Task) -> None:
+    """Cut oversized parts of what must stay: results and arguments of the newest exchange, pins, the first request."""
+    found = [(block, spot) for block in draft.blocks for spot in _relievable(draft, block)]
+    cap = min(_fair_share(draft, task, found), _held_share(draft, task, found))
+    for block, spot in found:
+        if spot.tokens > cap:
+            cut_spots(draft, block, [spot], cap, "larger than what must stay may be")
+
+
+def _fair_share(draft: Draft, task: Task, found: Sequence[tuple[Block, Spot]]) -> int:
+    """In an emergency one part may take half of the goal, or what the view leaves free; before that, anything."""
+    if task.level < Level.emergency:
+        return task.budget_tokens
+    share = int(task.goal_tokens * OVERSIZED_SHARE)
+    sizes = [spot.tokens for _, spot in found if spot.tokens > share]
+    return max(share, fair_cap(sizes, task.goal_tokens - (draft.total - sum(sizes))))
+
+
+def _held_share(draft: Draft, task: Task, found: Sequence[tuple[Block, Spot]]) -> int:
+    """What a part may take so that all that must stay leaves room for the rest; else the goal could not be reached at all."""
+    held = draft.reserve_tokens + sum(block.tokens for block in draft.blocks if block.kept_as is not None)
+    room = int(task.goal_tokens * HELD_SHARE)
+    if held <= room:
+        return task.budget_tokens
+    sizes = [spot.tokens for _, spot in found]
+    return max(task.preview_tokens, fair_cap(sizes, room - (held - sum(sizes))))
+
+
+def _relievable(draft: Draft, block: Block) -> list[Spot]:
+    """The parts of a block that must stay which an emergency may cut; a request that it holds is not among them."""
+    if block.kept_as not in (NEWEST_EXCHANGE, FIRST_REQUEST, PINNED):
+        return []
+    words = (ToolResult, ToolCall) if block.kept_as == NEWEST_EXCHANGE else (ToolResult, ToolCall, Text)
+    return [
+        spot for spot in spots(draft, block) if isinstance(block.pieces[spot.piece].message.parts[spot.part], words)
+    ]
+
+
+def _alone(draft: Draft, task: Task, summed: Summed) -> Summed | None:
+    """The ledger alone speaks for the past: nothing stays but what must."""
+    policy = replace(task.policy, keep_last_messages=1)
+    bare = replace(task, ledger=summed.ledger, covers=summed.covers, ask_model=False, policy=policy, focus=None)
+    found = drive(summarise(draft, bare), None)
+    return found if found.account else None
+
+
+def _futile(task: Task, before: int, after: int) -> bool:
+    """Whether a run on a view that fits freed too little to be worth breaking the prompt cache.
+
+    Level normal takes only reversible steps; unless they reach the goal the next level would come at once and do it again.
+    """
+    if before > task.budget_tokens:
+        return False
+    if task.asked:
+        return after >= before
+    if task.level <= Level.normal:
+        return after > task.goal_tokens
+    return before - after < max(task.budget_tokens * MIN_PROGRESS, MIN_PROGRESS_TOKENS)

@@ -1,0 +1,111 @@
+"""The proof: whatever came before, the view ends within the budget, or CannotFit names what does not.
+
+Cuts in a fixed order, each marked: the oldest of the tail, the summary, pinned text and the first request, the newest exchange,
+the newest user message, and system text last.
+"""
+
+from __future__ import annotations
+
+from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.keep import (
+    FIRST_REQUEST,
+    NEWEST_EXCHANGE,
+    NEWEST_MESSAGE,
+    NEWEST_REQUEST,
+    PINNED,
+    SYSTEM,
+    open_with_user,
+)
+from plimsoll.compaction.piece import Block
+from plimsoll.compaction.shrink import LEAST_TOKENS, shrink_to
+from plimsoll.errors import CannotFit
+
+SUMMARY_LEAST_TOKENS = 120
+"""A summary cut below this is left out instead."""
+
+REASON = "over the budget"
+
+
+def prove(draft: Draft, budget_tokens: int) -> bool:
+    """Cut until the view costs at most `budget_tokens`; says whether anything had to be cut.
+
+    Raises CannotFit when even the frame (system text and the newest user message cut to their marks) costs more.
+    """
+    if draft.total <= budget_tokens:
+        return False
+    _shed_tail(draft, budget_tokens)
+    _cut_summary(draft, budget_tokens)
+    for reason, may_leave in ((PINNED, True), (FIRST_REQUEST, True), (NEWEST_EXCHANGE, True)):
+        _squeeze(draft, budget_tokens, reason, may_leave=may_leave)
+    open_with_user(draft)
+    for reason in (NEWEST_REQUEST, NEWEST_MESSAGE, SYSTEM):
+        _squeeze(draft, budget_tokens, reason, may_leave=False)
+    if draft.total > budget_tokens:
+        _refuse(draft, budget_tokens)
+    return True
+
+
+def _shed_tail(draft: Draft, budget_tokens: int) -> None:
+    """Let the oldest movable blocks leave; the last of them is cut instead where that is enough."""
+    total, gone = draft.total, []
+    for block in draft.movable():
+        if total <= budget_tokens:
+            break
+        if block.is_summary:
+            continue
+        room = block.tokens - (total - budget_tokens)
+        if room >= SUMMARY_LEAST_TOKENS and block.exchange.calls:
+            before = block.tokens
+            shrink_to(draft, block, room, REASON)
+            total -= before - block.tokens
+        if total > budget_tokens:
+            total -= block.tokens
+            gone.append(block)
+    draft.leave(gone, "drop", REASON)
+
+
+def _cut_summary(draft: Draft, budget_tokens: int) -> None:
+    """Cut the summary, or leave it out where little of it would remain."""
+    for block in [block for block in draft.blocks if block.is_summary]:
+        room = block.tokens - (draft.total - budget_tokens)
+        if room >= block.tokens:
+            return
+        if room >= SUMMARY_LEAST_TOKENS:
+            shrink_to(draft, block, room, REASON)
+        if room < SUMMARY_LEAST_TOKENS or draft.total > budget_tokens:
+            draft.leave([block], "drop", REASON)
+
+
+def _squeeze(draft: Draft, budget_tokens: int, kept_as: str, *, may_leave: bool) -> None:
+    """Cut the blocks kept for one reason, oldest first, each by what is over; let them leave where that does not do."""
+    for block in [block for block in draft.blocks if block.kept_as == kept_as]:
+        excess = draft.total - budget_tokens
+        if excess <= 0:
+            return
+        floor = 0 if may_leave else LEAST_TOKENS
+        shrink_to(draft, block, max(floor, block.tokens - excess), REASON)
+        if may_leave and draft.total > budget_tokens:
+            draft.leave([block], "drop", REASON)
+
+
+def _refuse(draft: Draft, budget_tokens: int) -> None:
+    """Cut the frame below what still says something, the last of the system text first and the newest request last.
+
+    Raises CannotFit when the frame is over the budget with everything in it at its mark.
+    """
+    frame = [block for block in reversed(draft.blocks) if block.kept_as == SYSTEM]
+    frame += [block for block in draft.blocks if block.kept_as in (NEWEST_REQUEST, NEWEST_MESSAGE)]
+    for block in frame:
+        excess = draft.total - budget_tokens
+        if excess <= 0:
+            return
+        shrink_to(draft, block, max(0, block.tokens - excess), REASON)
+    if draft.total <= budget_tokens:
+        return
+    largest = max(frame or draft.blocks, key=lambda block: block.tokens, default=None)
+    raise CannotFit(part=_part(largest), budget_tokens=budget_tokens, needed_tokens=draft.total)
+
+
+def _part(block: Block | None) -> str:
+    """What the user would call the block; without one it is the reply's own frame that does not fit."""
+    return (block.kept_as if block else None) or "the messages"

@@ -1,0 +1,105 @@
+"""Pieces to messages: what joins onto what when a view is written down.
+
+Anthropic reads neighbouring messages of one role as one. So where a message made here (a summary, a placeholder result) comes
+beside one of the same role, the two go out as one message with the blocks of both: what alternated in the history still does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby, pairwise
+from operator import itemgetter
+
+from plimsoll.compaction.account import is_account
+from plimsoll.compaction.piece import Origin, Piece
+from plimsoll.compaction.repair import Arranged, is_note
+from plimsoll.message import FormatName, Message, Part, Text, ToolResult
+
+_JOINS = frozenset({"anthropic"})
+
+
+def outgoing(pieces: Sequence[Piece], format: FormatName) -> Iterator[Message]:
+    """The messages to encode, in order. Only messages of the history that were neighbours there stay neighbours of one role."""
+    if format not in _JOINS:
+        yield from (piece.message for piece in pieces)
+        return
+    run: list[Piece] = []
+    for piece in pieces:
+        if run and not _one(run[-1], piece):
+            yield _joined(run)
+            run = []
+        run.append(piece)
+    if run:
+        yield _joined(run)
+
+
+def kept_apart(pieces: Sequence[Piece], format: FormatName) -> list[Piece]:
+    """Pieces that go out one by one, each as a message of its own."""
+    if format not in _JOINS:
+        return list(pieces)
+    kept = list(pieces[:1])
+    for before, after in pairwise(pieces):
+        kept.append(replace(after, apart=True) if _one(before, after) else after)
+    return kept
+
+
+def origin_of(arranged: Arranged) -> Origin:
+    """Words of ours that come back in a history are still ours, not a request."""
+    if arranged.position is None or arranged.note:
+        return "made"
+    message = arranged.message
+    if message.role == "user" and message.parts and all(map(is_note, message.parts)):
+        return "made"
+    return "summary" if len(message.parts) == 1 and is_account(message.text) else "history"
+
+
+def parted(pieces: Sequence[Piece], format: FormatName, weigh: Callable[[Message], int]) -> list[Piece]:
+    """Pieces with our own words taken out of the messages they went out in: a view that comes back as a history.
+
+    The summary in it is then a summary again, and what the user said beside it a request.
+    """
+    if format not in _JOINS:
+        return list(pieces)
+    return [part for piece in pieces for part in _parted(piece, weigh)]
+
+
+def _parted(piece: Piece, weigh: Callable[[Message], int]) -> Iterator[Piece]:
+    origins = [_origin_of(part) for part in piece.message.parts]
+    if piece.origin != "history" or len(set(origins)) <= 1:
+        yield piece
+        return
+    for origin, run in groupby(zip(origins, piece.message.parts, strict=True), key=itemgetter(0)):
+        message = piece.message.with_parts(tuple(part for _, part in run))
+        yield replace(piece, message=message, tokens=weigh(message), origin=origin, whole=False)
+
+
+def _origin_of(part: Part) -> Origin:
+    if isinstance(part, Text) and is_account(part.text):
+        return "summary"
+    return "made" if is_note(part) else "history"
+
+
+def _one(before: Piece, after: Piece) -> bool:
+    """Whether two pieces go out as one message: of one voice, and not neighbours in the history."""
+    if after.apart or _voice(before.message) != _voice(after.message) or _voice(before.message) == "system":
+        return False
+    if before.position is None or after.position is None:
+        return True
+    return after.position != before.position + 1
+
+
+def _voice(message: Message) -> str:
+    return "user" if message.role == "tool" else message.role
+
+
+def _joined(run: Sequence[Piece]) -> Message:
+    if len(run) == 1:
+        return run[0].message
+    parts = _results_first(part for piece in run for part in piece.message.parts)
+    return Message(role="user" if _voice(run[0].message) == "user" else "assistant", parts=parts, format="anthropic")
+
+
+def _results_first(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Tool results must lead their message."""
+    return tuple(sorted(parts, key=lambda part: not isinstance(part, ToolResult)))

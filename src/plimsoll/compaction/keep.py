@@ -1,0 +1,88 @@
+"""What stays through everything: system text, the user's first and newest requests, pins, the newest exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.piece import Block
+from plimsoll.compaction.repair import OPENER
+from plimsoll.message import said
+
+SYSTEM = "system text"
+NEWEST_REQUEST = "newest user message"
+NEWEST_EXCHANGE = "newest exchange"
+NEWEST_MESSAGE = "newest message"
+"""The newest exchange where no user speaks at all: something has to be sent."""
+FIRST_REQUEST = "first user message"
+PINNED = "pinned text"
+OPENING = "opening"
+"""A message made here without which the provider refuses the first one."""
+
+_LATER_SYSTEM_SHARE = 0.2
+"""System messages in mid-conversation stay while together they cost less than this share of the goal; newest first."""
+
+
+def open_with_user(draft: Draft) -> None:
+    """See to it that a view that must begin with the user does, whatever has left it."""
+    if not draft.user_first:
+        return
+    speaking = [block for block in draft.blocks if not block.exchange.is_system]
+    draft.blocks = [block for block in draft.blocks if block.kept_as != OPENING]
+    spoken = [block for block in speaking if block.kept_as != OPENING]
+    if spoken and spoken[0].pieces[0].message.role == "assistant":
+        opener = next((block for block in speaking if block.kept_as == OPENING), None) or draft.made(
+            said("user", OPENER)
+        )
+        opener.kept_as = OPENING
+        draft.blocks.insert(draft.blocks.index(spoken[0]), opener)
+
+
+def mark_kept(draft: Draft, pins: Collection[int], goal_tokens: int) -> None:
+    """Say of each block that must stay why it must. A block has one reason, the one that protects it longest."""
+    for block in draft.blocks:
+        block.kept_as = None
+    _mark(_leading_system(draft.blocks), SYSTEM)
+    requests = [block for block in draft.blocks if block.is_request]
+    _mark(requests[-1:], NEWEST_REQUEST)
+    _mark(_newest(draft.blocks), NEWEST_EXCHANGE if requests else NEWEST_MESSAGE)
+    _mark(requests[:1], FIRST_REQUEST)
+    _mark((block for block in draft.blocks if _is_pinned(block, pins)), PINNED)
+    _mark(_later_system(draft.blocks, int(goal_tokens * _LATER_SYSTEM_SHARE)), PINNED)
+    _mark(_openers(draft.blocks), OPENING)
+
+
+def _mark(blocks: Iterable[Block], reason: str) -> None:
+    for block in blocks:
+        block.kept_as = block.kept_as or reason
+
+
+def _leading_system(blocks: list[Block]) -> Iterable[Block]:
+    for block in blocks:
+        if not block.exchange.is_system:
+            return
+        yield block
+
+
+def _newest(blocks: list[Block]) -> list[Block]:
+    """The newest exchange that somebody said: the last one, an unfinished one included."""
+    said = [block for block in blocks if block.first is not None and not block.is_summary]
+    return said[-1:]
+
+
+def _is_pinned(block: Block, pins: Collection[int]) -> bool:
+    return any(piece.position in pins for piece in block.pieces if piece.position is not None)
+
+
+def _later_system(blocks: list[Block], room_tokens: int) -> Iterable[Block]:
+    for block in reversed(blocks):
+        if block.exchange.is_system and block.kept_as is None and not block.is_summary:
+            room_tokens -= block.tokens
+            if room_tokens < 0:
+                return
+            yield block
+
+
+def _openers(blocks: list[Block]) -> Iterable[Block]:
+    """Messages made here that are no part of an exchange: without them the provider refuses what follows."""
+    return (block for block in blocks if block.pieces[0].origin == "made" and block.first is None)

@@ -1,0 +1,96 @@
+"""Pieces: the messages of a view while it is being made, each with its cost and where it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from plimsoll.exchange import Exchange, group
+from plimsoll.message import Message
+
+Origin: TypeAlias = Literal["history", "summary", "made"]
+"""`history`: said in the session, perhaps cut. `summary`: ours. `made`: put in so that the provider accepts the rest."""
+
+Decision: TypeAlias = Literal["keep", "repair", "shrink", "offload", "summarise", "drop"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One message of a view.
+
+    `tokens` counts the message with its framing, upper bound. `position` is its index in the history, None when made here.
+    """
+
+    message: Message
+    tokens: int
+    position: int | None = None
+    origin: Origin = "history"
+    whole: bool = True
+    """Whether the message stands as it was said: neither cut nor repaired."""
+    apart: bool = False
+    """Whether it goes out as a message of its own even beside one of the same role, as another tool sent it."""
+    repairs: tuple[str, ...] = ()
+    """What was changed so that the provider accepts it, in words."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Block:
+    """One exchange of a view under construction: the pieces that stay or leave together, and what was decided for them."""
+
+    pieces: list[Piece]
+    exchange: Exchange
+    kept_as: str | None = None
+    """Why it must stay ("system text", "newest user message", ...); None when it may leave."""
+    tokens_before: int = 0
+    decision: Decision = "keep"
+    reasons: list[str] = field(default_factory=list)
+    references: list[str] = field(default_factory=list)
+
+    @property
+    def tokens(self) -> int:
+        """What it costs now."""
+        return sum(piece.tokens for piece in self.pieces)
+
+    @property
+    def first(self) -> int | None:
+        """Position of its first message in the history, None when none of it was said there."""
+        return next((piece.position for piece in self.pieces if piece.position is not None), None)
+
+    @property
+    def last(self) -> int | None:
+        """Position of its last message in the history, None when none of it was said there."""
+        return next((piece.position for piece in reversed(self.pieces) if piece.position is not None), None)
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether it is an earlier summary of ours."""
+        return self.pieces[0].origin == "summary"
+
+    @property
+    def is_request(self) -> bool:
+        """Whether a user speaks in it (and not plimsoll in the user's role)."""
+        return self.pieces[0].origin == "history" and self.exchange.is_request
+
+    def decide(self, decision: Decision, reason: str, *, reference: str | None = None) -> None:
+        """Record what happens to it and why. The strongest decision stays."""
+        if _STRENGTH[decision] >= _STRENGTH[self.decision]:
+            self.decision = decision
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+        if reference and reference not in self.references:
+            self.references.append(reference)
+
+
+_STRENGTH: dict[Decision, int] = {"keep": 0, "repair": 1, "shrink": 2, "offload": 3, "summarise": 4, "drop": 5}
+
+
+def blocks_of(pieces: list[Piece]) -> list[Block]:
+    """Group pieces into blocks, one an exchange, in order. A summary of ours is always a block of its own."""
+    blocks: list[Block] = []
+    for exchange in group([piece.message for piece in pieces]):
+        chosen = pieces[exchange.start : exchange.end]
+        block = Block(pieces=chosen, exchange=exchange, tokens_before=sum(piece.tokens for piece in chosen))
+        for repair in (repair for piece in chosen for repair in piece.repairs):
+            block.decide("repair", repair)
+        blocks.append(block)
+    return blocks

@@ -1,0 +1,161 @@
+"""Cut the parts of a block to sizes: the one place where the text of a kept message changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.piece import Block
+from plimsoll.cutting import cut_json, cut_text
+from plimsoll.cutting.measure import fair_cap
+from plimsoll.cutting.remembered import Remembered
+from plimsoll.limits import CUT_TEXTS_MAX
+from plimsoll.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
+from plimsoll.tool_results import shrink_result
+
+LEAST_TOKENS = 24
+"""What is left of a part that is cut as far as it goes: its beginning, its end and the mark between them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """A part that can be cut: piece `piece` of its block, part `part` of that message, and what it costs now."""
+
+    piece: int
+    part: int
+    tokens: int
+
+
+def spots(draft: Draft, block: Block) -> list[Spot]:
+    """The parts of a block whose text may be cut. Reasoning and opaque parts may not: providers check them."""
+    return [
+        Spot(piece=number, part=index, tokens=_weight(draft, piece.message, part))
+        for number, piece in enumerate(block.pieces)
+        for index, part in enumerate(piece.message.parts)
+        if isinstance(part, (Text, ToolCall, ToolResult, Media))
+    ]
+
+
+def _weight(draft: Draft, message: Message, part: Part) -> int:
+    match part:
+        case Text():
+            return draft.counter.upper(part.text)
+        case ToolCall():
+            return draft.counter.upper(part.arguments)
+        case ToolResult() if not part.media:
+            return draft.counter.upper(part.content)
+        case _:
+            alone = Message(role=message.role, parts=(part,), format=message.format)
+            return draft.weigh(alone) - draft.weigh(replace(alone, parts=()))
+
+
+def shrink_to(draft: Draft, block: Block, tokens_max: int, reason: str) -> None:
+    """Cut a block down to `tokens_max`, the largest parts most, small parts not at all.
+
+    Ends above `tokens_max` only when the parts that cannot be cut, and the marks of those that are, cost more than that.
+    """
+    if block.tokens <= tokens_max:
+        return
+    _drop_reasoning(draft, block)
+    for _ in range(3):
+        excess = block.tokens - tokens_max
+        if excess <= 0:
+            return
+        found = spots(draft, block)
+        room = sum(spot.tokens for spot in found) - excess
+        cap = max(fair_cap([spot.tokens for spot in found], room), LEAST_TOKENS)
+        if not cut_spots(draft, block, [spot for spot in found if spot.tokens > cap], cap, reason):
+            break
+    _drop_bulk(draft, block, tokens_max)
+
+
+def cut_spots(draft: Draft, block: Block, chosen: Sequence[Spot], tokens_max: int, reason: str) -> bool:
+    """Cut each chosen part to `tokens_max`. Says whether anything became smaller."""
+    before = block.tokens
+    for spot in chosen:
+        piece = block.pieces[spot.piece]
+        part = piece.message.parts[spot.part]
+        reference = draft.refer(piece, spot.part)
+        smaller = _cut_part(draft, part, tokens_max, reference)
+        if smaller is not part:
+            parts = list(piece.message.parts)
+            parts[spot.part] = smaller
+            draft.edit(block, spot.piece, parts)
+            block.decide("offload" if reference else "shrink", reason, reference=reference)
+    return block.tokens < before
+
+
+def _cut_part(draft: Draft, part: Part, tokens_max: int, reference: str | None) -> Part:
+    """The part in at most `tokens_max`; the same object when it cannot get smaller."""
+    match part:
+        case Text():
+            text = _remembered(draft, part, part.text, tokens_max, reference)
+            return part if text == part.text else replace(part, text=text)
+        case ToolCall():
+            arguments = _remembered(draft, part, part.arguments, tokens_max, None)
+            return part if arguments == part.arguments else replace(part, arguments=arguments)
+        case ToolResult():
+            shrunk = _remembered(draft, part, part.content, tokens_max, reference)
+            return part if shrunk == part.content and not part.media else replace(part, content=shrunk, media=())
+        case Media():
+            return Text(text=f"[{part.kind} left out]")
+        case _:
+            return part
+
+
+_CUTS: Remembered[str] = Remembered(CUT_TEXTS_MAX)
+
+
+def _remembered(draft: Draft, part: Part, text: str, tokens_max: int, reference: str | None) -> str:
+    """A part's text cut to its size. A caller without a session asks for the same cuts again each turn."""
+    name = part.name if isinstance(part, ToolResult) else None
+    counting = (draft.counter.name, draft.counter.upper(_YARDSTICK))
+    options = (tokens_max, reference, draft.language, draft.list_items_max)
+    key = (type(part), name, len(text), hash(text), counting, options)
+    return _CUTS.get(key, lambda: _cut(draft, part, text, tokens_max, reference))
+
+
+_YARDSTICK = "the quick brown fox " * 8
+"""Tells apart counters of one name that have learnt different ratios."""
+
+
+def _cut(draft: Draft, part: Part, text: str, tokens_max: int, reference: str | None) -> str:
+    counter, language = draft.counter, draft.language
+    if isinstance(part, ToolCall):
+        return cut_json(text, tokens_max=tokens_max, counter=counter, language=language).text
+    if not isinstance(part, ToolResult):
+        return cut_text(
+            text, tokens_max=tokens_max, counter=counter, keep="both", reference=reference, language=language
+        ).text
+    return shrink_result(
+        part.name or "",
+        text,
+        tokens_max=tokens_max,
+        counter=counter,
+        reference=reference,
+        items_max=draft.list_items_max,
+        language=language,
+    ).text
+
+
+def _drop_reasoning(draft: Draft, block: Block) -> None:
+    """Reasoning of an answer that calls no tool may be left out whole; beside a call some providers insist on it."""
+    if block.exchange.calls:
+        return
+    for number, piece in enumerate(block.pieces):
+        kept = [part for part in piece.message.parts if not isinstance(part, Reasoning)]
+        if kept and len(kept) < len(piece.message.parts):
+            draft.edit(block, number, kept)
+            block.decide("shrink", "reasoning left out")
+
+
+def _drop_bulk(draft: Draft, block: Block, tokens_max: int) -> None:
+    """The last resort before a block leaves: every text of it down to its mark."""
+    if block.tokens <= tokens_max:
+        return
+    found = [spot for spot in spots(draft, block) if spot.tokens > 1]
+    excess = block.tokens - tokens_max
+    room = sum(spot.tokens for spot in found) - excess
+    cap = max(1, fair_cap([spot.tokens for spot in found], room))
+    cut_spots(draft, block, [spot for spot in found if spot.tokens > cap], cap, "cut to its mark")

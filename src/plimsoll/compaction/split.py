@@ -1,0 +1,99 @@
+"""Which exchanges stay word for word and which leave: the room under a goal, shared out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.piece import Block
+from plimsoll.compaction.relevance import relevance
+from plimsoll.compaction.task import Task
+from plimsoll.compaction.windows import keep_from
+
+FOCUS_SHARE = 0.3
+"""Share of the tail's room that exchanges about the focus may take."""
+
+SUMMARY_FLOOR_SHARE = 0.05
+"""When what must stay already passes the goal, the summary still gets this share of the budget if the budget has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """The movable exchanges, divided, and the most tokens the summary of those that leave may take."""
+
+    stay: tuple[Block, ...]
+    leave: tuple[Block, ...]
+    summary_tokens_max: int
+
+    def covers(self, earlier: tuple[int, int] | None) -> tuple[int, int]:
+        """The positions `[start, end)` that a summary of what leaves speaks for, earlier summaries included."""
+        starts = [block.first for block in self.leave if block.first is not None]
+        ends = [block.last + 1 for block in self.leave if block.last is not None]
+        if earlier is not None:
+            starts.append(earlier[0])
+            ends.append(earlier[1])
+        return min(starts, default=0), max(ends, default=0)
+
+
+def split(draft: Draft, task: Task, *, summary_tokens: int | None = None, after_failure: bool = False) -> Split:
+    """Share the room between the summary, exchanges about the focus, and the tail.
+
+    `summary_tokens` is what the summary is known to need; None gives it the policy's share. `after_failure` keeps the tail
+    that the policy wants where a summariser failed.
+    """
+    movable = draft.movable()
+    held = draft.reserve_tokens + sum(block.tokens for block in draft.blocks if block.kept_as is not None)
+    free = task.goal_tokens - held
+    summary = _summary_room(task, free) if summary_tokens is None else summary_tokens
+    summary = max(summary, _summary_floor(task, held), 0)
+    focused = _focused(movable, task, int((free - summary) * FOCUS_SHARE))
+    room = free - summary - sum(block.tokens for block in focused)
+    tail = _tail(draft, movable, task, room, after_failure=after_failure)
+    chosen = {id(block) for block in (*focused, *tail)}
+    return Split(
+        stay=tuple(block for block in movable if id(block) in chosen),
+        leave=tuple(block for block in movable if id(block) not in chosen),
+        summary_tokens_max=summary,
+    )
+
+
+def _summary_room(task: Task, free_tokens: int) -> int:
+    """The policy's share is of the budget; where little is free the summary takes half of that at most."""
+    return min(task.policy.summary_limit(task.budget_tokens), max(0, free_tokens // 2))
+
+
+def _summary_floor(task: Task, held_tokens: int) -> int:
+    """Never above what the policy allows a summary, nor what the budget has."""
+    limit = task.policy.summary_limit(task.budget_tokens)
+    return min(int(task.budget_tokens * SUMMARY_FLOOR_SHARE), limit, task.budget_tokens - held_tokens)
+
+
+def _focused(movable: Sequence[Block], task: Task, room: int) -> list[Block]:
+    """The exchanges that answer the focus best for their size, within the room."""
+    if not task.focus or room <= 0:
+        return []
+    scores = relevance(movable, task.focus)
+    ranked = sorted(zip(scores, movable, strict=True), key=lambda pair: -pair[0] / (pair[1].tokens + 50))
+    chosen = []
+    for score, block in ranked:
+        if score > 0 and block.tokens <= room:
+            block.decide("keep", "answers what is asked")
+            chosen.append(block)
+            room -= block.tokens
+    return chosen
+
+
+def _tail(draft: Draft, movable: Sequence[Block], task: Task, room: int, *, after_failure: bool) -> list[Block]:
+    """The newest movable exchanges without a hole, within the room and the policy's caps."""
+    said = [block for block in draft.blocks if not block.is_summary and not block.exchange.is_system]
+    exchanges, sizes = [block.exchange for block in said], [block.tokens for block in said]
+    cut = keep_from(exchanges, sizes, task.policy, budget_tokens=task.budget_tokens, after_failure=after_failure)
+    allowed = {id(block) for block in said[cut:]}
+    tail = []
+    for block in reversed(movable):
+        room -= block.tokens
+        if room < 0 or id(block) not in allowed:
+            break
+        tail.append(block)
+    return tail

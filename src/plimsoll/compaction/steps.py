@@ -1,0 +1,118 @@
+"""The reversible steps of level normal: collapse repeats onto the newest, and take old bulk out of the view.
+
+Both work in one batch from the oldest on and stop at the goal, so that a provider's prompt cache is broken once, not often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.piece import Block
+from plimsoll.compaction.shrink import Spot, cut_spots, spots
+from plimsoll.message import ToolCall, ToolResult
+
+REPEAT_CHARS_MIN = 200
+"""Shorter results cost less than the words that would stand for them."""
+
+TAIL_SHARE = 0.4
+"""The newest exchanges that together cost this share of the goal keep their results whole."""
+
+BULK_FACTOR = 1.5
+"""A part is worth cutting when it costs more than this many previews."""
+
+
+def collapse_repeats(draft: Draft, goal_tokens: int, preview_tokens: int) -> None:  # noqa: ARG001
+    """Tool results whose very content comes again later leave a line that says so."""
+    total = draft.total
+    newest: set[str] = set()
+    repeats: list[tuple[Block, int, int]] = []
+    for block, number, index, result in _results(draft):
+        if result.content in newest:
+            repeats.append((block, number, index))
+        newest.add(result.content)
+    for block, number, index in reversed(repeats):
+        if total <= goal_tokens:
+            return
+        total -= _point_to_newest(draft, block, number, index)
+
+
+def _results(draft: Draft) -> Iterator[tuple[Block, int, int, ToolResult]]:
+    """Results long enough to collapse, newest first."""
+    for block in reversed(draft.blocks):
+        for number in range(len(block.pieces) - 1, -1, -1):
+            for index, part in reversed(list(enumerate(block.pieces[number].message.parts))):
+                if isinstance(part, ToolResult) and len(part.content) >= REPEAT_CHARS_MIN and not part.media:
+                    yield block, number, index, part
+
+
+def _point_to_newest(draft: Draft, block: Block, number: int, index: int) -> int:
+    """Replace one repeated result by its pointer; the tokens that saved."""
+    before = block.tokens
+    piece = block.pieces[number]
+    part = piece.message.parts[index]
+    assert isinstance(part, ToolResult)
+    reference = draft.refer(piece, index)
+    words = "[The same content as in a later result of this conversation.]"
+    parts = list(piece.message.parts)
+    parts[index] = replace(part, content=words)
+    draft.edit(block, number, parts)
+    block.decide("offload" if reference else "shrink", "the same content is read again later", reference=reference)
+    return before - block.tokens
+
+
+def offload_bulk(draft: Draft, goal_tokens: int, preview_tokens: int, *, later_tokens: int) -> None:
+    """Large old tool results, and large old arguments, become a reference and a preview, oldest first.
+
+    The last one cut keeps as much as the goal leaves room for. Where that is not enough to reach the goal, exchanges too old to
+    stay even so are left to the steps after this one, whose summary takes `later_tokens`: cutting what leaves is work for nothing.
+    """
+    total = draft.total
+    found, enough = _within_reach(draft, goal_tokens, preview_tokens)
+    if not enough:
+        found, _ = _within_reach(draft, goal_tokens - later_tokens, preview_tokens)
+    for block, spot in reversed(found):
+        if total <= goal_tokens:
+            return
+        before = block.tokens
+        room = spot.tokens - (total - goal_tokens)
+        cut_spots(draft, block, [spot], max(preview_tokens, room), "old and large")
+        total -= before - block.tokens
+
+
+def _within_reach(draft: Draft, goal_tokens: int, preview_tokens: int) -> tuple[list[tuple[Block, Spot]], bool]:
+    """The bulk, newest first, of the exchanges that fit under a goal once all bulk is cut; and whether all of them do."""
+    old = {id(block) for block in old_blocks(draft, int(goal_tokens * TAIL_SHARE))}
+    room = goal_tokens - draft.reserve_tokens
+    found: list[tuple[Block, Spot]] = []
+    for block in reversed(draft.blocks):
+        bulk = _bulk(draft, block, preview_tokens) if id(block) in old else []
+        room -= block.tokens - sum(spot.tokens - preview_tokens for spot in bulk)
+        if room < 0:
+            return found, False
+        found.extend((block, spot) for spot in bulk)
+    return found, True
+
+
+def _bulk(draft: Draft, block: Block, preview_tokens: int) -> list[Spot]:
+    """The results and arguments of a block that are worth offloading."""
+    least = int(preview_tokens * BULK_FACTOR)
+    if block.tokens <= least:
+        return []
+    return [
+        spot
+        for spot in spots(draft, block)
+        if spot.tokens > least and isinstance(block.pieces[spot.piece].message.parts[spot.part], (ToolResult, ToolCall))
+    ]
+
+
+def old_blocks(draft: Draft, tail_tokens: int) -> list[Block]:
+    """The blocks that call tools outside the newest `tail_tokens`, oldest first; the newest exchange is never among them."""
+    room = tail_tokens
+    blocks = draft.blocks
+    end = len(blocks) - 1
+    while end > 0 and room > 0:
+        room -= blocks[end].tokens
+        end -= 1
+    return [block for block in blocks[: end + 1] if block.exchange.calls]

@@ -1,0 +1,87 @@
+"""What one compaction is asked to do, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from plimsoll.budget import Level
+from plimsoll.message import Message
+from plimsoll.policy import Policy, Step
+from plimsoll.summary.ledger import Ledger
+
+MIN_PROGRESS = 0.05
+"""A run on a view that fits must free this share of the budget, or it is not carried out and not repeated."""
+
+MIN_PROGRESS_TOKENS = 64
+"""And at least this much: in the smallest budgets a share is next to nothing."""
+
+CHARS_PER_TOKEN = 4
+"""Turns the preview's size in characters into tokens: the usual English mean; CJK previews come out shorter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One compaction: how far down, by which steps, with what in mind. Sizes in tokens."""
+
+    policy: Policy
+    budget_tokens: int
+    goal_tokens: int
+    level: Level
+    steps: tuple[Step, ...]
+    ledger: Ledger = field(default_factory=Ledger.empty)
+    """Facts of everything that left before."""
+    covers: tuple[int, int] | None = None
+    """The positions `[start, end)` that earlier summaries speak for, None when there are none."""
+    pins: frozenset[int] = frozenset()
+    focus: str | None = None
+    """What is asked next, or what the caller wants kept: exchanges about it stay longer."""
+    asked: bool = False
+    """Whether somebody asked for this run: then any progress is enough."""
+    ask_model: bool = False
+    """Whether somebody is there to answer a SummaryRequest."""
+    original: Callable[[int], Message] | None = None
+    """Message of the history at a position, for facts that a cut piece no longer shows."""
+
+    @property
+    def preview_tokens(self) -> int:
+        """Tokens of the preview beside a reference."""
+        return max(32, self.policy.preview_chars // CHARS_PER_TOKEN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryRequest:
+    """Asks a model for prose: extend `previous` by what `messages` add, in at most `tokens_max` tokens.
+
+    `prompt` is ready to send, as OpenAI chat messages; it fits `input_tokens_max`.
+    """
+
+    messages: tuple[Message, ...]
+    previous: str | None
+    tokens_max: int
+    language: str
+    focus: str | None
+    prompt: tuple[dict[str, str], ...]
+
+    def __len__(self) -> int:
+        """How many messages the prompt has."""
+        return len(self.prompt)
+
+    def __iter__(self) -> Iterator[dict[str, str]]:
+        """The messages of the prompt, so that the request itself can be sent where a model takes messages."""
+        return iter(self.prompt)
+
+    def __getitem__(self, index: int) -> dict[str, str]:
+        """One message of the prompt."""
+        return self.prompt[index]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryFailed:
+    """The model gave no usable prose, and why. The rules speak instead."""
+
+    reason: str
+
+
+SummaryReply: TypeAlias = str | SummaryFailed

@@ -1,0 +1,292 @@
+"""Windows: how much of the newest part of a conversation stays, by messages, turns, tokens or share, never with a hole.
+
+Cut indexes are into a list of exchanges: `exchanges[cut:]` stays. System text is not counted and not bounded here; it
+stays or leaves by other rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+
+from plimsoll.budget import mark_tokens
+from plimsoll.cutting import cut_json, cut_text
+from plimsoll.cutting.measure import fair_cap
+from plimsoll.errors import CannotFit
+from plimsoll.exchange import Exchange, group
+from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
+from plimsoll.policy import Policy
+from plimsoll.ports import TokenCounter
+from plimsoll.settings import whole
+
+
+def last_messages(exchanges: Sequence[Exchange], count: int) -> int:
+    """The cut that keeps at most `count` messages."""
+    return _tail_within([0 if exchange.is_system else len(exchange.messages) for exchange in exchanges], count)
+
+
+def last_turns(exchanges: Sequence[Exchange], count: int) -> int:
+    """The cut that keeps at most `count` turns: a turn is a user request and everything up to the next one."""
+    requests = [index for index, exchange in enumerate(exchanges) if exchange.is_request]
+    return requests[-count] if len(requests) > count else 0
+
+
+def last_tokens(exchanges: Sequence[Exchange], tokens: Sequence[int], room: int) -> int:
+    """The cut that keeps at most `room` tokens. The first exchange that does not fit ends it: there are no holes."""
+    sizes = [0 if exchange.is_system else size for exchange, size in zip(exchanges, tokens, strict=True)]
+    return _tail_within(sizes, room)
+
+
+def last_fraction(exchanges: Sequence[Exchange], fraction: float) -> int:
+    """The cut that keeps at most that share of the messages, rounded up."""
+    total = sum(len(exchange.messages) for exchange in exchanges if not exchange.is_system)
+    return last_messages(exchanges, ceil(round(total * fraction, 6)))
+
+
+def _tail_within(sizes: Sequence[int], room: int) -> int:
+    cut = len(sizes)
+    for size in reversed(sizes):
+        room -= size
+        if room < 0:
+            break
+        cut -= 1
+    return cut
+
+
+def keep_from(
+    exchanges: Sequence[Exchange],
+    tokens: Sequence[int],
+    policy: Policy,
+    *,
+    budget_tokens: int | None = None,
+    after_failure: bool = False,
+) -> int:
+    """The cut of the largest tail that keeps all caps of a policy; the newest exchange stays whatever they say.
+
+    `tokens` are the sizes of the exchanges. A cap that is a share of the budget needs `budget_tokens`; without it only
+    its absolute part holds. `after_failure` takes the fraction the policy has for past that nobody could summarise.
+    """
+    cuts = [0]
+    fraction = policy.keep_fraction
+    if after_failure and policy.keep_fraction_after_failure is not None:
+        fraction = policy.keep_fraction_after_failure
+    if policy.keep_last_messages is not None:
+        cuts.append(last_messages(exchanges, policy.keep_last_messages))
+    if policy.keep_last_turns is not None:
+        cuts.append(last_turns(exchanges, policy.keep_last_turns))
+    if fraction is not None:
+        cuts.append(last_fraction(exchanges, fraction))
+    room = _token_cap(policy, budget_tokens)
+    if room is not None:
+        cuts.append(last_tokens(exchanges, tokens, room))
+    return min(max(cuts), _newest(exchanges))
+
+
+def _token_cap(policy: Policy, budget_tokens: int | None) -> int | None:
+    match policy.keep_tokens:
+        case None:
+            return None
+        case mark if budget_tokens is not None:
+            return mark_tokens(mark, budget_tokens)
+        case (_, absolute):
+            return absolute
+        case float():
+            return None
+        case absolute:
+            return absolute
+
+
+def _newest(exchanges: Sequence[Exchange]) -> int:
+    """The index of the newest exchange that is not system text; their number when there is none."""
+    said = (index for index in range(len(exchanges) - 1, -1, -1) if not exchanges[index].is_system)
+    return next(said, len(exchanges))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowResult:
+    """A window over messages, with an honest account of what is not in it. Positions are indexes into those given.
+
+    `covered_count` messages lie before `start_seq`: a summary speaks for them. `excluded_count` are neither covered nor
+    in the window, and `holes` says where: half-open runs of positions that nothing speaks for.
+    """
+
+    messages: tuple[Message, ...]
+    positions: tuple[int, ...]
+    tokens: int
+    truncated_count: int
+    excluded_count: int
+    covered_count: int
+    first_included: int | None
+    last_included: int | None
+    holes: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Frame:
+    """What a window is made with."""
+
+    policy: Policy
+    budget_tokens: int
+    counter: TokenCounter
+    weigh: Callable[[Message], int]
+
+    def size(self, exchange: Exchange) -> int:
+        return sum(map(self.weigh, exchange.messages))
+
+
+def apply_window(  # noqa: PLR0913 - one call with its options
+    messages: Sequence[Message],
+    *,
+    policy: Policy,
+    counter: TokenCounter,
+    weigh: Callable[[Message], int],
+    start_seq: int = 0,
+    budget_override: int | None = None,
+) -> WindowResult:
+    """The newest messages that a policy's caps and budget allow, with no summary and no store.
+
+    Leading system text stays and is paid first. Messages before `start_seq` are left to a summary. Messages longer than
+    the policy's `message_tokens_max` lose their middle, the newest request does not; it stays even where the tail does
+    not reach back to it. Where the newest exchange and that request alone pass the budget, they are cut to it.
+
+    `weigh` counts a message with its framing, `counter` bare text; both upper bounds. `budget_override` replaces the
+    policy's budget, in tokens. Raises CannotFit when the system text and the frame of the newest messages do not fit.
+    """
+    whole("start_seq", start_seq)
+    budget = policy.budget().tokens if budget_override is None else whole("budget_override", budget_override, least=1)
+    frame = _Frame(policy=policy, budget_tokens=budget, counter=counter, weigh=weigh)
+    exchanges = group(messages)
+    head = next((index for index, exchange in enumerate(exchanges) if not exchange.is_system), len(exchanges))
+    system = exchanges[:head]
+    clipped = [_clipped(exchange, frame) for exchange in exchanges[head:] if exchange.end > start_seq]
+    clipped = _with_newest_request(clipped, exchanges[head:])
+    room = budget - sum(map(frame.size, system))
+    if room < 0:
+        raise CannotFit(part="system text", budget_tokens=budget, needed_tokens=budget - room)
+    chosen = _squeezed(_chosen(clipped, room, frame), room, frame)
+    return _result(messages, [*system, *chosen], start_seq, frame)
+
+
+def _with_newest_request(clipped: list[Exchange], exchanges: Sequence[Exchange]) -> list[Exchange]:
+    """The newest request is what is being answered: it comes whole."""
+    newest = next((exchange for exchange in reversed(exchanges) if exchange.is_request), None)
+    return [newest if newest and exchange.start == newest.start else exchange for exchange in clipped]
+
+
+def _chosen(exchanges: list[Exchange], room: int, frame: _Frame) -> list[Exchange]:
+    """The tail within the caps and the room, and the newest request before it when it is not in it."""
+    sizes = [frame.size(exchange) for exchange in exchanges]
+    caps = keep_from(exchanges, sizes, frame.policy, budget_tokens=frame.budget_tokens)
+    cut = min(max(caps, last_tokens(exchanges, sizes, room)), _newest(exchanges))
+    request = next((index for index in range(len(exchanges) - 1, -1, -1) if exchanges[index].is_request), None)
+    if request is None or request >= cut:
+        return exchanges[cut:]
+    cut = min(max(caps, last_tokens(exchanges, sizes, room - sizes[request])), _newest(exchanges))
+    return exchanges[cut:] if request >= cut else [exchanges[request], *exchanges[cut:]]
+
+
+def _squeezed(exchanges: list[Exchange], room: int, frame: _Frame) -> list[Exchange]:
+    """The same exchanges within the room: their longest parts are cut, small ones stay whole."""
+    total = sum(map(frame.size, exchanges))
+    if total <= room:
+        return exchanges
+    messages = [message for exchange in exchanges for message in exchange.messages]
+    sizes = [_text_size(message, frame) for message in messages]
+    spare = sum(sizes) - (total - room)
+    while spare > 0:
+        cap = fair_cap(sizes, spare)
+        cut = [_cut_message(message, cap, frame) for message in messages]
+        excess = sum(map(frame.weigh, cut)) - room
+        if excess <= 0:
+            return _refilled(exchanges, cut)
+        spare -= max(excess, spare // 8)
+    needed = frame.budget_tokens - room + total - sum(sizes)
+    raise CannotFit(part="newest exchange", budget_tokens=frame.budget_tokens, needed_tokens=needed)
+
+
+def _refilled(exchanges: list[Exchange], messages: list[Message]) -> list[Exchange]:
+    filled = []
+    for exchange in exchanges:
+        count = len(exchange.messages)
+        filled.append(replace(exchange, messages=tuple(messages[:count])))
+        messages = messages[count:]
+    return filled
+
+
+def _clipped(exchange: Exchange, frame: _Frame) -> Exchange:
+    """The exchange with each of its messages within the policy's limit."""
+    limit = frame.policy.message_limit(frame.budget_tokens)
+    if limit is None or exchange.is_system:
+        return exchange
+    messages = tuple(_cut_message(message, limit, frame) for message in exchange.messages)
+    return exchange if messages == exchange.messages else replace(exchange, messages=messages)
+
+
+def _cut_message(message: Message, tokens_max: int, frame: _Frame) -> Message:
+    """The message with its texts within `tokens_max` together; the same object when they are."""
+    sizes = [frame.counter.upper(_text_of(part)) for part in message.parts]
+    if sum(sizes) <= tokens_max:
+        return message
+    cap = fair_cap(sizes, tokens_max)
+    sized = zip(message.parts, sizes, strict=True)
+    return message.with_parts(tuple(_cut_part(part, cap, frame) if size > cap else part for part, size in sized))
+
+
+def _cut_part(part: Part, tokens_max: int, frame: _Frame) -> Part:
+    match part:
+        case Text():
+            cut = cut_text(part.text, tokens_max=tokens_max, counter=frame.counter, keep="both")
+            return replace(part, text=cut.text)
+        case ToolResult():
+            cut = cut_text(part.content, tokens_max=tokens_max, counter=frame.counter, keep="both")
+            return replace(part, content=cut.text)
+        case ToolCall():
+            return replace(part, arguments=cut_json(part.arguments, tokens_max=tokens_max, counter=frame.counter).text)
+        case _:
+            return part
+
+
+def _text_of(part: Part) -> str:
+    """The text of a part that may be cut; reasoning, media and opaque parts may not."""
+    match part:
+        case Text():
+            return part.text
+        case ToolResult():
+            return part.content
+        case ToolCall():
+            return part.arguments
+        case _:
+            return ""
+
+
+def _text_size(message: Message, frame: _Frame) -> int:
+    return sum(frame.counter.upper(_text_of(part)) for part in message.parts)
+
+
+def _result(messages: Sequence[Message], chosen: list[Exchange], start_seq: int, frame: _Frame) -> WindowResult:
+    positions = [exchange.start + index for exchange in chosen for index in range(len(exchange.messages))]
+    kept = [message for exchange in chosen for message in exchange.messages]
+    covered = min(start_seq, len(messages))
+    holes = _holes([at for at in positions if at >= covered], covered, len(messages))
+    return WindowResult(
+        messages=tuple(kept),
+        positions=tuple(positions),
+        tokens=sum(map(frame.weigh, kept)),
+        truncated_count=sum(message is not messages[at] for message, at in zip(kept, positions, strict=True)),
+        excluded_count=sum(end - start for start, end in holes),
+        covered_count=covered - sum(at < covered for at in positions),
+        first_included=min(positions, default=None),
+        last_included=max(positions, default=None),
+        holes=holes,
+    )
+
+
+def _holes(positions: Sequence[int], start: int, end: int) -> tuple[tuple[int, int], ...]:
+    """The runs of `[start, end)` between ascending positions."""
+    holes = []
+    for position in (*positions, end):
+        if position > start:
+            holes.append((start, position))
+        start = position + 1
+    return tuple(holes)

@@ -1,0 +1,108 @@
+"""Markers: the words left where text was cut. They say how much left and under which reference it can be read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from plimsoll.errors import SettingError
+from plimsoll.settings import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MarkerLanguage: TypeAlias = Literal["auto", "en", "zh"]
+
+_MARKER = re.compile(
+    r"\[… (?P<about>about )?(?P<tokens>[0-9,]{1,24}) tokens cut(?:, reference (?P<reference>[^\s\]]{1,200}))? …\]"
+    r"|\[… 已截去(?P<about_zh>约)? (?P<tokens_zh>[0-9,]{1,24}) 个词元(?:，引用 (?P<reference_zh>[^\s\]]{1,200}))? …\]"
+    r"|\[…\]"
+)
+_REFERENCE = re.compile(r"[^\s\]]{1,200}")
+_SAMPLE_CHARS = 2_000
+SHORT = "[…]"
+SHORTEST = "…"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marker:
+    """What was cut: its tokens, whether they were counted or estimated, and the reference that reads it back."""
+
+    tokens: int = 0
+    exact: bool = True
+    reference: str | None = None
+
+    def text(self, language: str) -> str:
+        """The marker in full."""
+        match language:
+            case "zh":
+                where = f"，引用 {self.reference}" if self.reference else ""
+                return f"[… 已截去{'' if self.exact else '约'} {self.tokens:,} 个词元{where} …]"
+            case _:
+                where = f", reference {self.reference}" if self.reference else ""
+                return f"[… {'' if self.exact else 'about '}{self.tokens:,} tokens cut{where} …]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """An earlier marker in a text: where it stands and what it says."""
+
+    start: int
+    end: int
+    marker: Marker
+
+
+def markers_in(text: str) -> tuple[Found, ...]:
+    """The markers that earlier cuts left in a text, in order. Linear."""
+    if "…]" not in text:
+        return ()
+    return tuple(Found(start=m.start(), end=m.end(), marker=_read(m)) for m in _MARKER.finditer(text))
+
+
+def trailing(text: str, words: str) -> tuple[Found, ...]:
+    """Fixed words that an earlier cut left at the end. Elsewhere they cannot be told from the text's own."""
+    if not words or not text.endswith(words):
+        return ()
+    return (Found(start=len(text) - len(words), end=len(text), marker=Marker()),)
+
+
+def without(text: str, start: int, end: int, earlier: Sequence[Found]) -> str:
+    """The text in `[start, end)` less the earlier markers, all of which lie in it."""
+    pieces = []
+    for found in earlier:
+        pieces.append(text[start : found.start])
+        start = found.end
+    return "".join((*pieces, text[start:end]))
+
+
+def _read(match: re.Match[str]) -> Marker:
+    digits = (match["tokens"] or match["tokens_zh"] or "").replace(",", "")
+    return Marker(
+        tokens=int(digits or 0),
+        exact=not (match["about"] or match["about_zh"]),
+        reference=match["reference"] or match["reference_zh"],
+    )
+
+
+def merged(tokens: int, *, exact: bool, reference: str | None, earlier: Sequence[Found]) -> Marker:
+    """One marker for what is cut now and what the markers that disappear with it stood for."""
+    known = reference or next((found.marker.reference for found in earlier if found.marker.reference), None)
+    return Marker(
+        tokens=tokens + sum(found.marker.tokens for found in earlier),
+        exact=exact and all(found.marker.exact for found in earlier),
+        reference=known,
+    )
+
+
+def check_reference(reference: object) -> None:
+    """A reference a marker can carry: text without spaces or `]`, at most 200 characters. Raises SettingError for others."""
+    if reference is not None and not (isinstance(reference, str) and _REFERENCE.fullmatch(reference)):
+        raise SettingError("reference", f"{shown(reference)} is not 1 to 200 characters without spaces or ']'")
+
+
+def language_of(text: str) -> Literal["en", "zh"]:
+    """The language to put fixed strings in: `zh` where at least a fifth of the beginning is Han."""
+    sample = text[:_SAMPLE_CHARS]
+    han = sum("\u3400" <= char <= "\u9fff" for char in sample)
+    return "zh" if 5 * han > len(sample) else "en"

@@ -1,0 +1,198 @@
+"""Every error plimsoll raises on purpose.
+
+    PlimsollError
+    ├── CannotFit             the budget is smaller than the least that must be sent
+    ├── FormatError           the input is not what its format says, or no format recognises it
+    ├── SettingError          an option has an impossible value; also a ValueError
+    ├── LimitExceeded         the input is larger than a named limit in limits.py
+    ├── MissingExtra          an optional package is needed and not installed
+    ├── PlanIsStale           a plan was made for a history that has since grown
+    └── StoreError            disk and database
+        ├── SessionNotFound
+        ├── SessionExists     a new session may not take the place of one that is there
+        ├── SessionBusy       another process writes this session
+        ├── SessionDamaged    records are unreadable where the operation needs them
+        ├── NewerFormat       written by a newer plimsoll in a way this one must not touch
+        ├── StoreFull         no space, or a quota
+        ├── StoreUnusable     read-only, wrong modes, an I/O error, a symlink where none may be
+        ├── UnsafeName        a session name outside the whitelist
+        └── ReferenceNotFound nothing is stored under that reference
+
+Each carries its facts as fields and computes its message from them. Each docstring says what is still true afterwards.
+"""
+
+from __future__ import annotations
+
+
+class PlimsollError(Exception):
+    """Root of the tree. Whatever raised it changed nothing, unless its docstring says otherwise."""
+
+
+class CannotFit(PlimsollError):
+    """The budget is smaller than the frame that must be sent. The input is untouched and nothing was recorded.
+
+    `part` names what does not fit; `budget_tokens` is what there was; `needed_tokens` the smallest budget that would do.
+    """
+
+    def __init__(self, *, part: str, budget_tokens: int, needed_tokens: int) -> None:
+        self.part = part
+        self.budget_tokens = budget_tokens
+        self.needed_tokens = needed_tokens
+        super().__init__(
+            f"cannot fit {part} into {budget_tokens} tokens: at least {needed_tokens} are needed; nothing was changed"
+        )
+
+
+class FormatError(PlimsollError):
+    """The input is not valid in its format. Nothing was read from it.
+
+    `position` is the index of the message (None when the whole is wrong), `format` the format it was read as.
+    """
+
+    def __init__(self, reason: str, *, position: int | None = None, format: str | None = None) -> None:
+        self.reason = reason
+        self.position = position
+        self.format = format
+        where = "" if position is None else f"message {position}: "
+        read_as = "" if format is None else f" (read as {format})"
+        super().__init__(f"{where}{reason}{read_as}; nothing was changed")
+
+
+class SettingError(PlimsollError, ValueError):
+    """An option has an impossible value. `field` names it. Nothing was built with it."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        self.field = field
+        self.reason = reason
+        super().__init__(f"{field}: {reason}")
+
+
+class LimitExceeded(PlimsollError):
+    """The input passes a limit of limits.py. Nothing was read past it; what was stored before is unchanged."""
+
+    def __init__(self, limit: str, *, allowed: int, found: int | None = None) -> None:
+        self.limit = limit
+        self.allowed = allowed
+        self.found = found
+        size = "more" if found is None else str(found)
+        super().__init__(f"{limit}: {allowed} allowed, {size} found; nothing was changed")
+
+
+class MissingExtra(PlimsollError):
+    """An optional package is needed and not installed. Nothing was read or changed. `extra` is what to install."""
+
+    def __init__(self, extra: str, *, needed_for: str) -> None:
+        self.extra = extra
+        self.needed_for = needed_for
+        super().__init__(f"{needed_for} needs an optional package: pip install 'plimsoll-context[{extra}]'")
+
+
+class PlanIsStale(PlimsollError):
+    """The history grew since the plan was made. The session is unchanged; make a new plan, or ask to rebase this one."""
+
+    def __init__(self, *, planned_for: int, now: int) -> None:
+        self.planned_for = planned_for
+        self.now = now
+        super().__init__(
+            f"the plan was made at message {planned_for} and the session is at {now}; the session is unchanged"
+        )
+
+
+class StoreError(PlimsollError):
+    """Root of the storage errors. Every record acknowledged before is still there and unchanged."""
+
+
+class SessionNotFound(StoreError):
+    """No session of that name in the store. Nothing was created."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"no session {name!r} in this store")
+
+
+class SessionExists(StoreError):
+    """A session of that name is already there. It is as it was; nothing was created."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"session {name!r} already exists in this store; nothing was changed")
+
+
+class SessionBusy(StoreError):
+    """Another process holds the session's write lock. Reading still works; nothing was written."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"session {name!r} is being written by another process; nothing was written")
+
+
+class SessionDamaged(StoreError):
+    """Records the operation needs are unreadable. The file is as it was; what can be read still can."""
+
+    def __init__(self, name: str, *, detail: str) -> None:
+        self.name = name
+        self.detail = detail
+        super().__init__(f"session {name!r} is damaged: {detail}; the file was not changed")
+
+
+class NewerFormat(StoreError):
+    """Written by a newer plimsoll in a way this one must not touch. The file was not changed."""
+
+    def __init__(self, name: str, *, version: int, supported: int) -> None:
+        self.name = name
+        self.version = version
+        self.supported = supported
+        super().__init__(
+            f"session {name!r} has format {version}, this plimsoll writes {supported}; the file was not changed"
+        )
+
+
+class StoreFull(StoreError):
+    """No space left, or over a quota. Everything acknowledged before is unchanged; the next append works once there is room."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(f"no space left to write {path}; everything written before is unchanged")
+
+
+class StoreUnusable(StoreError):
+    """The place cannot be used as a store. Everything acknowledged before is unchanged."""
+
+    def __init__(self, path: str, *, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"cannot use {path}: {reason}; everything written before is unchanged")
+
+
+class UnsafeName(StoreError, ValueError):
+    """A session name outside the whitelist. Nothing was opened or created."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        shown = ascii(name) if len(name) <= 80 else f"{name[:80]!a}…"
+        super().__init__(
+            "session names are 1 to 64 of a-z, A-Z, 0-9, '.', '_' and '-', not starting or ending with '.', without '..' "
+            f"and not a device name such as CON: {shown}"
+        )
+
+
+class ReferenceNotFound(StoreError):
+    """Nothing is stored under that reference. The session is unchanged."""
+
+    def __init__(self, reference: str) -> None:
+        self.reference = reference
+        super().__init__(f"no content with reference {reference[:80]!r}; look for it with recall")
+
+
+class DamageWarning(UserWarning):
+    """Records of a session that was opened cannot be read. All others can, and the session works on with them."""
+
+
+class UnknownModelWarning(UserWarning):
+    """A model is in no list, so a small window is assumed for it. Given once for each name; nothing else changes."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(
+            f"unknown model {name[:80]!r}: a window of 32,000 tokens is assumed; register it or use $PLIMSOLL_MODELS"
+        )

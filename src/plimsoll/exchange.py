@@ -1,0 +1,112 @@
+"""Exchanges: the atoms of compaction. A tool call and its results are one, and are never split.
+
+Any message that calls no tool is an exchange by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from plimsoll.message import Message, ToolCall, ToolResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """Consecutive messages `[start, start + len(messages))` of a sequence that stay or leave together."""
+
+    start: int
+    messages: tuple[Message, ...]
+    pending: frozenset[str] = frozenset()
+    """Ids of calls that no result in it answers."""
+
+    @property
+    def end(self) -> int:
+        """Index after the last message."""
+        return self.start + len(self.messages)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """Its tool calls, in order."""
+        return tuple(call for message in self.messages for call in message.calls)
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """Its tool results, in order."""
+        return tuple(result for message in self.messages for result in message.results)
+
+    @property
+    def is_system(self) -> bool:
+        """Whether it is system text."""
+        return self.messages[0].role == "system"
+
+    @property
+    def is_request(self) -> bool:
+        """Whether a user speaks in it: a user message with something other than tool results."""
+        return any(speaks(message) for message in self.messages)
+
+
+def speaks(message: Message) -> bool:
+    """Whether the message is the user's own words (or media), not just tool results carried in the user's role."""
+    return message.role == "user" and any(not isinstance(part, ToolResult) for part in message.parts)
+
+
+def group(messages: Sequence[Message]) -> list[Exchange]:
+    """Split messages into exchanges, in order; every message is in exactly one. Linear.
+
+    A run of assistant messages and results belongs together from the first call until the first message that is neither a
+    result for one of its calls nor, where the format sends calls one by one, another part of the same answer.
+    """
+    return list(_walk(messages))
+
+
+def _walk(messages: Sequence[Message]) -> Iterator[Exchange]:
+    start = 0
+    while start < len(messages):
+        end = _answer_end(messages, start)
+        pending = _asked(messages, start, end)
+        if pending:
+            end = _answered(messages, end, pending)
+        yield Exchange(start=start, messages=tuple(messages[start:end]), pending=frozenset(pending))
+        start = end
+
+
+def _asked(messages: Sequence[Message], start: int, end: int) -> dict[str, int]:
+    """The calls of one answer that it does not answer itself. Ids are counted: a model may use one twice in an answer."""
+    pending: dict[str, int] = {}
+    for message in messages[start:end]:
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                pending[part.id] = pending.get(part.id, 0) + 1
+            elif isinstance(part, ToolResult):
+                _settle(pending, part.call_id)
+    return pending
+
+
+def _answered(messages: Sequence[Message], end: int, pending: dict[str, int]) -> int:
+    """Where the messages end that answer pending calls; those are taken off `pending`."""
+    while end < len(messages) and pending:
+        ids = [part.call_id for part in messages[end].parts if isinstance(part, ToolResult)]
+        if not any(id in pending for id in ids):
+            break
+        for id in ids:
+            _settle(pending, id)
+        end += 1
+    return end
+
+
+def _settle(pending: dict[str, int], id: str) -> None:
+    if pending.get(id, 0) > 1:
+        pending[id] -= 1
+    else:
+        pending.pop(id, None)
+
+
+def _answer_end(messages: Sequence[Message], start: int) -> int:
+    """The end of one answer of the model. Responses items come one by one, so reasoning and calls in a row are one answer."""
+    end = start + 1
+    if messages[start].format != "openai-responses" or messages[start].role != "assistant":
+        return end
+    while end < len(messages) and messages[end].role == "assistant":
+        end += 1
+    return end

@@ -1,0 +1,115 @@
+"""What a compaction hands back: the messages, and the report that explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from plimsoll.budget import Level
+from plimsoll.compaction.plan import Action, Outline
+from plimsoll.formats.format import SystemText
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What was done and why. All sizes in tokens, framing included, upper bounds where a count is estimated.
+
+    `budget` is what messages may use (the tools are taken off). `stage` is which means spoke for the past: "none", "steps",
+    "rules", "model", "edited", "window", or "fit" when the last resort had to cut. `lost` are the exchanges whose words are
+    no longer in the view.
+    """
+
+    tokens_before: int
+    tokens_after: int
+    budget: int
+    level: Level
+    stage: str
+    actions: tuple[Action, ...]
+    lost: tuple[Action, ...]
+    summary: str | None
+    note: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; the level as its name."""
+        return {
+            "tokens_before": self.tokens_before,
+            "tokens_after": self.tokens_after,
+            "budget": self.budget,
+            "level": str(self.level),
+            "stage": self.stage,
+            "actions": [action.to_dict() for action in self.actions],
+            "lost": [action.to_dict() for action in self.lost],
+            "summary": self.summary,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """Messages within the budget, valid for the provider, in the format they came in; and the report."""
+
+    messages: list[dict[str, Any]]
+    report: Report
+    system: SystemText = None
+    """Anthropic's system text, where it was given apart: the same, or cut when it alone passes the budget."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {"messages": self.messages, "system": self.system, "report": self.report.to_dict()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a compaction would do. Nothing has been done yet.
+
+    `made_at` is what it was made for: how many messages the history had, and the event its view went on from. Printing,
+    editing and applying it are separate from making it.
+    """
+
+    outline: Outline
+    made_at: tuple[int, int | None]
+    _write: Callable[[Outline], Fitted]
+    _reword: Callable[[Outline, str], Outline]
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """One for each exchange, in order: keep, repair, shrink, offload, summarise or drop, with reason and tokens."""
+        return self.outline.actions
+
+    @property
+    def summary(self) -> str | None:
+        """The summary's text without its frame, for reading and editing; None when nothing is summarised."""
+        return self.outline.summary
+
+    @property
+    def report(self) -> Report:
+        """What the result's report will say."""
+        return report_of(self.outline)
+
+    def with_summary(self, text: str) -> Plan:
+        """The same plan with this summary, cut to its room if need be. Raises SettingError when nothing is summarised."""
+        return replace(self, outline=self._reword(self.outline, text))
+
+    def apply(self) -> Fitted:
+        """The messages the plan leads to. Pure: applying twice gives equal results."""
+        return self._write(self.outline)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {"made_at": self.made_at[0], **self.report.to_dict()}
+
+
+def report_of(outline: Outline) -> Report:
+    """The report of an outline."""
+    return Report(
+        tokens_before=outline.tokens_before,
+        tokens_after=outline.tokens_after,
+        budget=outline.budget_tokens,
+        level=outline.level,
+        stage=outline.stage,
+        actions=outline.actions,
+        lost=tuple(action for action in outline.actions if action.decision in ("summarise", "drop")),
+        summary=outline.summary,
+        note=outline.note,
+    )

@@ -1,0 +1,35 @@
+"""Anthropic Messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from plimsoll.formats.anthropic.decode import decode
+from plimsoll.formats.anthropic.encode import encode
+from plimsoll.formats.anthropic.render import render
+from plimsoll.formats.anthropic.validate import validate
+from plimsoll.formats.format import Rendered, SystemText, Violation
+from plimsoll.message import FormatName, Message, Wire
+
+
+class Anthropic:
+    """The format `anthropic`. One wire object is one message of the `messages` list."""
+
+    name: FormatName = "anthropic"
+
+    def decode(self, wire: Wire, position: int) -> Message:
+        """Read one message. Raises FormatError."""
+        return decode(wire, position)
+
+    def encode(self, message: Message) -> dict[str, Any]:
+        """Write one message."""
+        return encode(message)
+
+    def validate(self, wires: Sequence[Wire], *, system: SystemText = None) -> list[Violation]:
+        """What the API would refuse, in the messages and in the `system` parameter."""
+        return validate(wires, system)
+
+    def render(self, messages: Sequence[Message]) -> Rendered:
+        """Write any conversation in this format."""
+        return render(messages)

@@ -1,0 +1,108 @@
+"""Anthropic messages, read (anthropic.types.MessageParam)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from plimsoll.errors import FormatError
+from plimsoll.formats.media import media_of
+from plimsoll.formats.wire import (
+    arguments_text,
+    copied,
+    extra_fields,
+    json_text,
+    kind_of,
+    objects_field,
+    role_word,
+    text_field,
+)
+from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult, Wire
+
+ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "assistant", "system": "system"}
+
+DOCUMENT_FIELDS: Final = frozenset({"title", "context"})
+"""Text sent beside a document's bytes; shown as an Opaque part of its own so that it is counted."""
+
+_KNOWN: Final = frozenset(
+    {"role", "content", "id", "type", "model", "stop_reason", "stop_sequence", "usage", "container", "cache_control"}
+)
+
+
+def decode(wire: Wire, position: int) -> Message:
+    """One message. Raises FormatError."""
+    try:
+        own = copied(wire)
+        role = ROLES[role_word(own, ROLES)]
+        parts = (*_content(own), *(Opaque(wire={field: own[field]}) for field in exposed_fields(own)))
+        return Message(role=role, parts=parts, format="anthropic", wire=own)
+    except FormatError as error:
+        raise FormatError(error.reason, position=position, format="anthropic") from None
+
+
+def exposed_fields(own: Wire) -> list[str]:
+    """Fields that are sent and are no part of their own: each is carried and counted as an Opaque part."""
+    return extra_fields(own, _KNOWN)
+
+
+def _content(own: Wire) -> list[Part]:
+    content = own.get("content")
+    if isinstance(content, str):
+        return [Text(text=content)]
+    if not isinstance(content, list):
+        raise FormatError(f"content must be text or a list of blocks, not {kind_of(content)}")
+    return [part for block in objects_field(own, "content") for part in _parts(block)]
+
+
+def _parts(block: dict[str, Any]) -> list[Part]:
+    match block.get("type"):
+        case "text" if isinstance(block.get("text"), str):
+            return [Text(text=block["text"], wire=block)]
+        case "tool_use":
+            arguments = arguments_text(block.get("input"))
+            return [
+                ToolCall(id=text_field(block, "id"), name=text_field(block, "name"), arguments=arguments, wire=block)
+            ]
+        case "tool_result":
+            return [_result(block)]
+        case "thinking":
+            signature = text_field(block, "signature") or None
+            return [Reasoning(text=text_field(block, "thinking"), signature=signature, wire=block)]
+        case "redacted_thinking":
+            return [Reasoning(text="", signature=text_field(block, "data") or None, wire=block)]
+        case _:
+            return _media(block)
+
+
+def _media(block: dict[str, Any]) -> list[Part]:
+    media = media_of(block)
+    if media is None:
+        return [Opaque(wire=block)]
+    beside = {field: block[field] for field in DOCUMENT_FIELDS & block.keys() if block[field]}
+    return [media, Opaque(wire=beside)] if beside else [media]
+
+
+def _result(block: dict[str, Any]) -> ToolResult:
+    content, media = result_content(block)
+    return ToolResult(
+        call_id=text_field(block, "tool_use_id"),
+        content=content,
+        is_error=block.get("is_error") is True,
+        media=media,
+        wire=block,
+    )
+
+
+def result_content(block: Wire) -> tuple[str, tuple[Media, ...]]:
+    """A tool result's text and media; blocks that are neither are kept as JSON text."""
+    if isinstance(block.get("content"), str):
+        return block["content"], ()
+    texts: list[str] = []
+    media: list[Media] = []
+    for inner in objects_field(block, "content"):
+        medium = media_of(inner)
+        if medium is not None:
+            media.append(medium)
+        else:
+            plain = inner.get("type") == "text" and isinstance(inner.get("text"), str)
+            texts.append(inner["text"] if plain else json_text(inner))
+    return "\n".join(texts), tuple(media)

@@ -1,0 +1,124 @@
+"""Anthropic messages, written."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from plimsoll.formats.anthropic.decode import DOCUMENT_FIELDS, ROLES, exposed_fields, result_content
+from plimsoll.formats.media import anthropic_block, source_of
+from plimsoll.formats.reasoning import signed_by_anthropic
+from plimsoll.formats.wire import arguments_text, copied, copied_value, parsed_object, patched
+from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, Wire
+
+SYSTEM_LABEL: Final = "[System message]\n"
+"""Begins a system message that stands between others, where only user and assistant may speak."""
+
+NO_OUTPUT: Final = "The tool failed without output."
+"""A failed call's result may not be empty."""
+
+RAW_ARGUMENTS: Final = "raw_arguments"
+"""The field that holds a call's arguments where they are not a JSON object and only an object is allowed."""
+
+
+def encode(message: Message) -> dict[str, Any]:
+    """One message as a fresh object."""
+    own = message.wire if message.format == "anthropic" else None
+    if own is not None and not message.edited:
+        return copied(own)
+    if own is None or ROLES.get(own["role"]) != message.role:
+        own = {}
+    opaque = [(field, part) for part in message.parts for field in [_field_of(part, own)] if field is not None]
+    fields = {field: copied_value(part.wire[field]) for field, part in opaque if isinstance(part, Opaque)}
+    role = own.get("role") or ("assistant" if message.role == "assistant" else "user")
+    changes = {
+        "role": role,
+        "content": _content(message, own),
+        **{field: value for field, value in fields.items() if field not in own},
+    }
+    return patched(own, changes, dropped=[field for field in exposed_fields(own) if field not in fields])
+
+
+def _field_of(part: Part, own: Wire) -> str | None:
+    """The message field an Opaque part stands for; None when it is a block of the content."""
+    if not isinstance(part, Opaque) or len(part.wire) != 1:
+        return None
+    field = next(iter(part.wire))
+    return field if field in own or not (own or field == "type" or field in DOCUMENT_FIELDS) else None
+
+
+def _content(message: Message, own: Wire) -> str | list[dict[str, Any]]:
+    """Text where it is and was only text, otherwise blocks; results first, as the API wants them."""
+    parts = [part for part in message.parts if _field_of(part, own) is None]
+    label = SYSTEM_LABEL if message.role == "system" and not own else ""
+    match parts:
+        case [Text(text=text, wire=None)] if not isinstance(own.get("content"), list):
+            return label + text
+        case []:
+            return ""
+    ordered = sorted(parts, key=lambda part: not isinstance(part, ToolResult)) if message.results else parts
+    return [block for part in ordered for block in [block_of(part)] if block is not None]
+
+
+def block_of(part: Part) -> dict[str, Any] | None:
+    """One part as a content block, changed only where it was edited; None for what the API does not take."""
+    match part:
+        case Text(text=text, wire=wire):
+            ours = wire is not None and wire.get("type") == "text"
+            return None if not text else patched(wire or {}, {"text": text}) if ours else {"type": "text", "text": text}
+        case Reasoning():
+            signed = signed_by_anthropic(part)
+            return copied(signed) if signed else None
+        case ToolCall():
+            return call_block(part)
+        case ToolResult():
+            return result_block(part)
+        case Media(wire=wire):
+            return _medium(wire)
+        case Opaque(wire=wire):
+            return None if wire.keys() <= DOCUMENT_FIELDS else copied(wire)
+
+
+def _medium(wire: Wire | None) -> dict[str, Any] | None:
+    if wire is not None and wire.get("type") in ("image", "document"):
+        return copied(wire)
+    source = source_of(wire or {})
+    return anthropic_block(source) if source is not None else None
+
+
+def call_block(call: ToolCall) -> dict[str, Any]:
+    """A call as a `tool_use` block. Arguments that are no JSON object are wrapped in one."""
+    wire = call.wire or {}
+    ours = wire if wire.get("type") == "tool_use" else {"type": "tool_use"}
+    if "input" in ours and arguments_text(ours["input"]) == call.arguments:
+        return patched(ours, {"id": call.id, "name": call.name})
+    value = parsed_object(call.arguments or "{}")
+    changed = {RAW_ARGUMENTS: call.arguments} if value is None else value
+    return patched(ours, {"id": call.id, "name": call.name, "input": changed})
+
+
+def result_block(result: ToolResult) -> dict[str, Any]:
+    """A result as a `tool_result` block."""
+    wire = result.wire or {}
+    if wire.get("type") != "tool_result":
+        failed = {"is_error": True} if result.is_error else {}
+        content = _result_content(result, result.content)
+        return {"type": "tool_result", "tool_use_id": result.call_id, "content": content, **failed}
+    text, media = result_content(wire)
+    changes: dict[str, Any] = {"tool_use_id": result.call_id}
+    if text != result.content or len(media) != len(result.media):
+        changes["content"] = _result_content(result, wire.get("content"))
+    return patched(wire, changes)
+
+
+def _result_content(result: ToolResult, before: object) -> str | list[dict[str, Any]]:
+    """New text in the old shape: the first text block keeps its other fields, and a cache marker of any of them."""
+    text = result.content or (NO_OUTPUT if result.is_error and not result.media else "")
+    media = [block for part in result.media for block in [_medium(part.wire)] if block is not None]
+    if not media and not isinstance(before, list):
+        return text
+    blocks = [block for block in before if block.get("type") == "text"] if isinstance(before, list) else []
+    markers = [block["cache_control"] for block in blocks if block.get("cache_control")]
+    marker = {"cache_control": copied_value(markers[-1])} if markers else {}
+    first = blocks[0] if blocks else {"type": "text"}
+    said = [patched(first, {"text": text, **marker})] if text.strip() else []
+    return [*said, *media] or text

@@ -1,0 +1,193 @@
+"""Conversations of any format, written as Anthropic messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from plimsoll.formats.anthropic.encode import NO_OUTPUT, RAW_ARGUMENTS, SYSTEM_LABEL, block_of, encode
+from plimsoll.formats.format import Loss, Rendered, SystemText
+from plimsoll.formats.ids import UniqueIds
+from plimsoll.formats.media import anthropic_block
+from plimsoll.formats.portable import Block, Portable, Said, is_native
+from plimsoll.formats.reasoning import signed_by_anthropic
+from plimsoll.formats.turns import OPENING, Turn, turns_of
+from plimsoll.formats.wire import copied, parsed_object
+from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
+
+
+def render(messages: Sequence[Message]) -> Rendered:
+    """Any conversation as Anthropic messages, system text from its beginning apart."""
+    losses: list[Loss] = []
+    leading = _leading_system(messages)
+    system = _system(messages[:leading], losses)
+    rest = list(messages[leading:])
+    if is_native(rest, "anthropic") and not any(message.role == "system" for message in rest):
+        return Rendered(messages=[encode(message) for message in rest], system=system, losses=losses)
+    writer = _Writer(losses)
+    for turn in turns_of(rest, losses):
+        writer.write(turn)
+    return Rendered(messages=writer.finished(), system=system, losses=_placed(losses, leading))
+
+
+def _placed(losses: list[Loss], leading: int) -> list[Loss]:
+    """Losses by the positions of the whole conversation, in order."""
+    moved = [loss if loss.position is None else replace(loss, position=loss.position + leading) for loss in losses]
+    return sorted(moved, key=lambda loss: -1 if loss.position is None else loss.position)
+
+
+def _leading_system(messages: Sequence[Message]) -> int:
+    return next((index for index, message in enumerate(messages) if message.role != "system"), len(messages))
+
+
+def _system(messages: Sequence[Message], losses: list[Loss]) -> SystemText:
+    """Text where one message holds plain text, else blocks with their cache markers."""
+    if len(messages) == 1 and [part.wire for part in messages[0].parts if isinstance(part, Text)] == [None]:
+        only = messages[0].parts
+        if len(only) == 1:
+            return messages[0].text
+    portable = Portable("anthropic", anthropic_block, losses)
+    blocks: list[Block] = []
+    for message in messages:
+        turn = Turn(speaker="system", position=0, parts=list(message.parts))
+        words = [part for part in portable.said(turn) if isinstance(part, Text) and part.text.strip()]
+        blocks.extend({"type": "text", "text": part.text, **portable.marker(part.wire)} for part in words)
+    for index, loss in enumerate(losses):
+        losses[index] = replace(loss, position=None)
+    return blocks or None
+
+
+class _Writer:
+    def __init__(self, losses: list[Loss]) -> None:
+        self._portable = Portable("anthropic", anthropic_block, losses)
+        self._ids = UniqueIds()
+        self._named: dict[str, str] = {}
+        self._messages: list[dict[str, Any]] = []
+        self._positions: list[int] = []
+
+    def write(self, turn: Turn) -> None:
+        """Add one turn to the messages."""
+        match turn.speaker:
+            case "results":
+                self._add("user", [self._result(result, turn.position) for result in turn.results], turn)
+            case "system":
+                self._portable.lose(turn.position, "system role", "became a labelled user message")
+                words = [part for part in self._portable.said(turn) if isinstance(part, Text)]
+                text = "\n".join(part.text for part in words)
+                self._add("user", SYSTEM_LABEL + text, turn)
+            case "user" | "assistant":
+                self._speak(turn)
+
+    def finished(self) -> list[dict[str, Any]]:
+        """The messages, begun by a user and not ended by white space."""
+        if self._messages and self._messages[0]["role"] == "assistant":
+            self._portable.lose(self._positions[0], "opening", "a user message was put before the first one")
+            self._messages.insert(0, {"role": "user", "content": OPENING})
+        if self._messages and self._messages[-1]["role"] == "assistant":
+            self._trim(self._messages[-1])
+        return self._messages
+
+    def _trim(self, last: dict[str, Any]) -> None:
+        """A final assistant message is a beginning for the model to go on from, and may not end in white space."""
+        content = last["content"]
+        text = content if isinstance(content, str) else content[-1].get("text", "")
+        if text != text.rstrip():
+            self._portable.lose(self._positions[-1], "white space", "trimmed from the end of the last message")
+            if isinstance(content, str):
+                last["content"] = text.rstrip()
+            else:
+                content[-1]["text"] = text.rstrip()
+
+    def _add(self, role: str, content: str | list[Block], turn: Turn) -> None:
+        self._messages.append({"role": role, "content": content})
+        self._positions.append(turn.position)
+
+    def _speak(self, turn: Turn) -> None:
+        parts = list(self._portable.said(turn))
+        match parts:
+            case [Text(text=text, wire=None)] if text.strip():
+                self._add(turn.speaker, text, turn)
+                return
+        calls = any(isinstance(part, ToolCall) for part in parts)
+        blocks = [block for part in parts for block in self._block(part, turn, beside_calls=calls)]
+        while blocks and blocks[-1]["type"] in ("thinking", "redacted_thinking"):
+            blocks.pop()
+            self._portable.lose(turn.position, "reasoning", "dropped: nothing follows it")
+        if not blocks:
+            self._portable.lose(turn.position, "empty message", "dropped: this format has no empty messages")
+        elif not self._joins_results(parts, turn):
+            self._add(turn.speaker, blocks, turn)
+        else:
+            self._messages[-1]["content"].extend(blocks)
+
+    def _joins_results(self, parts: list[Said], turn: Turn) -> bool:
+        """Whether a user's blocks come right behind results, with which Anthropic sends them as one message."""
+        before = self._messages[-1]["content"] if self._messages else None
+        follows = isinstance(before, list) and before[-1]["type"] == "tool_result"
+        return turn.speaker == "user" and follows and all(part.wire is not None for part in parts)
+
+    def _block(self, part: Said, turn: Turn, *, beside_calls: bool) -> list[Block]:
+        match part:
+            case Text(text=text):
+                return (
+                    self._text(part, turn.position, beside_calls=beside_calls)
+                    if not text.strip()
+                    else [{"type": "text", "text": text, **self._portable.marker(part.wire)}]
+                )
+            case Reasoning():
+                return self._thinking(part, turn.position)
+            case ToolCall():
+                return [self._call(part, turn.position)]
+            case Media():
+                return self._medium(part, turn)
+
+    def _text(self, part: Text, position: int, *, beside_calls: bool) -> list[Block]:
+        """White space alone is refused. An empty text beside calls says nothing that could be lost."""
+        if part.text or not beside_calls:
+            self._portable.lose(position, "empty text", "dropped: this format has no blank text")
+        return []
+
+    def _thinking(self, part: Reasoning, position: int) -> list[Block]:
+        signed = signed_by_anthropic(part)
+        if signed is None:
+            self._portable.drop_reasoning(part, position)
+            return []
+        return [copied(signed)]
+
+    def _medium(self, part: Media, turn: Turn) -> list[Block]:
+        if turn.speaker == "assistant":
+            self._portable.lose(turn.position, part.kind, "dropped: an assistant message holds none")
+            return []
+        block = self._portable.medium(part, turn.position)
+        return [block or {"type": "text", "text": f"[{part.kind} left out]"}]
+
+    def _call(self, call: ToolCall, position: int) -> Block:
+        named = self._portable.named(call, position)
+        written = self._named[call.id] = self._ids.named(call.id)
+        if parsed_object(call.arguments or "{}") is None:
+            reason = f"not a JSON object: kept as text in {RAW_ARGUMENTS}"
+            self._portable.lose(position, "arguments", reason)
+        block = block_of(replace(named, id=written)) or {}
+        return {**block, **self._portable.marker(call.wire)}
+
+    def _result(self, result: ToolResult, position: int) -> Block:
+        texts = self._portable.result_texts(result, position)
+        said = [texts] if isinstance(texts, str) else texts
+        media = [self._portable.medium(part, position) for part in result.media]
+        said += [f"[{part.kind} left out]" for part, block in zip(result.media, media, strict=True) if block is None]
+        blocks = [block for block in media if block is not None]
+        content: str | list[Block] = texts if isinstance(texts, str) and len(said) == 1 else []
+        if blocks or not isinstance(content, str):
+            content = [*({"type": "text", "text": text} for text in said if text.strip()), *blocks]
+        failed = {"is_error": True} if result.is_error else {}
+        if failed and not content:
+            self._portable.lose(position, "empty error", "given words: a failed result may not be empty here")
+        written = self._named.get(result.call_id) or self._ids.named(result.call_id)
+        return {
+            "type": "tool_result",
+            "tool_use_id": written,
+            "content": content or (NO_OUTPUT if failed else ""),
+            **failed,
+            **self._portable.marker(result.wire),
+        }

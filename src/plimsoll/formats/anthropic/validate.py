@@ -1,0 +1,193 @@
+"""What the Anthropic Messages API refuses.
+
+Rules from the request types of the official SDK and from the API's own error texts: every `tool_use` is answered at
+the beginning of the next user turn and only there, ids match `^[a-zA-Z0-9_-]+$` and are unique, texts are not blank,
+a failed result says something, an assistant message does not end in thinking, and the last one not in white space.
+Messages of one role in a row are one turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from plimsoll.formats.checks import Findings, check_id, check_tool_name
+from plimsoll.formats.format import SystemText, Violation
+from plimsoll.formats.ids import SAFE
+from plimsoll.formats.wire import kind_of
+from plimsoll.message import Wire
+
+_ONLY_IN: Final = {
+    "tool_use": "assistant",
+    "server_tool_use": "assistant",
+    "thinking": "assistant",
+    "redacted_thinking": "assistant",
+    "tool_result": "user",
+}
+
+
+def validate(wires: Sequence[Wire], system: SystemText) -> list[Violation]:
+    """The violations: of the system text first, then by position."""
+    checking = _Checking()
+    checking.check_system(system)
+    for position, wire in enumerate(wires):
+        checking.check(wire, position, is_last=position == len(wires) - 1)
+    checking.close()
+    return checking.findings.sorted()
+
+
+class _Checking:
+    def __init__(self) -> None:
+        self.findings = Findings()
+        self._role = ""
+        self._words_came = False
+        self._seen: set[str] = set()
+        self._calls: dict[str, int] = {}
+        self._open: dict[str, int] = {}
+        self._answered: set[str] = set()
+
+    def check_system(self, system: object) -> None:
+        """The `system` parameter: text or text blocks, none of them blank."""
+        if isinstance(system, list):
+            for block in system:
+                if not isinstance(block, dict) or block.get("type") != "text":
+                    self.findings.add("unknown_block", "system holds text blocks only")
+                else:
+                    self._check_text(block.get("text"))
+        elif system is not None and not isinstance(system, str):
+            self.findings.add("wrong_type", f"system must be text or a list, not {kind_of(system)}")
+
+    def check(self, wire: Wire, position: int, *, is_last: bool) -> None:
+        """One message in its place."""
+        self.findings.position = position
+        role = wire.get("role")
+        if role == "system":
+            self.findings.add("system_inside", "system text goes into the system parameter")
+        elif role not in ("user", "assistant"):
+            self.findings.add("unknown_role", "role must be user or assistant")
+        elif position == 0 and role != "user":
+            self.findings.add("first_not_user", "the first message must be the user's")
+        self._begin(str(role))
+        self._check_content(wire.get("content"), str(role), is_last=is_last)
+
+    def _begin(self, role: str) -> None:
+        """A change of role ends a turn: calls made in it wait for their results, those that waited are overdue."""
+        if role == self._role:
+            return
+        self._report_open()
+        self._open, self._calls, self._answered = self._calls, {}, set()
+        self._role, self._words_came = role, False
+
+    def close(self) -> None:
+        """No more messages can come."""
+        self._open.update(self._calls)
+        self._report_open()
+
+    def _report_open(self) -> None:
+        for call_id, position in self._open.items():
+            reason = f"no tool_result at the beginning of the next message answers {ascii(call_id)[:60]}"
+            self.findings.add("call_without_result", reason, position)
+        self._open = {}
+
+    def _check_content(self, content: object, role: str, *, is_last: bool) -> None:
+        may_be_empty = is_last and role == "assistant"
+        if isinstance(content, str):
+            self._words_came = True
+            if not content.strip() and not (may_be_empty and not content):
+                self.findings.add("empty_content", "content must have something other than white space")
+            elif may_be_empty and content != content.rstrip():
+                self.findings.add("trailing_whitespace", "the last message may not end in white space")
+        elif isinstance(content, list):
+            self._check_blocks(content, role, is_last=is_last)
+        elif content is None:
+            self.findings.add("empty_content", "content is missing")
+        else:
+            self.findings.add("wrong_type", f"content must be text or a list, not {kind_of(content)}")
+
+    def _check_blocks(self, blocks: list[Any], role: str, *, is_last: bool) -> None:
+        if not blocks and not (is_last and role == "assistant"):
+            self.findings.add("empty_content", "content may not be an empty list")
+        for block in blocks:
+            if isinstance(block, dict):
+                self._check_block(block, role)
+            else:
+                self.findings.add("wrong_type", f"a block must be an object, not {kind_of(block)}")
+        last = blocks[-1] if blocks and isinstance(blocks[-1], dict) else {}
+        if role == "assistant" and last.get("type") in ("thinking", "redacted_thinking"):
+            self.findings.add("thinking_last", "an assistant message may not end in thinking")
+        text = last.get("text")
+        if is_last and role == "assistant" and isinstance(text, str) and text.strip() and text != text.rstrip():
+            self.findings.add("trailing_whitespace", "the last message may not end in white space")
+
+    def _check_block(self, block: dict[str, Any], role: str) -> None:
+        kind = block.get("type")
+        if not isinstance(kind, str) or not kind:
+            self.findings.add("unknown_block", "a block needs a type")
+            return
+        if _ONLY_IN.get(kind, role) != role:
+            self.findings.add("wrong_place", f"{kind} may stand only in a message of role {_ONLY_IN[kind]}")
+        match kind:
+            case "text":
+                self._check_text(block.get("text"))
+            case "thinking" if not isinstance(block.get("thinking"), str) or not isinstance(
+                block.get("signature"), str
+            ):
+                self.findings.add("wrong_type", "thinking needs its text and its signature")
+            case "tool_use":
+                self._check_call(block)
+            case "tool_result":
+                self._check_result(block)
+            case "image" | "document" if not isinstance(block.get("source"), dict):
+                self.findings.add("wrong_type", f"{kind} needs a source")
+        if kind != "tool_result":
+            self._words_came = True
+
+    def _check_text(self, text: object) -> None:
+        if not isinstance(text, str):
+            self.findings.add("wrong_type", f"text must be text, not {kind_of(text)}")
+        elif not text.strip():
+            self.findings.add("empty_text", "a text block must have something other than white space")
+
+    def _check_call(self, block: dict[str, Any]) -> None:
+        check_tool_name(self.findings, block.get("name"))
+        if not isinstance(block.get("input"), dict):
+            self.findings.add("wrong_type", f"input must be an object, not {kind_of(block.get('input'))}")
+        call_id = block.get("id")
+        if not check_id(self.findings, call_id, "the id of tool_use") or not isinstance(call_id, str):
+            return
+        if SAFE.fullmatch(call_id) is None:
+            self.findings.add("bad_id", "an id must be letters, digits, _ and -")
+        if call_id in self._seen:
+            self.findings.add("duplicate_id", "another tool_use has the same id")
+        self._seen.add(call_id)
+        self._calls[call_id] = self.findings.position or 0
+
+    def _check_result(self, block: dict[str, Any]) -> None:
+        self._check_result_content(block)
+        call_id = block.get("tool_use_id")
+        if not check_id(self.findings, call_id, "tool_use_id") or not isinstance(call_id, str):
+            return
+        if self._words_came:
+            self.findings.add("results_not_first", "tool_result blocks come before everything else")
+        if call_id in self._open:
+            del self._open[call_id]
+            self._answered.add(call_id)
+        elif call_id in self._answered:
+            self.findings.add("duplicate_result", "this call is already answered")
+        else:
+            self.findings.add("result_without_call", "the message before makes no such call")
+
+    def _check_result_content(self, block: dict[str, Any]) -> None:
+        content = block.get("content")
+        if isinstance(content, list):
+            for inner in content:
+                if not isinstance(inner, dict) or not isinstance(inner.get("type"), str):
+                    self.findings.add("wrong_type", "the content of a tool_result holds blocks")
+                elif inner["type"] == "text":
+                    self._check_text(inner.get("text"))
+        elif content is not None and not isinstance(content, str):
+            self.findings.add(
+                "wrong_type", f"the content of a tool_result must be text or a list, not {kind_of(content)}"
+            )
+        if block.get("is_error") is True and not (content.strip() if isinstance(content, str) else content):
+            self.findings.add("empty_content", "a failed tool_result must say something")

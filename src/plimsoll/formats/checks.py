@@ -1,0 +1,67 @@
+"""What the validators of all formats share: collecting findings, and checks on ids, names and blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from plimsoll.formats.format import Code, Violation
+from plimsoll.formats.ids import SAFE
+from plimsoll.formats.wire import kind_of
+
+
+class Findings:
+    """Violations as they are found. `position` is the message being looked at."""
+
+    def __init__(self) -> None:
+        self.position: int | None = None
+        self._found: list[Violation] = []
+
+    def add(self, code: Code, reason: str, position: int | None = None) -> None:
+        """Report a violation, of the message being looked at unless another position is given."""
+        where = self.position if position is None else position
+        self._found.append(Violation(position=where, code=code, reason=reason))
+
+    def sorted(self) -> list[Violation]:
+        """All of them: the system text first, then by position, in the order found."""
+        return sorted(self._found, key=lambda found: -1 if found.position is None else found.position)
+
+
+def has_text(value: object) -> bool:
+    """Whether it is text with something in it."""
+    return isinstance(value, str) and bool(value)
+
+
+def check_id(findings: Findings, value: object, what: str) -> bool:
+    """Whether an id is there and is text; reported when not."""
+    if value is not None and not isinstance(value, str):
+        findings.add("wrong_type", f"{what} must be text, not {kind_of(value)}")
+    elif not value:
+        findings.add("missing_id", f"{what} is missing or empty")
+    return has_text(value)
+
+
+def check_tool_name(findings: Findings, value: object) -> None:
+    """A tool's name: letters, digits, `_` and `-`."""
+    if not isinstance(value, str) or SAFE.fullmatch(value) is None:
+        findings.add("bad_name", "a tool's name must be letters, digits, _ and -")
+
+
+def check_blocks(findings: Findings, blocks: list[Any], allowed: Mapping[str, str]) -> None:
+    """Content blocks: at least one, of an allowed type, each holding the field its type asks for, if any."""
+    if not blocks:
+        findings.add("empty_content", "content may not be an empty list")
+    for block in blocks:
+        if not isinstance(block, dict):
+            findings.add("wrong_type", f"a content part must be an object, not {kind_of(block)}")
+            continue
+        kind = block.get("type")
+        if not isinstance(kind, str) or kind not in allowed:
+            findings.add("unknown_block", f"{ascii(kind)[:40]} cannot stand here; {', '.join(allowed)} can")
+            continue
+        field = allowed[kind]
+        if not field:
+            continue
+        wanted = str if field in ("text", "refusal") else dict
+        if not isinstance(block.get(field), wanted):
+            findings.add("wrong_type", f"{field} must be {'text' if wanted is str else 'an object'}")

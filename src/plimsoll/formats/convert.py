@@ -1,0 +1,73 @@
+"""The public functions: a conversation in another format, and what a provider would refuse of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from plimsoll.errors import FormatError
+from plimsoll.formats.format import Converted, Loss, SystemText, Violation
+from plimsoll.formats.registry import decode_all, format_named, format_of, wires_of
+from plimsoll.formats.wire import copied
+from plimsoll.message import FormatName, Message, Part, Text, Wire
+
+
+def convert(
+    messages: Sequence[Wire], *, to: FormatName, format: FormatName | None = None, system: SystemText = None
+) -> Converted:
+    """The conversation in the format `to`, with everything that could not come along listed in `.losses`.
+
+    `messages` are wire objects in `format`, or in the one found by looking. `system` is the system text that
+    Anthropic keeps outside the messages (text, or text blocks); converted to `anthropic`, leading system messages
+    come back in `.system`, and None means there are none. Calls and their results stay together and in order, and a
+    result always directly follows its call. The input is not changed.
+
+    Raises FormatError for messages that are not what their format says, SettingError for an unknown format.
+    """
+    target = format_named(to)
+    _, decoded = decode_all(messages, format)
+    leading = [] if system is None else [_system_message(system)]
+    rendered = target.render([*leading, *decoded])
+    losses = [_shifted(loss, len(leading)) for loss in rendered.losses]
+    return Converted(messages=rendered.messages, system=rendered.system, losses=losses)
+
+
+def _shifted(loss: Loss, leading: int) -> Loss:
+    """The loss by the position in the messages that were handed in."""
+    where = loss.position
+    return loss if where is None else replace(loss, position=where - leading if where >= leading else None)
+
+
+def _system_message(system: object) -> Message:
+    """The `system` parameter as a message of its own. Raises FormatError."""
+    if isinstance(system, str):
+        return Message(
+            role="system", parts=(Text(text=system),), format="anthropic", wire={"role": "system", "content": system}
+        )
+    wire = copied({"role": "system", "content": system})
+    parts: list[Part] = []
+    blocks = wire["content"] if isinstance(wire["content"], list) else [None]
+    for block in blocks:
+        if not isinstance(block, dict) or not isinstance(block.get("text"), str):
+            raise FormatError("system must be text or a list of text blocks", format="anthropic")
+        parts.append(Text(text=block["text"], wire=block))
+    return Message(role="system", parts=tuple(parts), format="anthropic", wire=wire)
+
+
+def validate(
+    messages: Sequence[Wire], *, format: FormatName | None = None, system: SystemText = None
+) -> list[Violation]:
+    """What the provider would refuse, in order of position; empty when it is fine.
+
+    `system` is checked with Anthropic messages. Wrong values inside a message are violations; FormatError is raised
+    only for what is no list of JSON objects, is nested deeper than limits.NESTING_DEPTH_MAX, or is in no format that
+    can be found by looking.
+    """
+    wires = wires_of(messages)
+    checked: list[Wire] = []
+    for position, wire in enumerate(wires):
+        try:
+            checked.append(copied(wire))
+        except FormatError as error:
+            raise FormatError(error.reason, position=position) from None
+    return format_of(checked, format).validate(checked, system=system)

@@ -1,0 +1,113 @@
+"""What a format can do, and the values its findings are reported in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+from plimsoll.message import FormatName, Message, Wire
+
+Code: TypeAlias = Literal[
+    "unknown_role",
+    "wrong_type",
+    "unknown_block",
+    "wrong_place",
+    "empty_content",
+    "empty_text",
+    "empty_tool_calls",
+    "missing_id",
+    "bad_id",
+    "bad_name",
+    "duplicate_id",
+    "call_without_result",
+    "result_without_call",
+    "duplicate_result",
+    "results_not_first",
+    "first_not_user",
+    "system_inside",
+    "trailing_whitespace",
+    "thinking_last",
+    "reasoning_alone",
+]
+"""Why a provider would refuse a message. The words are stable: programs may branch on them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """Something the provider would refuse. `position` is the index of the message; None means the system text."""
+
+    position: int | None
+    code: Code
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON data."""
+        return {"position": self.position, "code": self.code, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """Something a conversion changed or left out. `position` is the index of its message (None: the system text).
+
+    `what` names the thing in a word or two, `reason` says what became of it.
+    """
+
+    position: int | None
+    what: str
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON data."""
+        return {"position": self.position, "what": self.what, "reason": self.reason}
+
+
+SystemText: TypeAlias = str | list[dict[str, Any]] | None
+"""Anthropic's `system` parameter: text, or text blocks (with their cache markers). None where the messages hold it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """Canonical messages written in one format."""
+
+    messages: list[dict[str, Any]]
+    system: SystemText = None
+    losses: list[Loss]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON data."""
+        losses = [loss.to_dict() for loss in self.losses]
+        return {"messages": self.messages, "system": self.system, "losses": losses}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converted(Rendered):
+    """A conversation in another format, the system text where that format wants it, and what was lost on the way."""
+
+
+class Format(Protocol):
+    """One provider's wire format. Stateless; every method leaves its arguments alone."""
+
+    @property
+    def name(self) -> FormatName:
+        """The name used in options and reports."""
+        ...
+
+    def decode(self, wire: Wire, position: int) -> Message:
+        """Read one wire object as one message. Raises FormatError naming `position`, or LimitExceeded."""
+        ...
+
+    def encode(self, message: Message) -> dict[str, Any]:
+        """Write one message as one fresh wire object. Unedited: equal to what was read, keys in the same order.
+
+        Edited: the wire object with only the edited fields changed. Made here: the smallest valid object.
+        """
+        ...
+
+    def validate(self, wires: Sequence[Wire], *, system: SystemText = None) -> list[Violation]:
+        """What the provider would refuse, in order of position. Never raises for wrong values inside a message."""
+        ...
+
+    def render(self, messages: Sequence[Message]) -> Rendered:
+        """Write messages that came from any format, split or merged as this one needs, with the losses named."""
+        ...

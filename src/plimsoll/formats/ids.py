@@ -1,0 +1,51 @@
+"""Tool call ids that every format accepts, and the way back to what they were.
+
+Anthropic takes only letters, digits, `_` and `-`, and each id once in a conversation; OpenAI takes any text and
+repeats. An id that cannot stand as it is becomes `id--` and the hexadecimal of its UTF-8 bytes; the second use of an
+id ends in `--2`, and so on. The same input gives the same ids, so that a conversation converted again after it grew
+begins with the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+SAFE: Final = re.compile(r"[a-zA-Z0-9_-]+")
+_WRITTEN: Final = re.compile(r"(?:id--(?P<hex>(?:[0-9a-f]{2})+)|(?P<plain>(?:(?!--).)+))(?:--[1-9][0-9]*)?", re.DOTALL)
+
+
+class UniqueIds:
+    """Gives each use of an id in one conversation a name of its own."""
+
+    def __init__(self, *, any_text: bool = False) -> None:
+        self._any_text = any_text
+        self._uses: dict[str, int] = {}
+
+    def named(self, original: str) -> str:
+        """The id to write for the next use of `original`."""
+        uses = self._uses[original] = self._uses.get(original, 0) + 1
+        written = original if self._stands(original) else f"id--{_hex(original)}"
+        return written if uses == 1 else f"{written}--{uses}"
+
+    def _stands(self, original: str) -> bool:
+        """Whether the id may be written as it is and still be told from one that was not."""
+        plain = self._any_text or SAFE.fullmatch(original) is not None
+        return plain and "--" not in original and not original.endswith("-")
+
+
+def original_of(written: str) -> str:
+    """The id that `UniqueIds` was given, or `written` itself where it did not write it."""
+    match = _WRITTEN.fullmatch(written)
+    if match is None:
+        return written
+    if match["hex"] is None:
+        return match["plain"]
+    try:
+        return bytes.fromhex(match["hex"]).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return written
+
+
+def _hex(original: str) -> str:
+    return original.encode("utf-8", "surrogatepass").hex()

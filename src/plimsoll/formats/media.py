@@ -1,0 +1,257 @@
+"""Images, sounds and files: what each format's block says about one, and the same one written for another format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from plimsoll.formats.media_size import pixels, size_bytes
+from plimsoll.message import Media, MediaKind, Wire
+
+_ANTHROPIC_IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+_PDF: Final = "application/pdf"
+_AUDIO_FORMATS: Final = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
+_DETAILS: Final = frozenset({"auto", "low", "high", "original"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where the bytes of a medium are. One of `data`, `url` and `file_id` is set."""
+
+    kind: MediaKind
+    mime: str | None = None
+    data: str | None = None
+    """Text that holds base64 from `data_start` on: bare base64 or a data URL."""
+    data_start: int = 0
+    url: str | None = None
+    file_id: str | None = None
+    file_owner: Literal["openai", "anthropic"] | None = None
+    filename: str | None = None
+    detail: str | None = None
+
+    @property
+    def base64(self) -> str | None:
+        """The bare base64 text."""
+        return None if self.data is None else self.data[self.data_start :]
+
+    @property
+    def data_url(self) -> str | None:
+        """The bytes as a data URL, as it came where it came as one."""
+        if self.data is None or self.data_start:
+            return self.data
+        return f"data:{self.mime or 'application/octet-stream'};base64,{self.data}"
+
+
+def media_of(block: Wire) -> Media | None:
+    """The medium in a block of any format; None when the block is not one or cannot be read."""
+    source = source_of(block)
+    if source is None:
+        return None
+    size = pixels(source.data, source.data_start) if source.data is not None and source.kind == "image" else None
+    return Media(
+        kind=source.kind,
+        mime=source.mime,
+        width_px=size[0] if size else None,
+        height_px=size[1] if size else None,
+        size_bytes=None if source.data is None else size_bytes(source.data, source.data_start),
+        detail=source.detail,
+        wire=block,
+    )
+
+
+def source_of(block: Wire) -> Source | None:
+    """Where a media block of any format has its bytes; None when it is none or malformed."""
+    kind = block.get("type")
+    read = _READERS.get(kind) if isinstance(kind, str) else None
+    return read(block) if read is not None else None
+
+
+def _chat_url(block: Wire) -> Source | None:
+    kind: MediaKind = "video" if block["type"] == "video_url" else "image"
+    holder = block.get(block["type"])
+    url = holder.get("url") if isinstance(holder, dict) else holder
+    detail = holder.get("detail") if isinstance(holder, dict) else None
+    return _from_url(url, kind, detail=detail) if isinstance(url, str) else None
+
+
+def _chat_audio(block: Wire) -> Source | None:
+    holder = block.get("input_audio")
+    if not isinstance(holder, dict) or not isinstance(holder.get("data"), str):
+        return None
+    return Source(kind="audio", mime=f"audio/{holder.get('format') or 'wav'}", data=holder["data"])
+
+
+def _openai_image(block: Wire) -> Source | None:
+    if isinstance(block.get("image_url"), str):
+        return _from_url(block["image_url"], "image", detail=block.get("detail"))
+    return _openai_file_id("image", block)
+
+
+def _chat_or_ui_file(block: Wire) -> Source | None:
+    if "mediaType" in block:
+        return _ui_file(block)
+    return _openai_file(block["file"]) if isinstance(block.get("file"), dict) else None
+
+
+def _openai_file(holder: Wire) -> Source | None:
+    name = _text_or_none(holder.get("filename"))
+    data, url = holder.get("file_data"), holder.get("file_url")
+    if isinstance(data, str) and not data.startswith("data:"):
+        return Source(kind="file", data=data, filename=name)
+    if isinstance(data, str) or isinstance(url, str):
+        return _from_url(data if isinstance(data, str) else str(url), "file", filename=name)
+    return _openai_file_id("file", holder, name)
+
+
+def _openai_file_id(kind: MediaKind, holder: Wire, filename: str | None = None) -> Source | None:
+    file_id = _text_or_none(holder.get("file_id"))
+    detail = _text_or_none(holder.get("detail"))
+    if file_id is None:
+        return None
+    return Source(kind=kind, file_id=file_id, file_owner="openai", filename=filename, detail=detail)
+
+
+def _generated_image(item: Wire) -> Source | None:
+    result = item.get("result")
+    mime = f"image/{item.get('output_format') or 'png'}"
+    return Source(kind="image", mime=mime, data=result) if isinstance(result, str) else None
+
+
+def _ui_file(block: Wire) -> Source | None:
+    url, mime = block.get("url"), block.get("mediaType")
+    if not isinstance(url, str) or not isinstance(mime, str):
+        return None
+    return _from_url(url, _kind_of(mime), mime=mime, filename=_text_or_none(block.get("filename")))
+
+
+def _anthropic_source(block: Wire) -> Source | None:
+    """Documents given as text or as blocks are no media: their text is what is sent, so they are counted as such."""
+    kind: MediaKind = "image" if block["type"] == "image" else "file"
+    source = block.get("source")
+    if not isinstance(source, dict):
+        return None
+    name, mime = _text_or_none(block.get("title")), _text_or_none(source.get("media_type"))
+    match source.get("type"):
+        case "base64" if isinstance(source.get("data"), str):
+            return Source(kind=kind, mime=mime, data=source["data"], filename=name)
+        case "url" if isinstance(source.get("url"), str):
+            return Source(kind=kind, mime=mime, url=source["url"], filename=name)
+        case "file" if isinstance(source.get("file_id"), str):
+            return Source(kind=kind, mime=mime, file_id=source["file_id"], file_owner="anthropic", filename=name)
+        case _:
+            return None
+
+
+def _from_url(
+    url: str, kind: MediaKind, *, mime: str | None = None, detail: object = None, filename: str | None = None
+) -> Source:
+    how = _text_or_none(detail)
+    comma = url.find(",", 0, 256) if url.startswith("data:") else -1
+    if comma >= 0 and url[:comma].endswith(";base64"):
+        mime = mime or url[5:comma].split(";", 1)[0] or None
+        return Source(kind=kind, mime=mime, data=url, data_start=comma + 1, filename=filename, detail=how)
+    return Source(kind=kind, mime=mime, url=url, filename=filename, detail=how)
+
+
+def _kind_of(mime: str) -> MediaKind:
+    match mime.split("/", 1)[0]:
+        case "image":
+            return "image"
+        case "audio":
+            return "audio"
+        case "video":
+            return "video"
+        case _:
+            return "file"
+
+
+_READERS: Final[dict[str, Callable[[Wire], Source | None]]] = {
+    "image_url": _chat_url,
+    "video_url": _chat_url,
+    "input_audio": _chat_audio,
+    "file": _chat_or_ui_file,
+    "input_image": _openai_image,
+    "computer_screenshot": _openai_image,
+    "input_file": _openai_file,
+    "image": _anthropic_source,
+    "document": _anthropic_source,
+    "image_generation_call": _generated_image,
+}
+
+
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def chat_block(source: Source) -> dict[str, Any] | None:
+    """The medium as a content part of a chat user message; None when chat has no place for it."""
+    where = source.data_url or source.url
+    match source.kind:
+        case "image" if where is not None:
+            detail = {} if source.detail == "auto" else _detail(source)  # auto is what leaving it out means
+            return {"type": "image_url", "image_url": {"url": where, **detail}}
+        case "audio" if source.base64 is not None and (source.mime or "") in _AUDIO_FORMATS:
+            audio = {"data": source.base64, "format": _AUDIO_FORMATS[source.mime or ""]}
+            return {"type": "input_audio", "input_audio": audio}
+        case "file" if source.data is not None:
+            return {"type": "file", "file": {"file_data": source.data_url, "filename": _filename(source)}}
+        case "file" if source.file_owner == "openai":
+            return {"type": "file", "file": {"file_id": source.file_id}}
+        case _:
+            return None
+
+
+def responses_block(source: Source) -> dict[str, Any] | None:
+    """The medium as an input part of a Responses item; None when Responses has no place for it."""
+    where = source.data_url or source.url
+    detail = _detail(source)
+    match source.kind:
+        case "image" if where is not None:
+            return {"type": "input_image", "image_url": where, "detail": detail.get("detail", "auto")}
+        case "image" if source.file_owner == "openai":
+            return {"type": "input_image", "file_id": source.file_id, "detail": detail.get("detail", "auto")}
+        case "file" if source.data is not None:
+            return {"type": "input_file", "filename": _filename(source), "file_data": source.data_url}
+        case "file" if source.url is not None:
+            return {"type": "input_file", "file_url": source.url}
+        case "file" if source.file_owner == "openai":
+            return {"type": "input_file", "file_id": source.file_id}
+        case _:
+            return None
+
+
+def anthropic_block(source: Source) -> dict[str, Any] | None:
+    """The medium as an Anthropic image or document block; None when Anthropic has no place for it."""
+    kind = "image" if source.kind == "image" else "document"
+    allowed = _ANTHROPIC_IMAGES if kind == "image" else {_PDF}
+    if source.kind not in ("image", "file"):
+        return None
+    title = {"title": source.filename} if kind == "document" and source.filename else {}
+    if source.data is not None and source.mime in allowed:
+        where = {"type": "base64", "media_type": source.mime, "data": source.base64}
+    elif source.url is not None and (kind == "image" or (source.mime or _PDF) == _PDF):
+        where = {"type": "url", "url": source.url}
+    elif source.file_owner == "anthropic":
+        where = {"type": "file", "file_id": source.file_id}
+    else:
+        return None
+    return {"type": kind, "source": where, **title}
+
+
+def ui_block(source: Source) -> dict[str, Any] | None:
+    """The medium as a UI file part; None when it is only an id that one provider knows."""
+    where = source.data_url or source.url
+    if where is None:
+        return None
+    fallback = {"image": "image/*", "audio": "audio/*", "video": "video/*", "file": "application/octet-stream"}
+    named = {"filename": source.filename} if source.filename else {}
+    return {"type": "file", "mediaType": source.mime or fallback[source.kind], **named, "url": where}
+
+
+def _detail(source: Source) -> dict[str, str]:
+    return {"detail": source.detail} if source.detail in _DETAILS and source.detail is not None else {}
+
+
+def _filename(source: Source) -> str:
+    return source.filename or ("document.pdf" if source.mime == _PDF else "document")

@@ -1,0 +1,36 @@
+"""OpenAI Chat Completions, as spoken by most servers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from plimsoll.formats.format import Rendered, SystemText, Violation
+from plimsoll.formats.openai_chat.decode import decode
+from plimsoll.formats.openai_chat.encode import encode
+from plimsoll.formats.openai_chat.render import render
+from plimsoll.formats.openai_chat.validate import validate
+from plimsoll.message import FormatName, Message, Wire
+
+
+class OpenAIChat:
+    """The format `openai-chat`. One wire object is one message of the `messages` list."""
+
+    name: FormatName = "openai-chat"
+
+    def decode(self, wire: Wire, position: int) -> Message:
+        """Read one message. Raises FormatError."""
+        return decode(wire, position)
+
+    def encode(self, message: Message) -> dict[str, Any]:
+        """Write one message."""
+        return encode(message)
+
+    def validate(self, wires: Sequence[Wire], *, system: SystemText = None) -> list[Violation]:
+        """What the API would refuse. The system text is among the messages here, so `system` is not looked at."""
+        del system
+        return validate(wires)
+
+    def render(self, messages: Sequence[Message]) -> Rendered:
+        """Write any conversation in this format."""
+        return render(messages)

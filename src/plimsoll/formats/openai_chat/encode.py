@@ -1,0 +1,124 @@
+"""Chat Completions messages, written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plimsoll.formats.media import chat_block, source_of
+from plimsoll.formats.openai_chat.decode import REASONING_FIELDS, ROLES, exposed_fields, result_content
+from plimsoll.formats.wire import ABSENT, arguments_text, copied, copied_value, patched
+from plimsoll.message import Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, Wire
+
+_BLOCKS = frozenset({"text", "image_url", "input_audio", "file", "refusal", "video_url"})
+
+
+def encode(message: Message) -> dict[str, Any]:
+    """One chat message as a fresh object."""
+    own = message.wire if message.format == "openai-chat" else None
+    if own is not None and not message.edited:
+        return copied(own)
+    if own is not None and ROLES.get(own["role"]) != message.role:
+        own = None
+    if message.results:
+        return _tool_message(message.results[0], own)
+    return _spoken(message, own or {})
+
+
+def _spoken(message: Message, own: Wire) -> dict[str, Any]:
+    role = own.get("role") or ("user" if message.role == "tool" else message.role)
+    opaque = [(field, part) for part in message.parts for field in [_field_of(part, own)] if field is not None]
+    fields = {field: copied_value(part.wire[field]) for field, part in opaque if isinstance(part, Opaque)}
+    calls = [part for part in message.parts if isinstance(part, ToolCall)]
+    listed = [call_block(call) for call in calls if "function_call" not in (call.wire or {})]
+    changes: dict[str, Any] = {
+        "role": role,
+        "content": _content(message, own, silent=bool(calls) or bool(fields.keys() & {"refusal", "audio"})),
+        "tool_calls": listed or ABSENT,
+        "function_call": next((_legacy(call) for call in calls if "function_call" in (call.wire or {})), ABSENT),
+        **_reasoning(message, own),
+        **{field: value for field, value in fields.items() if field not in own},
+    }
+    if message.name and "name" not in own:
+        changes["name"] = message.name
+    return patched(own, changes, dropped=[field for field in exposed_fields(own) if field not in fields])
+
+
+def _field_of(part: object, own: Wire) -> str | None:
+    """The message field an Opaque part stands for; None when it is a block of the content."""
+    if not isinstance(part, Opaque) or len(part.wire) != 1:
+        return None
+    field = next(iter(part.wire))
+    return field if field != "type" and (not own or field in own) else None
+
+
+def _content(message: Message, own: Wire, *, silent: bool) -> Any:
+    """`content` as it was where nothing changed its shape: text, a list, or null beside calls."""
+    said = (Text, Media, Opaque)
+    parts = [part for part in message.parts if isinstance(part, said) and _field_of(part, own) is None]
+    before = own.get("content")
+    if not parts:
+        return None if silent and not isinstance(before, str) else ""
+    if len(parts) == 1 and isinstance(parts[0], Text) and parts[0].wire is None and not isinstance(before, list):
+        return parts[0].text
+    return [block for block in map(_block, parts) if block is not None]
+
+
+def _block(part: Text | Media | Opaque) -> dict[str, Any] | None:
+    match part:
+        case Text(text=text, wire=wire):
+            return patched(wire, {"text": text}) if wire and _is_ours(wire) else {"type": "text", "text": text}
+        case Media(wire=wire):
+            source = source_of(wire or {})
+            return copied(wire) if wire and _is_ours(wire) else chat_block(source) if source else None
+        case Opaque(wire=wire):
+            return copied(wire)
+
+
+def _is_ours(wire: Wire) -> bool:
+    return wire.get("type") in _BLOCKS and "mediaType" not in wire
+
+
+def call_block(call: ToolCall) -> dict[str, Any]:
+    """A call as an entry of `tool_calls`, changed only where it was edited."""
+    wire = call.wire or {}
+    for kind, text in (("function", "arguments"), ("custom", "input")):
+        said = wire.get(kind)
+        if isinstance(said, dict):
+            same = arguments_text(said.get(text)) == call.arguments
+            inner = {"name": call.name} if same and text in said else {"name": call.name, text: call.arguments}
+            return patched(wire, {"id": call.id, kind: patched(said, inner)})
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+
+
+def _legacy(call: ToolCall) -> dict[str, Any]:
+    said = (call.wire or {})["function_call"]
+    same = arguments_text(said.get("arguments")) == call.arguments
+    return patched(said, {"name": call.name} if same else {"name": call.name, "arguments": call.arguments})
+
+
+def _reasoning(message: Message, own: Wire) -> dict[str, Any]:
+    """Each thinking field: its text where the part is still there, left out where it was removed."""
+    changes: dict[str, Any] = {field: ABSENT for field in REASONING_FIELDS if own.get(field)}
+    for part in message.parts:
+        if isinstance(part, Reasoning):
+            changes.update({field: part.text for field in REASONING_FIELDS if field in (part.wire or {})})
+    return changes
+
+
+def _tool_message(result: ToolResult, own: Wire | None) -> dict[str, Any]:
+    if own is None:
+        return {"role": "tool", "tool_call_id": result.call_id, "content": result.content}
+    content, media = result_content(own)
+    changes: dict[str, Any] = {} if own.get("role") == "function" else {"tool_call_id": result.call_id}
+    if content != result.content or len(media) != len(result.media) or own.get("content") is None:
+        changes["content"] = _result_content(result, own.get("content"))
+    return patched(own, changes)
+
+
+def _result_content(result: ToolResult, before: object) -> Any:
+    """New text in the old shape: the first text block keeps its other fields, media that are still there stay."""
+    if not isinstance(before, list):
+        return result.content
+    first = next((block for block in before if block.get("type") == "text"), {"type": "text"})
+    media = [copied(part.wire) for part in result.media if part.wire is not None]
+    return [patched(first, {"text": result.content}), *media]

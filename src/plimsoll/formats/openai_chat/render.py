@@ -1,0 +1,88 @@
+"""Conversations of any format, written as Chat Completions messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from plimsoll.formats.format import Loss, Rendered
+from plimsoll.formats.media import chat_block
+from plimsoll.formats.openai_chat.encode import encode
+from plimsoll.formats.portable import Portable, Said, is_native, words_and_media
+from plimsoll.formats.turns import Turn, turns_of
+from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
+
+
+def render(messages: Sequence[Message]) -> Rendered:
+    """Any conversation as chat messages."""
+    if is_native(list(messages), "openai-chat"):
+        return Rendered(messages=[encode(message) for message in messages], losses=[])
+    losses: list[Loss] = []
+    writer = _Writer(losses)
+    wires = [wire for turn in turns_of(messages, losses) for wire in writer.write(turn)]
+    return Rendered(messages=wires, losses=sorted(losses, key=lambda loss: loss.position or 0))
+
+
+class _Writer:
+    def __init__(self, losses: list[Loss]) -> None:
+        self._portable = Portable("openai-chat", chat_block, losses)
+
+    def write(self, turn: Turn) -> Iterator[dict[str, Any]]:
+        """One turn as messages, one each except for results."""
+        match turn.speaker:
+            case "results":
+                yield from (self._result(result, turn.position) for result in turn.results)
+            case "assistant":
+                yield from self._assistant(turn)
+            case _:
+                yield self._said(turn)
+
+    def _said(self, turn: Turn) -> dict[str, Any]:
+        parts = words_and_media(list(self._portable.said(turn)))
+        content = self._portable.content(parts, turn.position, "text")
+        return {"role": turn.speaker, **({"name": turn.name} if turn.name else {}), "content": content}
+
+    def _assistant(self, turn: Turn) -> Iterator[dict[str, Any]]:
+        parts = list(self._portable.said(turn))
+        words = [part for part in parts if isinstance(part, Text)]
+        calls = [part for part in parts if isinstance(part, ToolCall)]
+        for part in parts:
+            self._note(part, turn.position)
+        if not words and not calls and turn.parts:
+            return
+        if calls and len(words) == 1:
+            words = [replace(words[0], wire=None)]
+        content = self._portable.content([*words], turn.position, "text")
+        listed = {"tool_calls": [self._call(call, turn.position) for call in calls]} if calls else {}
+        yield {"role": "assistant", **({"name": turn.name} if turn.name else {}), "content": content, **listed}
+
+    def _note(self, part: Said, position: int) -> None:
+        if isinstance(part, Reasoning):
+            self._portable.drop_reasoning(part, position)
+        elif isinstance(part, Media):
+            self._portable.lose(position, part.kind, "dropped: an assistant message holds only text")
+
+    def _call(self, call: ToolCall, position: int) -> dict[str, Any]:
+        named = self._portable.named(call, position)
+        if is_custom(call):
+            return {"id": call.id, "type": "custom", "custom": {"name": named.name, "input": call.arguments}}
+        function = {"name": named.name, "arguments": call.arguments}
+        return {"id": call.id, "type": "function", "function": function}
+
+    def _result(self, result: ToolResult, position: int) -> dict[str, Any]:
+        texts = self._portable.result_texts(result, position)
+        notes = []
+        for part in result.media:
+            self._portable.lose(position, part.kind, "left out: a tool message holds only text")
+            notes.append(f"[{part.kind} left out]")
+        if notes:
+            texts = "\n".join([*([texts] if isinstance(texts, str) else texts), *notes]).lstrip("\n")
+        content = texts if isinstance(texts, str) else [{"type": "text", "text": text} for text in texts]
+        return {"role": "tool", "tool_call_id": result.call_id, "content": content}
+
+
+def is_custom(call: ToolCall) -> bool:
+    """Whether the call's input is free text rather than JSON."""
+    wire = call.wire or {}
+    return wire.get("type") == "custom_tool_call" or isinstance(wire.get("custom"), dict)

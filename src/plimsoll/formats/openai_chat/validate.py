@@ -1,0 +1,128 @@
+"""What the Chat Completions API refuses.
+
+Rules from the request types of the official SDK and from the API's own error texts: an assistant message with calls
+must be followed by one tool message for each, a tool message must answer such a call, `tool_calls` may not be empty,
+names match `^[a-zA-Z0-9_-]+$`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from plimsoll.formats.checks import Findings, check_blocks, check_id, check_tool_name, has_text
+from plimsoll.formats.format import Violation
+from plimsoll.formats.openai_chat.decode import ROLES
+from plimsoll.formats.wire import kind_of
+from plimsoll.message import Wire
+
+_TEXT: Final = {"text": "text"}
+_BLOCKS: Final[dict[str, dict[str, str]]] = {
+    "system": _TEXT,
+    "developer": _TEXT,
+    "tool": _TEXT,
+    "function": _TEXT,
+    "assistant": {"text": "text", "refusal": "refusal"},
+    "user": {
+        "text": "text",
+        "image_url": "image_url",
+        "input_audio": "input_audio",
+        "file": "file",
+        "video_url": "video_url",
+    },
+}
+
+
+def validate(wires: Sequence[Wire]) -> list[Violation]:
+    """The violations, in order of position."""
+    checking = _Checking()
+    for position, wire in enumerate(wires):
+        checking.check(wire, position)
+    checking.close()
+    return checking.findings.sorted()
+
+
+class _Checking:
+    def __init__(self) -> None:
+        self.findings = Findings()
+        self._pending: dict[str, int] = {}
+        self._answered: set[str] = set()
+
+    def check(self, wire: Wire, position: int) -> None:
+        self.findings.position = position
+        role = wire.get("role")
+        if not isinstance(role, str) or role not in ROLES:
+            self.close()
+            self.findings.add("unknown_role", f"role must be one of {', '.join(ROLES)}")
+            return
+        if role == "tool":
+            self._check_answer(wire)
+        else:
+            self.close()
+        self._check_content(wire, role)
+        if role == "assistant":
+            self._check_calls(wire)
+        if role == "function" and not has_text(wire.get("name")):
+            self.findings.add("bad_name", "a function message needs a name")
+
+    def close(self) -> None:
+        """No more results can come for the calls before: say which are missing."""
+        for call_id, position in self._pending.items():
+            reason = f"no tool message directly after it answers {ascii(call_id)[:60]}"
+            self.findings.add("call_without_result", reason, position)
+        self._pending, self._answered = {}, set()
+
+    def _check_answer(self, wire: Wire) -> None:
+        call_id = wire.get("tool_call_id")
+        if not check_id(self.findings, call_id, "tool_call_id") or not isinstance(call_id, str):
+            return
+        if call_id in self._pending:
+            del self._pending[call_id]
+            self._answered.add(call_id)
+        elif call_id in self._answered:
+            self.findings.add("duplicate_result", "this call is already answered")
+        else:
+            self.findings.add("result_without_call", "no assistant message directly before it makes this call")
+
+    def _check_content(self, wire: Wire, role: str) -> None:
+        content = wire.get("content")
+        if content is None:
+            silent = role == "assistant" and any(
+                wire.get(field) for field in ("tool_calls", "function_call", "audio", "refusal")
+            )
+            if not silent and role != "function":
+                self.findings.add("empty_content", f"a message of role {role} needs content")
+        elif isinstance(content, list):
+            check_blocks(self.findings, content, _BLOCKS[role])
+        elif not isinstance(content, str):
+            self.findings.add("wrong_type", f"content must be text or a list, not {kind_of(content)}")
+
+    def _check_calls(self, wire: Wire) -> None:
+        calls = wire.get("tool_calls")
+        if calls is None:
+            return
+        if not isinstance(calls, list):
+            self.findings.add("wrong_type", f"tool_calls must be a list, not {kind_of(calls)}")
+            return
+        if not calls:
+            self.findings.add("empty_tool_calls", "tool_calls may be left out, but not empty")
+        for call in calls:
+            self._check_call(call)
+
+    def _check_call(self, call: Any) -> None:
+        if not isinstance(call, dict):
+            self.findings.add("wrong_type", f"a call must be an object, not {kind_of(call)}")
+            return
+        kind, field = ("custom", "input") if call.get("type") == "custom" else ("function", "arguments")
+        said = call.get(kind)
+        if call.get("type") not in ("function", "custom") or not isinstance(said, dict):
+            self.findings.add("wrong_type", "a call needs a type, function or custom, and the object of that name")
+            return
+        check_tool_name(self.findings, said.get("name"))
+        if not isinstance(said.get(field), str):
+            self.findings.add("wrong_type", f"{field} must be text, not {kind_of(said.get(field))}")
+        call_id = call.get("id")
+        if check_id(self.findings, call_id, "the call's id") and isinstance(call_id, str):
+            if call_id in self._pending:
+                self.findings.add("duplicate_id", "two calls of one message have the same id")
+            self._pending[call_id] = self.findings.position or 0

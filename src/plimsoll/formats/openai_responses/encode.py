@@ -1,0 +1,166 @@
+"""Responses items, written."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from plimsoll.formats.media import responses_block, source_of
+from plimsoll.formats.openai_responses.decode import (
+    CALLS,
+    RESULTS,
+    ROLES,
+    call_arguments,
+    call_id,
+    exposed_fields,
+    result_content,
+)
+from plimsoll.formats.reasoning import known_to_openai
+from plimsoll.formats.wire import copied, copied_value, patched
+from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, Wire
+
+_EDITABLE_CALLS: Final = frozenset({"function_call", "custom_tool_call"})
+_MEDIA: Final = frozenset({"input_image", "input_file", "computer_screenshot"})
+
+
+def encode(message: Message) -> dict[str, Any]:
+    """One item as a fresh object. A message with a call or a result is that call or result."""
+    own = message.wire if message.format == "openai-responses" else None
+    if own is not None and not message.edited:
+        return copied(own)
+    whole = next(
+        (item for part in message.parts for item in [_item(part, alone=len(message.parts) == 1)] if item), None
+    )
+    return whole or _message_item(message, own or {})
+
+
+def _item(part: Part, *, alone: bool) -> dict[str, Any] | None:
+    """The part as an item of its own, for parts that are one."""
+    match part:
+        case ToolCall():
+            return call_item(part)
+        case ToolResult():
+            return result_item(part)
+        case Reasoning() if alone:
+            return reasoning_item(part)
+        case Opaque(wire=wire) | Media(wire=wire) if alone and wire is not None and _is_item(wire):
+            return copied(wire)
+        case _:
+            return None
+
+
+def _is_item(wire: Wire) -> bool:
+    """Whether it is an item, not a part of a message: those begin with `input_` or `output_`, or are refusals."""
+    kind = wire.get("type")
+    if not isinstance(kind, str):
+        return "id" in wire
+    return not kind.startswith(("input_", "output_")) and kind != "refusal"
+
+
+def _message_item(message: Message, own: Wire) -> dict[str, Any]:
+    if ROLES.get(str(own.get("role"))) != message.role:
+        own = {}
+    fields = {field for part in message.parts for field in [_field_of(part, own)] if field is not None}
+    role = own.get("role") or ("user" if message.role == "tool" else message.role)
+    changes = {"role": role, "content": _content(message, own, role)}
+    return patched(own, changes, dropped=[field for field in exposed_fields(own) if field not in fields])
+
+
+def _field_of(part: Part, own: Wire) -> str | None:
+    """The message field an Opaque part stands for; None when it is a block of the content."""
+    field = next(iter(part.wire)) if isinstance(part, Opaque) and len(part.wire) == 1 else None
+    return field if field in own and field != "type" else None
+
+
+def _content(message: Message, own: Wire, role: str) -> str | list[dict[str, Any]]:
+    said = (Text, Media, Opaque)
+    parts = [part for part in message.parts if isinstance(part, said) and _field_of(part, own) is None]
+    match parts:
+        case [Text(text=text, wire=None)] if not isinstance(own.get("content"), list):
+            return text
+        case []:
+            return ""
+    kind = "output_text" if role == "assistant" else "input_text"
+    return [block for block in (_block(part, kind) for part in parts) if block is not None]
+
+
+def _block(part: Text | Media | Opaque, kind: str) -> dict[str, Any] | None:
+    match part:
+        case Text(text=text, wire=wire):
+            ours = wire is not None and wire.get("type") in ("input_text", "output_text")
+            return patched(wire or {}, {"text": text, **_stale(part)}) if ours else text_block(text, kind)
+        case Media(wire=wire):
+            return _medium(wire)
+        case Opaque(wire=wire):
+            return copied(wire)
+
+
+def _stale(part: Text) -> dict[str, Any]:
+    """Citations and log probabilities point into the text by position: they go when it changes."""
+    wire = part.wire or {}
+    if wire.get("text") == part.text:
+        return {}
+    return {field: [] for field in ("annotations", "logprobs") if wire.get(field)}
+
+
+def text_block(text: str, kind: str) -> dict[str, Any]:
+    """A text block; the ones an assistant said hold a list of citations."""
+    return {"type": kind, "text": text, **({"annotations": []} if kind == "output_text" else {})}
+
+
+def _medium(wire: Wire | None) -> dict[str, Any] | None:
+    if wire is not None and wire.get("type") in _MEDIA:
+        return copied(wire)
+    source = source_of(wire or {})
+    return responses_block(source) if source is not None else None
+
+
+def call_item(call: ToolCall) -> dict[str, Any]:
+    """A call as an item, changed only where it was edited. Calls of the provider's own tools keep what they ask for."""
+    wire = call.wire or {}
+    kind = wire.get("type")
+    if kind not in CALLS:
+        return {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
+    changes: dict[str, Any] = {"call_id": call.id}
+    if "name" in wire:
+        changes["name"] = call.name
+    if kind in _EDITABLE_CALLS and call_arguments(wire) != call.arguments:
+        changes[CALLS[kind]] = call.arguments
+    return patched(wire, changes)
+
+
+def result_item(result: ToolResult) -> dict[str, Any]:
+    """A result as an item, changed only where it was edited."""
+    wire = result.wire or {}
+    kind = wire.get("type")
+    if kind not in RESULTS:
+        return {"type": "function_call_output", "call_id": result.call_id, "output": _output(result, result.content)}
+    changes: dict[str, Any] = {} if call_id(wire) == result.call_id else {"call_id": result.call_id}
+    text, media = result_content(wire)
+    field = RESULTS[kind]
+    if text != result.content or len(media) != len(result.media):
+        changes[field] = _output(result, wire.get(field))
+    return patched(wire, changes)
+
+
+def _output(result: ToolResult, before: object) -> Any:
+    """New output in the old shape."""
+    first = before[0] if isinstance(before, list) and before and isinstance(before[0], dict) else {}
+    if "stdout" in first:
+        return [patched(first, {"stdout": result.content, "stderr": ""})]
+    if isinstance(before, dict):
+        return copied_value(before)
+    media = [block for part in result.media for block in [_medium(part.wire)] if block is not None]
+    if not media and not isinstance(before, list):
+        return result.content
+    blocks = before if isinstance(before, list) else []
+    text = next((block for block in blocks if block.get("type") == "input_text"), {"type": "input_text"})
+    said = [patched(text, {"text": result.content})] if result.content else []
+    return [*said, *media] or ""
+
+
+def reasoning_item(part: Reasoning) -> dict[str, Any]:
+    """Thinking as an item. Nobody may edit what is sealed, so an edited text changes only the summary."""
+    known = known_to_openai(part)
+    if known is None:
+        return {"type": "reasoning", "id": "rs_0", "summary": [{"type": "summary_text", "text": part.text}]}
+    return copied(known)

@@ -1,0 +1,136 @@
+"""What the Responses API refuses, for input that refers to no earlier response.
+
+Rules from the request types of the official SDK and from the API's own error texts: every call has an output after it
+and every output a call before it, a reasoning item is followed by what it led to, content parts fit the role.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from plimsoll.formats.checks import Findings, check_blocks, check_id, check_tool_name
+from plimsoll.formats.format import Violation
+from plimsoll.formats.openai_responses.decode import CALLS, RESULTS, ROLES
+from plimsoll.formats.wire import kind_of
+from plimsoll.message import Wire
+
+_INPUT: Final = {"input_text": "text", "input_image": "", "input_file": "", "input_audio": ""}
+_OUTPUT: Final = {"output_text": "text", "refusal": "refusal"}
+_TEXT_CALLS: Final = frozenset({"function_call", "custom_tool_call"})
+_NOT_LED_TO: Final = frozenset({"item_reference", "additional_tools", "mcp_approval_response", "compaction_trigger"})
+
+
+def validate(wires: Sequence[Wire]) -> list[Violation]:
+    """The violations, in order of position."""
+    checking = _Checking()
+    for position, wire in enumerate(wires):
+        checking.check(wire, position)
+    checking.close()
+    return checking.findings.sorted()
+
+
+class _Checking:
+    def __init__(self) -> None:
+        self.findings = Findings()
+        self._open: dict[str, int] = {}
+        self._answered: set[str] = set()
+        self._thought: int | None = None
+
+    def check(self, wire: Wire, position: int) -> None:
+        """One item in its place."""
+        self.findings.position = position
+        kind = wire.get("type")
+        if kind is not None and not isinstance(kind, str):
+            self.findings.add("wrong_type", f"type must be text, not {kind_of(kind)}")
+            return
+        self._follow_reasoning(wire, kind)
+        if kind == "message" or (kind is None and "role" in wire):
+            self._check_message(wire)
+        elif kind in CALLS:
+            self._check_call(wire, kind)
+        elif kind in RESULTS:
+            self._check_result(wire, kind)
+        elif kind == "reasoning":
+            self._check_reasoning(wire)
+        elif kind is None and not isinstance(wire.get("id"), str):
+            self.findings.add("unknown_block", "an item needs a type, a role, or the id it refers to")
+
+    def close(self) -> None:
+        """No more items can come."""
+        self._report_thought()
+        for call_id, position in self._open.items():
+            self.findings.add("call_without_result", f"no output after it answers {ascii(call_id)[:60]}", position)
+
+    def _follow_reasoning(self, wire: Wire, kind: str | None) -> None:
+        """Reasoning must be followed by the message or call it led to; other reasoning may stand between."""
+        if kind == "reasoning":
+            return
+        message = kind == "message" or (kind is None and "role" in wire)
+        led_to = wire.get("role") == "assistant" if message else kind not in RESULTS and kind not in _NOT_LED_TO
+        if not led_to:
+            self._report_thought()
+        self._thought = None
+
+    def _report_thought(self) -> None:
+        if self._thought is not None:
+            self.findings.add("reasoning_alone", "what this reasoning led to does not follow it", self._thought)
+        self._thought = None
+
+    def _check_message(self, wire: Wire) -> None:
+        role = wire.get("role")
+        if not isinstance(role, str) or role not in ROLES:
+            self.findings.add("unknown_role", f"role must be one of {', '.join(ROLES)}")
+            return
+        content = wire.get("content")
+        if content is None:
+            self.findings.add("empty_content", "a message needs content")
+        elif isinstance(content, list):
+            check_blocks(self.findings, content, _OUTPUT if role == "assistant" else _INPUT)
+        elif not isinstance(content, str):
+            self.findings.add("wrong_type", f"content must be text or a list, not {kind_of(content)}")
+
+    def _check_call(self, wire: Wire, kind: str) -> None:
+        asked = wire.get(CALLS[kind])
+        if kind in _TEXT_CALLS:
+            check_tool_name(self.findings, wire.get("name"))
+            if not isinstance(asked, str):
+                self.findings.add("wrong_type", f"{CALLS[kind]} must be text, not {kind_of(asked)}")
+        call_id = wire.get("call_id")
+        if kind == "tool_search_call" and call_id is None:
+            return
+        if check_id(self.findings, call_id, "call_id") and isinstance(call_id, str):
+            if call_id in self._open:
+                self.findings.add("duplicate_id", "a call before it has the same call_id and no output yet")
+            self._open[call_id] = self.findings.position or 0
+            self._answered.discard(call_id)
+
+    def _check_result(self, wire: Wire, kind: str) -> None:
+        self._check_output(wire.get(RESULTS[kind]), kind)
+        call_id: Any = wire.get("call_id")
+        if kind == "tool_search_output" and call_id is None:
+            return
+        if kind == "local_shell_call_output" and call_id is None:
+            call_id = wire.get("id")
+        if not check_id(self.findings, call_id, "call_id") or not isinstance(call_id, str):
+            return
+        if call_id in self._open:
+            del self._open[call_id]
+            self._answered.add(call_id)
+        elif call_id in self._answered:
+            self.findings.add("duplicate_result", "this call already has an output")
+        else:
+            self.findings.add("result_without_call", "no call before it has this call_id")
+
+    def _check_output(self, output: object, kind: str) -> None:
+        if kind not in ("function_call_output", "custom_tool_call_output"):
+            return
+        if isinstance(output, list):
+            check_blocks(self.findings, output, _INPUT)
+        elif not isinstance(output, str):
+            self.findings.add("wrong_type", f"output must be text or a list, not {kind_of(output)}")
+
+    def _check_reasoning(self, wire: Wire) -> None:
+        self._thought = self.findings.position
+        if not isinstance(wire.get("summary"), list):
+            self.findings.add("wrong_type", "a reasoning item needs its summary, a list")

@@ -1,0 +1,168 @@
+"""Turns made ready for one format: what it cannot hold becomes words, or a loss that is named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+from plimsoll.formats.format import Loss
+from plimsoll.formats.media import Source, source_of
+from plimsoll.formats.turns import Turn, kind_of_opaque, spoken
+from plimsoll.formats.wire import copied_value
+from plimsoll.message import FormatName, Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, Wire
+
+Said: TypeAlias = Text | Media | ToolCall | Reasoning
+"""What is left of a turn once it is portable."""
+
+Block: TypeAlias = dict[str, Any]
+
+ERROR_MARK: Final = "[tool error] "
+"""Begins the text of a failed call's result in formats that have no field for failure."""
+
+_MARKERS: Final[dict[FormatName, str]] = {
+    "anthropic": "cache_control",
+    "openai-chat": "prompt_cache_breakpoint",
+    "openai-responses": "prompt_cache_breakpoint",
+    "ui-parts": "",
+}
+_LOST_FIELDS: Final = {
+    "cache_control": "cache marker",
+    "prompt_cache_breakpoint": "cache marker",
+    "citations": "citations",
+    "annotations": "citations",
+    "providerMetadata": "provider metadata",
+    "callProviderMetadata": "provider metadata",
+    "resultProviderMetadata": "provider metadata",
+}
+_SAFE_NAME: Final = re.compile(r"[a-zA-Z0-9_-]+")
+_UNSAFE: Final = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def is_native(messages: list[Message], format: FormatName) -> bool:
+    """Whether every message can be written by itself: it is of this format, or plain words made here."""
+    return all(message.format == format or (message.format is None and _is_plain(message)) for message in messages)
+
+
+def _is_plain(message: Message) -> bool:
+    """Made here, and one wire object in any format: words, or a single call or result."""
+    parts = message.parts
+    made = message.wire is None and all(
+        isinstance(part, (Text, ToolCall, ToolResult)) and part.wire is None for part in parts
+    )
+    return made and (len(parts) <= 1 or all(isinstance(part, Text) for part in parts))
+
+
+class Portable:
+    """What one conversion to one format has in common for all its turns. Collects the losses."""
+
+    def __init__(self, format: FormatName, block_of: Callable[[Source], Block | None], losses: list[Loss]) -> None:
+        self.format = format
+        self.losses = losses
+        self._block_of = block_of
+
+    def lose(self, position: int | None, what: str, reason: str) -> None:
+        """Report something that does not survive."""
+        self.losses.append(Loss(position=position, what=what, reason=reason))
+
+    def said(self, turn: Turn) -> Iterator[Said]:
+        """The parts of a turn; opaque ones as words where they hold any, otherwise reported."""
+        if turn.name and self.format != "openai-chat":
+            self.lose(turn.position, "name", "this format has no name on a message")
+        for part in turn.parts:
+            match part:
+                case Opaque():
+                    yield from self._words(part, turn.position)
+                case ToolResult():
+                    pass
+                case Text() | Media() | ToolCall() | Reasoning():
+                    if not isinstance(part, Reasoning):
+                        self.note_fields(part.wire, turn.position)
+                    yield part
+
+    def _words(self, part: Opaque, position: int) -> Iterator[Text]:
+        words = spoken(part)
+        kind = kind_of_opaque(part)
+        if words:
+            self.lose(position, kind, "kept as plain text")
+            yield Text(text=words, wire={})
+        elif kind != "step-start":
+            self.lose(position, kind, "dropped: only its own format knows it")
+
+    def note_fields(self, wire: Wire | None, position: int) -> None:
+        """Report fields of a block that go no further: cache markers of another provider, citations, metadata."""
+        for field in (wire or {}).keys() & _LOST_FIELDS.keys():
+            if (wire or {})[field] and field != _MARKERS[self.format]:
+                self.lose(position, _LOST_FIELDS[field], "dropped: this format has no place for it")
+
+    def drop_reasoning(self, part: Reasoning, position: int) -> None:
+        """Report thinking that cannot be shown to another provider."""
+        del part
+        self.lose(position, "reasoning", "dropped: only the provider that made it takes it back")
+
+    def marker(self, wire: Wire | None) -> Block:
+        """The cache marker of a block, where this format has the same one."""
+        field = _MARKERS[self.format]
+        value = (wire or {}).get(field) if field else None
+        return {field: copied_value(value)} if isinstance(value, dict) else {}
+
+    def medium(self, part: Media, position: int) -> Block | None:
+        """The medium as a block of this format; None, and a loss, where it has no place for it."""
+        source = source_of(part.wire or {})
+        block = self._block_of(source) if source is not None else None
+        if block is None:
+            self.lose(position, part.kind, "left out: this format cannot hold it")
+            return None
+        return {**block, **self.marker(part.wire)}
+
+    def blocks(self, parts: list[Text | Media], position: int, text_type: str) -> list[Block]:
+        """Words and media as blocks, with a note in the place of a medium that cannot come along."""
+        blocks: list[Block] = []
+        for part in parts:
+            if isinstance(part, Text):
+                blocks.append({"type": text_type, "text": part.text, **self.marker(part.wire)})
+            else:
+                note = {"type": text_type, "text": f"[{part.kind} left out]"}
+                blocks.append(self.medium(part, position) or note)
+        return blocks
+
+    def content(self, parts: list[Text | Media], position: int, text_type: str) -> str | list[Block]:
+        """Content as it came: plain text where it was, otherwise blocks."""
+        if not parts:
+            return ""
+        if len(parts) == 1 and isinstance(parts[0], Text) and parts[0].wire is None:
+            return parts[0].text
+        return self.blocks(parts, position, text_type)
+
+    def named(self, call: ToolCall, position: int) -> ToolCall:
+        """The call under a name that providers accept."""
+        if _SAFE_NAME.fullmatch(call.name):
+            return call
+        self.lose(position, "tool name", "characters that this format refuses became _")
+        return replace(call, name=_UNSAFE.sub("_", call.name) or "tool")
+
+    def result_texts(self, result: ToolResult, position: int) -> str | list[str]:
+        """A result's text, or its texts where it came as several blocks and nobody edited it; failure said in words."""
+        self.note_fields(result.wire, position)
+        texts = _texts_of(result)
+        if not result.is_error or self.format in ("anthropic", "ui-parts"):
+            return texts
+        self.lose(position, "error flag", "said in the text: this format has no field for it")
+        if isinstance(texts, str):
+            return ERROR_MARK + texts
+        return [ERROR_MARK + texts[0], *texts[1:]]
+
+
+def _texts_of(result: ToolResult) -> str | list[str]:
+    wire = result.wire or {}
+    blocks = wire.get("content", wire.get("output")) if "toolCallId" not in wire else None
+    if not isinstance(blocks, list) or not blocks:
+        return result.content
+    texts = [block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)]
+    return texts if texts and "\n".join(texts) == result.content else result.content
+
+
+def words_and_media(parts: list[Said]) -> list[Text | Media]:
+    """The parts that are content."""
+    return [part for part in parts if isinstance(part, (Text, Media))]

@@ -1,0 +1,288 @@
+"""Conversations of any format as turns: the common ground that every format can be written from.
+
+A turn is what one speaker says before another does: system text, a user message, one answer of the model (text,
+thinking and calls in their order), or the results of its calls. Results stand directly after the answer that called
+for them, whatever the format they came from allowed, and every call has an id.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from plimsoll.formats.format import Loss
+from plimsoll.formats.ids import original_of
+from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+
+Speaker: TypeAlias = Literal["system", "user", "assistant", "results"]
+
+OPENING = "[The conversation begins with the assistant.]"
+"""Anthropic wants a user to begin. Where none does, this stands in, and it is taken away again on the way back."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """One turn. `position` is the index of the message it came from, or of the first of them."""
+
+    speaker: Speaker
+    position: int
+    parts: list[Part] = field(default_factory=list)
+    name: str | None = None
+    is_item: bool = False
+    """Made of Responses items, which send one answer of the model piece by piece."""
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        """The tool calls in it."""
+        return [part for part in self.parts if isinstance(part, ToolCall)]
+
+    @property
+    def results(self) -> list[ToolResult]:
+        """The tool results in it."""
+        return [part for part in self.parts if isinstance(part, ToolResult)]
+
+
+def turns_of(messages: Sequence[Message], losses: list[Loss]) -> list[Turn]:
+    """The messages as turns, with results directly after their calls. What had to go is added to `losses`. Linear."""
+    return _settled(_merged(_split(messages, losses)), losses)
+
+
+def _split(messages: Sequence[Message], losses: list[Loss]) -> Iterator[Turn]:
+    for position, message in enumerate(messages):
+        if _is_opening(message, position):
+            continue
+        answer = message.role == "assistant" and len(message.parts) > 1
+        split = _split_answer(message, position, losses) if answer else _split_message(message, position, losses)
+        yield from _plain_ui(message, position, split, losses) if message.format == "ui-parts" else split
+
+
+def _is_opening(message: Message, position: int) -> bool:
+    return message.format == "anthropic" and position <= 1 and message.role == "user" and message.text == OPENING
+
+
+def _plain_ui(message: Message, position: int, turns: Iterable[Turn], losses: list[Loss]) -> Iterator[Turn]:
+    """UI text always stands in parts; a single one is what other formats write as plain text."""
+    if (message.wire or {}).get("metadata"):
+        losses.append(Loss(position=position, what="metadata", reason="dropped: only UI messages have it"))
+    for turn in turns:
+        if sum(isinstance(part, (Text, Media)) for part in turn.parts) == 1:
+            turn.parts = [_plain_text(part, losses, position) for part in turn.parts]
+        yield turn
+
+
+def _plain_text(part: Part, losses: list[Loss], position: int) -> Part:
+    if not isinstance(part, Text):
+        return part
+    if (part.wire or {}).get("providerMetadata"):
+        losses.append(Loss(position=position, what="provider metadata", reason="dropped: only UI messages have it"))
+    return Text(text=part.text)
+
+
+def _split_message(message: Message, position: int, losses: list[Loss]) -> Iterator[Turn]:
+    parts = _with_original_ids(message)
+    results: list[Part] = [part for part in parts if isinstance(part, ToolResult)]
+    said: list[Part] = [part for part in parts if not isinstance(part, ToolResult)]
+    if results:
+        yield Turn(speaker="results", position=position, parts=results)
+    if message.role == "tool" and results:
+        losses.extend(
+            Loss(position=position, what=kind_of_opaque(part), reason="dropped: only its own format knows it")
+            for part in said
+            if isinstance(part, Opaque)
+        )
+    elif said or not results:
+        speaker: Speaker = "user" if message.role == "tool" else message.role
+        is_item = message.format == "openai-responses"
+        yield Turn(speaker=speaker, position=position, parts=said, name=message.name, is_item=is_item)
+
+
+def _with_original_ids(message: Message) -> tuple[Part, ...]:
+    """The parts with the ids they had before they were written in a format that is strict about ids."""
+    strict = message.format in ("anthropic", "ui-parts")
+    return tuple(map(_with_original_id, message.parts)) if strict else message.parts
+
+
+def _with_original_id(part: Part) -> Part:
+    match part:
+        case ToolCall(id=id):
+            return replace(part, id=original_of(id))
+        case ToolResult(call_id=id):
+            return replace(part, call_id=original_of(id))
+        case _:
+            return part
+
+
+def _split_answer(message: Message, position: int, losses: list[Loss]) -> Iterator[Turn]:
+    """An answer is cut where words follow a call; a UI message, which holds a whole run of the agent, at each step."""
+    turn, answers = _step(message, position)
+    called = False
+    for part in _with_original_ids(message):
+        is_step = isinstance(part, Opaque) and part.wire.get("type") == "step-start"
+        if (is_step and turn.parts) or (called and isinstance(part, (Text, Reasoning))):
+            yield from (turn, answers)
+            turn, answers = _step(message, position)
+            called = False
+        if isinstance(part, ToolResult):
+            answers.parts.append(part)
+        elif isinstance(part, ToolCall) and (part.wire or {}).get("state") == "input-streaming":
+            losses.append(
+                Loss(position=position, what="tool call", reason="dropped: its arguments were still arriving")
+            )
+        elif not is_step:
+            turn.parts.append(part)
+            called = called or isinstance(part, ToolCall)
+    if turn.parts or not message.parts:
+        yield turn
+    yield answers
+
+
+def _step(message: Message, position: int) -> tuple[Turn, Turn]:
+    is_item = message.format == "openai-responses"
+    turn = Turn(speaker="assistant", position=position, name=message.name, is_item=is_item)
+    return turn, Turn(speaker="results", position=position)
+
+
+def _merged(turns: Iterable[Turn]) -> Iterator[Turn]:
+    """Results in a row are one turn; so are Responses items in a row that are one answer of the model."""
+    held: Turn | None = None
+    for turn in turns:
+        if turn.speaker == "results" and not turn.parts:
+            continue
+        if held is not None and _continues(held, turn):
+            held.parts.extend(turn.parts)
+            continue
+        if held is not None:
+            yield held
+        held = turn
+    if held is not None:
+        yield held
+
+
+def _continues(held: Turn, turn: Turn) -> bool:
+    if held.speaker == turn.speaker == "results":
+        return True
+    if held.speaker != "assistant" or turn.speaker != "assistant" or not held.is_item or not turn.is_item:
+        return False
+    return not (any(isinstance(part, Text) for part in turn.parts) and _has_answered(held))
+
+
+def _has_answered(turn: Turn) -> bool:
+    return any(isinstance(part, (Text, ToolCall)) for part in turn.parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waiting:
+    """A call that has no result yet, and the turn its result belongs in."""
+
+    slot: Turn
+    call_id: str
+    heard: int
+    """How many turns came before the call, pieces of one answer not counted again."""
+
+
+class _Settling:
+    """Moves results to directly after their calls, in the order they came, and names calls that have no id."""
+
+    def __init__(self, losses: list[Loss]) -> None:
+        self.out: list[Turn] = []
+        self._losses = losses
+        self._waiting: dict[str, deque[_Waiting]] = {}
+        self._unnamed: deque[str] = deque()
+        self._heard = 0
+        self._last = -1
+
+    def speak(self, turn: Turn) -> None:
+        """Take a turn that is not results."""
+        self._hear(turn)
+        self.out.append(turn)
+        if turn.calls:
+            slot = Turn(speaker="results", position=turn.position)
+            self.out.append(slot)
+            turn.parts = [
+                self._wait(part, slot, index) if isinstance(part, ToolCall) else part
+                for index, part in enumerate(turn.parts)
+            ]
+
+    def _hear(self, turn: Turn) -> None:
+        """Count what a result may not silently jump over: everything but pieces of one answer."""
+        piece = turn.speaker == "assistant" and (turn.is_item or turn.position == self._last)
+        self._heard += not piece
+        self._last = turn.position
+
+    def _wait(self, call: ToolCall, slot: Turn, index: int) -> ToolCall:
+        asked = call.id or f"call_{slot.position}_{index}"
+        if not call.id:
+            self._unnamed.append(asked)
+        queue = self._waiting.setdefault(asked, deque())
+        if queue and queue[0].slot is not slot:
+            queue.clear()
+        given = asked if not queue else f"{asked}_{index}"
+        queue.append(_Waiting(slot=slot, call_id=given, heard=self._heard))
+        return call if call.id == given else replace(call, id=given)
+
+    def answer(self, turn: Turn) -> None:
+        """Take a turn of results."""
+        for result in turn.results:
+            asked = result.call_id or (self._unnamed.popleft() if self._unnamed else "")
+            queue = self._waiting.get(asked)
+            if queue:
+                self._place(queue.popleft(), result, turn.position)
+            else:
+                self._keep_orphan(result, turn.position)
+
+    def _place(self, waiting: _Waiting, result: ToolResult, position: int) -> None:
+        if waiting.heard != self._heard:
+            self._losses.append(Loss(position=position, what="order", reason="result moved to directly after its call"))
+        if not waiting.slot.parts:
+            waiting.slot.position = position
+        waiting.slot.parts.append(replace(result, call_id=waiting.call_id))
+
+    def _keep_orphan(self, result: ToolResult, position: int) -> None:
+        """A result nobody asked for stays where it was; `validate` of the target says what is wrong with it."""
+        named = result if result.call_id else replace(result, call_id=f"call_{position}_orphan")
+        if self.out and self.out[-1].speaker == "results":
+            self.out[-1].parts.append(named)
+        else:
+            self.out.append(Turn(speaker="results", position=position, parts=[named]))
+
+
+def _settled(turns: Iterable[Turn], losses: list[Loss]) -> list[Turn]:
+    settling = _Settling(losses)
+    for turn in turns:
+        if turn.speaker == "results":
+            settling.answer(turn)
+        else:
+            settling.speak(turn)
+    return [turn for turn in settling.out if turn.speaker != "results" or turn.parts]
+
+
+def spoken(part: Opaque) -> str | None:
+    """Words a person would read in a part another format does not know; None when there are none."""
+    wire = part.wire
+    if isinstance(wire.get("refusal"), str):
+        return str(wire["refusal"])
+    if wire.get("type") == "document" and isinstance(wire.get("source"), dict):
+        return _document_text(wire["source"], wire.get("title"))
+    if wire.get("type") == "search_result":
+        head = [text for text in (wire.get("title"), wire.get("source")) if isinstance(text, str)]
+        return "\n".join([*head, *_texts(wire.get("content"))])
+    return None
+
+
+def _document_text(source: dict[str, Any], title: object) -> str | None:
+    body = source.get("data") if source.get("type") == "text" else source.get("content")
+    texts = [body] if isinstance(body, str) else _texts(body)
+    return "\n".join([title, *texts] if isinstance(title, str) else texts) if texts else None
+
+
+def _texts(blocks: object) -> list[str]:
+    listed = blocks if isinstance(blocks, list) else []
+    return [block["text"] for block in listed if isinstance(block, dict) and isinstance(block.get("text"), str)]
+
+
+def kind_of_opaque(part: Opaque) -> str:
+    """What to call the part in a report."""
+    kind = part.wire.get("type")
+    return kind if isinstance(kind, str) and kind else next(iter(part.wire), "part")

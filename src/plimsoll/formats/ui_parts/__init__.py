@@ -1,0 +1,36 @@
+"""UI messages of the AI SDK, made of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from plimsoll.formats.format import Rendered, SystemText, Violation
+from plimsoll.formats.ui_parts.decode import decode
+from plimsoll.formats.ui_parts.encode import encode
+from plimsoll.formats.ui_parts.render import render
+from plimsoll.formats.ui_parts.validate import validate
+from plimsoll.message import FormatName, Message, Wire
+
+
+class UIParts:
+    """The format `ui-parts`. One wire object is one `UIMessage`."""
+
+    name: FormatName = "ui-parts"
+
+    def decode(self, wire: Wire, position: int) -> Message:
+        """Read one message. Raises FormatError."""
+        return decode(wire, position)
+
+    def encode(self, message: Message) -> dict[str, Any]:
+        """Write one message."""
+        return encode(message)
+
+    def validate(self, wires: Sequence[Wire], *, system: SystemText = None) -> list[Violation]:
+        """What the SDK or a provider behind it would refuse. System text is a message here: `system` is unused."""
+        del system
+        return validate(wires)
+
+    def render(self, messages: Sequence[Message]) -> Rendered:
+        """Write any conversation in this format."""
+        return render(messages)

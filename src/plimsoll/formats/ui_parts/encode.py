@@ -1,0 +1,121 @@
+"""UI messages, written."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from plimsoll.formats.media import source_of, ui_block
+from plimsoll.formats.reasoning import ui_reasoning
+from plimsoll.formats.ui_parts.decode import (
+    ID_FIELDS,
+    NAME_FIELDS,
+    ROLES,
+    is_tool,
+    tool_answer,
+    tool_arguments,
+    tool_name,
+)
+from plimsoll.formats.wire import ABSENT, copied, parsed_object, patched
+from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, Wire
+
+_ANSWER_FIELDS: Final = ("output", "errorText", "error_text")
+
+
+def encode(message: Message) -> dict[str, Any]:
+    """One UI message as a fresh object."""
+    own = message.wire if message.format == "ui-parts" else None
+    if own is not None and not message.edited:
+        return copied(own)
+    if own is None or ROLES.get(own["role"]) != message.role:
+        own = {"id": _made_id(message), "role": "user" if message.role == "tool" else message.role, "parts": []}
+    return patched(own, {"parts": blocks_of(message.parts)})
+
+
+def _made_id(message: Message) -> str:
+    """An id that is the same for the same words, since nothing else is known here."""
+    import hashlib  # noqa: PLC0415  (only messages made here need one)
+
+    said = "\0".join([message.role, message.text, *(call.id for call in message.calls)])
+    return f"msg-{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+def blocks_of(parts: tuple[Part, ...]) -> list[dict[str, Any]]:
+    """Parts as UI parts, each result in the part of its call."""
+    called = {part.id for part in parts if isinstance(part, ToolCall)}
+    results = {part.call_id: part for part in parts if isinstance(part, ToolResult)}
+    blocks = []
+    for part in parts:
+        match part:
+            case Text(text=text, wire=wire):
+                ours = wire is not None and wire.get("type") == "text"
+                blocks.append(patched(wire or {}, {"text": text}) if ours else {"type": "text", "text": text})
+            case Reasoning():
+                blocks.append(patched(ui_reasoning(part), {"text": part.text}))
+            case ToolCall():
+                blocks.append(tool_block(part, results.get(part.id)))
+            case ToolResult():
+                if part.call_id not in called:
+                    blocks.append(_result_alone(part))
+            case Media(wire=wire):
+                blocks.append(_file(wire) or {"type": "text", "text": f"[{part.kind} left out]"})
+            case Opaque(wire=wire):
+                blocks.append(copied(wire))
+    return blocks
+
+
+def _file(wire: Wire | None) -> dict[str, Any] | None:
+    if wire is not None and "mediaType" in wire:
+        return copied(wire)
+    source = source_of(wire or {})
+    return ui_block(source) if source is not None else None
+
+
+def tool_block(call: ToolCall, result: ToolResult | None) -> dict[str, Any]:
+    """A call and its result, if any, as one tool part."""
+    wire = call.wire or {}
+    if not is_tool(wire):
+        value = parsed_object(call.arguments or "{}")
+        made = {"type": "dynamic-tool", "toolName": call.name, "toolCallId": call.id, "state": "input-available"}
+        return patched({**made, "input": call.arguments if value is None else value}, _answered(made, result))
+    changes = _called(call, wire)
+    return patched(wire, {**changes, **_answered(wire, result)})
+
+
+def _called(call: ToolCall, wire: Wire) -> dict[str, Any]:
+    changes: dict[str, Any] = {_field(wire, ID_FIELDS): call.id}
+    if call.name != tool_name(wire):
+        dynamic = wire.get("type") == "dynamic-tool"
+        changes |= {_field(wire, NAME_FIELDS): call.name} if dynamic else {"type": f"tool-{call.name}"}
+    if call.arguments != tool_arguments(wire):
+        value = parsed_object(call.arguments)
+        changes["input"] = call.arguments if value is None else value
+        if "rawInput" in wire:
+            changes["rawInput"] = ABSENT
+    return changes
+
+
+def _field(wire: Wire, names: tuple[str, ...]) -> str:
+    return next((name for name in names if name in wire), names[0])
+
+
+def _answered(wire: Wire, result: ToolResult | None) -> dict[str, Any]:
+    """The fields that say what came of the call, where they are not already so."""
+    before = tool_answer(wire)
+    gone = dict.fromkeys(_ANSWER_FIELDS, ABSENT)
+    if result is None:
+        return {} if before is None else {"state": "input-available", **gone, "approval": ABSENT}
+    if before == (result.content, result.is_error):
+        return {}
+    approved = {"approval": ABSENT} if wire.get("state") in ("approval-requested", "output-denied") else {}
+    if result.is_error:
+        return {"state": "output-error", **gone, **approved, "errorText": result.content}
+    return {"state": "output-available", **gone, **approved, "output": result.content}
+
+
+def _result_alone(result: ToolResult) -> dict[str, Any]:
+    """A result whose call is not in the message: a tool part whose input is not known."""
+    wire = result.wire or {}
+    if is_tool(wire):
+        return patched(wire, _answered(wire, result))
+    call = ToolCall(id=result.call_id, name=result.name or "tool", arguments="{}")
+    return tool_block(call, result)

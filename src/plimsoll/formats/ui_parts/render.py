@@ -1,0 +1,102 @@
+"""Conversations of any format, written as UI messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from plimsoll.formats.format import Loss, Rendered
+from plimsoll.formats.ids import UniqueIds
+from plimsoll.formats.media import ui_block
+from plimsoll.formats.portable import Block, Portable, Said, is_native
+from plimsoll.formats.reasoning import ui_reasoning
+from plimsoll.formats.turns import Turn, turns_of
+from plimsoll.formats.ui_parts.encode import encode
+from plimsoll.formats.wire import copied, parsed_object
+from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
+
+
+def render(messages: Sequence[Message]) -> Rendered:
+    """Any conversation as UI messages. A run of the agent is one message, its steps divided by `step-start` parts."""
+    if is_native(list(messages), "ui-parts"):
+        return Rendered(messages=[encode(message) for message in messages], losses=[])
+    losses: list[Loss] = []
+    writer = _Writer(losses)
+    for turn in turns_of(messages, losses):
+        writer.write(turn)
+    return Rendered(messages=writer.messages, losses=sorted(losses, key=lambda loss: loss.position or 0))
+
+
+class _Writer:
+    def __init__(self, losses: list[Loss]) -> None:
+        self._portable = Portable("ui-parts", ui_block, losses)
+        self._ids = UniqueIds(any_text=True)
+        self._tools: dict[str, Block] = {}
+        self.messages: list[dict[str, Any]] = []
+
+    def write(self, turn: Turn) -> None:
+        """Add one turn to the messages."""
+        if turn.speaker == "results":
+            for result in turn.results:
+                self._answer(result, turn.position)
+            return
+        parts = [self._part(part, turn.position) for part in self._portable.said(turn)]
+        if turn.speaker == "assistant":
+            self._run().extend([{"type": "step-start"}, *parts])
+        else:
+            self._add(turn.speaker, parts or [{"type": "text", "text": ""}])
+
+    def _add(self, role: str, parts: list[Block]) -> list[Block]:
+        self.messages.append({"id": f"msg-{len(self.messages) + 1}", "role": role, "parts": parts})
+        return parts
+
+    def _run(self) -> list[Block]:
+        """The parts of the message that the agent's current run is written in."""
+        if self.messages and self.messages[-1]["role"] == "assistant":
+            parts: list[Block] = self.messages[-1]["parts"]
+            return parts
+        return self._add("assistant", [])
+
+    def _part(self, part: Said, position: int) -> Block:
+        match part:
+            case Text(text=text):
+                return {"type": "text", "text": text}
+            case Reasoning():
+                return copied(ui_reasoning(part))
+            case ToolCall():
+                return self._call(part, position)
+            case Media():
+                note = {"type": "text", "text": f"[{part.kind} left out]"}
+                return self._portable.medium(part, position) or note
+
+    def _call(self, call: ToolCall, position: int) -> Block:
+        value = parsed_object(call.arguments or "{}")
+        if value is None:
+            self._portable.lose(position, "arguments", "not a JSON object: kept as text")
+        self._tools[call.id] = block = {
+            "type": f"tool-{call.name}",
+            "toolCallId": self._ids.named(call.id),
+            "state": "input-available",
+            "input": call.arguments if value is None else value,
+        }
+        return block
+
+    def _answer(self, result: ToolResult, position: int) -> None:
+        texts = self._portable.result_texts(result, position)
+        said = [texts] if isinstance(texts, str) else texts
+        for part in result.media:
+            self._portable.lose(position, part.kind, "left out: a tool part holds only its output")
+            said = [*said, f"[{part.kind} left out]"]
+        text = "\n".join(said)
+        block = self._tools.get(result.call_id)
+        if block is None or block["state"] != "input-available":
+            self._answer_alone(text, position)
+        elif result.is_error:
+            block |= {"state": "output-error", "errorText": text}
+        else:
+            block |= {"state": "output-available", "output": text}
+
+    def _answer_alone(self, text: str, position: int) -> None:
+        """A result nobody asked for has no tool part to stand in: its text is kept as the user's."""
+        self._portable.lose(position, "tool result", "kept as a labelled user message: no call asks for it")
+        self._add("user", [{"type": "text", "text": f"[Result of an unknown tool call]\n{text}"}])

@@ -1,0 +1,176 @@
+"""JSON objects as Python holds them: private copies, JSON text, and fields read with care."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from plimsoll.errors import FormatError, LimitExceeded
+from plimsoll.limits import JSON_VALUES_MAX, NESTING_DEPTH_MAX
+from plimsoll.message import Wire
+
+_ATOMS: Final = frozenset({str, int, float, bool, type(None)})
+_EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
+
+ABSENT: Final = object()
+"""In a set of changes: the field is to be left out."""
+
+
+def copied(wire: Wire) -> dict[str, Any]:
+    """A private copy, sharing nothing mutable with `wire`, in the same key order. Linear.
+
+    Raises FormatError for anything JSON cannot hold or nested deeper than NESTING_DEPTH_MAX, LimitExceeded past
+    JSON_VALUES_MAX.
+    """
+    return _copied_mapping(wire, NESTING_DEPTH_MAX, [JSON_VALUES_MAX])
+
+
+def copied_value(value: Any) -> Any:
+    """The same for any JSON value."""
+    return value if type(value) in _ATOMS else _copied(value, NESTING_DEPTH_MAX, [JSON_VALUES_MAX])
+
+
+def _copied(value: Any, depth: int, room: list[int]) -> Any:
+    if isinstance(value, Mapping):
+        return _copied_mapping(value, depth, room)
+    if isinstance(value, (list, tuple)):
+        _enter(len(value), depth, room)
+        return [item if type(item) in _ATOMS else _copied(item, depth - 1, room) for item in value]
+    if isinstance(value, (str, int, float)):
+        return value
+    dumped = plain(value)
+    if dumped is value:
+        raise FormatError(f"a {type(value).__name__} is not JSON")
+    return _copied(dumped, depth, room)
+
+
+def _copied_mapping(value: Mapping[str, Any], depth: int, room: list[int]) -> dict[str, Any]:
+    _enter(len(value), depth, room)
+    copy: dict[str, Any] = {}
+    for key, item in value.items():
+        if not isinstance(key, str):
+            raise FormatError(f"a {type(key).__name__} is a field name; JSON allows only text")
+        copy[key] = item if type(item) in _ATOMS else _copied(item, depth - 1, room)
+    return copy
+
+
+def _enter(size: int, depth: int, room: list[int]) -> None:
+    if depth <= 0:
+        raise FormatError(f"nested deeper than {NESTING_DEPTH_MAX} levels")
+    room[0] -= size
+    if room[0] < 0:
+        raise LimitExceeded("JSON_VALUES_MAX", allowed=JSON_VALUES_MAX)
+
+
+def plain(value: Any) -> Any:
+    """What an object of a provider's SDK (a pydantic model) says as plain data, without what it leaves open; else the value."""
+    dump = getattr(value, "model_dump", None)
+    return dump(mode="json", exclude_none=True) if callable(dump) and not isinstance(value, type) else value
+
+
+def kind_of(value: object) -> str:
+    """What a JSON value is called in an error message."""
+    names = {str: "text", bool: "a boolean", int: "a number", float: "a number", list: "a list", dict: "an object"}
+    return "null" if value is None else names.get(type(value), f"a {type(value).__name__}")
+
+
+_compact: Final[Callable[[object], str]] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_spaced: Final[Callable[[object], str]] = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def json_text(value: object) -> str:
+    """Compact JSON text of a value that `copied` accepted. Characters stay as they are, lone surrogates included."""
+    return _compact(value)
+
+
+def output_text(value: object) -> str:
+    """A tool's output as text: text as it is, everything else as compact JSON, nothing as nothing."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else _compact(value)
+
+
+def arguments_text(value: object) -> str:
+    """A call's arguments as JSON text: text as it is; an object spaced as Python and most clients write it."""
+    return value if isinstance(value, str) else _spaced({} if value is None else value)
+
+
+def parsed_object(text: str) -> dict[str, Any] | None:
+    """The JSON object in `text`, or None if it holds anything else, is nested too deep, or is not JSON at all."""
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+        return copied(value) if isinstance(value, dict) else None
+    except (ValueError, RecursionError, FormatError, LimitExceeded):
+        return None
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(word)
+
+
+def patched(base: Wire, changes: Mapping[str, Any], dropped: Iterable[str] = ()) -> dict[str, Any]:
+    """A fresh copy of `base`: changed fields in place, new ones at the end, ABSENT and `dropped` ones left out."""
+    gone = frozenset(dropped)
+    result: dict[str, Any] = {}
+    for key, value in base.items():
+        new = changes.get(key, value)
+        if new is not ABSENT and (key in changes or key not in gone):
+            result[key] = copied_value(value) if new is value else new
+    for key, new in changes.items():
+        if new is not ABSENT and key not in result:
+            result[key] = new
+    return result
+
+
+def text_field(wire: Wire, *keys: str) -> str:
+    """The first of these fields that is there; empty text when none is, or null is. FormatError when it is not text."""
+    for key in keys:
+        value = wire.get(key)
+        if value is not None:
+            if not isinstance(value, str):
+                raise FormatError(f"{key} must be text, not {kind_of(value)}")
+            return value
+    return ""
+
+
+def object_field(wire: Wire, key: str) -> dict[str, Any]:
+    """The object in a field. FormatError when it is missing or something else."""
+    value = wire.get(key)
+    if not isinstance(value, dict):
+        raise FormatError(f"{key} must be an object, not {kind_of(value)}")
+    return value
+
+
+def objects_field(wire: Wire, key: str) -> list[dict[str, Any]]:
+    """The list of objects in a field, empty when it is missing or null. FormatError for anything else."""
+    value = wire.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise FormatError(f"{key} must be a list, not {kind_of(value)}")
+    for index, item in enumerate(value):
+        if not isinstance(item, dict):
+            raise FormatError(f"{key}[{index}] must be an object, not {kind_of(item)}")
+    return value
+
+
+def role_word(wire: Wire, known: Mapping[str, Any]) -> str:
+    """The role, which must be one of `known`. FormatError otherwise."""
+    role = wire.get("role")
+    if not isinstance(role, str) or role not in known:
+        shown = ascii(role)[:40] if isinstance(role, str) else kind_of(role)
+        raise FormatError(f"role must be one of {', '.join(known)}, not {shown}")
+    return role
+
+
+def is_empty(value: object) -> bool:
+    """Whether a field holds nothing that could cost tokens."""
+    return value in _EMPTY
+
+
+def extra_fields(wire: Wire, known: frozenset[str]) -> list[str]:
+    """Fields beyond `known` that hold something."""
+    if wire.keys() <= known:
+        return []
+    return [key for key, value in wire.items() if key not in known and not is_empty(value)]

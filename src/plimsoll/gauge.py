@@ -1,0 +1,218 @@
+"""The gauge: one place that knows the format, the counters, the budget and the policy of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from plimsoll.budget import Budget, Level, ResolvedLines, level_of
+from plimsoll.compaction.draft import Draft, Referrer, no_reference
+from plimsoll.compaction.join import origin_of
+from plimsoll.compaction.piece import Piece, blocks_of
+from plimsoll.compaction.repair import WANTS_USER_FIRST, Arranged
+from plimsoll.compaction.task import Task
+from plimsoll.errors import SettingError
+from plimsoll.formats.format import Format, SystemText
+from plimsoll.formats.wire import plain
+from plimsoll.limits import RECALL_OUTPUT_TOKENS_MAX
+from plimsoll.message import Message
+from plimsoll.policy import Policy, policy_named
+from plimsoll.ports import TokenCounter
+from plimsoll.summary.frame import Language
+from plimsoll.summary.ledger import Ledger
+from plimsoll.systemtext import system_message
+from plimsoll.tokens.calibrate import Calibrator
+from plimsoll.tokens.counter import counter_for, message_counter_for
+from plimsoll.tokens.framing import MessageCounter
+
+DEFAULT_MODEL = "gpt-4o"
+"""Counts for callers who name no model; its vocabulary is public, so the count is exact."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gauge:
+    """Measures one conversation. `messages` gives upper bounds; where the vocabulary is public they are exact."""
+
+    format: Format
+    policy: Policy
+    budget: Budget
+    counter: TokenCounter
+    messages: MessageCounter
+    model: str = DEFAULT_MODEL
+    recall: bool = False
+    """Whether the model has the tools to search and read what left its view."""
+    system: SystemText = None
+    """System text that is sent beside every view, as Anthropic wants it: counted, and never part of the view."""
+
+    @property
+    def tool_answer_tokens_max(self) -> int:
+        """What an answer of those tools may cost so that it is not cut on arrival, and leaves room for others."""
+        limit = self.policy.tool_result_limit(self.budget.tokens)
+        return min(RECALL_OUTPUT_TOKENS_MAX, self.budget.tokens // 4, limit or RECALL_OUTPUT_TOKENS_MAX)
+
+    @property
+    def lines(self) -> ResolvedLines:
+        """The load lines of this budget, in tokens."""
+        return self.policy.lines.resolve(self.budget.tokens)
+
+    @property
+    def reserve_tokens(self) -> int:
+        """What every view pays besides its messages."""
+        beside = 0 if self.system is None else self.messages.message(system_message(self.system))
+        return self.messages.messages(()) + beside
+
+    def calibrated(self, calibration: Calibrator) -> Gauge:
+        """The gauge corrected by what the provider reported. Exact counts stay as they are."""
+        if self.counter.exact:
+            return self
+        return replace(
+            self,
+            counter=counter_for(self.model, calibration),
+            messages=message_counter_for(self.model, calibration).upper,
+        )
+
+    def estimated(self, messages: Iterable[Message]) -> int:
+        """Tokens of a request with these messages and the tools, uncorrected, as close as can be: what a report is held against."""
+        counting = message_counter_for(self.model)
+        beside = [] if self.system is None else [system_message(self.system)]
+        return counting.messages([*beside, *messages]) + self.budget.tools_tokens
+
+    def weigh(self, message: Message) -> int:
+        """Tokens of a message as it goes out: one that was edited or made here is counted as its encoding reads back."""
+        if message.wire is None or message.edited:
+            return self.messages.message(self.format.decode(self.format.encode(message), 0))
+        return self.messages.message(message)
+
+    def piece(self, arranged: Arranged) -> Piece:
+        """An arranged message as a piece of a view."""
+        return Piece(
+            message=arranged.message,
+            tokens=self.weigh(arranged.message),
+            position=arranged.position,
+            origin=origin_of(arranged),
+            whole=not arranged.repairs,
+            repairs=arranged.repairs,
+        )
+
+    def total(self, pieces: Iterable[Piece]) -> int:
+        """Tokens of a view."""
+        return self.reserve_tokens + sum(piece.tokens for piece in pieces)
+
+    def level(self, tokens: int) -> Level:
+        """How far past the load lines a view of that size is."""
+        return level_of(tokens, self.lines)
+
+    @property
+    def voiced(self) -> Policy:
+        """The policy with a summary's role that the format can carry: Anthropic's messages have no system among them."""
+        if self.policy.summary_role == "system" and self.format.name == "anthropic":
+            return replace(self.policy, summary_role="user")
+        return self.policy
+
+    def draft(
+        self,
+        pieces: Sequence[Piece],
+        *,
+        refer: Referrer = no_reference,
+        language: Language = "en",
+    ) -> Draft:
+        """A view to work on."""
+        return Draft(
+            blocks=blocks_of(list(pieces)),
+            weigh=self.weigh,
+            counter=self.counter,
+            reserve_tokens=self.reserve_tokens,
+            language=language,
+            refer=refer,
+            user_first=self.format.name in WANTS_USER_FIRST,
+            recall=self.recall,
+            list_items_max=self.policy.result_list_items_max,
+        )
+
+    def task(  # noqa: PLR0913 - the options of a compaction
+        self,
+        tokens: int,
+        *,
+        ledger: Ledger | None = None,
+        covers: tuple[int, int] | None = None,
+        pins: frozenset[int] = frozenset(),
+        focus: str | None = None,
+        ask_model: bool = False,
+        original: Callable[[int], Message] | None = None,
+        level: Level | None = None,
+    ) -> Task:
+        """What to do about a view of that size. `level` asks for a stronger step than the size does."""
+        measured = self.level(tokens)
+        if tokens > self.budget.tokens:
+            measured = Level.emergency
+        working = max(measured, level or Level.none)
+        return Task(
+            policy=self.voiced,
+            budget_tokens=self.budget.tokens,
+            goal_tokens=self.policy.target_tokens(self.budget.tokens),
+            level=working,
+            steps=self.policy.steps_at(working),
+            ledger=ledger or Ledger.empty(),
+            covers=covers,
+            pins=pins,
+            focus=focus,
+            ask_model=ask_model and self.policy.use_summarizer,
+            original=original,
+        )
+
+
+def gauge_for(
+    format: Format,
+    *,
+    model: str | None = None,
+    max_tokens: int | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    policy: str | Policy = "fill",
+) -> Gauge:
+    """The gauge of a conversation. `max_tokens` is the budget including tools; without it the model's window gives it.
+
+    Raises SettingError for impossible options, naming the field.
+    """
+    if model is not None and (not isinstance(model, str) or not model):
+        raise SettingError("model", "must be the name of a model")
+    chosen, counted_as = policy_named(policy), model or DEFAULT_MODEL
+    tools = checked_tools(tools)
+    counting = message_counter_for(counted_as).upper
+    return Gauge(
+        format=format,
+        policy=chosen,
+        budget=_budget(chosen, model, max_tokens, counting.tools(tools)),
+        counter=counter_for(counted_as),
+        messages=counting,
+        model=counted_as,
+    )
+
+
+def checked_tools(tools: object) -> list[Mapping[str, Any]] | None:
+    """Tool definitions, as objects. Raises SettingError for anything else."""
+    if tools is None:
+        return None
+    if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
+        raise SettingError("tools", f"must be a list of tool definitions, not {type(tools).__name__}")
+    found = [plain(tool) for tool in tools]
+    if not all(isinstance(tool, Mapping) for tool in found):
+        raise SettingError("tools", "each tool definition must be an object")
+    return found
+
+
+def _budget(policy: Policy, model: str | None, max_tokens: int | None, tools_tokens: int) -> Budget:
+    """An explicit size is the budget. Else the policy's window, else the model's, less what the reply needs."""
+    if max_tokens is not None:
+        return Budget.of(max_tokens) if not tools_tokens else Budget(max_tokens, tools_tokens=tools_tokens)
+    if model is None and policy.window_tokens is not None:
+        return policy.budget(tools_tokens=tools_tokens)
+    from plimsoll.tokens.registry import model_info  # noqa: PLC0415 - the table is read only where a window is asked for
+
+    info = model_info(model or DEFAULT_MODEL)
+    window = min(info.window_tokens, policy.window_tokens or info.window_tokens)
+    reserve = policy.output_reserve_tokens
+    if reserve is None:
+        reserve = min(info.max_output_tokens, window // 2)
+    longest_input = info.max_input_tokens or window
+    return Budget(min(window, longest_input + reserve), output_reserve_tokens=reserve, tools_tokens=tools_tokens)

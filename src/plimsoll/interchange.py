@@ -1,0 +1,174 @@
+"""Sessions from other tools' files, and back: nothing said is lost, and what that tool would send next is the first view."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from os import PathLike
+from typing import Any
+
+from plimsoll.compaction.piece import Origin
+from plimsoll.errors import SessionExists, SettingError
+from plimsoll.events import IMPORT
+from plimsoll.formats.convert import convert
+from plimsoll.formats.format import Converted
+from plimsoll.formats.registry import FORMATS, decode_all, format_named
+from plimsoll.gauge import gauge_for
+from plimsoll.opening import delete
+from plimsoll.opening import open as open_session
+from plimsoll.payloads import Adopted
+from plimsoll.payloads import Compaction as SessionCompaction
+from plimsoll.session import Session
+from plimsoll.store.open import StoreSpec
+from plimsoll.tokens.registry import look_up
+from plimsoll.transcripts import Compaction, Conversation, Exported, Outgoing, Transcript, load_file, write
+from plimsoll.transcripts.codex_write import response_item
+from plimsoll.transcripts.values import Loss, Meta, ToolName, Viewed
+
+TOOLS: tuple[ToolName, ...] = ("claude-code", "codex", "pi")
+"""Tools whose session files are read and written."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def import_file(
+    source: str | PathLike[str] | bytes, *, name: str | None = None, store: StoreSpec = None, **options: Any
+) -> Session:
+    """A new session with everything a file holds: of Claude Code, Codex or pi, or plain messages as JSON or JSON lines.
+
+    The first view is what that tool would send next, compactions of its own included. Tools, model and system text that the
+    file names are remembered; `options` are those of `plimsoll.open` and come before them. Raises FormatError, LimitExceeded,
+    SessionExists, StoreError; then there is no new session.
+    """
+    found = load_file(source)
+    chosen = name or _name_for(found, source)
+    given = {key: value for key, value in options.items() if value is not None}
+    chosen_options = _large_enough(found, {"format": found.format, **_told(found), **given})
+    session = open_session(chosen, store=store, **{"project": False, **chosen_options})  # it was said elsewhere
+    if session.history():
+        session.close()
+        raise SessionExists(chosen)
+    with ExitStack() as undo:
+        undo.callback(delete, chosen, store)
+        undo.callback(session.close)
+        _fill(session, found)
+        undo.pop_all()
+    return session
+
+
+def _told(found: Transcript | Conversation) -> dict[str, Any]:
+    """What a file says of how its conversation is to be opened. A model nobody knows would only shrink the window."""
+    model = found.meta.model if isinstance(found, Transcript) else found.model
+    told: dict[str, Any] = {"model": model if model and look_up(model).match != "unknown" else None}
+    if isinstance(found, Conversation):
+        told |= {"tools": list(found.tools) or None, "system": found.system}
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _large_enough(found: Transcript | Conversation, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with a budget that holds the tool's view: it was sent, so it fits a window that only the tool knows."""
+    if isinstance(found, Conversation) or options.get("max_tokens") is not None:
+        return dict(options)
+    policy, model = options.get("policy") or "ladder", options.get("model")
+    gauge = gauge_for(format_named(found.format), model=model, tools=options.get("tools"), policy=policy)
+    _, messages = decode_all([viewed.wire for viewed in found.viewed], found.format)
+    needed = gauge.messages.messages(messages) + gauge.budget.tools_tokens
+    return dict(options) if needed <= gauge.budget.tokens else {**options, "max_tokens": needed}
+
+
+def _name_for(found: Transcript | Conversation, source: str | PathLike[str] | bytes) -> str:
+    """A name from the session's own id, else from the file's."""
+    known = found.meta.session_id if isinstance(found, Transcript) else None
+    stem = known or ("imported" if isinstance(source, bytes) else re.split(r"[/\\]", str(source))[-1])
+    return (_UNSAFE.sub("-", stem.removesuffix(".jsonl").removesuffix(".json")).strip(".-") or "imported")[:64]
+
+
+def _fill(session: Session, found: Transcript | Conversation) -> None:
+    if isinstance(found, Conversation):
+        session.extend(found.messages)
+        return
+    session.extend([said.wire for said in found.messages])
+    raw = b"\n".join(entry.raw for entry in found.entries) + (b"\n" if found.ends_with_newline else b"")
+    note = {"what": "source", "tool": found.tool, "blob": session.put_blob(raw), "messages": len(found.messages)}
+    newest = next((compaction.summary for compaction in reversed(found.compactions) if compaction.summary), None)
+    session.adopt([_shown(found, viewed) for viewed in found.viewed], summary=newest, note=note)
+
+
+def _shown(found: Transcript, viewed: Viewed) -> Adopted:
+    """A message of the tool's view, with its place in the session where one message speaks in it."""
+    kinds = {found.messages[index].kind for index in viewed.messages}
+    origin: Origin = "summary" if kinds == {"summary"} else "history" if viewed.messages else "made"
+    position = viewed.messages[0] if len(viewed.messages) == 1 else None
+    return Adopted(wire=viewed.wire, position=position, origin=origin)
+
+
+def export(session: Session, *, to: str, at: str | None = None) -> Exported | Converted:
+    """The session as a file of Claude Code, Codex or pi, or as messages in another format, with what could not be carried.
+
+    A session imported from the same tool gives its lines back byte for byte, and then what is new. `at` is the ISO time of
+    what is new, by default now. Raises SettingError for an unknown target.
+    """
+    for tool in TOOLS:
+        if to == tool:
+            exported = write(_outgoing(session, at or datetime.now(UTC).isoformat(timespec="milliseconds")), to=tool)
+            return replace(exported, losses=(*exported.losses, *_view_losses(session, exported)))
+    for format in FORMATS:
+        if to == format:
+            return convert(session.history(), to=format, format=session.format)
+    raise SettingError("to", f"{to[:40]!r} is not one of {', '.join((*TOOLS, *FORMATS))}")
+
+
+def _outgoing(session: Session, at: str) -> Outgoing:
+    source = _source(session)
+    own = [_carried(compaction, session) for compaction in session.compactions() if _is_own(compaction)]
+    return Outgoing(
+        messages=tuple(session.history()),
+        format=session.format,
+        compactions=(*(source.compactions if source else ()), *own),
+        meta=source.meta if source else Meta(session_id=None, title=session.name),
+        system=source.system if source else session.system if isinstance(session.system, str) else None,
+        source=source,
+        at=at,
+    )
+
+
+def _source(session: Session) -> Transcript | None:
+    """The file the session was imported from, as it was."""
+    notes = session.notes("source")
+    if not notes:
+        return None
+    found = load_file(session.get_blob(notes[-1]["blob"]))
+    return found if isinstance(found, Transcript) else None
+
+
+def _is_own(compaction: SessionCompaction) -> bool:
+    return not compaction.undone and compaction.trigger != IMPORT and compaction.summary is not None
+
+
+def _view_losses(session: Session, exported: Exported) -> list[Loss]:
+    """What the tool would send next that is not what this session would: read back from the file that was written."""
+    written, own = load_file(exported.data), session.peek()
+    if session.format == "openai-responses":
+        own = [response_item(wire) for wire in own]
+    if isinstance(written, Conversation) or written.format != session.format or written.view() == own:
+        return []
+    detail = f"that tool would send {len(written.viewed)} messages, this session sends {len(own)}: it keeps a view in other terms"
+    return [Loss(kind="view", detail=detail)]
+
+
+def _carried(compaction: SessionCompaction, session: Session) -> Compaction:
+    """A compaction of ours in the terms that other tools record theirs in; Codex records the whole context that it led to."""
+    whole = tuple(session.view_after(compaction.id or "")) if session.format == "openai-responses" else None
+    return Compaction(
+        position=compaction.position,
+        trigger=compaction.trigger if compaction.trigger in ("auto", "manual") else "auto",
+        summary=compaction.summary or "",
+        kept=compaction.kept,
+        replacement=whole,
+        tokens_before=compaction.tokens_before,
+        tokens_after=compaction.tokens_after,
+        at=compaction.at.isoformat(timespec="milliseconds"),
+    )

@@ -1,0 +1,191 @@
+"""One call, no session, no disk: fit, plan, count."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from plimsoll.compaction.drive import AsyncSummarizer, Summarizer, adrive, checked, drive
+from plimsoll.compaction.engine import compact, reworded, untouched
+from plimsoll.compaction.join import parted
+from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.plan import Outline
+from plimsoll.compaction.repair import Arranged, arrange
+from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
+from plimsoll.errors import SettingError
+from plimsoll.fitted import Fitted, Plan, report_of
+from plimsoll.formats.format import SystemText
+from plimsoll.formats.registry import decode_all
+from plimsoll.gauge import DEFAULT_MODEL, Gauge, checked_tools, gauge_for
+from plimsoll.language import language_of
+from plimsoll.message import FormatName
+from plimsoll.policy import Policy
+from plimsoll.summary.frame import Language
+from plimsoll.systemtext import system_message, system_text
+from plimsoll.tokens.counter import counter_for, message_counter_for
+from plimsoll.writing import written
+
+Messages: TypeAlias = Sequence[Mapping[str, Any]]
+
+
+def count_tokens(
+    text_or_messages: str | Messages,
+    *,
+    model: str | None = DEFAULT_MODEL,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    format: FormatName | None = None,
+) -> int:
+    """Tokens of a text, or of a request with these messages and tools.
+
+    Exact where the model's vocabulary is public; else an estimate that errs on the safe side. Raises FormatError.
+    """
+    if isinstance(text_or_messages, str):
+        return counter_for(model).upper(text_or_messages)
+    _, messages = decode_all(text_or_messages, format)
+    counter = message_counter_for(model).upper
+    return counter.messages(messages) + counter.tools(checked_tools(tools))
+
+
+def fit(  # noqa: PLR0913 - the options of the contract
+    messages: Messages,
+    *,
+    max_tokens: int | None = None,
+    model: str | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    policy: str | Policy = "fill",
+    summarizer: Summarizer | None = None,
+    query: str | None = None,
+    format: FormatName | None = None,
+    system: SystemText = None,
+) -> Fitted:
+    """The messages within the budget, valid for the provider, in the format they came in.
+
+    `max_tokens` is the budget for messages and tools; without it the window of `model` less its reply. Policy "fill" leaves
+    alone what fits and else uses the whole budget; "ladder" acts from the soft line on and comes down to the target. `query`
+    keeps what answers it longer. `summarizer` is called with a SummaryRequest, which is the messages to send to a model, and
+    gives its answer back. `system` is Anthropic's system text, sent apart; it counts, and comes back in `.system`.
+    The input is never changed. Raises CannotFit, FormatError, LimitExceeded, SettingError.
+    """
+    return plan(
+        messages,
+        max_tokens=max_tokens,
+        model=model,
+        tools=tools,
+        policy=policy,
+        summarizer=summarizer,
+        query=query,
+        format=format,
+        system=system,
+    ).apply()
+
+
+async def afit(  # noqa: PLR0913 - as fit
+    messages: Messages,
+    *,
+    max_tokens: int | None = None,
+    model: str | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    policy: str | Policy = "fill",
+    summarizer: AsyncSummarizer | None = None,
+    query: str | None = None,
+    format: FormatName | None = None,
+    system: SystemText = None,
+) -> Fitted:
+    """`fit` for callers that await; `summarizer` may be a coroutine function."""
+    asked = checked(summarizer)
+    work = _begin(messages, max_tokens, model, tools, policy, format, system)
+    outline = await adrive(_planned(work, query, asks=asked is not None), asked)
+    return _plan_of(work, outline).apply()
+
+
+def plan(  # noqa: PLR0913 - as fit
+    messages: Messages,
+    *,
+    max_tokens: int | None = None,
+    model: str | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    policy: str | Policy = "fill",
+    summarizer: Summarizer | None = None,
+    query: str | None = None,
+    format: FormatName | None = None,
+    system: SystemText = None,
+) -> Plan:
+    """What `fit` would do with the same options, without doing it. Raises what `fit` raises."""
+    asked = checked(summarizer)
+    work = _begin(messages, max_tokens, model, tools, policy, format, system)
+    outline = drive(_planned(work, query, asks=asked is not None), asked)
+    return _plan_of(work, outline)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """One conversation, read and weighed."""
+
+    gauge: Gauge
+    pieces: list[Piece]
+    as_said: list[Piece]
+    """The same where the provider takes the messages as they are, however they are ordered; else those made acceptable."""
+    language: Language
+    system: SystemText
+    made_at: int
+
+
+def _begin(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one place
+    messages: Messages,
+    max_tokens: int | None,
+    model: str | None,
+    tools: Sequence[Mapping[str, Any]] | None,
+    policy: str | Policy,
+    format: FormatName | None,
+    system: SystemText,
+) -> _Work:
+    found, decoded = decode_all(messages, format)
+    gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy)
+    gauge.messages.prime(decoded)
+    arranged = arrange(decoded, found.name)
+    beside = _beside(system, gauge)
+    pieces = beside + [gauge.piece(item) for item in arranged]
+    as_said = pieces
+    if [item.message for item in arranged] != decoded and not found.validate(list(messages)):
+        as_said = beside + [gauge.piece(Arranged(message=said, position=at)) for at, said in enumerate(decoded)]
+    language = language_of(decoded, gauge.policy.language)
+    return _Work(gauge=gauge, pieces=pieces, as_said=as_said, language=language, system=system, made_at=len(decoded))
+
+
+def _beside(system: SystemText, gauge: Gauge) -> list[Piece]:
+    """The system text that travels beside the messages, as a piece."""
+    if system is None:
+        return []
+    message = system_message(system)
+    return [Piece(message=message, tokens=gauge.messages.message(message))]
+
+
+def _planned(work: _Work, query: str | None, *, asks: bool) -> Generator[SummaryRequest, SummaryReply, Outline]:
+    if query is not None and not isinstance(query, str):
+        raise SettingError("query", "must be text")
+    gauge, tokens = work.gauge, work.gauge.total(work.as_said)
+    task = gauge.task(tokens, focus=query, ask_model=asks)
+    if not (tokens > gauge.budget.tokens or gauge.policy.acts_at(tokens, gauge.budget.tokens)):
+        return untouched(work.as_said, task, tokens)
+    pieces = parted(work.pieces, gauge.format.name, gauge.weigh)
+    if tokens <= gauge.budget.tokens < gauge.total(pieces):
+        pieces = work.pieces  # the frames of the parts alone would have it cut
+    return (yield from compact(gauge.draft(pieces, language=work.language), task))
+
+
+def _plan_of(work: _Work, outline: Outline) -> Plan:
+    def reword(outline: Outline, text: str) -> Outline:
+        task: Task = work.gauge.task(outline.tokens_before)
+        return reworded(outline, text, work.gauge.draft((), language=work.language), task)
+
+    return Plan(
+        outline=outline, made_at=(work.made_at, None), _write=lambda outline: _write(work, outline), _reword=reword
+    )
+
+
+def _write(work: _Work, outline: Outline) -> Fitted:
+    pieces, system = list(outline.pieces), work.system
+    if system is not None:
+        system = system_text(pieces.pop(0).message, system)
+    return Fitted(messages=written(pieces, work.gauge.format), report=report_of(outline), system=system)

@@ -1,0 +1,71 @@
+"""Messages of the history as they were said, read back from the log one by one: those read lately are held on to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from plimsoll.errors import SessionDamaged
+from plimsoll.limits import (
+    LARGE_MESSAGE_CACHE_ENTRIES_MAX,
+    MESSAGE_CACHE_CHARS_MAX,
+    MESSAGE_CACHE_ENTRIES_MAX,
+    MESSAGE_CACHE_TTL_S,
+)
+from plimsoll.message import Message, Opaque
+from plimsoll.references import words_of
+from plimsoll.store.cache import Cache, CacheStats
+
+READ_AHEAD_MESSAGES = 16
+"""Messages that are read at a time: finding the first of them is most of the work."""
+
+
+class Originals:
+    """Finds messages by position. What it holds on to is bounded by number, by size and by time, whatever the history's length.
+
+    A compaction looks at what it cut before, and a tool result is read page by page: each is decoded once.
+    """
+
+    def __init__(self, session: str, read: Callable[[int, int], Mapping[int, Message]]) -> None:
+        self._session = session
+        self._read = read
+        self._small: Cache[int, Message] = Cache(MESSAGE_CACHE_ENTRIES_MAX, ttl_s=MESSAGE_CACHE_TTL_S)
+        self._large: Cache[int, Message] = Cache(LARGE_MESSAGE_CACHE_ENTRIES_MAX, ttl_s=MESSAGE_CACHE_TTL_S)
+
+    def held(self, position: int) -> Message | None:
+        """The message, if it was read lately."""
+        return self._small.get(position) or self._large.get(position)
+
+    def find(self, position: int) -> Message | None:
+        """The message; None where there is none, or none that can be read. Those after it are read too: they are asked for next."""
+        found = self.held(position)
+        if found is None:
+            said = self._read(position, position + READ_AHEAD_MESSAGES)
+            found = said.get(position)
+            for place, message in reversed(list(said.items())):
+                (self._small if _is_small(message) else self._large).set(place, message)
+        return found
+
+    def at(self, position: int) -> Message:
+        """The message. Raises SessionDamaged when it cannot be read."""
+        found = self.find(position)
+        if found is None:
+            raise SessionDamaged(self._session, detail=f"message {position} cannot be read")
+        return found
+
+    def info(self) -> CacheStats:
+        """How often a message was there already, and how many are held."""
+        small, large = self._small.stats(), self._large.stats()
+        return CacheStats(
+            entries=small.entries + large.entries,
+            hits=small.hits + large.hits,
+            misses=large.misses,
+            evictions=small.evictions + large.evictions,
+            expirations=small.expirations + large.expirations,
+        )
+
+
+def _is_small(message: Message) -> bool:
+    """Whether its words are few. What is counted otherwise (media, unknown parts) is taken for large."""
+    if any(isinstance(part, Opaque) or not words_of(part) for part in message.parts):
+        return len(str(message.wire)) <= MESSAGE_CACHE_CHARS_MAX
+    return sum(len(words_of(part)) for part in message.parts) <= MESSAGE_CACHE_CHARS_MAX

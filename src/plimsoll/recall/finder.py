@@ -1,0 +1,44 @@
+"""Recall for a session: its index, kept up with its log, and what its view does not show."""
+
+from __future__ import annotations
+
+from plimsoll.errors import SettingError
+from plimsoll.payloads import is_plain
+from plimsoll.ports import TokenCounter
+from plimsoll.recall.index import Index
+from plimsoll.recall.search import Hit, search
+from plimsoll.settings import whole
+from plimsoll.timeline import Timeline
+
+
+class Finder:
+    """Finds what was said in one session. The index is made at the first search and grows with the log."""
+
+    def __init__(self) -> None:
+        self._index = Index()
+
+    def find(self, query: str, timeline: Timeline, *, counter: TokenCounter, max_tokens: int) -> list[Hit]:
+        """The hits in messages that the view does not show word for word, best first, in at most `max_tokens` of text.
+
+        The first search costs about half a second a million tokens of history; later ones the new messages, and some 20 ms.
+        Raises SettingError for a query that is no text or a size that is no number, StoreError.
+        """
+        if not isinstance(query, str):
+            raise SettingError("query", f"text is needed, not {type(query).__name__}")
+        whole("max_tokens", max_tokens)
+        self._follow(timeline)
+
+        shown = {piece.position for piece in timeline.pieces if is_plain(piece) and piece.position is not None}
+        return search(self._index, query, shown=shown, counter=counter, max_tokens=max_tokens)
+
+    @property
+    def first_position(self) -> int:
+        """Position of the oldest message that is searched: 0 until the history is larger than the index may be."""
+        return self._index.first_position
+
+    def _follow(self, timeline: Timeline) -> None:
+        """Take in the messages that are new."""
+        if timeline.log.messages <= self._index.next_position:
+            return
+        for record in timeline.log.read_messages(self._index.next_position):
+            self._index.add(timeline.format.decode(record.data["m"], record.position), record.position)

@@ -1,0 +1,201 @@
+"""Recall as tools for a model: their definitions, and running one. What they answer is never larger than it may be.
+
+Answers present the history as data: a model reads who said what and where, under headings that the text cannot imitate.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from plimsoll.compaction.account import RECALL_TOOL
+from plimsoll.cutting.breaks import good_end
+from plimsoll.cutting.measure import chars_within
+from plimsoll.errors import ReferenceNotFound, SessionDamaged
+from plimsoll.ports import TokenCounter
+from plimsoll.recall.index import READ_TOOL, RECORD
+from plimsoll.recall.search import Hit
+from plimsoll.references import place_of
+from plimsoll.settings import one_of
+
+TOOL_FORMATS = ("openai-chat", "openai-responses", "anthropic")
+"""The formats that tool definitions exist in. UI messages carry none: there, use the provider's."""
+
+_DESCRIPTIONS = {
+    RECALL_TOOL: (
+        "Search everything said earlier in this conversation that is no longer shown: messages, tool calls and tool results. "
+        "Answers with excerpts, best first, each with its message number, who said it, and a reference."
+    ),
+    READ_TOOL: (
+        "Read a text of this conversation in full by its reference (such as m12.0-3fa9c1d2), as recall gives it and as stands "
+        "where text was cut. A long text comes in pages: read on with offset."
+    ),
+}
+
+_PROPERTIES: dict[str, dict[str, Any]] = {
+    RECALL_TOOL: {
+        "query": {"type": "string", "description": "Words that the text has in it: names, identifiers, paths, numbers."}
+    },
+    READ_TOOL: {
+        "reference": {"type": "string", "description": "The reference, such as m12.0-3fa9c1d2."},
+        "offset": {"type": "integer", "description": "Character to begin at; 0 if left out."},
+        "limit": {"type": "integer", "description": "Characters to read at most; a page if left out."},
+    },
+}
+
+_REQUIRED = {RECALL_TOOL: ["query"], READ_TOOL: ["reference"]}
+
+_HEADING = re.compile(r"\[(?=\s{0,8}message\s{1,8}[0-9])", re.IGNORECASE)
+
+
+def definitions(format: str = "openai-chat") -> list[dict[str, Any]]:
+    """The two tools as a provider's `tools` parameter takes them. Raises SettingError for a format that has none."""
+    chosen = one_of("format", format, TOOL_FORMATS)
+    return [_definition(chosen, name) for name in _DESCRIPTIONS]
+
+
+def _definition(format: str, name: str) -> dict[str, Any]:
+    properties = {key: dict(value) for key, value in _PROPERTIES[name].items()}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(_REQUIRED[name]),
+        "additionalProperties": False,
+    }
+    about = {"name": name, "description": _DESCRIPTIONS[name]}
+    match format:
+        case "anthropic":
+            return {**about, "input_schema": schema}
+        case "openai-responses":
+            return {"type": "function", **about, "parameters": schema, "strict": False}
+        case _:
+            return {"type": "function", "function": {**about, "parameters": schema}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolbox:
+    """What the tools work on, and how large an answer may be in tokens, upper bound."""
+
+    recall: Callable[[str, int], Sequence[Hit]]
+    """(query, tokens_max) -> hits, best first."""
+    read: Callable[[str], str]
+    """reference -> its whole text. Raises ReferenceNotFound, SessionDamaged."""
+    counter: TokenCounter
+    tokens_max: int
+
+    def call(self, name: str, arguments: Mapping[str, Any] | str) -> str:
+        """What a tool answers. Arguments it cannot use give a text that says what to do: the model reads it.
+
+        Raises SettingError for a tool that is not one of these, StoreError.
+        """
+        tool = one_of("name", name, tuple(_DESCRIPTIONS))
+        given = _arguments(arguments)
+        if given is None:
+            answer = f"The arguments of {tool} must be a JSON object with: {', '.join(_PROPERTIES[tool])}."
+        elif tool == RECALL_TOOL:
+            answer = self._recalled(given.get("query"))
+        else:
+            answer = self._page(given)
+        return answer[: chars_within(answer, self.tokens_max, self.counter)]
+
+    def _recalled(self, query: object) -> str:
+        if not isinstance(query, str) or not query.strip():
+            return "recall needs a query: words that the text you look for has in it."
+        blocks: list[tuple[Hit, str]] = []
+        room = self.tokens_max - self.counter.upper(_FOUND)
+        for hit in self.recall(query, self.tokens_max):
+            block = _block(hit)
+            room -= self.counter.upper(block) + _SEAM_TOKENS // 2
+            if room < 0 and blocks:
+                break
+            blocks.append((hit, block))
+        if not blocks:
+            return (
+                "Nothing found among the messages that are no longer shown. "
+                "Try other words, such as a name, a path or a number; or look at what is still shown."
+            )
+        return "\n".join((_FOUND, *_in_order(blocks)))
+
+    def _page(self, given: Mapping[str, Any]) -> str:
+        reference, offset, limit = (
+            given.get("reference"),
+            _number(given.get("offset"), 0),
+            _number(given.get("limit"), None),
+        )
+        if not isinstance(reference, str) or _WRONG in (offset, limit):
+            return "read needs a reference, such as m12.0-3fa9c1d2; offset and limit, if given, are whole numbers from 0 on."
+        try:
+            text, message = self.read(reference.strip()), place_of(reference.strip())[0] + 1
+        except ReferenceNotFound:
+            return "No text has this reference. Copy it exactly as it stands, or find the text with recall."
+        except SessionDamaged:
+            return (
+                "The text of this reference can no longer be read from the session's file. Look for a copy with recall."
+            )
+        if offset >= len(text):
+            return f"The text has {len(text)} characters; offset {offset} is after its end."
+        return self._paged(text, message, offset, limit)
+
+    def _paged(self, text: str, message: int, start: int, limit: int | None) -> str:
+        """A heading and as much of the text as fits, less some to end at a line or a word."""
+        rest = text[start:] if limit is None else text[start : start + max(1, limit)]
+        heading = _page_heading(message, len(text), len(text), len(text) + 1)
+        room = self.tokens_max - self.counter.upper(heading) - _SEAM_TOKENS
+        fitting = chars_within(rest, room, self.counter)
+        if fitting < len(rest):
+            fitting = good_end(rest, fitting) or fitting
+        end = start + max(1, fitting)
+        return f"{_page_heading(message, start, end, len(text))}\n{text[start:end]}"
+
+
+_SEAM_TOKENS = 4
+"""Texts put together may cost a little more than they do apart."""
+
+_WRONG = -1
+_FOUND = f"[Found in the history, {RECORD}. To see more of a text, read its reference.]"
+
+
+def _page_heading(message: int, start: int, end: int, total: int) -> str:
+    onward = f" Read on with offset {end}." if end < total else " This is its end."
+    return f"[message {message}, characters {start}-{end} of {total}, {RECORD}.{onward}]"
+
+
+def _block(hit: Hit) -> str:
+    """A hit under its heading; what looks like a heading in it is changed so that it does not."""
+    since = f", from offset {hit.offset}" if hit.offset else ""
+    voice = re.sub(r"[\[\]\s]+", " ", hit.voice)[:80]
+    text = _HEADING.sub("(", hit.text.strip("\r\n"))
+    return f"[message {hit.position + 1}, {voice}, {hit.reference}{since}]\n{text}"
+
+
+def _in_order(blocks: Iterable[tuple[Hit, str]]) -> list[str]:
+    """The blocks with those of neighbouring messages together, in the order they were said; the best of such groups first."""
+    groups: list[list[tuple[Hit, str]]] = []
+    for hit, block in sorted(blocks, key=lambda pair: (pair[0].position, pair[0].offset)):
+        if groups and hit.position - groups[-1][-1][0].position <= 1:
+            groups[-1].append((hit, block))
+        else:
+            groups.append([(hit, block)])
+    groups.sort(key=lambda group: -max(hit.score for hit, _ in group))
+    return [block for group in groups for _, block in group]
+
+
+def _arguments(given: Mapping[str, Any] | str) -> Mapping[str, Any] | None:
+    if isinstance(given, str):
+        try:
+            given = json.loads(given or "{}")
+        except (ValueError, RecursionError):
+            return None
+    return given if isinstance(given, Mapping) else None
+
+
+def _number(value: object, default: int | None) -> Any:
+    """A whole number from 0 on; models write 100.0 too."""
+    if value is None:
+        return default
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else _WRONG

@@ -1,0 +1,124 @@
+"""What a text is found by: stems of its words, the parts of compound names, and characters where words are not spaced."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+UNSPACED = (
+    "\u0900-\u0eff\u1000-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+"""Scripts whose words are not spaced (Chinese, Japanese, Thai, Khmer, Burmese) or are built up of marks and endings (India's,
+Korean). They are found by characters and pairs of characters."""
+
+WORD_CHARS_MAX = 64
+"""A word is known by its first so many characters: longer ones are data."""
+
+_MEMO_WORDS_MAX = 1 << 16
+
+_ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
+_WORD = re.compile(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+(?:[\u0300-\u036f]+[^\W{UNSPACED}]*)*")
+_RUN = re.compile(rf"[{UNSPACED}]")
+_COMPOUND = re.compile(r"_|[a-z][A-Z]|[A-Za-z][0-9]|[A-Z]{2}[a-z]")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_CODE = re.compile(r"[0-9][A-Za-z]")
+"""A digit before a letter: a hash or a code, whose parts mean nothing."""
+
+
+def words(text: str) -> list[str]:
+    """The words of a text as they stand; a run of unspaced writing is one of them. Linear."""
+    return (_ASCII_WORD if text.isascii() else _WORD).findall(text)
+
+
+class Terms:
+    """The terms of words, remembered for the words seen last. One for an index and its queries."""
+
+    __slots__ = ("_memo",)
+
+    def __init__(self) -> None:
+        self._memo: dict[str, tuple[str, ...]] = {}
+
+    def of(self, text: str) -> set[str]:
+        """Every term of a text. Linear."""
+        found: set[str] = set()
+        memo = self._memo
+        for word in set(words(text)):
+            terms = memo.get(word)
+            if terms is None:
+                terms = self._learn(word)
+            found.update(terms)
+        return found
+
+    def _learn(self, word: str) -> tuple[str, ...]:
+        if _RUN.match(word):
+            return pairs(word)
+        terms = terms_of(word)
+        if len(self._memo) >= _MEMO_WORDS_MAX:
+            self._memo.clear()
+        self._memo[word] = terms
+        return terms
+
+
+def pairs(run: str) -> tuple[str, ...]:
+    """The characters of a run of unspaced writing, and each two neighbours."""
+    return (*run, *(run[at : at + 2] for at in range(len(run) - 1)))
+
+
+def terms_of(word: str) -> tuple[str, ...]:
+    """The terms of one word: its stem, or for a compound name the whole name and its parts."""
+    word = word[:WORD_CHARS_MAX]
+    if not word.isascii():
+        return (stem(_folded(word)),)
+    if not _COMPOUND.search(word):
+        return (stem(word.lower()),)
+    name = word.lower().strip("_")
+    if _CODE.search(word):
+        parts = [part.lower() for part in word.split("_")]
+    else:
+        parts = [stem(part.lower()) for part in _PART.findall(word)]
+    return tuple(dict.fromkeys(term for term in (name, *parts) if len(term) > 1 or term == name)) if name else ()
+
+
+def _folded(word: str) -> str:
+    """Lower case, compatibility forms and accents undone: full-width letters, `Größe`, `café` and `cafe`."""
+    folded = unicodedata.normalize("NFKD", word).casefold()
+    return "".join(char for char in folded if not "\u0300" <= char <= "\u036f") or word
+
+
+def stem(word: str) -> str:
+    """A lower-case word without the English endings that change no meaning: plurals, -ing, -ed, -ly, a last -e."""
+    if len(word) < 4 or not word.isalpha():
+        return word
+    if word.endswith("s"):
+        word = _singular(word)
+    for ending, least in (("ing", 6), ("ed", 5), ("ly", 6)):
+        if word.endswith(ending) and len(word) >= least:
+            word = word[: -len(ending)]
+            if word[-1] == word[-2] and word[-1] not in "lsz":
+                word = word[:-1]
+            break
+    if word.endswith("e") and len(word) > 3:
+        word = word[:-1]
+    return f"{word[:-1]}i" if word.endswith("y") and len(word) > 2 else word
+
+
+def _singular(word: str) -> str:
+    if word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    if word.endswith(("sses", "xes", "ches", "shes", "zes")):
+        return word[:-2]
+    return word[:-1]
+
+
+_COMMON = (
+    "the a an and or of to in on for is are was were be been it its this that these those with as at by from i you we he she "
+    "they my your our me his her their do does did has have had not but so if then than what which who whom when where how why "
+    "there here will would can could should about into any some "
+    "的 了 是 在 吗 呢 吧 啊 呀 么 什 有 和 也 就 都 你 我 他 她 它 们"
+)
+
+STOP = frozenset(map(stem, _COMMON.split()))
+"""The terms of words that nearly every text has. A query is searched without them when it has others."""

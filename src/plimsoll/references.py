@@ -1,0 +1,85 @@
+"""References: the short stable names under which text that left the view is read back.
+
+`m12.0-3fa9c1d2` is part 0 of message 12 of the history; the last eight digits are the beginning of the SHA-256 of its text, so
+that what is read is what was meant.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+
+from plimsoll.compaction.piece import Piece
+from plimsoll.errors import ReferenceNotFound, SessionDamaged
+from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
+
+_REFERENCE = re.compile(r"m([0-9]{1,12})\.([0-9]{1,6})-([0-9a-f]{8})")
+
+
+def name_of(position: int, part: int, text: str) -> str:
+    """The reference of one part of a message."""
+    return f"m{position}.{part}-{_digest(text)}"
+
+
+def reference_of(piece: Piece, index: int, read: Callable[[int], Message]) -> str | None:
+    """The reference of what was said at part `index` of a piece, though the piece may show less of it by now.
+
+    `read` gives a message of the history by position. None for what was not said there.
+    """
+    if piece.position is None or piece.origin != "history":
+        return None
+    if piece.whole:
+        return name_of(piece.position, index, words_of(piece.message.parts[index]))
+    original = read(piece.position)
+    place = _place_in(original, piece.message, index)
+    return None if place is None else name_of(piece.position, place, words_of(original.parts[place]))
+
+
+def _place_in(original: Message, shown: Message, index: int) -> int | None:
+    """Which part of the original a part of what is shown is, or was cut from: by its words, its call, or its place."""
+    part = shown.parts[index]
+    alike = [place for place, other in enumerate(original.parts) if type(other) is type(part)]
+    for place in alike:
+        other = original.parts[place]
+        answers = isinstance(part, ToolResult) and isinstance(other, ToolResult) and other.call_id == part.call_id
+        if answers or words_of(other) == words_of(part):
+            return place
+    beside = [place for place, other in enumerate(shown.parts) if type(other) is type(part)]
+    return alike[beside.index(index)] if len(alike) == len(beside) else None
+
+
+def place_of(reference: str) -> tuple[int, int]:
+    """Position of the message and index of the part. Raises ReferenceNotFound for anything that is no reference."""
+    match = _REFERENCE.fullmatch(reference) if isinstance(reference, str) else None
+    if match is None:
+        raise ReferenceNotFound(str(reference))
+    return int(match[1]), int(match[2])
+
+
+def text_of(message: Message, reference: str, session: str) -> str:
+    """The text a reference names. Raises ReferenceNotFound, or SessionDamaged when it is no longer the same text."""
+    _, index = place_of(reference)
+    if index >= len(message.parts):
+        raise ReferenceNotFound(reference)
+    text = words_of(message.parts[index])
+    if not reference.endswith(_digest(text)):
+        raise SessionDamaged(session, detail=f"the text of {reference} has changed")
+    return text
+
+
+def words_of(part: Part) -> str:
+    """The text of a part that can be cut; empty for the others."""
+    match part:
+        case Text() | Reasoning():
+            return part.text
+        case ToolCall():
+            return part.arguments
+        case ToolResult():
+            return part.content
+        case _:
+            return ""
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]

@@ -1,0 +1,48 @@
+"""Numbers and times as people read them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+_UNITS = ("bytes", "KB", "MB", "GB", "TB")
+
+
+def number(value: int) -> str:
+    """With thousands separators."""
+    return f"{value:,}"
+
+
+def share(part: int, whole: int) -> str:
+    """A share in percent, with one digit where rounding would say too little; a dash where there is no whole."""
+    if whole <= 0:
+        return "–"
+    percent = 100 * part / whole
+    fine = 0 < percent < 10 or 99 < percent < 100
+    return f"{min(percent, 99.9):.1f} %" if fine else f"{percent:.0f} %"
+
+
+def size(size_bytes: int) -> str:
+    """A size on disk."""
+    value, unit = float(size_bytes), 0
+    while value >= 1_000 and unit < len(_UNITS) - 1:
+        value, unit = value / 1_000, unit + 1
+    return f"{size_bytes} {_UNITS[0]}" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
+
+
+def when(at_ms: int | None, *, now: datetime | None = None) -> str:
+    """Unix milliseconds as local time: the time of day for today, without the year for this year."""
+    if at_ms is None:
+        return "unknown"
+    try:
+        at = datetime.fromtimestamp(at_ms / 1000).astimezone()
+    except (OverflowError, OSError, ValueError):
+        return "unknown"
+    today = now or datetime.now().astimezone()
+    if at.date() == today.date():
+        return f"{at:%H:%M}"
+    return f"{at:%d %b %H:%M}" if at.year == today.year else f"{at:%d %b %Y}"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 message`, `2 messages`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,54 @@
+"""Checks of option values: each gives the value back or raises SettingError naming the field."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from plimsoll.errors import SettingError
+from plimsoll.limits import SETTING_TOKENS_MAX
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+Choice = TypeVar("Choice", bound=str)
+
+
+def whole(field: str, value: object, *, least: int = 0) -> int:
+    """An integer from `least` up to SETTING_TOKENS_MAX. Booleans, floats and NaN are refused, whole-looking or not."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise SettingError(field, f"a whole number is needed, not {type(value).__name__}")
+    if not least <= value <= SETTING_TOKENS_MAX:
+        raise SettingError(field, f"must be from {least} to {SETTING_TOKENS_MAX}")
+    return value
+
+
+def share(field: str, value: object) -> float:
+    """A ratio above 0 and up to 1. NaN fails the comparison and is refused with the rest."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= 1:
+        raise SettingError(field, "must be a ratio above 0 and up to 1")
+    return float(value)
+
+
+def one_of(field: str, value: object, choices: Collection[Choice]) -> Choice:
+    """One of the named choices."""
+    for choice in choices:
+        if value == choice:
+            return choice
+    raise SettingError(field, f"{shown(value)} is not one of {', '.join(sorted(choices))}")
+
+
+def flag(field: str, value: object) -> bool:
+    """True or False, and nothing that merely looks like it."""
+    if not isinstance(value, bool):
+        raise SettingError(field, f"True or False is needed, not {type(value).__name__}")
+    return value
+
+
+def shown(value: object) -> str:
+    """A value as an error message may carry it: escaped and short, whatever a caller passed."""
+    if not isinstance(value, (str, int, float, bool, type(None))):
+        return type(value).__name__
+    if isinstance(value, int) and value.bit_length() > 256:
+        return "a very large number"
+    text = ascii(value[:80] if isinstance(value, str) else value)
+    return text if len(text) <= 82 else f"{text[:80]}…"

@@ -1,0 +1,122 @@
+"""Blobs in a folder: each in a file named after its SHA-256, in a folder named after the first two digits of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+from plimsoll.errors import LimitExceeded, ReferenceNotFound, SessionDamaged
+from plimsoll.limits import BLOB_REFERENCE_CHARS_MIN, BLOB_SIZE_BYTES_MAX
+from plimsoll.store.folder import Folder
+
+TEMPORARY = "tmp-"
+"""What the names of unfinished files begin with. A writer removes those a dead one left."""
+
+_REFERENCE = re.compile(rf"[0-9a-f]{{{BLOB_REFERENCE_CHARS_MIN},64}}")
+_FAN = re.compile(r"[0-9a-f]{2}")
+_READ_SIZE_BYTES = 1 << 20
+
+
+class BlobFolder:
+    """The `blobs` folder of a session. Raises OSError as the system says it."""
+
+    def __init__(self, session: Folder, *, name: str, durable: bool) -> None:
+        self._session = session
+        self._name = name
+        self._durable = durable
+
+    def put(self, data: bytes) -> str:
+        """Store bytes and return their digest. A file that no longer holds its bytes is replaced."""
+        digest = digest_of(data)
+        if self._is_stored(digest, data):
+            return digest
+        with self._session.folder("blobs", create=True) as blobs, blobs.folder(digest[:2], create=True) as fan:
+            temporary = f"{TEMPORARY}{os.urandom(8).hex()}"
+            self._session.write_new(temporary, data, durable=self._durable)
+            try:
+                self._session.calls.rename(temporary, digest, old_fd=self._session.fd, new_fd=fan.fd)
+            except BaseException:
+                with suppress(OSError):
+                    self._session.remove(temporary)
+                raise
+            if self._durable:
+                fan.sync()
+        return digest
+
+    def get(self, reference: str) -> bytes:
+        """The bytes, checked. Raises ReferenceNotFound, SessionDamaged."""
+        fan_name = checked_reference(reference)[:2]
+        try:
+            with self._session.folder("blobs") as blobs, blobs.folder(fan_name) as fan:
+                digest = only_match(reference, fan.names())
+                return checked_blob(self._name, digest, _read_file(fan, digest))
+        except FileNotFoundError:
+            raise ReferenceNotFound(reference) from None
+
+    def digests(self) -> Iterator[str]:
+        """Every digest, in order."""
+        try:
+            blobs = self._session.folder("blobs")
+        except FileNotFoundError:
+            return
+        with blobs:
+            for fan_name in blobs.names():
+                if _FAN.fullmatch(fan_name):
+                    with blobs.folder(fan_name) as fan:
+                        names = fan.names()
+                    yield from (name for name in names if len(name) == 64 and _REFERENCE.fullmatch(name))
+
+    def _is_stored(self, digest: str, data: bytes) -> bool:
+        try:
+            return self.get(digest) == data
+        except (ReferenceNotFound, SessionDamaged):
+            return False
+
+
+def digest_of(data: bytes) -> str:
+    """SHA-256 in hexadecimal. Raises LimitExceeded for more bytes than a blob may have, FormatError for what is no
+    bytes.
+    """
+    if len(data) > BLOB_SIZE_BYTES_MAX:
+        raise LimitExceeded("BLOB_SIZE_BYTES_MAX", allowed=BLOB_SIZE_BYTES_MAX, found=len(data))
+    return hashlib.sha256(data).hexdigest()
+
+
+def checked_reference(reference: str) -> str:
+    """The reference, if it may be one. Raises ReferenceNotFound."""
+    if not isinstance(reference, str) or not _REFERENCE.fullmatch(reference):
+        raise ReferenceNotFound(str(reference)[:80])
+    return reference
+
+
+def only_match(reference: str, digests: list[str]) -> str:
+    """The one digest that begins so. Raises ReferenceNotFound for none, and for several: then more of it is needed."""
+    found = [digest for digest in digests if digest.startswith(reference)]
+    if len(found) != 1:
+        raise ReferenceNotFound(reference)
+    return found[0]
+
+
+def checked_blob(session: str, digest: str, data: bytes) -> bytes:
+    """The bytes, if they are those of the digest. Raises SessionDamaged."""
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise SessionDamaged(session, detail=f"the content of blob {digest[:16]} has changed")
+    return data
+
+
+def _read_file(folder: Folder, name: str) -> bytes:
+    fd = folder.open_file(name, os.O_RDONLY)
+    try:
+        portions = []
+        offset = 0
+        while portion := folder.calls.read_at(fd, _READ_SIZE_BYTES, offset):
+            portions.append(portion)
+            offset += len(portion)
+            if offset > BLOB_SIZE_BYTES_MAX:
+                break
+        return b"".join(portions)
+    finally:
+        folder.calls.close(fd)

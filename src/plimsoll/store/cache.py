@@ -1,0 +1,144 @@
+"""A cache with a bounded number of entries that are each good for a time: least recently used out first."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from itertools import count
+from threading import Lock as Mutex
+from time import monotonic
+from typing import Generic, TypeVar
+
+from plimsoll.errors import SettingError
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheStats:
+    """What a cache has done since it was made."""
+
+    entries: int
+    hits: int
+    misses: int
+    evictions: int
+    """Live entries that made room for others."""
+    expirations: int
+    """Entries whose time had passed."""
+
+
+class Cache(Generic[Key, Value]):
+    """At most `entries_max` entries, each good for `ttl_s` seconds by a clock that never goes back.
+
+    Reading an entry makes it the most recently used; it does not make it good for longer. A time to live of 0 has
+    passed at once, so such an entry is not kept; infinity never passes. Every operation takes O(log n) at most,
+    spread over many.
+    """
+
+    def __init__(
+        self, entries_max: int = 100, *, ttl_s: float = 300.0, clock_s: Callable[[], float] = monotonic
+    ) -> None:
+        """Raises SettingError for a negative size or time."""
+        if entries_max < 0:
+            raise SettingError("entries_max", "must not be negative")
+        self._entries_max = entries_max
+        self._ttl_s = _checked(ttl_s)
+        self._clock_s = clock_s
+        self._mutex = Mutex()
+        self._entries: OrderedDict[Key, tuple[Value, float, int]] = OrderedDict()  # value, good until, its turn
+        self._times: list[tuple[float, int, Key]] = []  # a heap; entries replaced since are recognised by their turn
+        self._turns = count()
+        self._hits = self._misses = self._evictions = self._expirations = 0
+
+    def get(self, key: Key) -> Value | None:
+        """The value, or None when there is none or its time has passed."""
+        with self._mutex:
+            found = self._entries.get(key)
+            if found is not None and found[1] <= self._clock_s():
+                del self._entries[key]
+                self._expirations += 1
+                found = None
+            if found is None:
+                self._misses += 1
+                return None
+            self._hits += 1
+            self._entries.move_to_end(key)
+            return found[0]
+
+    def set(self, key: Key, value: Value, *, ttl_s: float | None = None) -> None:
+        """Keep a value, for `ttl_s` seconds or the cache's own time. Replacing one makes no other leave."""
+        good_for_s = self._ttl_s if ttl_s is None else _checked(ttl_s)
+        with self._mutex:
+            now_s = self._clock_s()
+            self._entries.pop(key, None)
+            if good_for_s == 0 or self._entries_max == 0:
+                return
+            if len(self._entries) >= self._entries_max:
+                self._purge(now_s)
+            while len(self._entries) >= self._entries_max:
+                self._entries.popitem(last=False)
+                self._evictions += 1
+            turn = next(self._turns)
+            self._entries[key] = (value, now_s + good_for_s, turn)
+            self._remember(now_s + good_for_s, turn, key)
+
+    def delete(self, key: Key) -> bool:
+        """Forget one entry; says whether there was one that was still good."""
+        with self._mutex:
+            found = self._entries.pop(key, None)
+            return found is not None and found[1] > self._clock_s()
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        with self._mutex:
+            self._entries.clear()
+            self._times.clear()
+
+    def cleanup(self) -> int:
+        """Forget those whose time has passed; says how many."""
+        with self._mutex:
+            return self._purge(self._clock_s())
+
+    def stats(self) -> CacheStats:
+        """Counts since the cache was made."""
+        with self._mutex:
+            return CacheStats(
+                entries=len(self._entries),
+                hits=self._hits,
+                misses=self._misses,
+                evictions=self._evictions,
+                expirations=self._expirations,
+            )
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def _purge(self, now_s: float) -> int:
+        purged = 0
+        while self._times and self._times[0][0] <= now_s:
+            _until, turn, key = heapq.heappop(self._times)
+            found = self._entries.get(key)
+            if found is not None and found[2] == turn:
+                del self._entries[key]
+                purged += 1
+        self._expirations += purged
+        return purged
+
+    def _remember(self, until_s: float, turn: int, key: Key) -> None:
+        if math.isinf(until_s):
+            return
+        heapq.heappush(self._times, (until_s, turn, key))
+        if len(self._times) > 2 * len(self._entries) + 64:  # mostly of entries that are gone: begin the heap anew
+            live = ((until, turn, key) for key, (_value, until, turn) in self._entries.items())
+            self._times = [one for one in live if not math.isinf(one[0])]
+            heapq.heapify(self._times)
+
+
+def _checked(ttl_s: float) -> float:
+    if math.isnan(ttl_s) or ttl_s < 0:
+        raise SettingError("ttl_s", "must not be negative")
+    return ttl_s

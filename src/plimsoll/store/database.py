@@ -1,0 +1,245 @@
+"""One SQLite file, as the SQLite store uses it: made safely, opened late, written in transactions, its errors made
+ours.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import RLock
+from typing import Any, Final
+from urllib.parse import quote
+
+from plimsoll.errors import NewerFormat, SessionDamaged, StoreError, StoreFull, StoreUnusable
+from plimsoll.ports import Durability
+from plimsoll.store.folder import open_root
+from plimsoll.store.os_calls import OsCalls, store_errors
+
+SCHEMA_VERSION: Final = 1
+APPLICATION_ID: Final = 0x504C4D53  # "PLMS"
+
+_BUSY_TIMEOUT_S: Final = 30.0
+_PAGE_SIZE_BYTES: Final = 16_384
+"""Large enough that a page holds several messages. Larger ones leave no less of the file empty and cost more to sync."""
+
+_CHECKPOINT_PAGES: Final = 256
+
+_SCHEMA: Final = f"""
+CREATE TABLE session (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, archived INTEGER NOT NULL DEFAULT 0, UNIQUE (name, archived)
+);
+CREATE TABLE record (id INTEGER PRIMARY KEY, size_bytes INTEGER NOT NULL, line BLOB NOT NULL);
+CREATE TABLE blob (session INTEGER NOT NULL, digest TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (session, digest));
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {SCHEMA_VERSION}
+"""
+"""A record's id is its session's and its number in one integer, so that rows lie in the order they are read in."""
+
+_abandoned: list[sqlite3.Connection] = []
+"""Connections of the process this one was forked from. Closing them here would meddle with its files."""
+
+
+class Database:
+    """A connection that is made when first needed and made again after a fork or an I/O error. Shared by threads."""
+
+    def __init__(self, path: str, *, durability: Durability) -> None:
+        self.path = path
+        self.mutex = RLock()
+        self._durability = durability
+        self._connection: sqlite3.Connection | None = None
+        self._read_only = False
+        self._pid = 0
+
+    def exists(self) -> bool:
+        """Whether there is a file to open."""
+        return os.path.lexists(self.path)
+
+    def query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Rows of a statement. Values are always parameters."""
+        with self.mutex, self._errors():
+            return self._connected().execute(sql, values).fetchall()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """A write transaction: committed, and so durable, when the block ends; undone if it raises."""
+        with self.mutex, self._errors():
+            self.check_writable()
+            connection = self._connected()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                raise
+
+    def check_writable(self) -> None:
+        """Raise StoreUnusable where only reading is possible."""
+        with self.mutex, self._errors():
+            self._connected()
+            if self._read_only:
+                raise StoreUnusable(self.path, reason="not allowed to write there")
+
+    def close(self) -> None:
+        """Close the connection; it is made again when needed."""
+        with self.mutex:
+            connection, self._connection = self._connection, None
+            if connection is None:
+                return
+            if self._pid != os.getpid():
+                _abandoned.append(connection)
+                return
+            with suppress(sqlite3.Error):
+                connection.close()
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is not None and self._pid != os.getpid():
+            self.close()
+        if self._connection is None:
+            self._make_file()
+            self._connection = self._connect()
+            self._pid = os.getpid()
+        return self._connection
+
+    def _make_file(self) -> None:
+        """A new file for the owner alone, or none of what is there: the log beside it gets the same mode from SQLite."""
+        folder_path, name = os.path.split(self.path)
+        with store_errors(self.path):
+            folder = open_root(OsCalls(), folder_path, create=True, forbidden=0o002)
+            assert folder is not None
+            with folder:
+                there = folder.stat_name(name)
+                if there is None:
+                    with suppress(FileExistsError):
+                        fd = folder.open_file(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+                        os.close(fd)
+                        folder.sync()
+                elif not stat.S_ISREG(there.st_mode):
+                    raise StoreUnusable(self.path, reason="not a regular file")
+
+    def _connect(self) -> sqlite3.Connection:
+        deadline = time.monotonic() + _BUSY_TIMEOUT_S
+        while True:
+            try:
+                return self._connect_once()
+            except sqlite3.OperationalError as error:
+                if _primary(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+    def _connect_once(self) -> sqlite3.Connection:
+        connection = _open(self.path)
+        try:
+            self._read_only = False
+            _prepare(connection, self.path, durability=self._durability)
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if _primary(error) not in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}:
+                raise
+            return self._connect_read_only(error)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connect_read_only(self, cause: sqlite3.Error) -> sqlite3.Connection:
+        """Where nothing may be written there is no log to share either; without one the file can be taken as it is."""
+        if os.path.lexists(f"{self.path}-wal"):
+            raise cause
+        connection = _open(f"file:{quote(self.path)}?mode=ro&immutable=1", uri=True)
+        try:
+            _check_version(connection, self.path)
+        except BaseException:
+            connection.close()
+            raise
+        self._read_only = True
+        return connection
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            if _is_at_size_limit(error, self.path):
+                raise StoreFull(self.path) from error
+            if _primary(error) == sqlite3.SQLITE_IOERR:
+                self.close()
+            raise _store_error(error, self.path) from error
+
+
+def _open(database: str, *, uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(database, isolation_level=None, timeout=_BUSY_TIMEOUT_S, check_same_thread=False, uri=uri)
+
+
+def _prepare(connection: sqlite3.Connection, path: str, *, durability: Durability) -> None:
+    connection.execute(f"PRAGMA page_size = {_PAGE_SIZE_BYTES}")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.execute("PRAGMA secure_delete = ON")
+    new = _check_version(connection, path)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(f"PRAGMA synchronous = {'FULL' if durability == 'fsync' else 'NORMAL'}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+    connection.execute(f"PRAGMA journal_size_limit = {_CHECKPOINT_PAGES * _PAGE_SIZE_BYTES}")
+    if new:
+        _create(connection)
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:  # else another process was first
+        for statement in _SCHEMA.split(";"):
+            connection.execute(statement)
+    connection.execute("COMMIT")
+
+
+def _check_version(connection: sqlite3.Connection, path: str) -> bool:
+    """Whether the file is empty. Raises NewerFormat, and StoreUnusable for a database of something else."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if version == 0 and application == 0 and tables == 0:
+        return True
+    if application != APPLICATION_ID:
+        raise StoreUnusable(path, reason="a database of something else")
+    if version > SCHEMA_VERSION:
+        raise NewerFormat(path, version=version, supported=SCHEMA_VERSION)
+    return False
+
+
+def _primary(error: sqlite3.Error) -> int:
+    """SQLite's result code without its extension."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _is_at_size_limit(error: sqlite3.Error, path: str) -> bool:
+    """Whether a write failed at the process's own limit on file sizes, which SQLite does not tell from other failures."""
+    if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_IOERR_WRITE:
+        return False
+    try:
+        from resource import RLIM_INFINITY, RLIMIT_FSIZE, getrlimit  # noqa: PLC0415 - only some systems have it
+    except ImportError:
+        return False
+    limit = getrlimit(RLIMIT_FSIZE)[0]
+    files = (file for file in (Path(path), Path(f"{path}-wal")) if file.exists())
+    return limit != RLIM_INFINITY and any(file.stat().st_size + _PAGE_SIZE_BYTES > limit for file in files)
+
+
+def _store_error(error: sqlite3.Error, path: str) -> StoreError:
+    match _primary(error):
+        case sqlite3.SQLITE_FULL:
+            return StoreFull(path)
+        case sqlite3.SQLITE_CORRUPT:
+            return SessionDamaged(path, detail=str(error))
+        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
+            return StoreUnusable(path, reason="not allowed to write or read there")
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return StoreUnusable(path, reason=f"locked by other processes for {_BUSY_TIMEOUT_S:.0f} s")
+    return StoreUnusable(path, reason=str(error))

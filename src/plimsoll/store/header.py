@@ -1,0 +1,79 @@
+"""The first record of a session, which says what it is, and what a copy of a session has to begin and go on with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from plimsoll.errors import FormatError, NewerFormat
+from plimsoll.ports import Draft, Record, SessionInfo
+from plimsoll.store.log import Tail
+from plimsoll.store.record import FORMAT, SEAL_SIZE_BYTES, Unreadable, decode, encode, seal
+
+_BATCH = re.compile(rb'(\{"n": \d+, "m": \d+, "k": "[^"]*", "t": -?\d+, )"b": \d+, ')
+
+
+def header_line(name: str, about: Mapping[str, Any], now_ms: int) -> bytes:
+    """The line of a session record: "format", "name", and whatever else is known about the session."""
+    own = {"format": FORMAT, "name": name}
+    return encode(Draft(kind="session", data={**own, **about, **own}), seq=0, position=0, at_ms=now_ms)
+
+
+def refuse_newer(name: str, header: Record | None) -> None:
+    """Raise NewerFormat if the session record says so. One that is unreadable says nothing; its loss is damage."""
+    version = None if header is None else header.data.get("format")
+    if isinstance(version, int) and version > FORMAT:
+        raise NewerFormat(name, version=version, supported=FORMAT)
+
+
+def session_info(name: str, header: Record | None, tail: Tail, *, size_bytes: int, archived: bool) -> SessionInfo:
+    """What a list of sessions says of one."""
+    title = None if header is None else header.data.get("title")
+    return SessionInfo(
+        name=name,
+        created_ms=None if header is None else header.at_ms,
+        updated_ms=tail.at_ms,
+        records=tail.seq,
+        messages=tail.messages,
+        size_bytes=size_bytes,
+        title=title if isinstance(title, str) else None,
+        archived=archived,
+    )
+
+
+def checked_lines(name: str, lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a new session, with newlines. Raises FormatError unless they are records numbered from 0, a
+    session first.
+
+    Where they stop in the middle of an append, those of it that are there become an append by themselves.
+    """
+    batch: list[bytes] = []
+    seq = left = -1
+    for seq, line in enumerate(lines):
+        left = _checked(name, seq, line)
+        batch.append(line)
+        if not left:
+            yield from (one + b"\n" for one in batch)
+            batch = []
+    if seq < 0:
+        raise FormatError("a session has at least its session record")
+    size = len(batch)
+    yield from (_with_batch_left(line, size - index - 1) + b"\n" for index, line in enumerate(batch))
+
+
+def _checked(name: str, seq: int, line: bytes) -> int:
+    """How many records of its append follow the line."""
+    record = decode(line)
+    if isinstance(record, Unreadable):
+        raise FormatError(f"not a record: {record.reason}", position=seq)
+    if record.seq != seq or (seq == 0 and record.kind != "session"):
+        raise FormatError(f"record {record.seq} ({record.kind}) is out of its place", position=seq)
+    if seq == 0:
+        refuse_newer(name, record)
+    return record.batch_left
+
+
+def _with_batch_left(line: bytes, left: int) -> bytes:
+    body = _BATCH.sub(rb'\g<1>"b": %d, ' % left if left else rb"\g<1>", line[:-SEAL_SIZE_BYTES], count=1)
+    return body + seal(body)

@@ -1,0 +1,260 @@
+"""The default store: a directory with a folder for each session, and in it `log.jsonl`, `lock` and `blobs/`.
+
+DIRECTORY/
+  my-session/log.jsonl          the log, one record a line (docs/format.md)
+  my-session/lock               held by the writer, if there is one
+  my-session/blobs/ab/ab12…     content that left the log, named by its SHA-256
+  my-session/torn-1200-5f3a…    what an append left that did not finish; kept for people
+  .archive/                     sessions moved out of the list
+  .work/                        sessions being made or removed
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from errno import EEXIST, ENOTEMPTY
+from typing import Any, Final
+
+from plimsoll.errors import SessionExists, SessionNotFound, StoreError
+from plimsoll.ports import Durability, SessionInfo
+from plimsoll.store.folder import Folder, open_root
+from plimsoll.store.header import checked_lines, header_line, refuse_newer, session_info
+from plimsoll.store.jsonl_lines import JsonlLines
+from plimsoll.store.lock import Lock
+from plimsoll.store.log import Clock, Log, wall_clock_ms
+from plimsoll.store.log_file import LogFile
+from plimsoll.store.os_calls import OsCalls, store_errors, write_all
+from plimsoll.store.paths import folder_of, name_of, safe_name
+
+LOG_NAME: Final = "log.jsonl"
+ARCHIVE: Final = ".archive"
+WORK: Final = ".work"
+
+_STALE_AFTER_MS: Final = 3_600_000
+"""Age at which a session that was never finished being made is taken for a dead process's."""
+
+
+class JsonlStore:
+    """See Store. Nothing is made on disk before the first session is."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        durability: Durability = "fsync",
+        calls: OsCalls | None = None,
+        clock: Clock = wall_clock_ms,
+    ) -> None:
+        self.where = os.path.abspath(os.fspath(path))  # noqa: PTH100 - resolving would follow a link unseen
+        self._durable = durability == "fsync"
+        self._calls = OsCalls() if calls is None else calls
+        self._clock = clock
+
+    def sessions(self, *, archived: bool = False) -> list[SessionInfo]:
+        """See Store. A folder whose log cannot be opened for reading is not in it."""
+        root = open_root(self._calls, self.where, create=False)
+        if root is None:
+            return []
+        with root, store_errors(self.where):
+            if not archived:
+                return _newest_first(self._listed(root, archived=False))
+            if not root.has(ARCHIVE):
+                return []
+            with root.folder(ARCHIVE) as archive:
+                return _newest_first(self._listed(archive, archived=True))
+
+    def create(self, name: str, about: Mapping[str, Any] | None = None) -> Log:
+        """See Store."""
+        line = header_line(safe_name(name), about or {}, self._clock())
+        return self._make(name, [line])
+
+    def create_from(self, name: str, lines: Iterable[bytes]) -> None:
+        """See Store."""
+        self._make(safe_name(name), checked_lines(name, lines)).close()
+
+    def open(self, name: str, *, writable: bool = True) -> Log:
+        """See Store."""
+        with self._root(name) as root, store_errors(f"{self.where}/{folder_of(name)}"):
+            folder = self._folder(root, name)
+            with ExitStack() as undo:
+                undo.callback(folder.close)
+                lock = self._lock(root, folder, name) if writable else None
+                undo.pop_all()
+            try:
+                return self._log(folder, name, lock)
+            except FileNotFoundError:  # a reader has no lock against its removal
+                raise SessionNotFound(name) from None
+
+    def delete(self, name: str) -> None:
+        """See Store. The session is gone at once; what a crash leaves of it, the next delete removes."""
+        with self._owned(name) as root, root.folder(WORK, create=True) as work:
+            root.move(folder_of(name), work, f"gone-{os.urandom(8).hex()}")
+            self._sweep(work)
+
+    def archive(self, name: str) -> None:
+        """See Store."""
+        folder_name = folder_of(safe_name(name))
+        with self._owned(name) as root, root.folder(ARCHIVE, create=True) as archive:
+            numbers = _archived_as(archive, folder_name)
+            number = max(numbers, default=-1) + 1
+            root.move(folder_name, archive, f"{folder_name}+{number}")
+
+    def restore(self, name: str) -> None:
+        """See Store."""
+        folder_name = folder_of(safe_name(name))
+        with self._root(name) as root, store_errors(f"{self.where}/{ARCHIVE}"):
+            try:
+                archive = root.folder(ARCHIVE)
+            except FileNotFoundError:
+                raise SessionNotFound(name) from None
+            with archive:
+                numbers = _archived_as(archive, folder_name)
+                if not numbers:
+                    raise SessionNotFound(name)
+                with _no_overwriting(name):
+                    archive.move(f"{folder_name}+{max(numbers)}", root, folder_name)
+
+    def close(self) -> None:
+        """Nothing is held between calls."""
+
+    def _root(self, name: str) -> Folder:
+        safe_name(name)
+        root = open_root(self._calls, self.where, create=False)
+        if root is None:
+            raise SessionNotFound(name)
+        return root
+
+    def _make(self, name: str, lines: Iterable[bytes]) -> Log:
+        """Put a session together out of sight, and give it its name when it is whole."""
+        root = open_root(self._calls, self.where, create=True)
+        assert root is not None
+        with root, store_errors(f"{self.where}/{folder_of(name)}"), root.folder(WORK, create=True) as work:
+            making = f"new-{os.urandom(8).hex()}"
+            with ExitStack() as undo:
+                undo.callback(_remove_quietly, work, making)
+                folder = work.folder(making, create=True)
+                undo.callback(folder.close)
+                lock = Lock(folder, session=name)
+                undo.callback(lock.release)
+                self._write_log(folder, lines)
+                with _no_overwriting(name):
+                    work.move(making, root, folder_of(name))
+                folder.path = f"{self.where}/{folder_of(name)}"
+                undo.pop_all()
+            return self._log(folder, name, lock)
+
+    def _write_log(self, folder: Folder, lines: Iterable[bytes]) -> None:
+        fd = folder.open_file(LOG_NAME, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            for line in lines:
+                write_all(self._calls, fd, line)
+            if self._durable:
+                self._calls.sync(fd)
+        finally:
+            self._calls.close(fd)
+        if self._durable:
+            folder.sync()
+
+    def _folder(self, root: Folder, name: str) -> Folder:
+        """The folder of a session that is there."""
+        try:
+            folder = root.folder(folder_of(name))
+        except FileNotFoundError:
+            raise SessionNotFound(name) from None
+        with ExitStack() as undo:
+            undo.callback(folder.close)
+            if not folder.has(LOG_NAME):
+                raise SessionNotFound(name)
+            undo.pop_all()
+        return folder
+
+    def _lock(self, root: Folder, folder: Folder, name: str) -> Lock:
+        """The lock of a session that was not deleted or archived before we had it."""
+        lock = Lock(folder, session=name)
+        with ExitStack() as undo:
+            undo.callback(lock.release)
+            if not folder.is_at(root, folder_of(name)):
+                raise SessionNotFound(name)
+            undo.pop_all()
+        return lock
+
+    @contextmanager
+    def _owned(self, name: str) -> Iterator[Folder]:
+        """The store's folder, while nobody else writes that session."""
+        with (
+            self._root(name) as root,
+            store_errors(f"{self.where}/{folder_of(name)}"),
+            self._folder(root, name) as folder,
+        ):
+            lock = self._lock(root, folder, name)
+            try:
+                yield root
+            finally:
+                lock.release()
+
+    def _log(self, folder: Folder, name: str, lock: Lock | None) -> Log:
+        """The open log of a folder; for writing, if there is a lock. Takes over folder and lock."""
+        flags = os.O_RDONLY if lock is None else os.O_RDWR | os.O_APPEND
+        path = f"{folder.path}/{LOG_NAME}"
+        with ExitStack() as undo:
+            undo.callback(folder.close)
+            if lock is not None:
+                undo.callback(lock.release)
+            file = LogFile(self._calls, folder.open_file(LOG_NAME, flags), path)
+            undo.callback(file.close)
+            lines = JsonlLines(folder, file, lock, session=name, durable=self._durable)
+            refuse_newer(name, lines.header())
+            damage = [] if lock is None else lines.mend(name, self._clock())
+            log = Log(lines, name=name, where=path, writable=lock is not None, clock=self._clock, damage=damage)
+            undo.pop_all()
+        return log
+
+    def _listed(self, place: Folder, *, archived: bool) -> Iterator[SessionInfo]:
+        for folder_name in place.names():
+            name = name_of(folder_name.split("+", 1)[0] if archived else folder_name)
+            if name is None:
+                continue
+            with suppress(OSError, StoreError), place.folder(folder_name) as folder:
+                fd = folder.open_file(LOG_NAME, os.O_RDONLY)
+                file = LogFile(self._calls, fd, f"{folder.path}/{LOG_NAME}")
+                try:
+                    lines = JsonlLines(folder, file, None, session=name, durable=False)
+                    yield session_info(name, lines.header(), lines.tail(), size_bytes=file.size(), archived=archived)
+                finally:
+                    file.close()
+
+    def _sweep(self, work: Folder) -> None:
+        """Remove what is on its way out, and what a dead process began to make and left."""
+        for name in work.names():
+            there = work.stat_name(name)
+            if name.startswith("gone-") or (there and self._clock() - there.st_mtime * 1000 > _STALE_AFTER_MS):
+                work.remove_tree(name)
+
+
+def _remove_quietly(place: Folder, name: str) -> None:
+    """Remove what was begun; where even that fails, a later delete does."""
+    with suppress(OSError, StoreError):
+        place.remove_tree(name)
+
+
+def _newest_first(found: Iterable[SessionInfo]) -> list[SessionInfo]:
+    return sorted(found, key=lambda one: (-(one.updated_ms or 0), one.name))
+
+
+def _archived_as(archive: Folder, folder_name: str) -> list[int]:
+    """The numbers under which sessions of that folder name are archived; a later one has a higher number."""
+    matches = (re.fullmatch(r"(.+)\+(\d{1,9})", name) for name in archive.names())
+    return [int(match[2]) for match in matches if match and match[1] == folder_name]
+
+
+@contextmanager
+def _no_overwriting(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in {EEXIST, ENOTEMPTY}:
+            raise SessionExists(name) from None
+        raise

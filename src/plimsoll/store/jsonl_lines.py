@@ -1,0 +1,128 @@
+"""The lines of one session folder: its log file, its blobs, and what opening it to write puts right."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Final
+
+from plimsoll.errors import StoreUnusable
+from plimsoll.ports import Damage, Record
+from plimsoll.store.blobs import TEMPORARY, BlobFolder
+from plimsoll.store.folder import Folder
+from plimsoll.store.header import header_line
+from plimsoll.store.lock import Lock
+from plimsoll.store.log import Tail, torn
+from plimsoll.store.log_file import CutShort, LogFile, read_tail
+from plimsoll.store.os_calls import store_errors
+from plimsoll.store.record import Span
+
+_TAIL_TRIES: Final = 100
+
+
+class JsonlLines:
+    """The lines of one session folder."""
+
+    def __init__(self, folder: Folder, file: LogFile, lock: Lock | None, *, session: str, durable: bool) -> None:
+        self._folder = folder
+        self._file = file
+        self._lock = lock
+        self._durable = durable
+        self._blobs = BlobFolder(folder, name=session, durable=durable)
+        self._known = (-1, Tail())
+
+    def tail(self) -> Tail:
+        """Where the log ends; looked for again only when the file has another size."""
+        with store_errors(self._file.path):
+            for _ in range(_TAIL_TRIES):
+                size = self._file.size()
+                if size == self._known[0]:
+                    return self._known[1]
+                with suppress(CutShort):
+                    tail = read_tail(self._file)
+                    self._known = (-1 if tail.torn_bytes else size, tail)
+                    return tail
+        raise StoreUnusable(self._file.path, reason="it keeps changing while it is read")
+
+    def header(self) -> Record | None:
+        """The session record, if it can be read."""
+        with store_errors(self._file.path):
+            return next((span.record for span in self._file.spans(0, self.tail().end) if span.offset == 0), None)
+
+    def forward(self, seq: int, tail: Tail) -> Iterator[Span]:
+        """See Lines."""
+        with store_errors(self._file.path):
+            start = self._file.locate(lambda record: record.seq >= seq, tail.end) if seq else 0
+            yield from self._file.spans(start, tail.end)
+
+    def backward(self, tail: Tail) -> Iterator[Span]:
+        """See Lines."""
+        with store_errors(self._file.path):
+            yield from self._file.spans_back(tail.end)
+
+    def first(self, holds: Callable[[Record], bool], tail: Tail) -> Record | None:
+        """See Lines."""
+        with store_errors(self._file.path):
+            start = self._file.locate(holds, tail.end)
+            found = (span.record for span in self._file.spans(start, tail.end))
+            return next((record for record in found if record is not None and holds(record)), None)
+
+    def write(self, lines: Sequence[bytes], tail: Tail) -> None:
+        """See Lines."""
+        self._file.append(b"".join(lines), tail.end, durable=self._durable)
+
+    def put_blob(self, data: bytes) -> str:
+        """See SessionLog."""
+        with store_errors(f"{self._folder.path}/blobs"):
+            return self._blobs.put(data)
+
+    def get_blob(self, reference: str) -> bytes:
+        """See SessionLog."""
+        with store_errors(f"{self._folder.path}/blobs"):
+            return self._blobs.get(reference)
+
+    def blobs(self) -> Iterator[str]:
+        """See SessionLog."""
+        with store_errors(f"{self._folder.path}/blobs"):
+            yield from self._blobs.digests()
+
+    def mend(self, session: str, now_ms: int) -> list[Damage]:
+        """Make the log fit to append to, as its writer: put a torn end aside, end the last line, begin an empty log."""
+        damage = []
+        with store_errors(self._file.path):
+            for name in self._folder.names():
+                if name.startswith(TEMPORARY):
+                    self._folder.remove(name)
+            tail = self.tail()
+            if tail.torn_bytes:
+                kept_in = self._put_aside(tail)
+                self._file.cut(tail.end)
+                damage.append(torn(tail, reason="an append that did not finish", kept_in=kept_in))
+        if tail.end and self._file.read_at(tail.end - 1, 1) != b"\n":
+            self._file.append(b"\n", tail.end, durable=self._durable)
+        if tail.seq == 0:
+            reason = "the log was empty; a session record was written again"
+            damage.append(Damage(kind="missing", seq=0, records=1, reason=reason))
+            end = self.tail().end
+            self._file.append(header_line(session, {}, now_ms), end, durable=self._durable)
+        return damage
+
+    def _put_aside(self, tail: Tail) -> str:
+        """Copy what follows the end into a file of its own; the copy of an earlier try that did not finish is
+        replaced.
+        """
+        data = self._file.read_at(tail.end, tail.torn_bytes)
+        name = f"torn-{tail.end}-{zlib.crc32(data):08x}"
+        temporary = f"{TEMPORARY}{os.urandom(8).hex()}"
+        self._folder.write_new(temporary, data, durable=True)
+        self._folder.move(temporary, self._folder, name)
+        return name
+
+    def close(self) -> None:
+        """See Lines."""
+        self._file.close()
+        if self._lock is not None:
+            self._lock.release()
+        self._folder.close()

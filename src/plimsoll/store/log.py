@@ -1,0 +1,328 @@
+"""One session's log, the same over every store: numbering, batches, gaps, damage, and who may write.
+
+What differs between stores is where lines are kept: `Lines`. What is in a line is the codec's business (`record`).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import RLock
+from typing import Protocol, Self
+
+from plimsoll.errors import FormatError, NewerFormat, StoreUnusable
+from plimsoll.ports import Damage, Draft, Record
+from plimsoll.store.record import FORMAT, KINDS, Span, encode_batch
+
+Clock = Callable[[], int]
+"""Unix time in milliseconds."""
+
+
+def wall_clock_ms() -> int:
+    """The system's time. For people to read; nothing is ordered by it."""
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tail:
+    """Where a log ends."""
+
+    seq: int = 0
+    """The number the next record gets."""
+    messages: int = 0
+    """How many messages there are."""
+    at_ms: int | None = None
+    """The time of the last record that can be read."""
+    end: int = 0
+    """Byte after the last record, in a store that has bytes."""
+    torn_bytes: int = 0
+    """Bytes after `end`: an append that did not finish, or is going on."""
+
+
+def torn(tail: Tail, *, reason: str, kept_in: str | None = None) -> Damage:
+    """The finding that bytes follow the end of a log."""
+    return Damage(
+        kind="torn",
+        seq=tail.seq,
+        records=0,
+        offset=tail.end,
+        size_bytes=tail.torn_bytes,
+        reason=reason,
+        kept_in=kept_in,
+    )
+
+
+class Lines(Protocol):
+    """Where one session's lines are kept. Spans come in the order they lie in, whatever is in them."""
+
+    def tail(self) -> Tail:
+        """Where the log ends now."""
+        ...
+
+    def forward(self, seq: int, tail: Tail) -> Iterator[Span]:
+        """From just after the last readable record numbered below `seq`, up to the tail."""
+        ...
+
+    def backward(self, tail: Tail) -> Iterator[Span]:
+        """From the tail back."""
+        ...
+
+    def first(self, holds: Callable[[Record], bool], tail: Tail) -> Record | None:
+        """The first readable record for which `holds`, which must hold for every record after it."""
+        ...
+
+    def write(self, lines: Sequence[bytes], tail: Tail) -> None:
+        """Put lines at the tail, all or none, durably."""
+        ...
+
+    def put_blob(self, data: bytes) -> str:
+        """See SessionLog."""
+        ...
+
+    def get_blob(self, reference: str) -> bytes:
+        """See SessionLog."""
+        ...
+
+    def blobs(self) -> Iterator[str]:
+        """See SessionLog."""
+        ...
+
+    def close(self) -> None:
+        """Let go."""
+        ...
+
+
+class Log:
+    """A SessionLog over some lines."""
+
+    def __init__(  # noqa: PLR0913 - made by stores only
+        self,
+        lines: Lines,
+        *,
+        name: str,
+        where: str,
+        writable: bool,
+        clock: Clock = wall_clock_ms,
+        damage: Iterable[Damage] = (),
+    ) -> None:
+        self.name = name
+        self.where = where
+        self.writable = writable
+        self._lines = lines
+        self._clock = clock
+        self._mutex = RLock()
+        self._pid = os.getpid()
+        self._unusable: str | None = None
+        self._damage = {(found.kind, found.seq, found.offset): found for found in damage}
+        self._tail = lines.tail()
+
+    @property
+    def length(self) -> int:
+        """Records."""
+        return self._end().seq
+
+    @property
+    def messages(self) -> int:
+        """Messages."""
+        return self._end().messages
+
+    @property
+    def damage(self) -> tuple[Damage, ...]:
+        """What was found so far."""
+        found = list(self._damage.values())
+        if self._tail.torn_bytes:
+            found.append(torn(self._tail, reason="an append that did not finish, or is going on"))
+        return tuple(sorted(found, key=lambda one: (one.seq, one.offset or 0)))
+
+    def append(self, drafts: Sequence[Draft]) -> int:
+        """See SessionLog."""
+        with self._mutex:
+            self._check_open()
+            if not self.writable:
+                raise StoreUnusable(self.where, reason="opened for reading")
+            tail = self._tail
+            if not drafts:
+                return tail.seq
+            now_ms = self._clock()
+            lines, messages = encode_batch(drafts, seq=tail.seq, position=tail.messages, now_ms=now_ms)
+            try:
+                self._lines.write(lines, tail)
+            except StoreUnusable as error:
+                self._unusable = f"{error.reason}; open it again"
+                raise
+            end = tail.end + sum(len(line) for line in lines)
+            self._tail = Tail(seq=tail.seq + len(lines), messages=messages, end=end)
+            return tail.seq
+
+    def read(self, from_seq: int = 0) -> Iterator[Record]:
+        """See SessionLog."""
+        return (self._understood(record) for record in self._records(max(from_seq, 0)))
+
+    def read_back(self) -> Iterator[Record]:
+        """See SessionLog."""
+        tail = self._end()
+        expected = tail.seq
+        bad = _Bad()
+        for span in self._guarded(self._lines.backward(tail)):
+            if span.record is None:
+                bad.add_before(span)
+            elif span.record.seq >= expected:
+                self._note_repeated(span)
+            else:
+                after = span.record.seq + 1
+                self._note(bad, after, expected - after)
+                expected = span.record.seq
+                bad = _Bad()
+                yield self._understood(span.record)
+        self._note(bad, 0, expected)
+
+    def read_messages(self, start: int = 0, stop: int | None = None) -> Iterator[Record]:
+        """See SessionLog."""
+        start = max(start, 0)
+        first = self._lines.first(lambda record: record.messages > start, self._end())
+        if first is None:
+            return
+        for record in self.read(first.seq):
+            if stop is not None and record.position >= stop:
+                return
+            if record.kind == "message":
+                yield record
+
+    def lines(self, from_seq: int = 0) -> Iterator[bytes]:
+        """See SessionLog."""
+        return (span.line for span in self._spans(max(from_seq, 0)))
+
+    def put_blob(self, data: bytes) -> str:
+        """See SessionLog."""
+        with self._mutex:
+            self._check_open()
+            if not self.writable:
+                raise StoreUnusable(self.where, reason="opened for reading")
+            if not isinstance(data, bytes):
+                raise FormatError("a blob is bytes")
+            return self._lines.put_blob(data)
+
+    def get_blob(self, reference: str) -> bytes:
+        """See SessionLog."""
+        with self._mutex:
+            self._check_open()
+            return self._lines.get_blob(reference)
+
+    def blobs(self) -> Iterator[str]:
+        """See SessionLog."""
+        self._check_open()
+        return self._lines.blobs()
+
+    def close(self) -> None:
+        """See SessionLog."""
+        with self._mutex:
+            self._unusable = "closed"
+            self._lines.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _end(self) -> Tail:
+        """Where the log ends: a writer knows, a reader looks."""
+        with self._mutex:
+            self._check_open()
+            if not self.writable:
+                self._tail = self._lines.tail()
+            return self._tail
+
+    def _check_open(self) -> None:
+        if self._unusable is not None:
+            raise StoreUnusable(self.where, reason=self._unusable)
+        if os.getpid() != self._pid:
+            raise StoreUnusable(self.where, reason="opened by the process this one was forked from; open it again")
+
+    def _records(self, from_seq: int) -> Iterator[Record]:
+        return (span.record for span in self._spans(from_seq) if span.record is not None)
+
+    def _spans(self, from_seq: int) -> Iterator[Span]:
+        """Spans with a record, in order and each number once; what lies between them is noted."""
+        tail = self._end()
+        expected = min(from_seq, tail.seq)
+        bad = _Bad()
+        for span in self._guarded(self._lines.forward(expected, tail)):
+            if span.record is None:
+                bad.add_after(span)
+            elif span.record.seq < expected:
+                self._note_repeated(span)
+            else:
+                self._note(bad, expected, span.record.seq - expected)
+                expected = span.record.seq + 1
+                bad = _Bad()
+                yield span
+        self._note(bad, expected, tail.seq - expected)
+
+    def _guarded(self, spans: Iterator[Span]) -> Iterator[Span]:
+        for span in spans:
+            yield span
+            self._check_open()
+
+    def _understood(self, record: Record) -> Record:
+        if record.required and record.kind not in KINDS:
+            raise NewerFormat(self.name, version=FORMAT + 1, supported=FORMAT)
+        return record
+
+    def _note(self, bad: _Bad, seq: int, records: int) -> None:
+        if bad.size_bytes:
+            self._add(
+                Damage(
+                    kind="unreadable",
+                    seq=seq,
+                    records=records,
+                    offset=bad.offset,
+                    size_bytes=bad.size_bytes,
+                    reason=bad.reason,
+                )
+            )
+        elif records:
+            self._add(Damage(kind="missing", seq=seq, records=records, reason="no record has these numbers"))
+
+    def _note_repeated(self, span: Span) -> None:
+        assert span.record is not None
+        reason = "its number was already taken"
+        self._add(
+            Damage(
+                kind="repeated",
+                seq=span.record.seq,
+                records=0,
+                offset=span.offset,
+                size_bytes=span.size_bytes,
+                reason=reason,
+            )
+        )
+
+    def _add(self, found: Damage) -> None:
+        self._damage[found.kind, found.seq, found.offset] = found
+
+
+class _Bad:
+    """Unreadable spans that lie next to each other: one finding."""
+
+    __slots__ = ("offset", "reason", "size_bytes")
+
+    def __init__(self) -> None:
+        self.offset: int | None = None
+        self.size_bytes = 0
+        self.reason = ""
+
+    def add_after(self, span: Span) -> None:
+        """One more, after those so far."""
+        if not self.size_bytes:
+            self.offset = span.offset
+            self.reason = span.reason
+        self.size_bytes += span.size_bytes
+
+    def add_before(self, span: Span) -> None:
+        """One more, before those so far."""
+        self.offset = span.offset
+        self.reason = span.reason
+        self.size_bytes += span.size_bytes

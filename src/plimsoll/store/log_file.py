@@ -1,0 +1,275 @@
+"""The bytes of one `log.jsonl`: lines forwards and backwards, finding a record without an index, appending, and the
+tail.
+
+No index is kept. Records are numbered and found by halving the file, which damage, copying and other tools cannot bring
+out of step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import Final, NamedTuple
+
+from plimsoll.errors import StoreUnusable
+from plimsoll.limits import RECORD_SIZE_BYTES_MAX
+from plimsoll.ports import Record
+from plimsoll.store.log import Tail
+from plimsoll.store.os_calls import OsCalls, store_error, write_all
+from plimsoll.store.record import Span, spans
+
+_BLOCK_SIZE_BYTES_MIN: Final = 1 << 14
+_BLOCK_SIZE_BYTES_MAX: Final = 1 << 20
+_RECORD_SIZE_BYTES_MIN: Final = 48
+"""A damaged line shorter than this never was a record: an editor's empty line, half of a line broken in two."""
+
+
+class Piece(NamedTuple):
+    """What lies between two newlines, or before the end."""
+
+    offset: int
+    data: bytes
+    """Without its newline. Empty if longer than any record."""
+    size_bytes: int
+    """With its newline."""
+    ended: bool
+    """Whether a newline ends it."""
+
+
+class CutShort(StoreUnusable):
+    """The log became shorter while it was read: its writer took back an append. Reading again helps."""
+
+
+class LogFile:
+    """An open log. Reading raises OSError as the system says it; `append` raises StoreFull and StoreUnusable."""
+
+    def __init__(self, calls: OsCalls, fd: int, path: str) -> None:
+        self._calls = calls
+        self._fd = fd
+        self.path = path
+
+    @property
+    def fd(self) -> int:
+        """The descriptor. Raises StoreUnusable once closed."""
+        if self._fd < 0:
+            raise StoreUnusable(self.path, reason="closed")
+        return self._fd
+
+    def size(self) -> int:
+        """Bytes in the file."""
+        return self._calls.stat(self.fd).st_size
+
+    def read_at(self, offset: int, size_bytes: int) -> bytes:
+        """So many bytes from there, or all there are."""
+        portions = []
+        while size_bytes > 0 and (portion := self._calls.read_at(self.fd, size_bytes, offset)):
+            portions.append(portion)
+            offset += len(portion)
+            size_bytes -= len(portion)
+        return portions[0] if len(portions) == 1 else b"".join(portions)
+
+    def spans(self, start: int, end: int) -> Iterator[Span]:
+        """Records and what is none, in order, of the lines that begin in `[start, end)`; `start` begins one."""
+        for piece in self._pieces(start, end):
+            yield from piece_spans(piece)
+
+    def spans_back(self, end: int) -> Iterator[Span]:
+        """The same, from the end back."""
+        for piece in self.pieces_back(end):
+            yield from reversed(piece_spans(piece))
+
+    def locate(self, holds: Callable[[Record], bool], end: int) -> int:
+        """Where to read from to meet the first record for which `holds`: just after the last readable one before it.
+
+        `holds` must hold for every record after the first. Reads a number of blocks that grows with the logarithm of
+        the file's size.
+        """
+        low = self._halve(holds, end)
+        for span in self.spans(low, end):
+            if span.record is not None:
+                if holds(span.record):
+                    break
+                low = span.offset + span.size_bytes
+        return self._line_start(low)
+
+    def _halve(self, holds: Callable[[Record], bool], end: int) -> int:
+        """An offset at or shortly before what `locate` looks for: 0, or the end of a record for which it does not
+        hold.
+        """
+        low, high = 0, end
+        while high - low > _BLOCK_SIZE_BYTES_MIN:
+            middle = (low + high) // 2
+            found = self._first_after(middle, high, end)
+            if found is None or found.record is None or holds(found.record):
+                high = middle
+            else:
+                low = found.offset + found.size_bytes
+        return self._line_start(low)
+
+    def append(self, data: bytes, end: int, *, durable: bool) -> None:
+        """Write bytes at `end`, where the file must end. Whatever goes wrong, they are taken away again."""
+        try:
+            here = self._calls.stat(self.fd)
+            if here.st_size != end or here.st_nlink == 0:
+                raise StoreUnusable(self.path, reason="something else changed or removed it")
+            self._append(data, end, durable=durable)
+        except OSError as error:
+            raise store_error(error, self.path) from error
+
+    def _append(self, data: bytes, end: int, *, durable: bool) -> None:
+        written = False
+        try:
+            write_all(self._calls, self.fd, data)
+            written = True
+            if durable:
+                self._calls.sync_data(self.fd)
+        except OSError as error:
+            self._undo(end)
+            if written:  # the system may have dropped what it could not write and will not say so twice
+                raise StoreUnusable(self.path, reason=f"sync failed: {error.strerror}") from error
+            raise
+        except BaseException:
+            self._undo(end)
+            raise
+
+    def cut(self, end: int) -> None:
+        """Take away what follows `end`, durably."""
+        self._calls.truncate(self.fd, end)
+        self._calls.sync_data(self.fd)
+
+    def close(self) -> None:
+        """Close it; twice is fine."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            self._calls.close(fd)
+
+    def _undo(self, end: int) -> None:
+        """Take back an append that failed. Where even that fails, the next append sees a file of another size and
+        refuses.
+        """
+        with suppress(OSError):
+            self._calls.truncate(self.fd, end)
+
+    def _first_after(self, offset: int, high: int, end: int) -> Span | None:
+        """The first readable record of a line that begins after `offset` and before `high`."""
+        for piece in islice(self._pieces(offset, end), 1, None):
+            if piece.offset >= high:
+                return None
+            for span in piece_spans(piece):
+                if span.record is not None:
+                    return span
+        return None
+
+    def _line_start(self, offset: int) -> int:
+        """`offset`, past a newline that ends the record before it."""
+        return offset + 1 if offset and self.read_at(offset, 1) == b"\n" else offset
+
+    def _pieces(self, start: int, end: int) -> Iterator[Piece]:
+        """Lines between two offsets, in order."""
+        held: list[bytes] = []
+        held_size = 0
+        offset = at = start
+        for block_size in _block_sizes():
+            block = self.read_at(at, min(block_size, end - at))
+            if not block:
+                break
+            at += len(block)
+            *lines, rest = block.split(b"\n")
+            for line in lines:
+                size = held_size + len(line) + 1
+                yield Piece(offset, _joined(held, line, size), size, ended=True)
+                offset += size
+                held, held_size = [], 0
+            held_size += len(rest)
+            if held_size <= RECORD_SIZE_BYTES_MAX:
+                held.append(rest)
+        if held_size:
+            yield Piece(offset, _joined(held, b"", held_size), held_size, ended=False)
+
+    def pieces_back(self, end: int) -> Iterator[Piece]:
+        """Lines from the one that ends at `end` back to the first."""
+        held: list[bytes] = []  # the line being put together, its last part first
+        held_size = 0
+        ended = False
+        stop = at = end
+        for block_size in _block_sizes():
+            size = min(block_size, at)
+            at -= size
+            block = self.read_at(at, size)
+            if len(block) < size:
+                raise CutShort(self.path, reason="something cut it while it was read")
+            *lines, rest = block.split(b"\n")
+            held_size += len(rest)
+            if held_size <= RECORD_SIZE_BYTES_MAX:
+                held.append(rest)
+            for line in reversed(lines):  # a newline is before what is held
+                if held_size or ended:
+                    size = held_size + ended
+                    yield Piece(stop - size, _joined(held[::-1], b"", size), size, ended)
+                    stop -= size
+                held, held_size, ended = [line], len(line), True
+            if at == 0:
+                break
+        if stop:
+            yield Piece(0, _joined(held[::-1], b"", stop), stop, ended)
+
+
+def read_tail(file: LogFile) -> Tail:
+    """Where a log ends: after the last record of the last append that is whole. Reads back to that record, no further.
+
+    Bytes after it that no newline ends, and records of an append whose last ones are not there, are torn. Whole lines
+    that cannot be read are not: they are damage, stay where they are, and may each have been a message.
+    """
+    end = size = file.size()
+    lost = 0
+    left = 0  # records that must follow, if the one found next is of the append that is torn
+    for piece in file.pieces_back(size):
+        found = [span for span in piece_spans(piece) if span.record is not None]
+        if not found:
+            lost += piece.ended and piece.size_bytes >= _RECORD_SIZE_BYTES_MIN
+            end = end if piece.ended else piece.offset
+        for span in reversed(found):
+            record = span.record
+            assert record is not None
+            if record.batch_left > left and not lost:
+                left = record.batch_left
+                end = span.offset
+                continue
+            if not piece.ended and end == size:
+                end = span.offset + span.size_bytes
+            return _tail(record, lost, end, size)
+    return Tail(seq=lost, messages=lost, end=end, torn_bytes=size - end)
+
+
+def _tail(record: Record, lost: int, end: int, size: int) -> Tail:
+    return Tail(
+        seq=record.seq + 1 + lost,
+        messages=record.messages + lost,
+        at_ms=record.at_ms,
+        end=end,
+        torn_bytes=size - end,
+    )
+
+
+def piece_spans(piece: Piece) -> list[Span]:
+    """The records in a line and what is none, by their offset in the log."""
+    if not piece.data and piece.size_bytes > 1:
+        return [Span(piece.offset, b"", piece.size_bytes, None, "longer than any record")]
+    found = spans(piece.data, piece.offset)
+    if found[-1].record is None:
+        found[-1] = found[-1]._replace(size_bytes=found[-1].size_bytes + piece.ended)
+    return found
+
+
+def _block_sizes() -> Iterator[int]:
+    size = _BLOCK_SIZE_BYTES_MIN
+    while True:
+        yield size
+        size = min(size * 2, _BLOCK_SIZE_BYTES_MAX)
+
+
+def _joined(held: list[bytes], last: bytes, size_bytes: int) -> bytes:
+    if size_bytes > RECORD_SIZE_BYTES_MAX:
+        return b""
+    return b"".join((*held, last)) if held else last

@@ -1,0 +1,204 @@
+"""Sessions in this process's memory, gone with it. Lines go through the same codec as on disk, so they behave the
+same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Lock as Mutex
+from typing import Any
+
+from plimsoll.errors import ReferenceNotFound, SessionBusy, SessionExists, SessionNotFound, SettingError, StoreFull
+from plimsoll.ports import SessionInfo
+from plimsoll.store.blobs import checked_blob, checked_reference, digest_of, only_match
+from plimsoll.store.header import checked_lines, header_line, refuse_newer, session_info
+from plimsoll.store.log import Clock, Log, Tail, wall_clock_ms
+from plimsoll.store.paths import safe_name
+from plimsoll.store.rows import Row, RowReader
+
+
+@dataclass(slots=True, eq=False)
+class _Session:
+    lines: list[bytes] = field(default_factory=list)
+    """Without newlines; the number is the index."""
+    blobs: dict[str, bytes] = field(default_factory=dict)
+    size_bytes: int = 0
+    """Of the lines, newlines counted."""
+    has_writer: bool = False
+
+
+class MemoryLines(RowReader):
+    """The lines of one session in memory."""
+
+    def __init__(self, store: MemoryStore, session: _Session, *, name: str, writable: bool) -> None:
+        super().__init__(self)
+        self._store = store
+        self._session = session
+        self._name = name
+        self._writable = writable
+
+    def rows(self, seq: int, stop: int) -> Iterator[Row]:
+        """See Rows."""
+        return (Row(index, self._session.lines[index]) for index in range(seq, stop))
+
+    def rows_back(self, stop: int | None) -> Iterator[Row]:
+        """See Rows."""
+        last = len(self._session.lines) if stop is None else stop
+        return (Row(index, self._session.lines[index]) for index in range(last - 1, -1, -1))
+
+    def write(self, lines: Sequence[bytes], tail: Tail) -> None:  # noqa: ARG002 - lines end where the list does
+        """See Lines."""
+        size = sum(len(line) for line in lines)
+        self._store.reserve(size)
+        self._session.lines.extend(line.removesuffix(b"\n") for line in lines)
+        self._session.size_bytes += size
+
+    def put_blob(self, data: bytes) -> str:
+        """See SessionLog."""
+        digest = digest_of(data)
+        if digest not in self._session.blobs:
+            self._store.reserve(len(data))
+            self._session.blobs[digest] = data
+        return digest
+
+    def get_blob(self, reference: str) -> bytes:
+        """See SessionLog."""
+        reference = checked_reference(reference)
+        digest = reference if len(reference) == 64 else only_match(reference, list(self._session.blobs))
+        if digest not in self._session.blobs:
+            raise ReferenceNotFound(reference)
+        return checked_blob(self._name, digest, self._session.blobs[digest])
+
+    def blobs(self) -> Iterator[str]:
+        """See SessionLog."""
+        return iter(sorted(self._session.blobs))
+
+    def close(self) -> None:
+        """See Lines."""
+        if self._writable:
+            self._writable = False
+            self._session.has_writer = False
+
+
+class MemoryStore:
+    """See Store. `size_bytes_max` caps lines and blobs together: past it, appending raises StoreFull; nothing is
+    dropped.
+    """
+
+    def __init__(
+        self, where: str = "memory:", *, size_bytes_max: int | None = None, clock: Clock = wall_clock_ms
+    ) -> None:
+        if size_bytes_max is not None and size_bytes_max < 0:
+            raise SettingError("size_bytes_max", "must not be negative")
+        self.where = where
+        self._size_bytes_max = size_bytes_max
+        self._size_bytes = 0
+        self._clock = clock
+        self._mutex = Mutex()
+        self._sessions: dict[str, _Session] = {}
+        self._archived: dict[str, list[_Session]] = {}
+
+    def sessions(self, *, archived: bool = False) -> list[SessionInfo]:
+        """See Store."""
+        with self._mutex:
+            kept = [(name, [one]) for name, one in self._sessions.items()]
+            named = list(self._archived.items()) if archived else kept
+        found = [self._info(name, one, archived=archived) for name, many in named for one in many]
+        return sorted(found, key=lambda one: (-(one.updated_ms or 0), one.name))
+
+    def create(self, name: str, about: Mapping[str, Any] | None = None) -> Log:
+        """See Store."""
+        line = header_line(safe_name(name), about or {}, self._clock())
+        session = self._add(name, [line], has_writer=True)
+        return self._log(session, name, writable=True)
+
+    def create_from(self, name: str, lines: Iterable[bytes]) -> None:
+        """See Store."""
+        self._add(safe_name(name), list(checked_lines(name, lines)), has_writer=False)
+
+    def open(self, name: str, *, writable: bool = True) -> Log:
+        """See Store."""
+        with self._mutex:
+            session = self._found(name)
+            refuse_newer(name, MemoryLines(self, session, name=name, writable=False).header())
+            if writable:
+                if session.has_writer:
+                    raise SessionBusy(name)
+                session.has_writer = True
+        return self._log(session, name, writable=writable)
+
+    def delete(self, name: str) -> None:
+        """See Store."""
+        with self._removed(name) as session:
+            self._size_bytes -= session.size_bytes + sum(map(len, session.blobs.values()))
+
+    def archive(self, name: str) -> None:
+        """See Store."""
+        with self._removed(name) as session:
+            self._archived.setdefault(name, []).append(session)
+
+    def restore(self, name: str) -> None:
+        """See Store."""
+        with self._mutex:
+            many = self._archived.get(safe_name(name))
+            if not many:
+                raise SessionNotFound(name)
+            if name in self._sessions:
+                raise SessionExists(name)
+            self._sessions[name] = many.pop()
+
+    def close(self) -> None:
+        """The sessions stay as long as the store object does."""
+
+    def reserve(self, size_bytes: int) -> None:
+        """Take room for so many more bytes, or raise StoreFull."""
+        with self._mutex:
+            if self._size_bytes_max is not None and self._size_bytes + size_bytes > self._size_bytes_max:
+                raise StoreFull(self.where)
+            self._size_bytes += size_bytes
+
+    def _add(self, name: str, lines: list[bytes], *, has_writer: bool) -> _Session:
+        size = sum(map(len, lines))
+        session = _Session([line.removesuffix(b"\n") for line in lines], size_bytes=size, has_writer=has_writer)
+        with self._mutex:
+            if name in self._sessions:
+                raise SessionExists(name)
+        self.reserve(size)
+        with self._mutex:
+            self._sessions[name] = session
+        return session
+
+    def _found(self, name: str) -> _Session:
+        session = self._sessions.get(safe_name(name))
+        if session is None:
+            raise SessionNotFound(name)
+        return session
+
+    @contextmanager
+    def _removed(self, name: str) -> Iterator[_Session]:
+        with self._mutex:
+            session = self._found(name)
+            if session.has_writer:
+                raise SessionBusy(name)
+            del self._sessions[name]
+            yield session
+
+    def _log(self, session: _Session, name: str, *, writable: bool) -> Log:
+        lines = MemoryLines(self, session, name=name, writable=writable)
+        return Log(lines, name=name, where=f"{self.where}{name}", writable=writable, clock=self._clock)
+
+    def _info(self, name: str, session: _Session, *, archived: bool) -> SessionInfo:
+        lines = MemoryLines(self, session, name=name, writable=False)
+        return session_info(name, lines.header(), lines.tail(), size_bytes=session.size_bytes, archived=archived)
+
+
+_shared: dict[str, MemoryStore] = {}
+_sharing = Mutex()
+
+
+def shared_memory_store(where: str) -> MemoryStore:
+    """The one store of that name in this process, so that a session can be opened again, listed and deleted by name."""
+    with _sharing:
+        return _shared.setdefault(where, MemoryStore(where))

@@ -1,0 +1,106 @@
+"""The only door to the disk: every system call a file store makes. A test passes one whose k-th call fails."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import EACCES, EDQUOT, EFBIG, ELOOP, ENOSPC, ENOTDIR, EPERM, EROFS
+from typing import Final
+
+from plimsoll.errors import StoreFull, StoreUnusable
+
+NO_SPACE: Final = frozenset({ENOSPC, EDQUOT, EFBIG})
+"""What the system says when there is no room: the disk, a quota, the process's own file size limit."""
+
+_READ_ONLY: Final = frozenset({EACCES, EPERM, EROFS})
+
+
+class OsCalls:
+    """System calls by descriptor. A path is always relative to a folder's descriptor, and a link at its end is not
+    followed.
+    """
+
+    def open(self, path: str, flags: int, mode: int = 0o600, *, dir_fd: int | None = None) -> int:
+        """A descriptor that children do not inherit."""
+        return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=dir_fd)
+
+    def close(self, fd: int) -> None:
+        """Close it."""
+        os.close(fd)
+
+    def read_at(self, fd: int, size_bytes: int, offset: int) -> bytes:
+        """Up to so many bytes from there."""
+        return os.pread(fd, size_bytes, offset)
+
+    def write(self, fd: int, data: bytes | memoryview) -> int:
+        """Write some of it; says how many bytes."""
+        return os.write(fd, data)
+
+    def sync_data(self, fd: int) -> None:
+        """Bring a file's bytes, and what is needed to find them, to stable storage."""
+        sync = getattr(os, "fdatasync", os.fsync)
+        sync(fd)
+
+    def sync(self, fd: int) -> None:
+        """Bring a new file, or a folder's list of names, to stable storage."""
+        os.fsync(fd)
+
+    def truncate(self, fd: int, size_bytes: int) -> None:
+        """Cut a file."""
+        os.ftruncate(fd, size_bytes)
+
+    def stat(self, fd: int) -> os.stat_result:
+        """What the descriptor is of."""
+        return os.fstat(fd)
+
+    def stat_name(self, name: str, *, dir_fd: int) -> os.stat_result:
+        """What a name in a folder is; of a link, the link."""
+        return os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
+
+    def names(self, fd: int) -> list[str]:
+        """The names in a folder."""
+        return os.listdir(fd)
+
+    def make_folder(self, name: str, mode: int = 0o700, *, dir_fd: int | None = None) -> None:
+        """A new folder."""
+        os.mkdir(name, mode, dir_fd=dir_fd)
+
+    def rename(self, old: str, new: str, *, old_fd: int, new_fd: int) -> None:
+        """Give a file or folder another name, replacing a file or an empty folder."""
+        os.rename(old, new, src_dir_fd=old_fd, dst_dir_fd=new_fd)
+
+    def remove(self, name: str, *, dir_fd: int) -> None:
+        """Remove a file's name."""
+        os.unlink(name, dir_fd=dir_fd)
+
+    def remove_folder(self, name: str, *, dir_fd: int) -> None:
+        """Remove an empty folder."""
+        os.rmdir(name, dir_fd=dir_fd)
+
+
+def write_all(calls: OsCalls, fd: int, data: bytes) -> None:
+    """Write every byte; the system may take them in portions."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[calls.write(fd, rest) :]
+
+
+@contextmanager
+def store_errors(path: str) -> Iterator[None]:
+    """Turn what the system says into a StoreError about `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise store_error(error, path) from error
+
+
+def store_error(error: OSError, path: str) -> StoreFull | StoreUnusable:
+    """The StoreError for what the system said about `path`."""
+    if error.errno in NO_SPACE:
+        return StoreFull(path)
+    if error.errno in {ELOOP, ENOTDIR}:
+        return StoreUnusable(path, reason="a link, or not a folder, where a folder is needed")
+    if error.errno in _READ_ONLY:
+        return StoreUnusable(path, reason="not allowed to write or read there")
+    return StoreUnusable(path, reason=error.strerror or type(error).__name__)

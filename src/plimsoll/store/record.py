@@ -1,0 +1,216 @@
+"""The record codec: one record, one line. Pure; `docs/format.md` gives it byte by byte.
+
+    {"n": 17, "m": 12, "k": "message", "t": 1763000000000, "d": {"role":"user"}, "c": "8d3f01aa"}
+
+The envelope has a space after each colon and comma, the payload has none, and both are ASCII. Outside strings a space
+can therefore only be the envelope's, and inside strings a quote is always escaped: the six bytes `{"n": ` begin a
+record and occur nowhere else. So a record can be found again in the middle of damage, and no text inside a message
+can pass for one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, NoReturn
+
+from plimsoll.errors import FormatError, LimitExceeded
+from plimsoll.limits import RECORD_NESTING_MAX, RECORD_NODES_MAX, RECORD_SIZE_BYTES_MAX
+from plimsoll.ports import Draft, Record
+
+FORMAT: Final = 1
+"""Version of the format this module writes, kept in the session record."""
+
+KINDS: Final = frozenset({"session", "message", "compaction", "rollback", "pin", "usage", "blob", "note"})
+"""The kinds this version knows."""
+
+START: Final = b'{"n": '
+SEAL_SIZE_BYTES: Final = 18
+"""`, "c": "` + 8 hexadecimal digits + `"}`."""
+
+_KIND = re.compile(r"[a-z][a-z0-9_.-]{0,31}")
+_SEALED = re.compile(rb', "c": "[0-9a-f]{8}"\}')
+_INTEGER_MAX: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A line that is no record, and why."""
+
+    reason: str
+
+
+class Span(NamedTuple):
+    """A stretch of a log: one record, or bytes that are none."""
+
+    offset: int
+    """Where it begins, in bytes; in a store that keeps records by number, that number."""
+    line: bytes
+    """Its bytes, without a newline. Empty where they are too many to hold."""
+    size_bytes: int
+    record: Record | None
+    reason: str
+
+
+def encode(draft: Draft, *, seq: int, position: int, at_ms: int, batch_left: int = 0) -> bytes:
+    """The line of a record, with its newline.
+
+    Raises FormatError for a kind or payload that cannot be written so that reading gives the same back, and
+    LimitExceeded for one nested too deeply or too large. A high and a low surrogate next to each other read back as
+    the character they spell: JSON has no way to keep them apart.
+    """
+    if not isinstance(draft.kind, str) or not _KIND.fullmatch(draft.kind):
+        raise FormatError("a record's kind is 1 to 32 of a-z, 0-9, '.', '_' and '-', beginning with a letter")
+    if not isinstance(at_ms, int) or abs(at_ms) > _INTEGER_MAX:
+        raise FormatError("a record's time is a whole number of milliseconds")
+    extra = f'"b": {batch_left}, ' if batch_left else ""
+    must = '"r": 1, ' if draft.required else ""
+    head = f'{{"n": {seq}, "m": {position}, "k": "{draft.kind}", "t": {int(at_ms)}, {extra}{must}"d": '
+    body = (head + payload_text(draft.data)).encode("ascii")
+    if len(body) > RECORD_SIZE_BYTES_MAX - SEAL_SIZE_BYTES:
+        raise LimitExceeded("RECORD_SIZE_BYTES_MAX", allowed=RECORD_SIZE_BYTES_MAX, found=len(body) + SEAL_SIZE_BYTES)
+    return body + seal(body) + b"\n"
+
+
+def seal(body: bytes | memoryview) -> bytes:
+    """The end of a line whose bytes so far are `body`: the CRC-32 (zlib's, of IEEE 802.3) of exactly those."""
+    return b', "c": "%08x"}' % zlib.crc32(body)
+
+
+def encode_batch(drafts: Sequence[Draft], *, seq: int, position: int, now_ms: int) -> tuple[list[bytes], int]:
+    """Lines for the records of one append, and how many messages there are after them."""
+    lines = []
+    for index, draft in enumerate(drafts):
+        at_ms = now_ms if draft.at_ms is None else draft.at_ms
+        left = len(drafts) - index - 1
+        lines.append(encode(draft, seq=seq + index, position=position, at_ms=at_ms, batch_left=left))
+        position += draft.kind == "message"
+    return lines, position
+
+
+def payload_text(data: Mapping[str, Any]) -> str:
+    """A payload as compact ASCII JSON. Raises FormatError or LimitExceeded."""
+    if not isinstance(data, dict):
+        data = dict(data) if isinstance(data, Mapping) else _refuse(type(data).__name__)
+    _check(data)
+    try:
+        return _ENCODER.encode(data)
+    except ValueError as error:  # NaN, infinities, and integers longer than Python turns into text
+        raise FormatError(f"a record's payload is not JSON: {error}") from None
+
+
+def decode(line: bytes) -> Record | Unreadable:
+    """The record of a line without its newline. Total: whatever the bytes, the result is one or the other."""
+    if not line.startswith(START):
+        return Unreadable(reason="no record begins here")
+    if line[-SEAL_SIZE_BYTES:] != seal(memoryview(line)[:-SEAL_SIZE_BYTES]):
+        return Unreadable(reason="the checksum does not match")
+    try:
+        fields = _DECODER.decode(line.decode("ascii"))
+    except (ValueError, RecursionError):
+        return Unreadable(reason="not JSON")
+    return _record(fields, line)
+
+
+def spans(line: bytes, offset: int = 0) -> list[Span]:
+    """The records in a line that should hold one, and the bytes between them: more than one only after damage.
+
+    `offset` is where the line begins. Linear in its length.
+    """
+    whole = decode(line)
+    if isinstance(whole, Record):
+        return [Span(offset, line, len(line), whole, "")]
+    found: list[Span] = []
+    at = 0
+    for start, stop in _candidates(line):
+        inner = decode(line[start:stop])
+        if isinstance(inner, Record):
+            if start > at:
+                found.append(Span(offset + at, line[at:start], start - at, None, whole.reason))
+            found.append(Span(offset + start, line[start:stop], stop - start, inner, ""))
+            at = stop
+    if at < len(line) or not found:
+        found.append(Span(offset + at, line[at:], len(line) - at, None, whole.reason))
+    return found
+
+
+def _candidates(line: bytes) -> list[tuple[int, int]]:
+    """Where records may lie in a damaged line: from each start mark to the first seal before the next start mark."""
+    starts = [match.start() for match in re.finditer(re.escape(START), line)]
+    pairs = []
+    for start, end in pairwise([*starts, len(line)]):
+        sealed = _SEALED.search(line, start, end)
+        if sealed is not None:
+            pairs.append((start, sealed.end()))
+    return pairs
+
+
+def _record(fields: Any, line: bytes) -> Record | Unreadable:
+    """The record of a line's fields. Fields that this version does not know are left to `raw` and to copying by line."""
+    try:
+        seq, position, at_ms, kind, data = (fields[key] for key in "nmtkd")
+    except (KeyError, TypeError):
+        return Unreadable(reason="a field is missing")
+    left = fields.get("b", 0)
+    numbers = (seq, position, left, at_ms)
+    if not all(type(number) is int for number in numbers) or min(seq, position, left) < 0:
+        return Unreadable(reason="a number is none")
+    if type(kind) is not str or type(data) is not dict:
+        return Unreadable(reason="the kind is no text, or the payload no object")
+    return Record(
+        seq=seq,
+        position=position,
+        kind=kind,
+        at_ms=at_ms,
+        data=data,
+        required="r" in fields,
+        batch_left=left,
+        raw=None if kind in KINDS else line,
+    )
+
+
+_SCALARS: Final = (str, int, float, type(None))  # bool is an int
+
+
+def _check(data: dict[str, Any]) -> None:
+    """Refuse what `json` would write as something else, recurse into too deeply, or never finish with."""
+    level: list[Any] = [data]
+    nodes = 0
+    for _depth in range(RECORD_NESTING_MAX):
+        below: list[Any] = []
+        for value in level:
+            children = _children(value)
+            nodes += len(children)
+            if nodes > RECORD_NODES_MAX:
+                raise LimitExceeded("RECORD_NODES_MAX", allowed=RECORD_NODES_MAX)
+            below.extend(child for child in children if not isinstance(child, _SCALARS))
+        if not below:
+            return
+        level = below
+    raise LimitExceeded("RECORD_NESTING_MAX", allowed=RECORD_NESTING_MAX)
+
+
+def _children(value: Any) -> Collection[Any]:
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            _refuse("a key that is not a str")
+        return value.values()
+    if isinstance(value, (list, tuple)):
+        return value
+    return _refuse(type(value).__name__)
+
+
+def _refuse(what: str) -> NoReturn:
+    raise FormatError(f"a record's payload is not JSON: {what}")
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, check_circular=False, separators=(",", ":"))
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)

@@ -1,0 +1,277 @@
+"""Many sessions in one SQLite file, with a write-ahead log. Rows hold the same lines as the files of the default store.
+
+Which process writes a session is decided by a lock file in `FILE-locks`, as everywhere: SQLite's own locks are held for
+one transaction only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any, Final
+
+from plimsoll.errors import ReferenceNotFound, SessionBusy, SessionExists, SessionNotFound, StoreUnusable
+from plimsoll.ports import Durability, SessionInfo
+from plimsoll.store.blobs import checked_blob, checked_reference, digest_of, only_match
+from plimsoll.store.database import Database
+from plimsoll.store.folder import open_root
+from plimsoll.store.header import checked_lines, header_line, refuse_newer, session_info
+from plimsoll.store.lock import Lock
+from plimsoll.store.log import Clock, Log, Tail, wall_clock_ms
+from plimsoll.store.os_calls import OsCalls, store_errors
+from plimsoll.store.paths import folder_of, safe_name
+from plimsoll.store.rows import Row, RowReader, lost_header
+
+_SEQ_BITS: Final = 36
+"""Of a row's 63 bits, those that hold the record's number: 69 thousand million records in each of 134 million
+sessions.
+"""
+
+_ROWS_AT_ONCE: Final = 64
+_LOCK_TRIES: Final = 100
+
+
+class SqliteLines(RowReader):
+    """The rows of one session."""
+
+    def __init__(self, database: Database, session: int, lock: Lock | None, *, name: str) -> None:
+        super().__init__(self)
+        self._database = database
+        self._session = session
+        self._first_id = session << _SEQ_BITS
+        self._lock = lock
+        self._name = name
+
+    def rows(self, seq: int, stop: int) -> Iterator[Row]:
+        """See Rows."""
+        sql = "SELECT id, line FROM record WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+        many = 1
+        while seq < stop:
+            found = self._query(sql, (self._first_id + seq, self._first_id + stop, many))
+            if not found:
+                return
+            yield from found
+            seq = found[-1].seq + 1
+            many = min(many * 2, _ROWS_AT_ONCE)
+
+    def rows_back(self, stop: int | None) -> Iterator[Row]:
+        """See Rows."""
+        sql = "SELECT id, line FROM record WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ?"
+        stop = 1 << _SEQ_BITS if stop is None else stop
+        many = 1
+        while stop > 0:
+            found = self._query(sql, (self._first_id, self._first_id + stop, many))
+            if not found:
+                return
+            yield from found
+            stop = found[-1].seq
+            many = min(many * 2, _ROWS_AT_ONCE)
+
+    def size_bytes(self) -> int:
+        """Bytes of all its lines, newlines counted."""
+        sql = "SELECT size_bytes FROM record WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1"
+        found = self._database.query(sql, (self._first_id, self._first_id + (1 << _SEQ_BITS)))
+        return found[0][0] if found and isinstance(found[0][0], int) else 0
+
+    def write(self, lines: Sequence[bytes], tail: Tail) -> None:
+        """See Lines."""
+        size = self.size_bytes()
+        rows = []
+        for seq, line in enumerate(lines, tail.seq):
+            size += len(line)
+            rows.append((self._first_id + seq, size, line.removesuffix(b"\n")))
+        with self._database.transaction() as connection:
+            if not connection.execute("SELECT 1 FROM session WHERE id = ?", (self._session,)).fetchone():
+                raise StoreUnusable(self._database.path, reason="something else removed the session")
+            connection.executemany("INSERT INTO record (id, size_bytes, line) VALUES (?, ?, ?)", rows)
+
+    def put_blob(self, data: bytes) -> str:
+        """See SessionLog. Content that changed under its digest is replaced."""
+        digest = digest_of(data)
+        sql = "INSERT INTO blob (session, digest, data) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"
+        if self._blob(digest) != data:
+            with self._database.transaction() as connection:
+                connection.execute(sql, (self._session, digest, data))
+        return digest
+
+    def get_blob(self, reference: str) -> bytes:
+        """See SessionLog."""
+        reference = checked_reference(reference)
+        sql = "SELECT digest FROM blob WHERE session = ? AND digest >= ? AND digest < ? LIMIT 2"
+        found = self._database.query(sql, (self._session, reference, f"{reference}g"))  # g follows f
+        digest = only_match(reference, [str(row[0]) for row in found])
+        data = self._blob(digest)
+        if not isinstance(data, bytes):
+            raise ReferenceNotFound(reference)
+        return checked_blob(self._name, digest, data)
+
+    def blobs(self) -> Iterator[str]:
+        """See SessionLog."""
+        found = self._database.query("SELECT digest FROM blob WHERE session = ? ORDER BY digest", (self._session,))
+        return (str(row[0]) for row in found)
+
+    def close(self) -> None:
+        """See Lines."""
+        if self._lock is not None:
+            self._lock.release()
+
+    def _blob(self, digest: str) -> object:
+        sql = "SELECT data FROM blob WHERE session = ? AND digest = ?"
+        found = self._database.query(sql, (self._session, digest))
+        return found[0][0] if found else None
+
+    def _query(self, sql: str, values: Sequence[int]) -> list[Row]:
+        return [Row(row[0] - self._first_id, row[1]) for row in self._database.query(sql, values)]
+
+
+class SqliteStore:
+    """See Store. Nothing is made on disk before the first session is."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, durability: Durability = "fsync", clock: Clock = wall_clock_ms
+    ) -> None:
+        self.where = os.path.abspath(os.fspath(path))  # noqa: PTH100 - resolving would follow a link unseen
+        self._database = Database(self.where, durability=durability)
+        self._clock = clock
+
+    def sessions(self, *, archived: bool = False) -> list[SessionInfo]:
+        """See Store."""
+        if not self._database.exists():
+            return []
+        sql = (
+            "SELECT id, name FROM session WHERE archived > 0"
+            if archived
+            else "SELECT id, name FROM session WHERE archived = 0"
+        )
+        found = [self._info(row[0], str(row[1]), archived=archived) for row in self._database.query(sql)]
+        return sorted(found, key=lambda one: (-(one.updated_ms or 0), one.name))
+
+    def create(self, name: str, about: Mapping[str, Any] | None = None) -> Log:
+        """See Store."""
+        line = header_line(safe_name(name), about or {}, self._clock())
+        lock = self._take_lock(name)
+        try:
+            return self._log(self._add(name, [line]), name, lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    def create_from(self, name: str, lines: Iterable[bytes]) -> None:
+        """See Store."""
+        with self._locked(name):
+            self._add(name, checked_lines(name, lines))
+
+    def open(self, name: str, *, writable: bool = True) -> Log:
+        """See Store."""
+        self._id(safe_name(name))
+        lock = self._take_lock(name) if writable else None
+        try:
+            return self._log(self._id(name), name, lock)
+        except BaseException:
+            if lock is not None:
+                lock.release()
+            raise
+
+    def delete(self, name: str) -> None:
+        """See Store."""
+        self._id(safe_name(name))
+        with self._locked(name):
+            session = self._id(name)
+            first = session << _SEQ_BITS
+            with self._database.transaction() as connection:
+                connection.execute("DELETE FROM record WHERE id >= ? AND id < ?", (first, first + (1 << _SEQ_BITS)))
+                connection.execute("DELETE FROM blob WHERE session = ?", (session,))
+                connection.execute("DELETE FROM session WHERE id = ?", (session,))
+            self._remove_lock(name)
+
+    def archive(self, name: str) -> None:
+        """See Store."""
+        sql = (
+            "UPDATE session SET archived = (SELECT max(archived) + 1 FROM session WHERE name = ?)"
+            " WHERE name = ? AND archived = 0"
+        )
+        self._id(safe_name(name))
+        with self._locked(name), self._database.transaction() as connection:
+            connection.execute(sql, (name, name))
+
+    def restore(self, name: str) -> None:
+        """See Store."""
+        sql = (
+            "UPDATE session SET archived = 0 WHERE archived > 0 AND name = ?"
+            " AND archived = (SELECT max(archived) FROM session WHERE name = ?)"
+        )
+        with self._locked(name), self._database.transaction() as connection:
+            if connection.execute("SELECT 1 FROM session WHERE name = ? AND archived = 0", (name,)).fetchone():
+                raise SessionExists(name)
+            if connection.execute(sql, (name, name)).rowcount != 1:
+                raise SessionNotFound(name)
+
+    def close(self) -> None:
+        """Close the database. It opens again when needed."""
+        self._database.close()
+
+    def _id(self, name: str) -> int:
+        sql = "SELECT id FROM session WHERE name = ? AND archived = 0"
+        found = self._database.query(sql, (name,)) if self._database.exists() else []
+        if not found:
+            raise SessionNotFound(name)
+        return int(found[0][0])
+
+    def _add(self, name: str, lines: Iterable[bytes]) -> int:
+        with self._database.transaction() as connection:
+            if connection.execute("SELECT 1 FROM session WHERE name = ? AND archived = 0", (name,)).fetchone():
+                raise SessionExists(name)
+            session = connection.execute("INSERT INTO session (name) VALUES (?)", (name,)).lastrowid
+            assert session is not None
+            size = 0
+            for seq, line in enumerate(lines):
+                size += len(line)
+                row = ((session << _SEQ_BITS) + seq, size, line.removesuffix(b"\n"))
+                connection.execute("INSERT INTO record (id, size_bytes, line) VALUES (?, ?, ?)", row)
+            return session
+
+    def _log(self, session: int, name: str, lock: Lock | None) -> Log:
+        lines = SqliteLines(self._database, session, lock, name=name)
+        refuse_newer(name, lines.header())
+        damage = []
+        if lock is not None:
+            self._database.check_writable()
+        if lock is not None and lines.tail().seq == 0:
+            lines.write([header_line(name, {}, self._clock())], Tail())
+            damage.append(lost_header())
+        where = f"{self.where}#{name}"
+        return Log(lines, name=name, where=where, writable=lock is not None, clock=self._clock, damage=damage)
+
+    def _info(self, session: int, name: str, *, archived: bool) -> SessionInfo:
+        lines = SqliteLines(self._database, session, None, name=name)
+        return session_info(name, lines.header(), lines.tail(), size_bytes=lines.size_bytes(), archived=archived)
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
+        lock = self._take_lock(safe_name(name))
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _remove_lock(self, name: str) -> None:
+        locks = open_root(OsCalls(), f"{self.where}-locks", create=False)
+        if locks is not None:
+            with locks, suppress(OSError):
+                locks.remove(f"{folder_of(name)}.lock")
+
+    def _take_lock(self, name: str) -> Lock:
+        """The session's lock; one on a file that a delete removed meanwhile is none."""
+        path = f"{self.where}-locks"
+        locks = open_root(OsCalls(), path, create=True)
+        assert locks is not None
+        with locks, store_errors(path):
+            for _ in range(_LOCK_TRIES):
+                with ExitStack() as undo:
+                    lock = Lock(locks, session=name, name=f"{folder_of(name)}.lock")
+                    undo.callback(lock.release)
+                    if lock.is_at(locks):
+                        undo.pop_all()
+                        return lock
+        raise SessionBusy(name)

@@ -1,0 +1,206 @@
+"""English statements said short: fillers, greetings and articles go; names, numbers, dates and what happened stay."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from math import log
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from plimsoll.summary.ledger import Fact
+
+_CLAUSE = re.compile(
+    r"\s+[-–—]+\s+|[–—;]\s*|\s*\.\.\.\s*|(?<=[!?.])\s+"
+    r"|, (?=but |so |which |and (?:it|that|he|she|they|we|i|now) )",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(
+    r"(?:wow|oh|ooh|hey|hi|hello|yeah|yep|yup|yes|no way|nope|thanks(?: (?:so much|a lot|a bunch))?|thank you|haha|lol|aww?"
+    r"|awesome|cool|great|nice|sweet|sure(?: thing)?|absolutely|definitely|totally|ok|okay|well|so|and|but|also|actually"
+    r"|by the way|btw|anyway|plus|right|of course|i think|i guess|i mean|i know|you know|sorry|congrats|congratulations"
+    r"|sounds (?:great|good|fun|awesome|amazing))(?:[,!.]+\s*|\s+(?=i|we|my|it|that)|\Z)",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[A-Za-z0-9][\w'’:.,/$%-]*[\w%]|[A-Za-z0-9]|\$[0-9.,]+")
+_DROPPED = frozenset(
+    """
+    a an the i i'm i've i'd i'll im ive really so just very super totally quite pretty truly definitely absolutely actually
+    basically literally honestly it's its that's been am is are was were be being have has my this some lot kind also too
+    even still ever such there's gonna
+    """.split()
+)
+"""Words a reader does without: the speaker stands in front, and nothing hangs on an article."""
+
+_STOP = frozenset(
+    """
+    a an and the or of to in on at for from with by as is am are was were be been being it its it's this that these those i
+    i'm i've i'd i'll im you your you're you've we our us he she his her they them their me my mine do does did done have has
+    had having not no so but if then than what which who when where how why there here just really very too also can could
+    would should will may might get got gets getting go goes going gonna one some any all more most much many lot about into
+    out up down over again s t don't didn't can't that's there's let let's been because cause cuz
+    """.split()
+)
+_GENERIC = frozenset(
+    """
+    good great nice awesome amazing wonderful cool fantastic incredible inspiring inspired beautiful lovely happy glad
+    excited proud love loved like liked thanks thank sure totally absolutely definitely wow hey yeah yep feel feeling feels
+    felt think thought know sounds sound look looks looking see seeing thing things something anything everything way make
+    makes making made keep time people person life support supportive important special hard tough best better fun enjoy
+    enjoying enjoyed well right new day days always never want wanted need needed helps help helping helped try trying take
+    taking care share sharing agree hope hear heard mean means bring brings brought world positive journey moments memories
+    experience experiences passion strength courage power powerful grateful thankful appreciate congrats congratulations
+    welcome luck friend friends tell talk chat say said pretty
+    """.split()
+)
+"""Words of feeling and agreement: they fill friendly talk and answer no question."""
+
+_TIME = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|since|weekend|week|month|year|years|morning|evening|monday|tuesday"
+    r"|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october"
+    r"|november|december|birthday|summer|winter|spring|fall|recently|soon|first)\b",
+    re.IGNORECASE,
+)
+_FIRST = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|our|me|us|mine)\b", re.IGNORECASE)
+_SECOND = re.compile(r"\b(?:you|your|you're|you've|you'll|yours)\b", re.IGNORECASE)
+_EVENT = re.compile(
+    r"\b(?:[a-z]{3,20}ed|went|took|got|bought|made|saw|met|had|won|lost|found|read|ran|gave|moved|started|began|wrote|became"
+    r"|grew|fell|broke|named|called|favou?rite|plan|planning|want to|hope to|working|live|lives|allergic|born|married|dog|cat"
+    r"|son|daughter|brother|sister|mom|dad|husband|wife|job|work|school|class|book|movie|game|song|band|trip|visited)\b",
+    re.IGNORECASE,
+)
+_MEDIA = re.compile(r"\[[a-z ]{0,20}(?:image|photo|picture)[a-z ]{0,20}: (?:an? (?:photo|picture|image)\w{0,6} of )?")
+"""How a picture's caption begins in a transcript."""
+
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][\w'&]+|\"[^\"]{2,60}\"")
+
+
+class Clause(NamedTuple):
+    """A candidate statement: its short form and the words that carry its information, with what each is worth."""
+
+    text: str
+    speaker: str
+    order: tuple[int, int]
+    words: dict[str, float]
+    factor: float
+
+
+class _Piece(NamedTuple):
+    """A clause before it is weighed."""
+
+    short: str
+    fact: Fact
+    place: int
+    is_question: bool
+    answers: bool
+
+
+def clauses(facts: Sequence[Fact]) -> list[Clause]:
+    """The clauses of these chat facts that say something, in order, each shortened. Linear."""
+    callings = {word.casefold() for name in {fact.note for fact in facts} for word in _callings(name)}
+    pieces = list(_pieces(facts, callings))
+    spread: Counter[str] = Counter()
+    for piece in pieces:
+        spread.update(set(content(piece.short)) - callings)
+    made: list[Clause] = []
+    for piece in pieces:
+        words = _worth(piece.short, spread, len(pieces))
+        if _says_something(words):
+            order = (piece.fact.position, piece.place)
+            made.append(Clause(piece.short, piece.fact.note, order, words, _factor(piece)))
+    return made
+
+
+def _pieces(facts: Sequence[Fact], callings: set[str]) -> Iterator[_Piece]:
+    asked, asker = False, ""
+    for place, fact in enumerate(facts):
+        for raw in _CLAUSE.split(fact.text):
+            is_question = raw.rstrip().endswith("?") or (fact.state == "question" and raw == fact.text)
+            if short := shorten(raw, callings):
+                yield _Piece(short, fact, place, is_question, asked and fact.note != asker)
+            if is_question:
+                asked, asker = True, fact.note
+            elif fact.note != asker:
+                asked = False
+
+
+def shorten(text: str, callings: Iterable[str] = ()) -> str:
+    """A clause without opening fillers, names, articles and auxiliaries: "I just got a new cat!" is "got new cat"."""
+    text = text.strip(" ,.!;:-")
+    for _ in range(4):
+        cut = _OPENING.match(text)
+        if cut is None or cut.end() == 0:
+            break
+        text = text[cut.end() :].lstrip(" ,!.")
+        first, _, rest = text.partition(",")
+        if first.casefold() in callings:
+            text = rest.lstrip()
+    head, _, last = text.rpartition(", ")
+    if head and last.strip("!.?").casefold() in callings:
+        text = head
+    text = _MEDIA.sub("[photo: ", text)
+    words = [word for word in text.split() if word.strip(",.!").casefold().replace("’", "'") not in _DROPPED]
+    return " ".join(words).strip(" ,.!")
+
+
+def content(text: str) -> list[str]:
+    """Its words that carry information, lower-case, plural and possessive endings off."""
+    return [stem(word) for word in map(str.casefold, _WORD.findall(text.replace("’", "'"))) if word not in _STOP]
+
+
+def stem(word: str) -> str:
+    """A word without the commonest English endings, so that `camping`, `camped` and `camp` meet."""
+    word = word.removesuffix("'s")
+    if len(word) > 5:
+        for ending in ("ing", "ed", "es", "s"):
+            if word.endswith(ending) and len(word) - len(ending) >= 4:
+                return word[: -len(ending)]
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _worth(short: str, spread: Counter[str], total: int) -> dict[str, float]:
+    """What each word of a clause is worth: rare ones, numbers and names much, words of feeling little."""
+    words: dict[str, float] = {}
+    for word in content(short):
+        if word in spread and word not in words:
+            rare = min(5.0, log((total + 1) / spread[word]))
+            words[word] = rare * 0.25 if word in _GENERIC else rare + 2.0 if word[0].isdigit() else rare
+    for name in _NAME.findall(short):
+        for word in content(name):
+            if word in words:
+                words[word] += 1.5
+    return words
+
+
+def _says_something(words: dict[str, float]) -> bool:
+    """Whether a clause has two words of substance, or one and a number."""
+    specific = sum(word not in _GENERIC for word in words)
+    return specific > 1 or (specific == 1 and any(word[0].isdigit() for word in words))
+
+
+def _factor(piece: _Piece) -> float:
+    """First-person events with a time are what people ask about later; praise and questions hardly are."""
+    factor = 0.2 if piece.is_question else 1.15 if piece.answers else 1.0
+    first = _FIRST.search(piece.fact.text) is not None
+    if first:
+        factor *= 1.25
+    if _SECOND.search(piece.short):
+        factor *= 0.75 if first else 0.55
+    if _TIME.search(piece.short):
+        factor *= 1.25
+    if _EVENT.search(piece.short):
+        factor *= 1.2
+    return factor
+
+
+def _callings(name: str) -> set[str]:
+    """What a speaker is called: the whole name, its words, and their short forms of three and four letters."""
+    words = name.split()
+    return {
+        name,
+        *words,
+        *(word[:3] for word in words if len(word) > 4),
+        *(word[:4] for word in words if len(word) > 5),
+    }

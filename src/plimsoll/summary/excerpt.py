@@ -1,0 +1,56 @@
+"""Cutting a long request to its most telling sentences, in their order."""
+
+from __future__ import annotations
+
+from plimsoll.summary.ledger.requests import asks, constrains
+from plimsoll.summary.ledger.sentences import line, sentences
+
+_GAP = " … "
+_WORDS_CHARS_MAX = 160
+"""With less room than this the opening of the most telling sentence says more than a whole lesser one."""
+
+
+def excerpt(text: str, chars_max: int) -> str:
+    """At most `chars_max` characters: sentences that ask or insist first, then the opening, gaps marked with `…`."""
+    if len(text) <= chars_max:
+        return text
+    pieces = sentences(text) or [text]
+    ranked = sorted(range(len(pieces)), key=lambda order: (-_telling(pieces[order], order), order))
+    if chars_max < _WORDS_CHARS_MAX and len(pieces[ranked[0]]) > chars_max:
+        return line(pieces[ranked[0]], max(1, chars_max))
+    room, chosen = chars_max - len(_GAP), set[int]()
+    for order in ranked:
+        cost = len(pieces[order]) + 3
+        if cost <= room:
+            chosen.add(order)
+            room -= cost
+    if not chosen:
+        return line(pieces[ranked[0]], max(1, chars_max))
+    shown: list[str] = []
+    previous = -1
+    for order in sorted(chosen):
+        shown.append((_GAP if order > previous + 1 else " " if shown else "") + pieces[order])
+        previous = order
+    return "".join(shown).strip() + (" …" if previous < len(pieces) - 1 else "")
+
+
+def _telling(sentence: str, order: int) -> float:
+    score = 2.0 / (1 + order)
+    if constrains(sentence):
+        score += 1.0
+    if asks(sentence):
+        score += 1.0
+    if sentence.endswith((":", "```")):
+        score -= 0.8
+    return score - min(1.0, len(sentence) / 800)
+
+
+def level(lengths: list[int], total: int) -> int:
+    """The cap under which these lengths add up to `total`: short ones stay whole, long ones share what is left."""
+    left, count = total, len(lengths)
+    for length in sorted(lengths):
+        if length * count >= left:
+            return max(0, left // count)
+        left -= length
+        count -= 1
+    return max(lengths, default=0)

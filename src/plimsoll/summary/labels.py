@@ -1,0 +1,104 @@
+"""The fixed words of a rendered summary, in English and Chinese, and which of the two a ledger calls for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plimsoll.summary.ledger.sentences import cjk_share
+
+if TYPE_CHECKING:
+    from plimsoll.summary.frame import Language
+    from plimsoll.summary.ledger import Kind, Ledger
+
+_SAMPLE_FACTS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    """Section titles and small words of one language."""
+
+    sections: dict[str, str]
+    kinds: dict[Kind, str]
+    counts: str
+    """With `{numbers}`, `{user}`, `{assistant}` and `{tool}`."""
+    under: str
+    fixed: str
+    failed: str
+    reply_to: str
+    languages: str
+    left_out: str
+    left_out_short: str
+    separator: str
+
+
+ENGLISH = Labels(
+    sections={
+        "request": "User requests (verbatim, in order):",
+        "constraint": "User constraints (verbatim):",
+        "decision": "Findings and decisions (assistant):",
+        "modified": "Files modified:",
+        "read": "Files read:",
+        "seen": "Files listed by tools:",
+        "command": "Commands run:",
+        "error": "Errors seen (tool output):",
+        "identifier": "Values from tools (data):",
+        "chat": "Said in the conversation:",
+        "work": "Open work:",
+        "activity": "Latest steps (assistant):",
+    },
+    kinds={
+        "request": "requests", "constraint": "constraints", "decision": "findings", "file": "files", "command": "commands",
+        "error": "errors", "identifier": "values", "work": "work items", "chat": "statements", "activity": "steps",
+    },
+    counts="Messages {numbers}({user} user, {assistant} assistant, {tool} tool).",
+    under="under",
+    fixed="fixed later",
+    failed="FAILED",
+    reply_to="reply to",
+    languages="Code:",
+    left_out="Left out: {list}.",
+    left_out_short="Left out: {count} facts.",
+    separator=", ",
+)  # fmt: skip
+
+CHINESE = Labels(
+    sections={
+        "request": "用户请求（原文，按顺序）：",
+        "constraint": "用户约束（原文）：",
+        "decision": "关键结论（助手）：",
+        "modified": "已修改文件：",
+        "read": "已读文件：",
+        "seen": "工具列出的文件：",
+        "command": "已运行命令：",
+        "error": "出现的错误（工具输出）：",
+        "identifier": "工具返回的值（数据）：",
+        "chat": "对话中的事实：",
+        "work": "未完成的工作：",
+        "activity": "最近步骤（助手）：",
+    },
+    kinds={
+        "request": "条请求", "constraint": "条约束", "decision": "条结论", "file": "个文件", "command": "条命令",
+        "error": "条错误", "identifier": "个值", "work": "项工作", "chat": "条陈述", "activity": "个步骤",
+    },
+    counts="消息{numbers}（用户{user}，助手{assistant}，工具{tool}）。",
+    under="位于",
+    fixed="后已修复",
+    failed="失败",
+    reply_to="答",
+    languages="代码：",
+    left_out="未列出：{list}。",
+    left_out_short="未列出：{count}条。",
+    separator="，",
+)  # fmt: skip
+
+
+def labels(language: Language) -> Labels:
+    """The catalogue of a language."""
+    return CHINESE if language == "zh" else ENGLISH
+
+
+def dominant(ledger: Ledger) -> Language:
+    """The language most of what people said is in, by script: `zh` when a fifth of its characters are CJK."""
+    said = [*ledger.of("request")[:_SAMPLE_FACTS], *ledger.of("chat")[:_SAMPLE_FACTS], *ledger.of("decision")[:10]]
+    return "zh" if cjk_share("".join(fact.text[:400] for fact in said)) >= 0.2 else "en"

@@ -1,0 +1,141 @@
+"""What a tool call does, from its name and arguments: reads, edits, searches, runs a command, or something else."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from plimsoll.summary.ledger.sentences import line
+
+Action: TypeAlias = Literal["read", "edit", "search", "shell", "plan", "delegate", "other"]
+
+_WORDS: tuple[tuple[Action, tuple[str, ...]], ...] = (
+    ("delegate", ("agent", "explore", "delegate")),
+    ("plan", ("todo", "update_plan", "plan_update", "set_plan")),
+    (
+        "edit",
+        ("edit", "write", "apply_patch", "str_replace", "replace", "insert", "create_file", "patch", "delete_file"),
+    ),
+    ("shell", ("bash", "shell", "exec", "terminal", "run_command", "run_tests", "run_test", "command", "powershell")),
+    ("search", ("grep", "glob", "search", "find", "list_dir", "list_files", "ls", "tree")),
+    ("read", ("read", "view", "cat", "open_file", "get_file")),
+)
+"""Words in a tool's name, tried in this order; the arguments decide when none is there."""
+
+_PATH_KEYS = (
+    "file_path",
+    "path",
+    "filename",
+    "notebook_path",
+    "target_file",
+    "file",
+    "target",
+    "destination",
+    "filePath",
+)
+_COMMAND_KEYS = ("command", "cmd", "script", "code")
+_EDIT_KEYS = frozenset(
+    {"old_str", "new_str", "old_string", "new_string", "content", "oldText", "newText", "edits", "patch"}
+)
+_ARGUMENTS_CHARS_MAX = 65_536
+_PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (\S[^\n]{0,300})", re.MULTILINE)
+_VIEW_COMMANDS = frozenset({"view", "read", "undo_edit"})
+
+
+class Call(NamedTuple):
+    """One tool call, understood."""
+
+    name: str
+    action: Action
+    paths: tuple[str, ...]
+    command: str
+    """The shell command; empty for other actions."""
+    arguments: dict[str, Any]
+    brief: str
+    """The call in a few words, for labels."""
+
+
+UNKNOWN = Call("", "other", (), "", {}, "")
+"""The call of a result whose call was not seen."""
+
+
+def understand(name: str, arguments: str) -> Call:
+    """Read a call. Malformed, huge or oddly typed arguments give a call without particulars, never an error."""
+    fields = _fields(arguments)
+    patch = fields.pop("", "")
+    action = _action(name, fields)
+    command = _command(fields) if action in ("shell", "other") else ""
+    if action == "other" and command:
+        action = "shell"
+    paths = tuple(
+        text
+        for key in _PATH_KEYS
+        if isinstance(text := fields.get(key), str) and 0 < len(text) <= 300 and "\n" not in text
+    )
+    if "*** " in patch or (action == "edit" and not paths):
+        paths = (*paths, *_PATCH_FILE.findall(arguments.replace("\\n", "\n")[:_ARGUMENTS_CHARS_MAX])[:40])
+    return Call(name, action, paths, command, fields, _brief(name, action, paths, command, fields))
+
+
+def _fields(arguments: str) -> dict[str, Any]:
+    """The arguments as an object; a patch sent as plain text comes back under the empty key."""
+    if len(arguments) > _ARGUMENTS_CHARS_MAX:
+        return _cut_fields(arguments)
+    try:
+        value = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return {"": arguments}
+    if isinstance(value, dict):
+        return value
+    return {"": value if isinstance(value, str) else ""}
+
+
+_PAIR = re.compile(r'"([A-Za-z_]{1,24})"\s{0,4}:\s{0,4}"([^"\\\n]{1,300})"')
+
+
+def _cut_fields(arguments: str) -> dict[str, Any]:
+    """The short string arguments of a call too large to parse, from its head and tail."""
+    return dict(_PAIR.findall(arguments[:2_000] + "\n" + arguments[-2_000:]))
+
+
+def may_edit(name: str) -> bool:
+    """Whether a tool of that name may change files, told without reading its arguments."""
+    lowered = name[:80].lower()
+    return any(word in lowered for action, words in _WORDS if action == "edit" for word in words)
+
+
+def _action(name: str, fields: dict[str, Any]) -> Action:
+    lowered = name[:80].rsplit("__", 1)[-1].lower()
+    if lowered.startswith("str_replace") and fields.get("command") in _VIEW_COMMANDS:
+        return "read"
+    if lowered.startswith(("task", "todo")):
+        return "delegate" if lowered in ("task", "taskoutput") else "plan"
+    for action, words in _WORDS:
+        if any(word in lowered for word in words):
+            return action
+    if any(key in fields for key in _PATH_KEYS[:4]):
+        return "edit" if not _EDIT_KEYS.isdisjoint(fields) else "read"
+    return "other"
+
+
+def _command(fields: dict[str, Any]) -> str:
+    for key in _COMMAND_KEYS:
+        value = fields.get(key)
+        if isinstance(value, list) and all(isinstance(word, str) for word in value[:64]):
+            # ["bash", "-lc", "the command"], as Codex sends it.
+            value = value[2] if len(value) == 3 and value[1] in ("-c", "-lc") else " ".join(value[:64])
+        if isinstance(value, str) and value.strip():
+            return value[:4_000]
+    return ""
+
+
+def _brief(name: str, action: Action, paths: tuple[str, ...], command: str, fields: dict[str, Any]) -> str:
+    if command:
+        return line(command, 80)
+    if paths:
+        return f"{line(name, 40)} {paths[0].rsplit('/', 1)[-1]}"
+    if action == "plan":
+        return line(name, 40)
+    values = [str(value)[:40] for value in fields.values() if isinstance(value, (str, int)) and value != ""][:3]
+    return line(f"{name}({', '.join(values)})", 80)

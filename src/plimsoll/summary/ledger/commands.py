@@ -1,0 +1,67 @@
+"""Commands that were run, and how they ended."""
+
+from __future__ import annotations
+
+import re
+
+from plimsoll.summary.ledger.fact import CAPS, Fact
+from plimsoll.summary.ledger.sentences import line
+
+_WEIGHTY = re.compile(
+    r"\b(?:test|tests|pytest|jest|vitest|tox|build|compile|lint|check|fmt|make|commit|push|merge|rebase|tag|checkout|pr|deploy"
+    r"|install|publish|migrate|release|docker|kubectl|terraform|curl|run)\b"
+)
+_EXIT = re.compile(r"(?:exit(?:ed)?(?: with)?(?: status| code)?|returncode)[:= ]{1,3}(-?\d{1,4})", re.IGNORECASE)
+_TOTAL = re.compile(
+    r"\d+ (?:passed|failed|passing|failing|errors?|warnings?|tests?|issues?|files? changed)\b|^ok\s+\S+\s+|^FAIL\b"
+    r"|^(?:PASS|OK|Ran \d+|Tests?:|test result:|BUILD|Finished|Successfully|Done|Compiled)\b|^\[[\w./-]+ [0-9a-f]{7,}\]"
+    r"|->|https?://",
+    re.MULTILINE,
+)
+_FAILED_COUNT = re.compile(r"[1-9][0-9]{0,6} (?:failed|failing|errors?)\b")
+_FAILURES = (
+    "\nFAIL", "--- FAIL", "FAILED", "\nfatal:", "\nerror:", "\nerror[", "Traceback (most", "command not found",
+    "No such file", "panic:", "npm ERR!",
+)  # fmt: skip
+"""What only failures print; a line break in front stands for the start of a line."""
+
+
+def from_result(command: str, result: str, position: int, *, is_error: bool) -> Fact:
+    """One command with its outcome line. `result` is what of the tool's answer is scanned: its head and tail."""
+    state = "failed" if failed(result, is_error=is_error) else "ok"
+    weight = 2.5 if _WEIGHTY.search(command[:400]) else 0.7
+    shown = line(command, CAPS["command"].text_chars_max)
+    return Fact("command", shown, shown, position, "tool", weight, note=outcome(result), state=state)
+
+
+def failed(result: str, *, is_error: bool) -> bool:
+    """Whether a command failed: the tool says so, a non-zero exit status, or a line only failures print."""
+    if is_error:
+        return True
+    edges = result if len(result) <= 2_000 else f"{result[:500]}\n{result[-1_500:]}"
+    if ("xit" in edges or "returncode" in edges) and any(code != "0" for code in _EXIT.findall(edges)[:8]):
+        return True
+    edges = "\n" + edges
+    if any(phrase in edges for phrase in _FAILURES):
+        return True
+    return (" fail" in edges or " error" in edges) and _FAILED_COUNT.search(edges) is not None
+
+
+def outcome(result: str) -> str:
+    """The line that says how it ended: the last total, else the whole of a one-line answer, else nothing."""
+    lines = [raw for raw in result.rstrip().rsplit("\n", 6) if raw.strip()]
+    for raw in reversed(lines[-6:]):
+        if _TOTAL.search(raw.strip()[:120]):
+            return line(raw, 120)
+    return line(lines[0], 120) if len(lines) == 1 else ""
+
+
+def family(command: str) -> str:
+    """What two runs of the same thing have in common: the programs and their first words, without redirections."""
+    parts = re.split(r"&&|\|\||;|\|", command[:400])
+    work = [
+        words[:2]
+        for part in parts
+        if (words := part.split()) and words[0] not in ("cd", "export", "tail", "head", "grep")
+    ]
+    return " ".join(word for words in work[:3] for word in words)[:80]

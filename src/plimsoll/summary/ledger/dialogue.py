@@ -1,0 +1,47 @@
+"""What two people (or a user and an assistant without tools) told each other: one fact per sentence, with its speaker."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from plimsoll.summary.ledger.fact import CAPS, Fact, Origin
+from plimsoll.summary.ledger.sentences import clean, line, sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from plimsoll.message import Role
+
+_SPEAKER = re.compile(r"([A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?|[\u4e00-\u9fff]{1,5}): ?(?=\S)")
+_HEADING = re.compile(r"\s{0,4}[\[(【]([^\]\n)】]{0,80}[0-9][^\]\n)】]{0,40})[\])】]\s{0,4}\n?")
+_SENTENCES_MAX = 40
+
+
+def from_message(text: str, position: int, role: Role) -> Iterator[Fact]:
+    """Its sentences as chat facts, and a heading fact for a date or session line in brackets in front."""
+    text = clean_start(text)
+    heading = _HEADING.match(text)
+    if heading is not None:
+        shown = line(heading[1], CAPS["heading"].text_chars_max)
+        yield Fact("heading", f"{position}", shown, position, "user")
+        text = text[heading.end() :]
+    speaker = _SPEAKER.match(text)
+    name = speaker[1] if speaker is not None else role
+    if speaker is not None:
+        text = text[speaker.end() :]
+    origin: Origin = "user" if role == "user" else "assistant"
+    for order, sentence in enumerate(sentences(text[:12_000])[:_SENTENCES_MAX]):
+        shown = line(sentence, CAPS["chat"].text_chars_max)
+        if sum(map(str.isalnum, shown)) < 2:
+            continue
+        state = "question" if shown.endswith(("?", "？", "吗", "呢", "么")) else ""
+        weight = 1.0 + (0.5 if any(map(str.isdigit, shown)) else 0.0) + (0.2 if origin == "user" else 0.0)
+        # Short answers ("Yes.", "1898年。") repeat with other meanings: only long sentences are merged.
+        key = shown.casefold() if len(shown) > 24 else f"{position}.{order}"
+        yield Fact("chat", key, shown, position, origin, weight, note=name, state=state)
+
+
+def clean_start(text: str) -> str:
+    """The text with its first part cleaned of control characters, so that headings and speakers are recognised."""
+    return clean(text[:400].replace("\n", " \u2424")).replace("\u2424", "\n") + text[400:]

@@ -1,0 +1,105 @@
+"""The working copy of a ledger while messages are read: merges repeated facts and keeps every kind within its cap."""
+
+from __future__ import annotations
+
+from math import log2
+from typing import TYPE_CHECKING
+
+from plimsoll.summary.ledger.fact import CAPS, KINDS, Fact, Kind
+from plimsoll.summary.ledger.sentences import line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_NEWEST_WINS: frozenset[Kind] = frozenset({"work", "command", "identifier", "activity"})
+"""Kinds where a later fact under the same key replaces the text of the earlier one."""
+
+_STATE_RANK = {"modified": 3, "read": 2, "seen": 1}
+"""A file that was modified once stays modified."""
+
+
+class Draft:
+    """Facts by kind and key, the evictions so far, and what one message has to tell a later one."""
+
+    def __init__(self, facts: Mapping[Kind, tuple[Fact, ...]], evicted: Mapping[Kind, int], asked: str) -> None:
+        self.facts: dict[Kind, dict[str, Fact]] = {
+            kind: {fact.key: fact for fact in facts.get(kind, ())} for kind in KINDS
+        }
+        self.evicted: dict[Kind, int] = dict(evicted)
+        self.asked = asked
+        """The last question the assistant put, so that a short reply can be understood."""
+
+    def add(self, fact: Fact) -> None:
+        """Remember a fact, or merge it into the one with its key."""
+        kept = self.facts[fact.kind]
+        known = kept.get(fact.key)
+        if known is None:
+            kept[fact.key] = fact if fact.last >= 0 else fact._replace(last=fact.position)
+            if len(kept) > CAPS[fact.kind].facts_max * 5 // 4:
+                self._evict(fact.kind)
+            return
+        kept[fact.key] = _merged(known, fact)
+
+    def add_all(self, facts: Iterable[Fact]) -> None:
+        """Remember several."""
+        for fact in facts:
+            self.add(fact)
+
+    def get(self, kind: Kind, key: str) -> Fact | None:
+        """The fact under that key, if it is known."""
+        return self.facts[kind].get(key)
+
+    def replace(self, fact: Fact) -> None:
+        """Put a changed fact in place of the one with its key."""
+        self.facts[fact.kind][fact.key] = fact
+
+    def forget(self, *kinds: Kind) -> None:
+        """Drop all facts of these kinds: they turned out to be another kind's."""
+        for kind in kinds:
+            self.facts[kind].clear()
+            self.evicted.pop(kind, None)
+
+    def finish(self) -> dict[Kind, tuple[Fact, ...]]:
+        """Every kind within its cap, in the order the facts came."""
+        for kind in KINDS:
+            self._evict(kind)
+        return {kind: tuple(kept.values()) for kind, kept in self.facts.items() if kept}
+
+    def _evict(self, kind: Kind) -> None:
+        """Drop the least valuable facts until the kind is within its cap; count them. The first request never goes."""
+        kept, cap = self.facts[kind], CAPS[kind]
+        chars = sum(len(fact.text) + len(fact.note) for fact in kept.values())
+        if len(kept) <= cap.facts_max and chars <= cap.chars_max:
+            return
+        newest = max(fact.last for fact in kept.values())
+        ranked = sorted(kept.values(), key=lambda fact: value(fact, newest))
+        if kind == "request":
+            first = next(iter(kept.values()))
+            ranked.remove(first)
+        for fact in ranked:
+            if len(kept) <= cap.facts_max and chars <= cap.chars_max:
+                return
+            del kept[fact.key]
+            chars -= len(fact.text) + len(fact.note)
+            self.evicted[kind] = self.evicted.get(kind, 0) + 1
+
+
+def value(fact: Fact, newest: int) -> float:
+    """How much a fact is worth keeping: its weight, raised by mentions and, gently, by how late it was last mentioned."""
+    return fact.weight * (1.0 + 0.35 * log2(fact.mentions)) * (0.6 + 0.4 * (fact.last + 1) / (newest + 1))
+
+
+def _merged(known: Fact, new: Fact) -> Fact:
+    """One fact out of two under the same key. A changed value is remembered beside the new one."""
+    last = max(known.last, new.position)
+    weight, mentions = max(known.weight, new.weight), known.mentions + 1
+    if new.kind == "file":
+        state = max(known.state, new.state, key=lambda word: _STATE_RANK.get(word, 0))
+        return known._replace(weight=weight, mentions=mentions, last=last, state=state)
+    if new.kind not in _NEWEST_WINS or new.text == known.text:
+        note, state = (new.note, new.state) if new.kind in _NEWEST_WINS else (known.note, new.state or known.state)
+        return known._replace(weight=weight, mentions=mentions, last=last, note=note, state=state)
+    if new.kind != "identifier":
+        return new._replace(weight=weight, mentions=mentions, last=last)
+    before = line(" ".join(word for word in known.text.split(" ") if word not in new.text), 80)
+    return new._replace(weight=weight, mentions=mentions, last=last, state=f"was {before}" if before else known.state)

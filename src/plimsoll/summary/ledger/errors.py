@@ -1,0 +1,88 @@
+"""Errors that tools reported, each with the command it came from, and whether that command worked later."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from plimsoll.summary.ledger.fact import CAPS, Fact
+from plimsoll.summary.ledger.sentences import line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from plimsoll.summary.ledger.draft import Draft
+
+_MARKS = (
+    "rror",
+    "FAIL",
+    "ailed",
+    "fatal",
+    "panic",
+    "xception",
+    "undefined",
+    "not found",
+    "o such file",
+    "enied",
+    "错误",
+    "失败",
+)
+"""Cheap to look for: a text with none of them reports no error."""
+
+_ERROR = re.compile(
+    r"\b\w{0,40}(?:Error|Exception)\b|\berror\b|\bERROR\b|\bFAIL(?:ED)?\b|\bfailed\b|\bfatal\b|\bpanic\b|undefined[: ]"
+    r"|not found|No such file|[Pp]ermission denied|错误|失败"
+)
+_HARMLESS = re.compile(
+    r"\b0 (?:errors?|failed|failures)\b|no errors?\b|error_|_error|errors?\.(?:go|py|ts|js)\b|^\s*(?://|#|\*)"
+)
+_LINES_MAX = 4
+
+
+def may_report(text: str) -> bool:
+    """Whether a closer look can find an error in it. A few substring searches."""
+    return any(mark in text for mark in _MARKS)
+
+
+def from_result(text: str, position: int, family: str, *, is_error: bool) -> Iterator[Fact]:
+    """The last few error lines of a tool's answer; the only line of a failed answer whatever it says."""
+    found = [raw for raw in _marked(text) if 4 < len(raw) <= 2_000 and _ERROR.search(raw) and not _HARMLESS.search(raw)]
+    if is_error and not found:
+        found = [raw for raw in text.split("\n", 20) if raw.strip()][:1]
+    chosen = found if len(found) <= _LINES_MAX else [found[0], *found[1 - _LINES_MAX :]]
+    for order, raw in enumerate(chosen):
+        shown = line(raw, CAPS["error"].text_chars_max)
+        yield Fact("error", shown, shown, position, "tool", 2.0 + 0.1 * order, note=family, state="open")
+
+
+def _marked(text: str) -> list[str]:
+    """The first and the last few lines with each mark, in order, found without looking at the other lines."""
+    spans: set[tuple[int, int]] = set()
+    for mark in _MARKS:
+        at = text.find(mark)
+        if at < 0:
+            continue
+        spans.add(_span(text, at))
+        at = len(text)
+        for _ in range(_LINES_MAX):
+            at = text.rfind(mark, 0, at)
+            if at < 0:
+                break
+            span = _span(text, at)
+            spans.add(span)
+            at = span[0]
+    return [text[start:end] for start, end in sorted(spans)]
+
+
+def _span(text: str, at: int) -> tuple[int, int]:
+    end = text.find("\n", at)
+    return text.rfind("\n", 0, at) + 1, end if end >= 0 else len(text)
+
+
+def settle(draft: Draft, family: str) -> None:
+    """Mark the open errors of a command as fixed, now that the same command worked."""
+    if not family:
+        return
+    for fact in list(draft.facts["error"].values()):
+        if fact.note == family and fact.state == "open":
+            draft.replace(fact._replace(state="fixed", weight=fact.weight * 0.6))

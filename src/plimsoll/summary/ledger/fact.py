@@ -1,0 +1,75 @@
+"""One fact, and how many of each kind a ledger keeps."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+Kind: TypeAlias = Literal[
+    "request",
+    "constraint",
+    "decision",
+    "file",
+    "command",
+    "error",
+    "identifier",
+    "work",
+    "chat",
+    "heading",
+    "language",
+    "activity",
+]
+"""What sort of fact it is. `heading` is a date or session line that dates the chat facts after it; `activity` is what
+happened last; the rest are what they say."""
+
+Origin: TypeAlias = Literal["user", "assistant", "tool"]
+"""Who said it. Only `user` facts are ever requests or constraints."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+ORIGINS: tuple[Origin, ...] = get_args(Origin)
+
+
+class Fact(NamedTuple):
+    """One thing worth remembering, with where it came from. A tuple, because extraction makes thousands in milliseconds."""
+
+    kind: Kind
+    key: str
+    """Facts of one kind with equal keys are the same fact; the later one is merged into the earlier."""
+    text: str
+    """What to show: one line, control characters removed (requests may have several lines)."""
+    position: int
+    """Index in the history of the message it came from first."""
+    origin: Origin
+    weight: float = 1.0
+    """How much it matters on its own, about 0 to 10."""
+    mentions: int = 1
+    last: int = -1
+    """Index of the message that mentioned it last."""
+    note: str = ""
+    """By kind: the question a short reply answers, a command's outcome, a chat fact's speaker, an earlier value."""
+    state: str = ""
+    """By kind: `modified`, `read` or `seen`; `ok` or `failed`; `open` or `fixed`; `question`; a work item's status."""
+
+
+class Cap(NamedTuple):
+    """The most a ledger keeps of one kind."""
+
+    facts_max: int
+    chars_max: int
+    text_chars_max: int
+
+
+CAPS: dict[Kind, Cap] = {
+    "request": Cap(240, 80_000, 6_000),
+    "constraint": Cap(160, 24_000, 400),
+    "decision": Cap(240, 40_000, 320),
+    "file": Cap(500, 50_000, 260),
+    "command": Cap(200, 40_000, 300),
+    "error": Cap(100, 20_000, 260),
+    "identifier": Cap(900, 90_000, 320),
+    "work": Cap(60, 8_000, 240),
+    "chat": Cap(2_400, 160_000, 320),
+    "heading": Cap(160, 10_000, 100),
+    "language": Cap(24, 600, 24),
+    "activity": Cap(12, 3_000, 240),
+}
+"""Chosen so that the whole ledger stays under half a megabyte of JSON however long the session grows."""

@@ -1,0 +1,195 @@
+"""Values that tools returned, each with its label or its line: ids, hashes, ports, urls, amounts, dates, `key: value`."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from plimsoll.summary.ledger.fact import CAPS, Fact
+from plimsoll.summary.ledger.sentences import line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HINT = re.compile(r"[0-9@#$:][0-9a-fA-F/.][0-9a-zA-Z/.]")
+"""Cheap to look for, and in every value: only lines with it are taken apart."""
+
+_QUOTES = ".,;:!?()[]{}<>'\"`*|"
+_WORDS_MAX = 40
+_CLOCK = re.compile(r"\s{0,4}\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]{5,15}Z?\]?")
+_SHAPE = str.maketrans("123456789abcdef", "000000000000000")
+_LINE_CHARS_MAX = 200
+_LINES_MAX = 10
+_ROWS_MAX = 12
+_REPORT_LINES_MAX = 24
+_DEPTH_MAX = 6
+_FIELD_CHARS_MAX = 90
+_ID_ENDINGS = ("id", "Id", "ID", "number", "key", "code", "uuid", "sha", "url", "path", "email")
+_EXAMINED_MAX = 14
+_ROW_CHARS_MAX = 140
+_DECODER = json.JSONDecoder()
+
+
+def from_json(text: str, label: str, position: int, chars_max: int) -> Iterator[Fact]:
+    """The rows of a JSON answer: one fact per object, long answers from their first `chars_max` characters."""
+    values = _decoded(text, chars_max)
+    rows: list[tuple[str, str, str]] = []
+    for value in values:
+        _walk(value, "", rows, 0)
+        if len(rows) >= _ROWS_MAX:
+            break
+    spread = 1.0 if len(rows) <= 8 else 8 / len(rows)
+    for name, schema, shown in rows[:_ROWS_MAX]:
+        cut = line(shown, CAPS["identifier"].text_chars_max)
+        named = sum(column.endswith(_ID_ENDINGS) for column in schema.split(" "))
+        coded = sum(map(_is_code, cut.replace(",", " ").split(" ", 60)))
+        weight = (1.0 + 0.3 * min(3, named) + 0.25 * min(4, coded)) * (0.4 + 0.6 * spread)
+        heading = f"{label} {name}".strip()
+        yield Fact("identifier", _key(heading, schema, cut), cut, position, "tool", weight, note=f"{heading}\t{schema}")
+
+
+def from_lines(text: str, label: str, position: int) -> Iterator[Fact]:
+    """The lines of a plain answer that hold a value worth keeping; lines of the same shape only a few times."""
+    shapes: dict[str, int] = {}
+    taken, at = 0, 0
+    limit = _LINES_MAX if len(text) < 2_400 else _LINES_MAX // 2
+    for _ in range(_EXAMINED_MAX * (2 if len(text) < 2_400 else 1)):
+        hint = _HINT.search(text, at)
+        if hint is None or taken >= limit:
+            return
+        begin = text.rfind("\n", 0, hint.start()) + 1
+        at = text.find("\n", hint.end())
+        at = len(text) if at < 0 else at
+        raw = _CLOCK.sub("", text[begin:at][:600], count=1)
+        shape = raw[:60].translate(_SHAPE)
+        shapes[shape] = shapes.get(shape, 0) + 1
+        if shapes[shape] > 3 or not _has_value(raw):
+            continue
+        shown = line(raw, _LINE_CHARS_MAX)
+        if len(shown) >= 6:
+            yield Fact("identifier", shown, shown, position, "tool", 1.6 / (1 + 0.1 * taken), note=f"{label}\t")
+            taken += 1
+
+
+def _has_value(raw: str) -> bool:
+    """Whether one of its first words is a value that may be needed again."""
+    return any(len(word) > 3 and not word.isalpha() and is_value(word) for word in raw[:400].split()[:_WORDS_MAX])
+
+
+def is_value(word: str) -> bool:
+    """Whether a word is an id, a hash, a long number, an amount, an address or a labelled number: not a path, time or version."""
+    bare = word.strip(_QUOTES)
+    if "://" in bare or ("@" in bare and "." in bare):
+        return True
+    if bare[:1] in ("#", "$", "€", "£", "¥"):
+        return bare[1:2].isdigit()
+    label, mark, value = bare.partition("=") if "=" in bare else bare.rpartition(":")
+    digits = sum(map(str.isdigit, value))
+    if not digits or "/" in value:
+        return False
+    if digits == len(value):
+        return digits >= 6 or (bool(mark) and digits >= 2 and label.isalpha())
+    mixed = len(value) >= 6 and digits >= 2 and any(map(str.isalpha, value))
+    return mixed or value.count(".") == 3
+
+
+def from_report(text: str, label: str, position: int) -> Iterator[Fact]:
+    """The telling lines of a sub-agent's written report: those that name code, files or numbers."""
+    taken = 0
+    for raw in text.split("\n", 240):
+        bare = raw.strip("#*-|> \t\r")
+        if 12 <= len(bare) <= 600 and ("`" in bare or _HINT.search(bare) is not None):
+            shown = line(bare, _LINE_CHARS_MAX)
+            yield Fact("identifier", shown, shown, position, "tool", 1.5 / (1 + 0.03 * taken), note=f"{label}\t")
+            taken += 1
+            if taken >= _REPORT_LINES_MAX:
+                return
+
+
+def _decoded(text: str, chars_max: int) -> list[Any]:
+    """The values in it; of an answer longer than `chars_max` the whole objects within it. Never raises."""
+    if len(text) <= chars_max:
+        try:
+            return [json.loads(text)]
+        except (ValueError, RecursionError):
+            pass
+    head, at = text[:chars_max], 0
+    found: list[Any] = []
+    while len(found) < _ROWS_MAX and (at := head.find("{", at)) >= 0:
+        try:
+            value, at = _DECODER.raw_decode(head, at)
+        except (ValueError, RecursionError):
+            if found or at > 64:
+                break
+            at += 1
+            continue
+        found.append(value)
+    return found
+
+
+def _walk(value: object, name: str, rows: list[tuple[str, str, str]], depth: int) -> None:
+    """Collect `(name, schema, text)` for each object: the schema names its columns, the text holds their values."""
+    if depth > _DEPTH_MAX or len(rows) >= _ROWS_MAX:
+        return
+    if isinstance(value, list):
+        for item in value[: _ROWS_MAX * 2]:
+            _walk(item, name, rows, depth + 1)
+    elif isinstance(value, dict):
+        _row(value, name, rows, depth)
+
+
+def _row(value: dict[str, Any], name: str, rows: list[tuple[str, str, str]], depth: int) -> None:
+    cells: list[tuple[str, str]] = []
+    nested: list[tuple[str, object]] = []
+    for key, field in list(value.items())[:60]:
+        cell = _cell(field)
+        if cell is None:
+            nested.append((key, field))
+        elif cell:
+            cells.append((key[:40], cell))
+    if sum(len(cell) for _, cell in cells) > _ROW_CHARS_MAX:
+        # A long row in two: what identifies, which is asked for again, and what describes.
+        coded = [pair for pair in cells if pair[0].endswith(_ID_ENDINGS) or any(map(_is_code, pair[1].split(" ", 8)))]
+        rows.extend(_joined(name, part) for part in (coded, [pair for pair in cells if pair not in coded]) if part)
+    elif cells:
+        rows.append(_joined(name, cells))
+    for key, field in nested:
+        _walk(field, key[:40], rows, depth + 1)
+
+
+def _joined(name: str, cells: list[tuple[str, str]]) -> tuple[str, str, str]:
+    return name, " ".join(key for key, _ in cells), ", ".join(f"{key} {cell}" for key, cell in cells)
+
+
+def _cell(field: object) -> str | None:
+    """A field as short text: scalars, lists of scalars, small flat objects. None for what needs its own row, "" to skip."""
+    match field:
+        case None | "":
+            return ""
+        case bool():
+            return "yes" if field else "no"
+        case int() | float() | str():
+            shown = field if isinstance(field, str) else str(field)
+            return shown if len(shown) <= _FIELD_CHARS_MAX and shown.isprintable() else line(shown, _FIELD_CHARS_MAX)
+        case list() if all(isinstance(item, (str, int, float)) for item in field[:40]):
+            return line(" ".join(str(item)[:60] for item in field[:40]), 200)
+        case dict() if len(field) <= 4 and all(isinstance(item, (str, int, float)) for item in field.values()):
+            shown = " ".join(f"{key} {str(item)[:60]}" for key, item in field.items())
+            return line(f"({shown})", 120) if shown else ""
+        case _:
+            return None
+
+
+def _is_code(word: str) -> bool:
+    """Whether a word mixes letters and digits, as ids do and times or plain numbers do not."""
+    return len(word) > 4 and word.replace("_", "").isalnum() and not word.isalpha() and not word.isdigit()
+
+
+def _key(heading: str, schema: str, text: str) -> str:
+    """Rows about the same thing share a key, so that a changed value replaces the old one: the columns and the first id."""
+    named = next((column for column in schema.split(" ") if column.endswith(_ID_ENDINGS)), "")
+    at = text.find(f"{named} ") if named else -1
+    if at < 0:
+        return f"{heading}|{text}"
+    return f"{schema[:60]}|{text[at : at + 80].partition(',')[0]}"

@@ -1,0 +1,252 @@
+"""The ledger: facts taken out of messages without a model, extended message by message, never rebuilt.
+
+    ledger = extend(Ledger.empty(), history[:40], 0)
+    ledger = extend(ledger, history[40:], 40)         # reads the new messages only
+
+A fact keeps the position of its message and who said it. What a tool printed never becomes a request or a constraint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from plimsoll import limits
+from plimsoll.message import Message, Text, ToolCall, ToolResult
+from plimsoll.summary import frame
+from plimsoll.summary.ledger import (
+    calls,
+    commands,
+    decisions,
+    dialogue,
+    errors,
+    files,
+    identifiers,
+    languages,
+    requests,
+    wire,
+    work,
+)
+from plimsoll.summary.ledger.draft import Draft
+from plimsoll.summary.ledger.fact import Fact, Kind
+from plimsoll.summary.ledger.sentences import line, sentences
+from plimsoll.summary.ledger.wire import NOTHING, Counts
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping, Sequence
+
+_DIALOGUE_SHARE = 10
+"""A conversation is a dialogue while at most one message in this many is a tool's answer."""
+_LOADED_CHARS_MIN = 1_500
+_LISTING_COMMANDS = ("ls ", "rg ", "git", "fin", "gre", "fd ")
+"""How commands that print paths begin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """Facts by kind, in the order they came, with counts. Immutable; its size is bounded however long the session is."""
+
+    facts: Mapping[Kind, tuple[Fact, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    counts: Counts = NOTHING
+    evicted: Mapping[Kind, int] = field(default_factory=lambda: MappingProxyType({}))
+    """Facts forgotten because a kind reached its cap."""
+    end: int = 0
+    """Position after the last message read."""
+    asked: str = ""
+    """The assistant's last question, kept so that the reply after it can be understood."""
+
+    @staticmethod
+    def empty() -> Ledger:
+        """A ledger of no messages."""
+        return Ledger()
+
+    def of(self, kind: Kind) -> tuple[Fact, ...]:
+        """The facts of one kind, in the order they came."""
+        return self.facts.get(kind, ())
+
+    def only(self, facts: Mapping[Kind, tuple[Fact, ...]]) -> Ledger:
+        """The same ledger holding just these facts, nothing counted as forgotten: for rendering a part of it."""
+        return replace(self, facts=MappingProxyType(dict(facts)), evicted=MappingProxyType({}))
+
+    @property
+    def is_dialogue(self) -> bool:
+        """Whether people talk in it rather than an agent working with tools."""
+        return self.counts.results * _DIALOGUE_SHARE <= self.counts.messages
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ledger as JSON values, for the session's log. `from_dict` gives the same ledger back."""
+        return wire.to_dict(self.facts, self.counts, self.evicted, self.end, self.asked)
+
+    @staticmethod
+    def from_dict(data: object) -> Ledger:
+        """Read what `to_dict` wrote. Raises FormatError when it is damaged."""
+        facts, counts, evicted, end, asked = wire.from_dict(data)
+        return Ledger(
+            facts=MappingProxyType(facts), counts=counts, evicted=MappingProxyType(evicted), end=end, asked=asked
+        )
+
+
+def extend(ledger: Ledger, messages: Sequence[Message], start: int) -> Ledger:
+    """The ledger with the facts of `messages`, which stand at positions `start`, `start + 1`, ... of the history.
+
+    Messages before `ledger.end` were read already and are skipped, so overlapping calls are safe. Linear in the new messages.
+    """
+    skipped = max(0, ledger.end - start)
+    new = messages[skipped:]
+    if not new:
+        return ledger
+    counts = ledger.counts.plus(new)
+    draft = Draft(ledger.facts, ledger.evicted, ledger.asked)
+    reader = _Reader(draft, is_dialogue=counts.results * _DIALOGUE_SHARE <= counts.messages)
+    closely = _read_closely(len(new), is_dialogue=reader.is_dialogue)
+    for index, message in enumerate(new):
+        if index in closely:
+            reader.read(message, start + skipped + index)
+        else:
+            reader.skim(message, start + skipped + index)
+    if not reader.is_dialogue:
+        # What looked like talk was the opening of an agent's run: its sentences are requests and findings already.
+        draft.forget("chat", "heading")
+    facts = draft.finish()
+    return Ledger(
+        facts=MappingProxyType(facts),
+        counts=counts,
+        evicted=MappingProxyType(draft.evicted),
+        end=start + len(messages),
+        asked=draft.asked,
+    )
+
+
+def _read_closely(count: int, *, is_dialogue: bool) -> Container[int]:
+    """Which of so many messages are read closely: all, but of a very long agent's run only its beginning and its newest part."""
+    if is_dialogue or count <= limits.LEDGER_CLOSE_MESSAGES_MAX:
+        return range(count)
+    newest = limits.LEDGER_CLOSE_MESSAGES_MAX * 9 // 10
+    beginning = limits.LEDGER_CLOSE_MESSAGES_MAX - newest
+    return {*range(beginning), *range(count - newest, count)}
+
+
+class _Reader:
+    """Reads messages one after the other into a draft; remembers open calls, so that results know what they answer."""
+
+    __slots__ = ("after_result", "calls", "draft", "is_dialogue")
+
+    def __init__(self, draft: Draft, *, is_dialogue: bool) -> None:
+        self.draft = draft
+        self.is_dialogue = is_dialogue
+        self.calls: dict[str, calls.Call] = {}
+        self.after_result = False
+        """Whether the message before was a tool's answer: then the agent is at work, and nobody typed a long text."""
+
+    def read(self, message: Message, position: int) -> None:
+        if message.role == "system":
+            return
+        has_calls = False
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                has_calls = True
+                self._call(part, position)
+            elif isinstance(part, ToolResult):
+                self._result(part, position)
+        for part in message.parts:
+            if isinstance(part, Text) and part.text and not part.text.isspace():
+                self._text(message, part.text, position, has_calls=has_calls)
+        self.after_result = any(isinstance(part, ToolResult) for part in message.parts)
+
+    def skim(self, message: Message, position: int) -> None:
+        """Read only what stays true longest: what users asked for, what the assistant concluded, which files it changed."""
+        has_calls = False
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                has_calls = True
+                if calls.may_edit(part.name):
+                    self._call(part, position)
+        if message.role == "user" or (message.role == "assistant" and not has_calls):
+            for part in message.parts:
+                if isinstance(part, Text) and part.text and not part.text.isspace():
+                    self._text(message, part.text, position, has_calls=has_calls)
+        self.after_result = any(isinstance(part, ToolResult) for part in message.parts)
+
+    def _text(self, message: Message, text: str, position: int, *, has_calls: bool) -> None:
+        if frame.recognise(text) is not None:
+            # Our own summary of earlier messages: its facts are in the ledger already.
+            return
+        if message.role == "user" and self.after_result and len(text) > _LOADED_CHARS_MIN:
+            self.draft.add_all(requests.injected(text, position))
+        elif message.role == "user":
+            self.draft.add_all(requests.from_user(text, position, self.draft.asked))
+            self.draft.asked = ""
+        elif message.role == "assistant":
+            self._answer(text, position, has_calls=has_calls)
+        else:
+            return
+        self.draft.add_all(languages.from_text(text, position, "user" if message.role == "user" else "assistant"))
+        if self.is_dialogue:
+            self.draft.add_all(dialogue.from_message(text, position, message.role))
+
+    def _answer(self, text: str, position: int, *, has_calls: bool) -> None:
+        self.draft.add_all(decisions.from_assistant(text, position, final=not has_calls))
+        first = next(iter(sentences(text[:2_000])), "")
+        self.draft.add(Fact("activity", f"{position}", line(first, 240), position, "assistant"))
+        self.draft.add_all(work.from_assistant(text, position))
+        if not has_calls:
+            self.draft.asked = decisions.question(text)
+
+    def _call(self, part: ToolCall, position: int) -> None:
+        call = calls.understand(part.name, part.arguments)
+        self.calls[part.id] = call
+        if call.action == "plan":
+            work.from_plan(call.arguments, self.draft, position)
+            return
+        for fact in files.from_call(call, position):
+            self.draft.add(fact)
+            if fact.state == "modified":
+                self.draft.add_all(languages.from_path(fact.text, position))
+
+    def _result(self, result: ToolResult, position: int) -> None:
+        call = self.calls.pop(result.call_id, calls.UNKNOWN)
+        text = _scanned(result.content)
+        if call.action == "shell":
+            self._shell(call, text, position, is_error=result.is_error)
+        elif result.is_error and text:
+            self.draft.add_all(errors.from_result(text[:600], position, call.brief, is_error=True))
+        if call.action in ("edit", "plan") or not text:
+            return
+        self._values(call, result.content, text, position)
+
+    def _shell(self, call: calls.Call, text: str, position: int, *, is_error: bool) -> None:
+        command = call.command or call.brief
+        fact = commands.from_result(command, text, position, is_error=is_error)
+        self.draft.add(fact)
+        family = commands.family(command)
+        if fact.state == "ok":
+            errors.settle(self.draft, family)
+        if (fact.state == "failed" or len(text) < 1_500) and errors.may_report(text):
+            self.draft.add_all(errors.from_result(text, position, family, is_error=is_error))
+
+    def _values(self, call: calls.Call, content: str, text: str, position: int) -> None:
+        opening = text[:40].lstrip()[:1]
+        if opening in ("{", "["):
+            facts = list(identifiers.from_json(content, call.brief, position, limits.LEDGER_SCAN_CHARS_MAX))
+            self.draft.add_all(facts)
+            if facts:
+                return
+        if call.action == "search":
+            self.draft.add_all(files.in_listing(text, position))
+        elif call.action == "delegate":
+            self.draft.add_all(identifiers.from_report(text, call.brief, position))
+        elif text.startswith("diff --git"):
+            return
+        elif call.action in ("shell", "other"):
+            self.draft.add_all(identifiers.from_lines(text, call.brief, position))
+            if call.command[:3] in _LISTING_COMMANDS:
+                self.draft.add_all(files.in_listing(text, position))
+
+
+def _scanned(content: str) -> str:
+    """What of a tool's answer the rules look at: all of a small one, else its head and its tail."""
+    if len(content) <= limits.LEDGER_SCAN_CHARS_MAX:
+        return content
+    tail = limits.LEDGER_SCAN_CHARS_MAX // 2
+    return f"{content[: limits.LEDGER_SCAN_CHARS_MAX - tail - 1]}\n{content[-tail:]}"

@@ -1,0 +1,71 @@
+"""Cleaning text and cutting it into sentences and clauses, in English and Chinese."""
+
+from __future__ import annotations
+
+import re
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]+")
+_ANSI = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
+_END = re.compile(r"[.!?。！？；\n][\"')\]”’]{0,2}(?:\s+|(?<=[\n。！？；”’]))")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+_RUN = re.compile(r"[\u3400-\u9fff]+|[A-Za-z][\w&'. -]*|\d[\d:.,\-~—/]*")
+
+SENTENCES_MAX = 400
+"""Sentences of one message that are looked at."""
+
+
+def clean(text: str) -> str:
+    """The text without control, bidirectional and zero-width characters, ANSI colours and lone surrogates."""
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    if text.isascii():
+        return text if text.isprintable() else _CONTROL.sub(" ", text)
+    return _CONTROL.sub(" ", text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def line(text: str, chars_max: int) -> str:
+    """One clean line of at most `chars_max` characters; a cut is marked with `…`."""
+    text = " ".join(clean(text[: chars_max * 4]).split())
+    return text if len(text) <= chars_max else text[: chars_max - 1].rstrip() + "…"
+
+
+def head_and_tail(text: str, chars_max: int) -> str:
+    """At most `chars_max` characters of it: two thirds from its head, one third from its tail, the cut marked."""
+    if len(text) <= chars_max:
+        return text
+    tail = max(0, chars_max // 3 - 3)
+    return f"{text[: chars_max - tail - 3]} … {text[len(text) - tail :]}"
+
+
+def sentences(text: str) -> list[str]:
+    """Its sentences, in order: cut after `.!?。！？；` and at line ends, blank ones left out. Linear."""
+    found: list[str] = []
+    start = 0
+    for end in _END.finditer(text):
+        if piece := text[start : end.end()].strip():
+            found.append(piece)
+        start = end.end()
+        if len(found) >= SENTENCES_MAX:
+            return found
+    if piece := text[start:].strip():
+        found.append(piece)
+    return found
+
+
+def cjk_share(text: str) -> float:
+    """The share of its characters that are Chinese, Japanese or Korean, 0 to 1."""
+    return 0.0 if text.isascii() else len(_CJK.findall(text)) / max(1, len(text))
+
+
+def pairs(text: str) -> list[str]:
+    """What carries information in a Chinese text: pairs of characters, and words in Latin letters or digits whole."""
+    found: list[str] = []
+    for run in _RUN.findall(text):
+        if run[0].isascii():
+            found.append(run.strip().casefold())
+        elif len(run) == 1:
+            found.append(run)
+        else:
+            found.extend(run[at : at + 2] for at in range(len(run) - 1))
+    return found

@@ -1,0 +1,138 @@
+"""The ledger as JSON values, and back. What is damaged is refused whole: a wrong fact is worse than a missing one."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from plimsoll.errors import FormatError
+from plimsoll.summary.ledger.fact import CAPS, KINDS, ORIGINS, Fact, Kind, Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plimsoll.message import Message
+
+VERSION = 1
+"""Raised when a change makes old ledgers unreadable."""
+
+
+class Counts(NamedTuple):
+    """How many messages were read, by role, and how many tool results they held."""
+
+    messages: int = 0
+    user: int = 0
+    assistant: int = 0
+    tool: int = 0
+    system: int = 0
+    results: int = 0
+
+    def plus(self, messages: Sequence[Message]) -> Counts:
+        """The counts with these messages added."""
+        roles = [message.role for message in messages]
+        return Counts(
+            self.messages + len(roles),
+            self.user + roles.count("user"),
+            self.assistant + roles.count("assistant"),
+            self.tool + roles.count("tool"),
+            self.system + roles.count("system"),
+            self.results + sum(len(message.results) for message in messages),
+        )
+
+
+NOTHING = Counts()
+
+
+def to_dict(
+    facts: Mapping[Kind, tuple[Fact, ...]], counts: Counts, evicted: Mapping[Kind, int], end: int, asked: str
+) -> dict[str, Any]:
+    """Facts become lists without their kind; weights are rounded to keep the record small."""
+    return {
+        "version": VERSION,
+        "end": end,
+        "asked": asked,
+        "counts": list(counts),
+        "evicted": dict(evicted),
+        "facts": {
+            kind: [
+                [
+                    fact.key,
+                    fact.text,
+                    fact.position,
+                    fact.origin,
+                    fact.weight,
+                    fact.mentions,
+                    fact.last,
+                    fact.note,
+                    fact.state,
+                ]
+                for fact in kept
+            ]
+            for kind, kept in facts.items()
+        },
+    }
+
+
+def from_dict(
+    data: object,
+) -> tuple[dict[Kind, tuple[Fact, ...]], Counts, dict[Kind, int], int, str]:
+    """Raises FormatError for anything `to_dict` would not have written, larger than the caps included."""
+    root = _object(data, "ledger")
+    if root.get("version") != VERSION:
+        raise FormatError(f"ledger version {str(root.get('version'))[:20]} is not {VERSION}", format="ledger")
+    counts = root.get("counts")
+    if not isinstance(counts, list) or len(counts) != len(Counts._fields) or not all(map(_natural, counts)):
+        raise FormatError("counts are not six numbers", format="ledger")
+    evicted = {_kind(kind): _checked(number) for kind, number in _object(root.get("evicted"), "evicted").items()}
+    facts = {_kind(kind): _facts(_kind(kind), rows) for kind, rows in _object(root.get("facts"), "facts").items()}
+    asked = root.get("asked")
+    if not isinstance(asked, str):
+        raise FormatError("`asked` is not text", format="ledger")
+    return facts, Counts(*counts), evicted, _checked(root.get("end")), asked
+
+
+def _facts(kind: Kind, rows: object) -> tuple[Fact, ...]:
+    if not isinstance(rows, list) or len(rows) > CAPS[kind].facts_max:
+        raise FormatError(f"{kind} facts are not a list within the cap", format="ledger")
+    return tuple(_fact(kind, row) for row in rows)
+
+
+def _fact(kind: Kind, row: object) -> Fact:
+    match row:
+        case [
+            str(key), str(text), int(position), str(origin), int() | float() as weight,
+            int(mentions), int(last), str(note), str(state),
+        ] if math.isfinite(weight) and mentions >= 1 and position >= 0 and last >= 0:  # fmt: skip
+            return Fact(kind, key, text, position, _origin(kind, origin), weight, mentions, last, note, state)
+        case _:
+            raise FormatError(f"a {kind} fact is damaged", format="ledger")
+
+
+def _origin(kind: Kind, origin: str) -> Origin:
+    for known in ORIGINS:
+        if origin == known and not (kind in ("request", "constraint") and known != "user"):
+            return known
+    raise FormatError(f"a {kind} fact has origin {origin[:20]!r}", format="ledger")
+
+
+def _kind(name: object) -> Kind:
+    for kind in KINDS:
+        if name == kind:
+            return kind
+    raise FormatError(f"unknown kind of fact {str(name)[:40]!r}", format="ledger")
+
+
+def _object(value: object, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise FormatError(f"{name} is not an object", format="ledger")
+    return value
+
+
+def _natural(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _checked(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise FormatError("a count is not a number", format="ledger")

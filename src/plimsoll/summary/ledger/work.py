@@ -1,0 +1,64 @@
+"""Work that is still open: to-do lists kept with a tool, unticked boxes, and steps the assistant announced."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from plimsoll.summary.ledger.fact import CAPS, Fact
+from plimsoll.summary.ledger.sentences import line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from plimsoll.summary.ledger.draft import Draft
+
+_LIST_KEYS = ("todos", "plan", "items", "tasks", "steps")
+_TEXT_KEYS = ("content", "step", "title", "task", "description", "text", "subject")
+_DONE = frozenset({"completed", "done", "complete", "cancelled", "canceled"})
+_BOX = re.compile(r"^\s{0,12}[-*] \[ \] (\S[^\n]{0,240})", re.MULTILINE)
+_NEXT = (
+    "next step", "remaining", "still need", "still to do", "still todo", "still open", "not yet", "todo", "follow-up", "pending",
+    "left to do", "下一步", "待办", "尚未", "还需要", "剩余",
+)  # fmt: skip
+_ITEMS_MAX = 40
+
+
+def from_plan(arguments: dict[str, Any], draft: Draft, position: int) -> None:
+    """Take over a to-do list. The newest list replaces the one before, so that nothing finished stays open."""
+    items = next((value for key in _LIST_KEYS if isinstance(value := arguments.get(key), list)), None)
+    if items is None:
+        return
+    kept = draft.facts["work"]
+    for key in [key for key in kept if key.startswith("plan:")]:
+        del kept[key]
+    for item in items[:_ITEMS_MAX]:
+        text, status = _item(item)
+        if text:
+            shown, weight = line(text, CAPS["work"].text_chars_max), 0.5 if status in _DONE else 3.0
+            draft.add(Fact("work", f"plan:{shown}", shown, position, "assistant", weight, state=status))
+
+
+def from_assistant(text: str, position: int) -> Iterator[Fact]:
+    """Unticked boxes and announced next steps in an answer."""
+    if "[ ]" in text:
+        for found in _BOX.findall(text[:24_000])[:_ITEMS_MAX]:
+            shown = line(found, CAPS["work"].text_chars_max)
+            yield Fact("work", shown, shown, position, "assistant", 2.5, state="pending")
+    lowered = text[-3_000:].lower()
+    if not any(phrase in lowered for phrase in _NEXT):
+        return
+    for raw in text[-3_000:].split("\n"):
+        if 16 <= len(raw) <= 400 and any(phrase in raw.lower() for phrase in _NEXT):
+            shown = line(raw.strip("#*- "), CAPS["work"].text_chars_max)
+            yield Fact("work", "next", shown, position, "assistant", 2.0, state="pending")
+
+
+def _item(item: object) -> tuple[str, str]:
+    if isinstance(item, str):
+        return item, "pending"
+    if not isinstance(item, dict):
+        return "", ""
+    text = next((value for key in _TEXT_KEYS if isinstance(value := item.get(key), str) and value.strip()), "")
+    status = item.get("status")
+    return text, line(status, 20).casefold() if isinstance(status, str) else "pending"

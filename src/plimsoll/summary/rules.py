@@ -1,0 +1,324 @@
+"""A summary made by rules: the ledger rendered densely within a token budget, never a token over it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from plimsoll.summary import sections
+from plimsoll.summary.item import Item, Section
+from plimsoll.summary.labels import Labels, dominant, labels
+from plimsoll.summary.layout import bullets, whole
+from plimsoll.summary.ledger.sentences import cjk_share, pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from plimsoll.ports import TokenCounter
+    from plimsoll.summary.frame import Language
+    from plimsoll.summary.ledger import Kind, Ledger
+
+LanguageChoice: TypeAlias = Literal["auto", "en", "zh"]
+
+_ORDER = (
+    "request",
+    "constraint",
+    "work",
+    "chat",
+    "decision",
+    "modified",
+    "read",
+    "command",
+    "error",
+    "identifier",
+    "seen",
+    "activity",
+)
+_FILES = ("modified", "read", "seen")
+_TITLE_TOKENS = 9
+_MISFITS_MAX = 12
+"""Candidates in a row that do not fit before a section is taken to be full."""
+
+_VERIFICATIONS_MAX = 8
+_TITLED_TOKENS_MIN = 40
+"""Below this there is room for a few words of the first request and nothing else."""
+
+_GOAL_FIRST_TOKENS_MAX = 200
+"""In less room than this the requests come before all else."""
+
+_WHOLE_CHARS = 1_000_000
+"""More than all requests of a ledger have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """A summary's text with its size and what it keeps."""
+
+    text: str
+    tokens: int
+    """By the counter's `upper`; at most the budget."""
+    facts_kept: int
+    facts_left: int
+
+
+def render(  # noqa: PLR0913 - everything a summary depends on
+    ledger: Ledger,
+    *,
+    tokens_max: int,
+    counter: TokenCounter,
+    language: LanguageChoice = "auto",
+    covers: tuple[int, int] | None = None,
+    query: str | None = None,
+) -> Rendered:
+    """The ledger's facts in at most `tokens_max` tokens by `counter.upper`, in titled sections, ending with what is left out.
+
+    The budget is shared by section (AGENT_SHARES or DIALOGUE_SHARES); what a section does not need goes to the others.
+    `covers` are the positions the summary stands for, named in its last line. `query` raises facts that share words with
+    it. With no room at all the text is empty. Never raises.
+    """
+    chosen_language: Language = dominant(ledger) if language == "auto" else language
+    page = _Page(ledger, labels(chosen_language), counter, tokens_max, covers)
+    if tokens_max < _TITLED_TOKENS_MIN or not any(ledger.facts.values()):
+        return page.finished()
+    page.gather(chosen_language, _bias(query))
+    page.fill()
+    return page.finished()
+
+
+class _Page:
+    """One rendering: candidate sections, the items chosen so far, and the tokens they take."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        words: Labels,
+        counter: TokenCounter,
+        tokens_max: int,
+        covers: tuple[int, int] | None,
+    ) -> None:
+        self.ledger, self.words, self.counter, self.tokens_max = ledger, words, counter, tokens_max
+        self.numbers = f"{covers[0] + 1}-{covers[1]} " if covers is not None and covers[1] > covers[0] else ""
+        self.sections: list[Section] = []
+        self.chosen: dict[str, list[Item]] = {}
+        self.costs: dict[int, int] = {}
+        self.used = 0
+        self.spelt = 0
+        """Constraints that the requests shown say themselves."""
+
+    def gather(self, language: Language, bias: Callable[[str], float]) -> None:
+        """Collect the candidates. Requests are cut to their share first, because their length can be chosen."""
+        rest = sections.build(self.ledger, self.words, bias)
+        shares = sections.DIALOGUE_SHARES if self.ledger.is_dialogue else sections.AGENT_SHARES
+        if self.tokens_max < _GOAL_FIRST_TOKENS_MAX:
+            shares = {**shares, "request": shares["request"] * 3}
+        chars_per_token = 1.2 if language == "zh" else 3.6
+        if self.ledger.of("chat") and self.ledger.is_dialogue:
+            from plimsoll.summary import talk  # noqa: PLC0415 - its patterns are many, and only dialogues need them
+
+            rest.append(
+                talk.section(self.ledger, language, bias, int(self.tokens_max * (2.0 if language == "zh" else 4.5)))
+            )
+        needed = {section.name: sum(_estimate(item.text) for item in section.items) for section in rest}
+        wanted = sum(_estimate(fact.text) for fact in self.ledger.of("request"))
+        allotted = allot({**needed, "request": wanted}, shares, self._room())
+        chars = int(allotted["request"] * chars_per_token) if allotted["request"] < wanted else _WHOLE_CHARS
+        asked = sections.requests(self.ledger, self.words, chars)
+        insisted = sections.constraints(self.ledger, asked, bias)
+        self.spelt = sections.spelt_out(self.ledger, asked)
+        head = [
+            Section("request", shares["request"], sorted(asked, key=lambda item: -item.value), bullets),
+            Section("constraint", shares["constraint"], sorted(insisted, key=lambda item: -item.value), bullets),
+        ]
+        self.sections = [section for section in [*head, *rest] if section.items]
+
+    def fill(self) -> None:
+        """Give each section its share, then what is left over to whoever still has facts, then a last round for the gaps."""
+        shares = {section.name: section.share for section in self.sections}
+        for _ in range(3):
+            room = self._room() - self.used
+            waiting = [section for section in self.sections if section.items]
+            if room < 6 or not waiting:
+                return
+            needed = {section.name: sum(self._estimated(item) for item in section.items) for section in waiting}
+            allotted = allot(needed, shares, room)
+            for section in waiting:
+                self._take(section, allotted[section.name])
+        for section in self.sections:
+            self._take(section, self._room() - self.used)
+
+    def finished(self) -> Rendered:
+        """Lay out and verify; while it is over, drop the least valuable facts; while there is much room, add some."""
+        for _ in range(_VERIFICATIONS_MAX):
+            text = self._text()
+            tokens = self.counter.upper(text)
+            over = tokens - self.tokens_max
+            if over <= 0:
+                if -over > max(8, self.tokens_max // 40) and self._more(-over - 4):
+                    continue
+                return self._spelt_out(text, tokens) if text else self._cut(self._foremost())
+            self._drop(over + 2)
+        return self._cut(self._text() or self._foremost())
+
+    def _spelt_out(self, text: str, tokens: int) -> Rendered:
+        """The text, with file names whole where even so it is within the budget."""
+        if self.tokens_max - tokens > self.tokens_max // 12 and any(self.chosen.get(name) for name in _FILES):
+            by_name = {section.name: section for section in self.sections}
+            self.sections = [
+                section._replace(lay_out=whole) if section.name in _FILES else section for section in by_name.values()
+            ]
+            longer = self._text()
+            if (more := self.counter.upper(longer)) <= self.tokens_max:
+                return self._rendered(longer, more)
+        return self._rendered(text, tokens)
+
+    def _room(self) -> int:
+        """What is left of the budget for facts once the closing line has its part."""
+        return self.tokens_max - (30 if self.tokens_max >= 300 else 10 if self.tokens_max >= 60 else 0)
+
+    def _estimated(self, item: Item) -> int:
+        return self.costs.get(id(item)) or _estimate(item.text) + 2
+
+    def _cost(self, item: Item) -> int:
+        known = self.costs.get(id(item))
+        if known is None:
+            known = self.costs[id(item)] = self.counter.upper(item.text) + (1 if item.kind in ("chat", "file") else 2)
+        return known
+
+    def _take(self, section: Section, tokens: int) -> None:
+        """Move items from the section's candidates to the chosen, best first, within `tokens`."""
+        chosen = self.chosen.setdefault(section.name, [])
+        left = tokens - (0 if chosen else _TITLE_TOKENS)
+        if left <= 0:
+            return
+        misfits = 0
+        kept: list[Item] = []
+        for place, item in enumerate(section.items):
+            if misfits >= _MISFITS_MAX or left < 3:
+                kept.extend(section.items[place:])
+                break
+            cost = self._cost(item)
+            if cost > left:
+                misfits += 1
+                kept.append(item)
+                continue
+            if not chosen:
+                self.used += _TITLE_TOKENS
+            chosen.append(item)
+            left -= cost
+            self.used += cost
+        section.items[:] = kept
+
+    def _more(self, tokens: int) -> bool:
+        """Use room that the estimate of titles and joints had reserved. Whether anything was added."""
+        before = sum(map(len, self.chosen.values()))
+        for section in self.sections:
+            if tokens > 4 and section.items:
+                used = self.used
+                self._take(section, tokens)
+                tokens -= self.used - used
+        return sum(map(len, self.chosen.values())) > before
+
+    def _drop(self, tokens: int) -> None:
+        """Drop the least valuable items until about `tokens` are saved: seen files first, the user's words last."""
+        for name in reversed(_ORDER if not self.ledger.is_dialogue else (*_ORDER[:3], *_ORDER[4:], "chat")):
+            chosen = self.chosen.get(name, [])
+            chosen.sort(key=lambda item: -item.value)
+            while chosen and tokens > 0:
+                saved = self._cost(chosen.pop())
+                tokens -= saved
+                self.used -= saved
+            if tokens <= 0:
+                return
+
+    def _text(self) -> str:
+        by_name = {section.name: section for section in self.sections}
+        parts = [
+            f"{self.words.sections[name]}\n{by_name[name].lay_out(chosen)}"
+            for name in _ORDER
+            if (chosen := self.chosen.get(name))
+        ]
+        closing = self._closing()
+        return "\n".join([*parts, closing] if closing else parts)
+
+    def _closing(self) -> str:
+        """Code languages, and what is left out by kind; shorter the smaller the budget."""
+        left = sections.kinds_left(self.ledger, self._kept())
+        if not left or self.tokens_max < 60:
+            return ""
+        if self.tokens_max < 300:
+            return self.words.left_out_short.format(count=sum(left.values()))
+        listed = [f"{number} {self.words.kinds[kind]}" for kind, number in left.items()]
+        code = [fact.text for fact in self.ledger.of("language")][:6]
+        counts = self.ledger.counts
+        opening = self.words.counts.format(
+            numbers=self.numbers, user=counts.user, assistant=counts.assistant, tool=counts.tool
+        )
+        extra = f" {self.words.languages} {', '.join(code)}." if code else ""
+        return f"{opening}{extra} {self.words.left_out.format(list=self.words.separator.join(listed))}"
+
+    def _kept(self) -> dict[Kind, int]:
+        kept: Counter[Kind] = Counter(item.kind for items in self.chosen.values() for item in items)
+        kept["constraint"] += self.spelt
+        return kept
+
+    def _rendered(self, text: str, tokens: int) -> Rendered:
+        kept = sum(self._kept().values())
+        left = sum(sections.kinds_left(self.ledger, self._kept()).values())
+        return Rendered(text=text, tokens=tokens, facts_kept=kept, facts_left=left)
+
+    def _foremost(self) -> str:
+        """The first request, for a budget too small for any section; else the first fact of all."""
+        facts = [facts[0] for kind in ("request", "chat") if (facts := self.ledger.of(kind))]
+        return facts[0].text if facts and self.tokens_max > 0 else ""
+
+    def _cut(self, text: str) -> Rendered:
+        """The last resort, for a budget of a few tokens: as many characters as fit, by bisection."""
+        low, high = 0, len(text)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.counter.upper(text[:middle]) <= self.tokens_max:
+                low = middle
+            else:
+                high = middle - 1
+        return self._rendered(text[:low], self.counter.upper(text[:low]) if low else 0)
+
+
+def allot(needed: dict[str, int], shares: dict[str, float], tokens: int) -> dict[str, int]:
+    """Tokens for each section: its share, but no more than it needs; what that frees goes to the others by their shares."""
+    given = dict.fromkeys(needed, 0)
+    open_names = {name for name, need in needed.items() if need > 0}
+    left = tokens
+    while open_names and left > 0:
+        total = sum(shares.get(name, 1.0) for name in open_names)
+        full = {name for name in open_names if needed[name] - given[name] <= left * shares.get(name, 1.0) / total}
+        for name in full or open_names:
+            part = needed[name] - given[name] if full else int(left * shares.get(name, 1.0) / total)
+            given[name] += part
+        if not full:
+            return given
+        left = tokens - sum(given.values())
+        open_names -= full
+    return given
+
+
+def _estimate(text: str) -> int:
+    """About its tokens, without a tokenizer."""
+    if text.isascii():
+        return len(text) // 4 + 1
+    share = cjk_share(text)
+    return int(len(text) * (0.25 + 0.85 * share)) + 1
+
+
+def _bias(query: str | None) -> Callable[[str], float]:
+    """How much a text's value is raised for sharing words with the query: 1 without a query, up to 4."""
+    wanted = _terms(query[:400]) if query else frozenset[str]()
+    if not wanted:
+        return lambda _text: 1.0
+    return lambda text: 1.0 + 3.0 * len(wanted & _terms(text)) / len(wanted)
+
+
+def _terms(text: str) -> frozenset[str]:
+    words: Iterable[str] = pairs(text) if not text.isascii() else ()
+    plain: Sequence[str] = text.casefold().replace("/", " ").replace(".", " ").replace("_", " ").split()
+    return frozenset(word.strip(",.!?:;()[]'\"`") for word in [*plain, *words] if len(word) > 1)

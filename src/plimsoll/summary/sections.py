@@ -1,0 +1,192 @@
+"""From a ledger to candidate lines: which facts compete for each section of a summary, and what each is worth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plimsoll.summary import layout
+from plimsoll.summary.excerpt import excerpt, level
+from plimsoll.summary.item import Item, Section
+from plimsoll.summary.ledger.draft import value
+from plimsoll.summary.ledger.requests import asks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from plimsoll.summary.labels import Labels
+    from plimsoll.summary.ledger import Fact, Kind, Ledger
+
+AGENT_SHARES: dict[str, float] = {
+    "request": 26, "constraint": 9, "modified": 7, "identifier": 30, "decision": 8, "command": 8, "error": 6, "work": 3,
+    "read": 3, "seen": 4, "activity": 3,
+}  # fmt: skip
+"""What did best on recorded agent runs: the user's words a third, values from tools nearly as much, the rest little each."""
+
+DIALOGUE_SHARES: dict[str, float] = {
+    "request": 6,
+    "constraint": 2,
+    "chat": 86,
+    "identifier": 4,
+    "work": 1,
+    "command": 1,
+}
+"""Among people talking, what they said is what is asked for later."""
+
+_REQUEST_CHARS_MIN = 24
+_FIRST_CHARS_MIN = 160
+"""The first request is the goal: before others get room it has this much."""
+
+
+def requests(ledger: Ledger, words: Labels, chars: int) -> list[Item]:
+    """The user's requests within about `chars` characters: all of them when they fit, else each cut to a level length."""
+    facts = list(ledger.of("request"))
+    if ledger.is_dialogue:
+        facts = [] if has_speakers(ledger) else [*facts[:1], *(fact for fact in facts[1:] if fact.weight >= 4.0)]
+    if not facts:
+        return []
+    lengths = [len(fact.text) + len(fact.note) + 4 for fact in facts]
+    first_max = max(chars * 2 // 5, level(lengths, chars), min(chars, _FIRST_CHARS_MIN))
+    cap = level(lengths[1:], max(0, chars - min(lengths[0], first_max)))
+    if cap < _REQUEST_CHARS_MIN:
+        facts = _foremost(facts, max(1, chars // 60))
+        lengths = [len(fact.text) + len(fact.note) + 4 for fact in facts]
+        cap = max(_REQUEST_CHARS_MIN, level(lengths[1:], max(0, chars - min(lengths[0], first_max))))
+    items = []
+    for order, fact in enumerate(facts):
+        text = excerpt(fact.text, first_max if order == 0 else cap)
+        shown = (
+            f"({words.reply_to}: {fact.note[:90]}) {text}"
+            if fact.note and len(fact.note) + len(text) < 3 * cap
+            else text
+        )
+        rank = 100.0 if order == 0 else fact.weight + (3.0 if order == len(facts) - 1 else order / len(facts))
+        items.append(Item("request", shown, rank, (fact.position, 0)))
+    return items
+
+
+def constraints(ledger: Ledger, shown: Sequence[Item], bias: Callable[[str], float]) -> list[Item]:
+    """Constraints that the requests shown do not already spell out."""
+    spelt = _flat(shown)
+    facts = [fact for fact in ledger.of("constraint") if fact.text.rstrip("…") not in spelt]
+    if ledger.is_dialogue and has_speakers(ledger):
+        return []
+    if ledger.is_dialogue:
+        facts = [fact for fact in facts if asks(fact.text) and not fact.text.endswith(("?", "？"))]
+    return [_item(fact, fact.text, bias, ledger.end) for fact in facts]
+
+
+def spelt_out(ledger: Ledger, shown: Sequence[Item]) -> int:
+    """How many constraints the requests shown spell out."""
+    spelt = _flat(shown)
+    return sum(fact.text.rstrip("…") in spelt for fact in ledger.of("constraint"))
+
+
+def _flat(shown: Sequence[Item]) -> str:
+    return "\n".join(" ".join(item.text.split()) for item in shown)
+
+
+def has_speakers(ledger: Ledger) -> bool:
+    """Whether it is a conversation of named people: then nobody in it asks anything of the model."""
+    named = sum(fact.note not in ("user", "assistant") for fact in ledger.of("chat"))
+    return named * 2 > len(ledger.of("chat"))
+
+
+def build(ledger: Ledger, words: Labels, bias: Callable[[str], float]) -> list[Section]:
+    """Every section but requests and constraints, candidates best first."""
+    shares = DIALOGUE_SHARES if ledger.is_dialogue else AGENT_SHARES
+    made: dict[str, tuple[list[Item], Callable[[Sequence[Item]], str]]] = {
+        "decision": ([_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("decision")], layout.bullets),
+        "command": (
+            [_item(fact, _command(fact, words), bias, ledger.end) for fact in ledger.of("command")],
+            layout.bullets,
+        ),
+        "error": ([_item(fact, _error(fact, words), bias, ledger.end) for fact in ledger.of("error")], layout.bullets),
+        "identifier": (_identifiers(ledger, bias), layout.grouped),
+        "work": (
+            [_item(f, _work(f), bias, ledger.end) for f in ledger.of("work") if f.state not in _DONE],
+            layout.bullets,
+        ),
+        "activity": ([_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("activity")], layout.bullets),
+        "modified": (_files(ledger, "modified", bias), layout.rooted),
+        "read": (_files(ledger, "read", bias), layout.paths),
+        "seen": (_files(ledger, "seen", bias), layout.paths),
+    }
+    return [
+        Section(name, shares.get(name, 1.0), sorted(items, key=lambda item: -item.value), lay_out)
+        for name, (items, lay_out) in made.items()
+        if items and not (ledger.is_dialogue and name in _SAID_ALREADY)
+    ]
+
+
+_SAID_ALREADY = frozenset({"decision", "activity"})
+"""Sections of the assistant's words: in a dialogue they are among what was said."""
+
+_DONE = frozenset({"completed", "done", "complete", "cancelled", "canceled"})
+
+
+def _item(fact: Fact, text: str, bias: Callable[[str], float], end: int) -> Item:
+    return Item(fact.kind, text, value(fact, end) * bias(text), (fact.position, 0))
+
+
+def _files(ledger: Ledger, state: str, bias: Callable[[str], float]) -> list[Item]:
+    return [_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("file") if fact.state == state]
+
+
+def _command(fact: Fact, words: Labels) -> str:
+    ended = f"{words.failed} {fact.note}".strip() if fact.state == "failed" else fact.note
+    return f"{fact.text} → {ended}" if ended else fact.text
+
+
+def _error(fact: Fact, words: Labels) -> str:
+    return f"{fact.text} ({words.fixed})" if fact.state == "fixed" else fact.text
+
+
+def _work(fact: Fact) -> str:
+    return fact.text if fact.state in ("", "pending") else f"{fact.text} ({fact.state})"
+
+
+def _identifiers(ledger: Ledger, bias: Callable[[str], float]) -> list[Item]:
+    """Values with their labels. Rows with the same columns say the columns once, in their group's heading."""
+    items: list[Item] = []
+    facts = ledger.of("identifier")
+    columns: dict[str, int] = {}
+    for fact in facts:
+        columns[fact.note] = columns.get(fact.note, 0) + 1
+    for fact in facts:
+        label, _, schema = fact.note.partition("\t")
+        text, group = fact.text, label
+        if schema and columns[fact.note] > 2:
+            text, group = _without_columns(fact.text, schema), f"{label} [{schema}]"
+        if fact.state:
+            text = f"{text} ({fact.state})"
+        items.append(_item(fact, text, bias, ledger.end)._replace(group=group))
+    return items
+
+
+def _without_columns(text: str, schema: str) -> str:
+    """A row's values alone, where its columns are said in a heading."""
+    cells = text.split(", ")
+    names = schema.split(" ")
+    if len(cells) != len(names):
+        return text
+    return " | ".join(cell.removeprefix(name + " ") for cell, name in zip(cells, names, strict=True))
+
+
+def _foremost(facts: Sequence[Fact], number: int) -> list[Fact]:
+    """The first and the last request and the weightiest between, in order."""
+    between = sorted(facts[1:-1], key=lambda fact: -fact.weight)[: max(0, number - 2)]
+    chosen = {fact.key for fact in [facts[0], *between, *([facts[-1]] if number > 1 else [])]}
+    return [fact for fact in facts if fact.key in chosen]
+
+
+_COUNTED_OF_RUN: tuple[Kind, ...] = (
+    "request", "constraint", "decision", "file", "command", "error", "identifier", "work",
+)  # fmt: skip
+_COUNTED_OF_TALK: tuple[Kind, ...] = ("chat", "identifier", "file", "command", "work")
+
+
+def kinds_left(ledger: Ledger, kept: Mapping[Kind, int]) -> dict[Kind, int]:
+    """How many facts of each kind a summary leaves out, those the ledger had to forget included."""
+    counted = _COUNTED_OF_TALK if ledger.is_dialogue else _COUNTED_OF_RUN
+    left = {kind: len(ledger.of(kind)) + ledger.evicted.get(kind, 0) - kept.get(kind, 0) for kind in counted}
+    return {kind: number for kind, number in left.items() if number > 0}

@@ -1,0 +1,137 @@
+"""What a model's summary is checked for before it is used, and what is added to it: deterministic, no second model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from plimsoll.summary.excerpt import excerpt
+from plimsoll.summary.ledger.sentences import clean
+from plimsoll.summary.rules import render
+
+if TYPE_CHECKING:
+    from plimsoll.ports import TokenCounter
+    from plimsoll.summary.frame import Language
+    from plimsoll.summary.ledger import Fact, Kind, Ledger
+
+Reason: TypeAlias = Literal["empty", "refusal", "error_text", "too_long", "no_gain"]
+
+_CHECKED: tuple[Kind, ...] = ("request", "constraint", "file", "identifier")
+_FACTS_SHARE = 0.4
+"""What the facts that prose omits may take of the budget; the prose has the rest, and what they do not need."""
+
+_TEXT_CHARS_MAX = 2_000_000
+_OPENING_CHARS = 240
+
+_REFUSALS = (
+    "i'm sorry, but", "i am sorry, but", "i'm sorry, i can", "i can't assist", "i cannot assist", "i can't help",
+    "i cannot help", "i can't provide", "i cannot provide", "i'm unable to", "i am unable to", "as an ai", "i won't be able",
+    "there is no conversation", "no conversation was provided", "please provide the", "抱歉，我", "对不起，我", "我无法",
+    "我不能", "作为一个ai", "作为ai", "请提供",
+)  # fmt: skip
+_ERRORS = (
+    "error:", "error code", "traceback (most recent", "internal server error", "rate limit", "bad gateway",
+    "service unavailable", "context length", "context_length_exceeded", "invalid api key", "unauthorized",
+    "<!doctype html", "<html", '{"error"', "timed out",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
+    """Why a model's answer is not used as a summary."""
+
+    reason: Reason
+    detail: str
+
+
+def accept(text: str, *, tokens_max: int, input_tokens: int, counter: TokenCounter) -> str | Rejection:
+    """The cleaned summary, or why it is refused: empty, a refusal, an error message, no shorter than what it stands for.
+
+    `input_tokens` is the size of what it replaces. More than `tokens_max` is refused too.
+    """
+    if len(text) > _TEXT_CHARS_MAX:
+        return Rejection(reason="too_long", detail=f"{len(text)} characters")
+    cleaned = "\n".join(clean(raw).rstrip() for raw in text.split("\n")).strip()
+    if sum(map(str.isalnum, cleaned)) < 2:
+        return Rejection(reason="empty", detail="no words")
+    opening = cleaned[:_OPENING_CHARS].casefold().replace("\u2019", "'")
+    for reason, phrases in (("refusal", _REFUSALS), ("error_text", _ERRORS)):
+        found = next((phrase for phrase in phrases if opening.startswith(phrase)), None)
+        if found is not None:
+            return Rejection(reason="refusal" if reason == "refusal" else "error_text", detail=found)
+    tokens = counter.upper(cleaned)
+    if tokens >= input_tokens:
+        return Rejection(reason="no_gain", detail=f"{tokens} tokens for {input_tokens}")
+    if tokens > tokens_max:
+        return Rejection(reason="too_long", detail=f"{tokens} tokens, {tokens_max} allowed")
+    return cleaned
+
+
+def missing_facts(ledger: Ledger, text: str) -> list[Fact]:
+    """The requests, constraints, modified files and values of the ledger that `text` does not hold, weightiest first.
+
+    A request or constraint is held when most of its words are there; a file when its name is; a value when its codes are.
+    """
+    folded = " ".join(text.casefold().split())
+    words = frozenset(_words(folded))
+    missing = [
+        fact for kind in _CHECKED for fact in ledger.of(kind) if _counts(fact) and not _holds(fact, folded, words)
+    ]
+    return sorted(missing, key=lambda fact: (_CHECKED.index(fact.kind), -fact.weight, fact.position))
+
+
+def completed(prose: str, ledger: Ledger, *, tokens_max: int, counter: TokenCounter, language: str = "en") -> str:
+    """The prose, then the requests, constraints, modified files and values it omits, in at most `tokens_max` tokens.
+
+    Prose that is too long is cut to its most telling sentences: facts taken by rules come before the words of a model.
+    """
+    room = max(int(tokens_max * _FACTS_SHARE), tokens_max - counter.upper(prose) - 2)
+    wanted: Language = "zh" if language == "zh" else "en"
+    facts = render(_lacking(ledger, prose), tokens_max=room, counter=counter, language=wanted).text
+    shown = prose
+    while shown:
+        text = f"{shown}\n{facts}" if facts else shown
+        tokens = counter.upper(text)
+        if tokens <= tokens_max:
+            return text
+        chars = min(len(shown) * 9 // 10, int(len(shown) * tokens_max / tokens))
+        shown = excerpt(shown, chars)[:chars]
+    return facts
+
+
+def _lacking(ledger: Ledger, prose: str) -> Ledger:
+    """The ledger reduced to what the prose does not hold."""
+    kept: dict[Kind, list[Fact]] = {}
+    for fact in sorted(missing_facts(ledger, prose), key=lambda fact: fact.position):
+        kept.setdefault(fact.kind, []).append(fact)
+    return ledger.only({kind: tuple(facts) for kind, facts in kept.items()})
+
+
+def _counts(fact: Fact) -> bool:
+    return fact.state == "modified" if fact.kind == "file" else True
+
+
+def _holds(fact: Fact, folded: str, words: frozenset[str]) -> bool:
+    if fact.kind == "file":
+        return fact.text.rsplit("/", 1)[-1].casefold() in folded
+    own = " ".join(fact.text.casefold().split())
+    if own in folded:
+        return True
+    if fact.kind == "identifier":
+        codes = [word for word in _words(own) if any(map(str.isdigit, word)) and len(word) > 3]
+        return bool(codes) and all(code in folded for code in codes)
+    needed = frozenset(_words(own))
+    return bool(needed) and len(needed & words) * 5 >= len(needed) * 4
+
+
+def _words(folded: str) -> list[str]:
+    """Words of more than two characters; in text without spaces, pairs of characters."""
+    found: list[str] = []
+    for word in folded.split():
+        bare = word.strip(".,;:!?()[]{}\"'`*。，；：！？、（）“”")
+        if bare.isascii():
+            if len(bare) > 2:
+                found.append(bare)
+        else:
+            found.extend(bare[at : at + 2] for at in range(max(1, len(bare) - 1)))
+    return found

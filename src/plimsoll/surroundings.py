@@ -1,0 +1,95 @@
+"""What a session's log says of where it runs and whose it is: recorded when it is made, and again when it has changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Literal
+
+from plimsoll.activity import tool_context, topics
+from plimsoll.chronicle import Chronicle
+from plimsoll.context import ContextLayers, ConversationContext, session_of, system_of, workspace_of
+from plimsoll.errors import FormatError, LimitExceeded, SettingError
+from plimsoll.formats.wire import copied
+from plimsoll.limits import ACTIVITY_MESSAGES_MAX
+from plimsoll.settings import shown
+from plimsoll.workspace import project_folder, system_context, workspace_context
+
+Project = str | os.PathLike[str] | Literal[False] | None
+"""A project's folder; None for the current one, False for nothing about any."""
+
+
+def surroundings(
+    *,
+    project: Project,
+    user_id: str | None,
+    preferences: Mapping[str, Any] | None,
+    configuration: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """What is known now, JSON-ready; what was not given is not in it. Raises SettingError for what JSON cannot hold."""
+    if user_id is not None and not isinstance(user_id, str):
+        raise SettingError("user_id", f"text is needed, not {shown(user_id)}")
+    found: dict[str, Any] = {"system": asdict(system_context())}
+    if project is not False:
+        if not isinstance(project, (str, os.PathLike, type(None))):
+            raise SettingError("project", f"a folder, None or False is needed, not {shown(project)}")
+        found["workspace"] = asdict(workspace_context(project))
+        found |= {} if project is None else {"project": str(project_folder(project))}
+    given = {
+        "preferences": _object("preferences", preferences),
+        "configuration": _object("configuration", configuration),
+    }
+    found |= {name: value for name, value in {"user_id": user_id, **given}.items() if value is not None}
+    return dict(json.loads(json.dumps(found)))  # as it will be read back
+
+
+def _object(field: str, value: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise SettingError(field, f"an object is needed, not {shown(value)}")
+    try:
+        return copied(value)
+    except (FormatError, LimitExceeded) as error:
+        raise SettingError(field, str(error)) from error
+
+
+def recorded(chronicle: Chronicle) -> dict[str, Any]:
+    """What the log says: its newest note about it, else its session record."""
+    seq = chronicle.timeline.context
+    record = next(chronicle.log.read(seq or 0), None)
+    if record is None or record.seq != (seq or 0):
+        return {}
+    found = record.data.get("context")
+    return dict(found) if isinstance(found, Mapping) else {}
+
+
+def keep(chronicle: Chronicle, now: Mapping[str, Any]) -> None:
+    """Write down what has changed. A project that was named stays the session's until another is named."""
+    before = recorded(chronicle)
+    named = before.get("project")
+    if isinstance(named, str) and "workspace" in now and "project" not in now:
+        now = {**now, "workspace": asdict(workspace_context(named))}
+    after = {**before, **now}
+    if after != before:
+        chronicle.note({"what": "context", "context": after})
+
+
+def layers(chronicle: Chronicle) -> ContextLayers:
+    """Every layer: what the log holds of them, and what its newest messages show."""
+    data, log = recorded(chronicle), chronicle.log
+    records = list(log.read_messages(log.messages - ACTIVITY_MESSAGES_MAX))
+    decode = chronicle.gauge.format.decode
+    newest = [(record.at_ms, decode(record.data["m"], record.position)) for record in records]
+    first = next(log.read(), None)
+    return ContextLayers(
+        system=system_of(data.get("system")),
+        session=session_of(data, session_id=log.name, start_ms=first.at_ms if first and first.seq == 0 else None),
+        conversation=ConversationContext(
+            messages=log.messages, topics=topics(newest), last_activity_ms=newest[-1][0] if newest else None
+        ),
+        tool=tool_context(newest),
+        workspace=workspace_of(data.get("workspace")),
+    )

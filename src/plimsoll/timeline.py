@@ -1,0 +1,245 @@
+"""What a session's log means: the state of the view after each record. Live use and resuming run the same code.
+
+A session changes only by appending a record and letting the timeline take it in; so what is computed when the log is read back
+is what was computed when it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from plimsoll.budget import Level, Stats
+from plimsoll.compaction.join import origin_of
+from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.repair import Arranged, Arranger
+from plimsoll.formats.format import Format
+from plimsoll.message import Message, Wire
+from plimsoll.payloads import is_plain, pieces_of, positions_in, unpacked
+from plimsoll.ports import Record, SessionLog
+from plimsoll.tokens.calibrate import Calibrator
+
+REGROWTH = 0.05
+"""A run that could make no progress is tried again when the view has grown by this share of the budget."""
+
+READ_THROUGH_MESSAGES = 32
+"""Messages that are read and passed over rather than looking for the place after them: about the same work."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Timeline:
+    """The state of a session: its view, and what the next compaction goes on from. Sizes in tokens."""
+
+    format: Format
+    weigh: Callable[[Message], int]
+    log: SessionLog
+    arranger: Arranger
+    pieces: list[Piece] = field(default_factory=list)
+    tokens: int = 0
+    """Of the pieces, without what every view pays besides."""
+    fresh_tokens: int = 0
+    """Added to the view since the last compaction or rollback."""
+    base: int | None = None
+    """Number of the compaction's record that the view goes on from; None for the beginning."""
+    event: int | None = None
+    """Number of the last compaction or rollback record."""
+    covers: tuple[int, int] | None = None
+    pins: set[int] = field(default_factory=set)
+    stats: Stats = field(default_factory=Stats)
+    calibration: Calibrator = field(default_factory=Calibrator)
+    context: int | None = None
+    """Number of the newest note about where the session runs; None while that is what the session record says."""
+    format_fixed: bool = False
+    """Whether a message, or an option, has said which format the session is in."""
+    futile: tuple[Level, int] | None = None
+    """Level and size of the view when a run made no progress, or was taken back."""
+
+    @classmethod
+    def of(cls, log: SessionLog, format: Format, weigh: Callable[[Message], int]) -> Timeline:
+        """The state a log has come to. Reads back to the newest compaction and no further."""
+        line = cls(format=format, weigh=weigh, log=log, arranger=Arranger(format.name))
+        newer: list[Record] = []
+        for record in log.read_back():
+            if record.kind in ("compaction", "rollback"):
+                line.take(record)
+                break
+            newer.append(record)
+        for record in reversed(newer):
+            line.take(record)
+        return line
+
+    def take(self, record: Record) -> None:
+        """Let a record have its effect. Kinds that say nothing of the view have none."""
+        match record.kind:
+            case "message":
+                self._say(record)
+            case "compaction":
+                self._compacted(record)
+            case "rollback":
+                self._rolled_back(record)
+            case "pin":
+                change = self.pins.add if record.data["pinned"] else self.pins.discard
+                change(record.data["position"])
+            case "usage":
+                counted, reported = record.data["counted"], record.data["prompt"]
+                self.calibration = self.calibration.record(counted=counted, reported=reported)
+            case "note" if record.data.get("what") == "context":
+                self.context = record.seq
+            case _:
+                pass
+
+    def read(self, start: int, stop: int) -> list[Message]:
+        """Messages of the history at positions `[start, stop)`."""
+        return [self.format.decode(record.data["m"], record.position) for record in self.log.read_messages(start, stop)]
+
+    def gathered(self, runs: Iterable[tuple[int, int]], known: Mapping[int, Message]) -> dict[int, Message]:
+        """The messages of the history in some runs `[start, stop)`, by position: those known already, the others read."""
+        wanted = {position for run in runs for position in range(*run)}
+        found = {position: known[position] for position in wanted & known.keys()}
+        for start, stop in _joined(sorted(wanted - found.keys())):
+            for record in self.log.read_messages(start, stop):
+                if record.position in wanted:
+                    found[record.position] = self.format.decode(record.data["m"], record.position)
+        return found
+
+    def originals(self, pieces: Iterable[Piece], held: Callable[[int], Message | None]) -> dict[int, Wire]:
+        """What was said where these pieces of a view come from, as far as they show it in another way."""
+        places = [piece.position for piece in pieces if piece.position is not None and not is_plain(piece)]
+        known = {place: message for place in places if (message := held(place)) is not None}
+        found = self.gathered([(place, place + 1) for place in places], known)
+        return {place: message.wire for place, message in found.items() if message.wire is not None}
+
+    def reweigh(self, weigh: Callable[[Message], int]) -> None:
+        """Count the view again, by a counter that knows better."""
+        self.weigh = weigh
+        self.pieces = [replace(piece, tokens=weigh(piece.message)) for piece in self.pieces]
+        self.tokens = sum(piece.tokens for piece in self.pieces)
+
+    def closing(self, shown: Container[str] | None = None) -> list[Message]:
+        """What the view needs at its end while a call is unanswered."""
+        return [arranged.message for arranged in self.arranger.closing(shown)]
+
+    def snapshot(self) -> dict[str, Any]:
+        """What a reader who starts at this record cannot read from the view."""
+        stats = self.stats
+        return {
+            "format": self.format.name if self.format_fixed else None,
+            "pins": sorted(self.pins),
+            "stats": [stats.compactions, stats.emergencies, stats.tokens_saved, stats.ratio_sum],
+            "calibration": self.calibration.to_dict(),
+            "open": self.arranger.to_dict(),
+            "context": self.context,
+        }
+
+    def is_stuck(self, total: int, level: Level, budget_tokens: int) -> bool:
+        """Whether a run on a view of that size would only repeat one that made no progress, or was taken back."""
+        if self.futile is None:
+            return False
+        return level <= self.futile[0] and total < self.futile[1] + budget_tokens * REGROWTH
+
+    def _say(self, record: Record) -> None:
+        message = self.format.decode(record.data["m"], record.position)
+        self.arranger.feed(message, record.position)
+        self.show(self._shown(record, message))
+
+    def _say_again(self, record: Record) -> None:
+        """Say a message to another view than the one it came to: what it answers may be gone from it, or be there again."""
+        message = self.format.decode(record.data["m"], record.position)
+        arranged = self.arranger.feed(message, record.position)
+        pieces = self._shown(record, message)
+        if _tied([piece.message for piece in pieces]) != _tied([found.message for found in arranged]):
+            pieces = [_arranged_piece(found, self.weigh(found.message)) for found in arranged]
+        self.show(pieces)
+
+    def show(self, pieces: Iterable[Piece]) -> None:
+        """Put pieces at the end of the view."""
+        for piece in pieces:
+            self.pieces.append(piece)
+            self.tokens += piece.tokens
+            self.fresh_tokens += piece.tokens
+
+    def _shown(self, record: Record, message: Message) -> Sequence[Piece]:
+        """How the view shows a message: as it was said, or as its record says."""
+        if "shown" in record.data:
+            items = record.data["shown"]
+            history = self.gathered(positions_in(items), {record.position: message})
+            return pieces_of(items, self.format, self.weigh, history)
+        return [Piece(message=message, tokens=self.weigh(message), position=record.position)]
+
+    def _compacted(self, record: Record) -> None:
+        self._restore(record.data["state"])
+        self._view_of(record)
+        self.base = self.event = record.seq
+        self.fresh_tokens = 0
+        self.futile = (Level.emergency, self.tokens) if record.data["trigger"] == "import" else None
+
+    def _rolled_back(self, record: Record) -> None:
+        """Go on from another compaction: its view, and every message since."""
+        base = record.data["base"]
+        self.pieces, self.tokens, self.covers = [], 0, None
+        self.arranger = Arranger(self.format.name)
+        start = 0
+        if base is not None:
+            self._view_of(next(self.log.read(base)))
+            start = base + 1
+        for earlier in self.log.read(start):
+            if earlier.seq >= record.seq:
+                break
+            if earlier.kind == "message":
+                self._say_again(earlier)
+        self._restore(record.data["state"])
+        self.base, self.event, self.fresh_tokens = base, record.seq, 0
+        self.futile = (Level.emergency, self.tokens)
+
+    def _view_of(self, record: Record) -> None:
+        """The view and the open exchange as a compaction left them."""
+        data = unpacked(record.data)
+        known = {piece.position: piece.message for piece in self.pieces if piece.position is not None and piece.whole}
+        state = data["state"]["open"]
+        held = [(position, position + 1) for position in state["held"]]
+        history = self.gathered([*positions_in(data["view"]), *held], known)
+        self.pieces = pieces_of(data["view"], self.format, self.weigh, history, summary=data["summary"])
+        self.tokens = sum(piece.tokens for piece in self.pieces)
+        ids = (call.id for piece in self.pieces for call in piece.message.calls)
+        state = {**state, "held": [position for position in state["held"] if position in history]}
+        self.arranger = Arranger.of_dict(self.format.name, state, ids, history.__getitem__)
+        covers = record.data["covers"]
+        self.covers = None if covers is None else (covers[0], covers[1])
+
+    def _restore(self, data: Mapping[str, Any]) -> None:
+        compactions, emergencies, saved, ratio = data["stats"]
+        self.stats = Stats(compactions=compactions, emergencies=emergencies, tokens_saved=saved, ratio_sum=ratio)
+        self.pins = set(data["pins"])
+        self.calibration = Calibrator.from_dict(data["calibration"])
+        self.context = data.get("context")
+
+
+def _joined(positions: Iterable[int]) -> list[tuple[int, int]]:
+    """Positions in order as few runs `[start, stop)`, with what lies between them where that is little."""
+    runs: list[tuple[int, int]] = []
+    for position in positions:
+        if runs and position - runs[-1][1] <= READ_THROUGH_MESSAGES:
+            runs[-1] = (runs[-1][0], position + 1)
+        else:
+            runs.append((position, position + 1))
+    return runs
+
+
+def _tied(messages: Iterable[Message]) -> list[tuple[str, list[str], list[str]]]:
+    """What ties messages to each other: who speaks, which calls are made, and which are answered."""
+    return [
+        (message.role, [call.id for call in message.calls], [result.call_id for result in message.results])
+        for message in messages
+    ]
+
+
+def _arranged_piece(arranged: Arranged, tokens: int) -> Piece:
+    return Piece(
+        message=arranged.message,
+        tokens=tokens,
+        position=arranged.position,
+        origin=origin_of(arranged),
+        whole=not arranged.repairs,
+        repairs=arranged.repairs,
+    )

@@ -1,0 +1,162 @@
+"""Learning from reported usage how far a counter's numbers are from the provider's.
+
+Only differences between consecutive calls are used: what the provider adds to every request (its own prompt, tools, framing)
+cancels out. Each gives a ratio of reported to counted tokens; they are averaged as logarithms, by tokens, the newest most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from math import ceil, exp, isfinite, log, sqrt
+from typing import Any
+
+from plimsoll.errors import SettingError
+from plimsoll.limits import SETTING_TOKENS_MAX
+
+DIFFERENCE_TOKENS_MIN = 200
+"""Smaller differences say more about rounding than about the ratio. They are added up until they are large enough."""
+
+DIFFERENCE_TOKENS_MAX = 20_000
+"""A larger difference weighs no more than this."""
+
+RATIO_MIN, RATIO_MAX = 0.5, 3.0
+"""No vocabulary in use is further than this from o200k_base over a whole difference; what is, was something else."""
+
+_KEPT = 0.8
+"""Share of the older differences' weight that stays when one is added."""
+
+_PRIOR_RATIO_TOKENS = 50.0
+"""Weight of the belief in a ratio of 1, before the first report."""
+
+_SPREAD_BEFORE, _SPREAD_EXACT = 0.08, 0.02
+"""Least spread believed in before there is a sample: one turn may be prose and the next JSON, in any vocabulary but the
+right one."""
+
+_DEVIATIONS = 3.0
+"""Standard deviations that the margin covers when there are many differences, of a spread that is itself estimated."""
+
+_MARGIN_MIN, _MARGIN_MAX = 1.01, 1.3
+"""The margin stays between these, or below the one before where that is wider."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibrator:
+    """What was learnt for one provider and model. Immutable: `record` returns the next state.
+
+    All counts are of whole requests: messages, tools and framing, by the counter without calibration.
+    """
+
+    counted: int | None = None
+    """Tokens counted for the request that the next difference is taken from."""
+    reported: int | None = None
+    """Tokens the provider reported for that request."""
+    differences: int = 0
+    """How many were used so far."""
+    weight: float = 0.0
+    weighted: float = 0.0
+    """Sum of logarithms of ratios, times their weights."""
+    squared: float = 0.0
+    """Sum of their squares, times their weights."""
+    weights_squared: float = 0.0
+    """Sum of the squares of the weights."""
+
+    def record(self, *, counted: int, reported: int) -> Calibrator:
+        """The state after one call: `counted` tokens by the counter, `reported` by the provider, cached ones included.
+
+        For Anthropic that is input, cache reads and cache writes together. Values below 1 change nothing. A request smaller
+        than the one before, as after a compaction, starts a new difference.
+        """
+        if not (0 < counted <= SETTING_TOKENS_MAX and 0 < reported <= SETTING_TOKENS_MAX):
+            return self
+        if self.counted is None or self.reported is None or counted < self.counted:
+            return replace(self, counted=counted, reported=reported)
+        more_counted, more_reported = counted - self.counted, reported - self.reported
+        if more_counted < DIFFERENCE_TOKENS_MIN:
+            return self
+        if more_reported <= 0:
+            return replace(self, counted=counted, reported=reported)
+        value = log(min(RATIO_MAX, max(RATIO_MIN, more_reported / more_counted)))
+        weight = min(more_counted, DIFFERENCE_TOKENS_MAX)
+        return replace(
+            self,
+            counted=counted,
+            reported=reported,
+            differences=self.differences + 1,
+            weight=self.weight * _KEPT + weight,
+            weighted=self.weighted * _KEPT + weight * value,
+            squared=self.squared * _KEPT + weight * value * value,
+            weights_squared=self.weights_squared * _KEPT**2 + weight**2,
+        )
+
+    @property
+    def ratio(self) -> float:
+        """Reported over counted tokens; 1.0 before the first difference."""
+        return exp(self.weighted / (self.weight + _PRIOR_RATIO_TOKENS))
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the logarithm of the ratio, from one difference to another; 0.0 before there are two."""
+        if self.weight == 0:
+            return 0.0
+        mean = self.weighted / self.weight
+        return sqrt(max(0.0, self.squared / self.weight - mean * mean))
+
+    def margin(self, before: float) -> float:
+        """The margin over `ratio`: from `before`, the counter's own, towards what the spread of the differences asks for.
+
+        The spread is a sample's, with a belief about it that fades as fast as old differences do; both the next
+        difference and the mean of those before it are off by it.
+        """
+        if not self.differences or not self.weights_squared:
+            return before
+        belief = max(log(before) / _DEVIATIONS, _SPREAD_BEFORE) if before > 1 else _SPREAD_EXACT
+        faded = _KEPT ** (self.differences - 1)
+        seen = self.weight**2 / self.weights_squared
+        variance = (seen * self.spread**2 + faded * belief**2) / (seen - 1 + faded)
+        margin = exp(_DEVIATIONS * (1 + 0.7 / seen) * sqrt(variance * (1 + 1 / seen)))
+        return min(max(_MARGIN_MIN, margin), max(before, _MARGIN_MAX))
+
+    def predict(self, counted: int) -> int:
+        """Tokens that the provider will report for a request of `counted` tokens, rounded up.
+
+        While requests grow this is the last report and only the difference times `ratio`, so nothing that every request
+        carries is estimated twice. After a smaller request it is `counted` times `ratio`.
+        """
+        return ceil(self._predict(counted, self.ratio))
+
+    def predict_upper(self, counted: int, *, before: float) -> int:
+        """The same by the ratio with its margin: a number the report is not expected to pass."""
+        return ceil(self._predict(counted, self.ratio * self.margin(before)))
+
+    def _predict(self, counted: int, ratio: float) -> float:
+        if self.counted is None or self.reported is None or counted < self.counted:
+            return counted * ratio
+        return self.reported + (counted - self.counted) * ratio
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Calibrator:
+        """The state that `to_dict` gave; fields it does not know are left out. Raises SettingError for impossible values."""
+        known = {field.name: data[field.name] for field in fields(cls) if field.name in data}
+        for name, value in known.items():
+            _check(name, value)
+        state = cls(**known)
+        reach = 1.001 * state.weight
+        if not reach * log(RATIO_MIN) <= state.weighted <= reach * log(RATIO_MAX):
+            raise SettingError("calibration.weighted", "gives a ratio outside 0.5 to 3")
+        return state
+
+
+def _check(name: str, value: Any) -> None:
+    optional = name in {"counted", "reported"}
+    whole = optional or name == "differences"
+    if value is None and optional:
+        return
+    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+        raise SettingError(f"calibration.{name}", "must be a number")
+    if not (abs(value) <= SETTING_TOKENS_MAX and isfinite(value)) or (value < 0 and name != "weighted"):
+        raise SettingError(f"calibration.{name}", "must be a number of tokens")

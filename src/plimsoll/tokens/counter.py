@@ -1,0 +1,130 @@
+"""The counter of a model: exact for OpenAI's vocabularies, else o200k's count times a ratio, corrected by usage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
+from math import ceil
+from typing import TYPE_CHECKING, Protocol
+
+from plimsoll.tokens.cache import CachingCounter
+from plimsoll.tokens.estimate import EstimatingCounter
+from plimsoll.tokens.exact import exact_counter
+from plimsoll.tokens.framing import ANTHROPIC, OPENAI_CHAT, MessageCounter
+from plimsoll.tokens.media import media_rule
+from plimsoll.tokens.registry import Vocabulary, look_up
+
+if TYPE_CHECKING:
+    from plimsoll.ports import TokenCounter
+
+
+class Calibration(Protocol):
+    """What reported usage says of a counter's numbers."""
+
+    @property
+    def ratio(self) -> float:
+        """Truth over estimate; 1.0 where nothing is known."""
+        ...
+
+    def margin(self, before: float) -> float:
+        """At least 1.0: times `ratio`, the truth is not expected to pass it. `before` is the margin without reports."""
+        ...
+
+
+class ScaledCounter:
+    """A TokenCounter for a vocabulary that is not public: another counter's count times a ratio."""
+
+    __slots__ = ("_base", "_vocabulary", "name")
+
+    def __init__(self, base: TokenCounter, vocabulary: Vocabulary) -> None:
+        self._base = base
+        self._vocabulary = vocabulary
+        self.name = f"{base.name} times {vocabulary.ascii:g} to {vocabulary.other:g}"
+
+    @property
+    def exact(self) -> bool:
+        """False: a ratio is an average."""
+        return False
+
+    def count(self, text: str) -> int:
+        """The best estimate, rounded up."""
+        return ceil(self._base.count(text) * self._ratio(text))
+
+    def upper(self, text: str) -> int:
+        """The estimate with its margin, rounded up."""
+        return ceil(self._base.upper(text) * self._ratio(text) * self._vocabulary.margin)
+
+    def _ratio(self, text: str) -> float:
+        """Between the two ratios by the share of bytes outside ASCII, so that more text is never fewer tokens."""
+        vocabulary = self._vocabulary
+        if text.isascii():
+            return vocabulary.ascii
+        size_bytes = len(text.encode("utf-8", "surrogatepass"))
+        share = min(1.0, 1.5 * (size_bytes - len(text)) / size_bytes)
+        return vocabulary.ascii + (vocabulary.other - vocabulary.ascii) * share
+
+
+class CalibratedCounter:
+    """A TokenCounter corrected by what the provider reported."""
+
+    __slots__ = ("_base", "_margin", "_ratio", "name")
+
+    def __init__(self, base: TokenCounter, calibration: Calibration, *, margin: float) -> None:
+        """`margin` is the one the base counter has without reports."""
+        self._base = base
+        self._ratio = calibration.ratio
+        self._margin = calibration.margin(margin)
+        self.name = f"{base.name}, calibrated"
+
+    @property
+    def exact(self) -> bool:
+        """False: a ratio is an average."""
+        return False
+
+    def count(self, text: str) -> int:
+        """The corrected estimate, rounded up."""
+        return ceil(self._base.count(text) * self._ratio)
+
+    def upper(self, text: str) -> int:
+        """The corrected estimate with the margin that the reports leave, rounded up."""
+        return ceil(self._base.count(text) * self._ratio * self._margin)
+
+
+def counter_for(model: str | None, calibration: Calibration | None = None) -> TokenCounter:
+    """The counter of texts for a model. Counters of one vocabulary share one cache in a process.
+
+    `model` may carry a provider's prefix; None and unknown names get an estimate with a wide margin. Where no exact
+    engine is installed, the estimator takes its place. Raises SettingError when the user's file of models is invalid.
+    """
+    vocabulary = look_up(model).vocabulary
+    counter = _shared(vocabulary)
+    if calibration is None:
+        return counter
+    return CalibratedCounter(counter, calibration, margin=vocabulary.margin)
+
+
+def message_counter_for(model: str | None, calibration: Calibration | None = None) -> MessageCounter:
+    """The counter of messages for a model, with its provider's framing and prices of media."""
+    info = look_up(model)
+    framing = OPENAI_CHAT
+    if info.provider == "anthropic" or "claude" in info.name.lower():
+        framing = replace(ANTHROPIC, tools_once=max(info.tool_prompt_tokens, 1))
+    return MessageCounter(counter_for(model, calibration), framing, media=media_rule(model))
+
+
+@cache
+def _shared(vocabulary: Vocabulary) -> CachingCounter:
+    if vocabulary.exact:
+        return CachingCounter(_base(vocabulary.base))
+    return CachingCounter(ScaledCounter(_shared(Vocabulary(base=vocabulary.base)), vocabulary))
+
+
+def _base(name: str) -> TokenCounter:
+    """The exact counter, or the estimator where nothing exact is installed."""
+    if find_spec("splintr") is None and find_spec("tiktoken") is None:
+        return EstimatingCounter(name)
+    try:
+        return exact_counter(name)
+    except ImportError:
+        return EstimatingCounter(name)

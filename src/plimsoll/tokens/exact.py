@@ -1,0 +1,225 @@
+"""Exact counts in OpenAI's public vocabularies, offline.
+
+Text is always text: a special token spelled out in it, such as `<|endoftext|>`, counts as the characters it is written
+with. Every call is linear in the length of the text. Long texts are counted in slices cut where no token can span the
+cut, so memory stays that of one slice, and the sum is still exact.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from plimsoll.limits import COUNT_ENGINE_CHARS_MAX, COUNT_SLICE_CHARS
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+VOCABULARIES = ("o200k_base", "cl100k_base")
+"""`o200k_base` is used from gpt-4o on, `cl100k_base` by gpt-4 and gpt-3.5-turbo."""
+
+BatchEngine: TypeAlias = "Callable[[Sequence[str]], list[int]]"
+"""Counts many texts at once, none of which could hold a special token."""
+
+Engine: TypeAlias = Callable[[str], int]
+"""Counts one text. May raise UnicodeEncodeError on lone surrogates, and nothing else."""
+
+_SAFE_CUT = re.compile(
+    r"(?<=\n)(?=[^\s/])"  # a new line that does not begin with a space or a slash
+    r"|(?<=[!-~])(?= )"  # before the space after a visible ASCII character
+    r"|(?<=[A-Za-z])(?=[0-9])"  # between a letter and a digit
+    r"|(?<=[\u4e00-\u9fff\u3041-\u3096\u30a1-\u30fa\uac00-\ud7a3])(?=[，。、：；！？])"
+)
+"""Places that both vocabularies' pre-tokenizers always split at, whatever stands on either side."""
+
+_RANKS_URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
+RANKS_SHA256 = {
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+}
+"""Of OpenAI's published files; the tests check that splintr's vocabularies are the same."""
+
+_SPECIAL = "<|"
+"""How every special token begins. The flat encoder would take one for what it spells."""
+
+_SPACES_MAX = 100_000
+_LONG_SPACES = re.compile(rf"\s{{{_SPACES_MAX},}}")
+
+
+class ExactCounter:
+    """A TokenCounter that gives the provider's own count of a text. Safe to share."""
+
+    __slots__ = ("_batch", "_engine", "name")
+
+    def __init__(self, name: str, engine: Engine, batch: BatchEngine | None = None) -> None:
+        """`engine` counts a text that has no lone surrogates; `batch` many at once, on all cores."""
+        self.name = name
+        self._engine = engine
+        self._batch = batch
+
+    @property
+    def exact(self) -> bool:
+        """True: these are the provider's own counts."""
+        return True
+
+    def count(self, text: str) -> int:
+        """Tokens of `text`. Each lone surrogate counts as U+FFFD, which is what any UTF-8 encoder would send."""
+        if len(text) > COUNT_SLICE_CHARS:
+            return sum(self._slice(part) for part in slices(text))
+        return self._slice(text)
+
+    def count_all(self, texts: Sequence[str]) -> list[int]:
+        """The count of each text, on all cores where the engine can."""
+        if self._batch is None:
+            return [self.count(text) for text in texts]
+        plain = [text for text in texts if len(text) <= COUNT_SLICE_CHARS and _SPECIAL not in text]
+        try:
+            counts = iter(self._batch(plain))
+        except UnicodeEncodeError:
+            return [self.count(text) for text in texts]
+        return [
+            next(counts) if len(text) <= COUNT_SLICE_CHARS and _SPECIAL not in text else self.count(text)
+            for text in texts
+        ]
+
+    def upper(self, text: str) -> int:
+        """The same as `count`: nothing is estimated."""
+        return self.count(text)
+
+    def _slice(self, text: str) -> int:
+        try:
+            return self._engine(text)
+        except UnicodeEncodeError:
+            return self._engine(without_surrogates(text))
+
+
+def without_surrogates(text: str) -> str:
+    """The text with surrogate pairs joined and each lone surrogate replaced by U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def slices(text: str, size_chars: int = COUNT_SLICE_CHARS) -> Iterator[str]:
+    """Cut a text where its token counts add up, into slices of about `size_chars`. Linear.
+
+    A stretch without any safe place, such as a megabyte of one letter, stays one slice however long it is.
+    """
+    start = 0
+    while start < len(text):
+        cut = _SAFE_CUT.search(text, start + size_chars)
+        end = cut.start() if cut else len(text)
+        yield text[start:end]
+        start = end
+
+
+@cache
+def exact_counter(vocabulary: str) -> ExactCounter:
+    """The counter of a vocabulary, loaded once per process (about 40 ms) by the first engine that is installed.
+
+    Raises ImportError when there is neither splintr nor a tiktoken that has its vocabulary on disk.
+    """
+    if find_spec("splintr") is not None:
+        engine = SplintrEngine(vocabulary)
+        return ExactCounter(vocabulary, engine.count, engine.count_all)
+    encoding = cached_encoding(vocabulary)
+    if encoding is None:
+        raise ImportError(f"no offline engine for {vocabulary}: install splintr-rs")
+    return ExactCounter(vocabulary, tiktoken_engine(encoding))
+
+
+class SplintrEngine:
+    """Counts by splintr, whose wheel carries the vocabularies.
+
+    Its flat encoder is twice as fast but reads special tokens in text, so text that could hold one takes the other way.
+    Its cache keeps every distinct word, however long; it is emptied now and then so that hostile words are not kept.
+    """
+
+    __slots__ = ("_seen_chars", "_tokenizer")
+
+    def __init__(self, vocabulary: str) -> None:
+        from splintr import Tokenizer  # noqa: PLC0415 - loading it costs more than importing all of plimsoll
+
+        self._tokenizer = Tokenizer.from_pretrained(vocabulary)
+        self._seen_chars = 0
+
+    def count(self, text: str) -> int:
+        """Tokens of one text."""
+        self._saw(len(text))
+        if _SPECIAL in text:
+            return len(self._tokenizer.encode_ordinary(text))
+        return len(self._tokenizer.encode_flat(text)) >> 2
+
+    def count_all(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each of many texts, none of which could hold a special token, on all cores.
+
+        The ids never become Python objects: only where each row ends is read.
+        """
+        self._saw(sum(map(len, texts)))
+        _, offsets = self._tokenizer.encode_batch_flat(list(texts))
+        ends = memoryview(offsets).cast("Q").tolist()
+        return [after - before for before, after in pairwise(ends)]
+
+    def _saw(self, size_chars: int) -> None:
+        self._seen_chars += size_chars
+        if self._seen_chars > COUNT_ENGINE_CHARS_MAX:
+            self._seen_chars = size_chars
+            self._tokenizer.clear_cache()
+
+
+def splintr_engine(vocabulary: str) -> Engine:
+    """Counts one text at a time by splintr."""
+    return SplintrEngine(vocabulary).count
+
+
+def tiktoken_engine(encoding: Encoding) -> Engine:
+    """Count by tiktoken, with an encoding that is already here.
+
+    tiktoken aborts on about a million spaces in a row, so longer runs are counted in pieces of 100,000: one token
+    too many for each piece at most.
+    """
+
+    def count(text: str) -> int:
+        if len(text) < _SPACES_MAX or not _LONG_SPACES.search(text):
+            return len(encoding.encode_ordinary(text))
+        return sum(len(encoding.encode_ordinary(part)) for part in _split_spaces(text))
+
+    return count
+
+
+def _split_spaces(text: str) -> Iterator[str]:
+    start = 0
+    for run in _LONG_SPACES.finditer(text):
+        for end in range(run.start() + _SPACES_MAX, run.end(), _SPACES_MAX):
+            yield text[start:end]
+            start = end
+    yield text[start:]
+
+
+def cached_encoding(vocabulary: str) -> Encoding | None:
+    """The encoding whose ranks tiktoken once stored here, checked by hash. None when it would have to download."""
+    import hashlib  # noqa: PLC0415 - only needed without splintr
+
+    path = _ranks_path(vocabulary)
+    if find_spec("tiktoken") is None or path is None or not path.is_file():
+        return None
+    if hashlib.sha256(path.read_bytes()).hexdigest() != RANKS_SHA256[vocabulary]:
+        return None
+    from tiktoken import get_encoding  # noqa: PLC0415
+
+    return get_encoding(vocabulary)
+
+
+def _ranks_path(vocabulary: str) -> Path | None:
+    """Where tiktoken keeps a downloaded vocabulary, by the SHA-1 of its address. None when it is told to keep none."""
+    import hashlib  # noqa: PLC0415
+    import tempfile  # noqa: PLC0415
+
+    unset = str(Path(tempfile.gettempdir()) / "data-gym-cache")
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", unset))
+    name = hashlib.sha1(_RANKS_URL.format(vocabulary).encode(), usedforsecurity=False).hexdigest()
+    return Path(folder) / name if folder else None

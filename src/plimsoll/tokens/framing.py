@@ -1,0 +1,311 @@
+"""From the tokens of texts to the tokens of messages: what providers add around every value, as data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, assert_never
+
+from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from plimsoll.tokens.cache import CacheInfo, CachingCounter
+from plimsoll.tokens.media import DEAREST, MediaRule
+
+if TYPE_CHECKING:
+    from plimsoll.ports import TokenCounter
+
+Measure: TypeAlias = Literal["tokens", "bytes/4"]
+"""How JSON text is counted: as the text it is, or by its UTF-8 length divided by four, rounded down."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Framing:
+    """What surrounds the values. All numbers are tokens; `source` says where they come from."""
+
+    name: str
+    source: str
+    per_message: int
+    role_counted: bool = True
+    name_counted: bool = True
+    per_name: int = 0
+    """Beside the tokens of the name."""
+    per_block: int = 0
+    """For each part that is an object of its own on the wire."""
+    per_call: int = 0
+    ids_counted: bool = True
+    """Whether the ids that tie results to calls count as text."""
+    reasoning_counted: bool = True
+    arguments: Measure = "tokens"
+    per_tool: int = 0
+    tools_once: int = 0
+    """Added when there is at least one tool."""
+    schemas: Measure = "tokens"
+    reply_priming: int = 0
+    """Added once per request."""
+
+
+OPENAI_CHAT = Framing(
+    name="openai-chat",
+    source="OpenAI cookbook, 'How to count tokens': 3 a message, 1 a name, 3 for the reply, 12 once and at most 10 a "
+    "tool. The values of `type` fields are covered by per_block and per_call.",
+    per_message=3,
+    per_name=1,
+    per_block=2,
+    per_call=3,
+    per_tool=10,
+    tools_once=12,
+    reply_priming=3,
+)
+"""OpenAI's chat format; the default for every model that is not Anthropic's."""
+
+ANTHROPIC = Framing(
+    name="anthropic",
+    source="Anthropic publishes no framing. Its own example, a system text and one message of 7 tokens counted as 14, "
+    "is within these numbers. The prompt that tools add is the model's (registry).",
+    per_message=3,
+    per_name=1,
+    per_block=3,
+    per_call=3,
+    per_tool=10,
+    tools_once=675,
+    reply_priming=3,
+)
+"""Anthropic's blocks. `tools_once` is the largest prompt documented for automatic choice."""
+
+FOUR_A_MESSAGE_BYTES_ARGUMENTS = Framing(
+    name="four-a-message-bytes-arguments",
+    source="S0-11, S0-12, S0-13: 4 + content + name + per call its name and bytes/4 of its arguments; no role, no "
+    "reply; per tool its name, description, bytes/4 of its schema and 10",
+    per_message=4,
+    role_counted=False,
+    ids_counted=False,
+    reasoning_counted=False,
+    arguments="bytes/4",
+    per_tool=10,
+    schemas="bytes/4",
+)
+"""Mixes characters and bytes, counts no result ids, and forgets the reply."""
+
+FOUR_A_MESSAGE_TEN_A_CALL = Framing(
+    name="four-a-message-ten-a-call",
+    source="S1-20, S1-21: 4 + role + content + per call its name, arguments and 10; 2 for the reply",
+    per_message=4,
+    name_counted=False,
+    per_call=10,
+    ids_counted=False,
+    reasoning_counted=False,
+    reply_priming=2,
+)
+"""Over-counts calls, and the reply is 3 by OpenAI's own account."""
+
+FOUR_A_MESSAGE_CONTENT_ONLY = Framing(
+    name="four-a-message-content-only",
+    source="S3-23: 4 + content",
+    per_message=4,
+    role_counted=False,
+    name_counted=False,
+    ids_counted=False,
+    reasoning_counted=False,
+)
+"""Of a tool call it counts the name and the arguments too: leaving them out is the fault WE-06."""
+
+FRAMINGS: dict[str, Framing] = {
+    framing.name: framing
+    for framing in (
+        OPENAI_CHAT,
+        ANTHROPIC,
+        FOUR_A_MESSAGE_BYTES_ARGUMENTS,
+        FOUR_A_MESSAGE_TEN_A_CALL,
+        FOUR_A_MESSAGE_CONTENT_ONLY,
+    )
+}
+
+
+PRIMED_CHARS_MIN = 200_000
+"""Less text than this is counted before the other cores have begun."""
+
+
+class MessageCounter:
+    """Counts messages by a TokenCounter and a Framing. Long texts are counted once, however often they are asked for.
+
+    `upper` is the same counter giving numbers that the truth is not expected to pass: decide by it, display the other.
+    """
+
+    __slots__ = ("_count", "_counter", "_roles", "framing", "media", "upper")
+
+    def __init__(self, counter: TokenCounter, framing: Framing = OPENAI_CHAT, *, media: MediaRule = DEAREST) -> None:
+        """`counter` is wrapped in a cache unless it has one."""
+        self._counter = counter if isinstance(counter, CachingCounter) else CachingCounter(counter)
+        self.framing = framing
+        self.media = media
+        self._count = self._counter.count
+        self._roles: dict[str, int] = {}
+        self.upper = self if counter.exact else self._upper()
+
+    def _upper(self) -> MessageCounter:
+        upper = object.__new__(MessageCounter)
+        upper._counter, upper.framing, upper.media = self._counter, self.framing, self.media
+        upper._count, upper._roles, upper.upper = self._counter.upper, {}, upper
+        return upper
+
+    @property
+    def name(self) -> str:
+        """The name of the text counter."""
+        return self._counter.name
+
+    @property
+    def exact(self) -> bool:
+        """Whether texts are counted as the provider counts them."""
+        return self._counter.exact
+
+    def text(self, text: str) -> int:
+        """Tokens of a text by itself."""
+        return self._count(text)
+
+    def message(self, message: Message) -> int:
+        """Tokens one message adds to a request."""
+        framing = self.framing
+        tokens = framing.per_message
+        if framing.role_counted:
+            tokens += self._role(message)
+        if message.name is not None and framing.name_counted:
+            tokens += self._count(message.name) + framing.per_name
+        for part in message.parts:
+            tokens += self.part(part)
+        return tokens
+
+    def prime(self, messages: Sequence[Message]) -> None:
+        """Count the long texts of many messages at once, ahead of asking for each. Changes speed and nothing else."""
+        texts = [text for message in messages for part in message.parts if (text := _long_text(part)) is not None]
+        if sum(map(len, texts)) >= PRIMED_CHARS_MIN:
+            self._counter.prime(texts)
+
+    def messages(self, messages: Sequence[Message]) -> int:
+        """Tokens of a request without its tools: the sum over the messages, and what primes the reply."""
+        return sum(map(self.message, messages)) + self.framing.reply_priming
+
+    def part(self, part: Part) -> int:
+        """Tokens of one part with its own frame."""
+        match part:
+            case Text():
+                return self._count(part.text) + (self.framing.per_block if part.wire is not None else 0)
+            case ToolCall():
+                return self._call(part)
+            case ToolResult():
+                return self._result(part)
+            case Reasoning():
+                return self._reasoning(part)
+            case Media():
+                return self.media.tokens(part) + self.framing.per_block
+            case Opaque():
+                return self._count(compact_json(part.wire)) + self.framing.per_block
+            case _:
+                assert_never(part)
+
+    def tools(self, tools: Sequence[Mapping[str, Any]] | None) -> int:
+        """Tokens of tool definitions in any provider's form; 0 for none.
+
+        Each counts as its compact JSON and `per_tool`: never less than the tokens of its values, and more than the
+        shorter notation that providers turn schemas into.
+        """
+        if not tools:
+            return 0
+        return self.framing.tools_once + sum(map(self._tool, tools))
+
+    def cache_info(self) -> CacheInfo:
+        """How often a long text was found counted already."""
+        return self._counter.cache_info()
+
+    def _role(self, message: Message) -> int:
+        role = message.role
+        found = self._roles.get(role)
+        if found is None:
+            found = self._roles[role] = self._count(role)
+        return found
+
+    def _id(self, call_id: str) -> int:
+        return self._count(call_id) if self.framing.ids_counted else 0
+
+    def _json(self, text: str, by: Measure) -> int:
+        return self._count(text) if by == "tokens" else len(text.encode("utf-8", "surrogatepass")) // 4
+
+    def _call(self, call: ToolCall) -> int:
+        framing = self.framing
+        return (
+            framing.per_call
+            + self._count(call.name)
+            + self._json(call.arguments, framing.arguments)
+            + self._id(call.id)
+        )
+
+    def _result(self, result: ToolResult) -> int:
+        tokens = self._count(result.content) + self._id(result.call_id)
+        if result.wire is not None:
+            content = result.wire.get("content")
+            tokens += self.framing.per_block * (1 + len(content) if isinstance(content, list) else 1)
+        if result.name is not None and self.framing.name_counted:
+            tokens += self._count(result.name) + self.framing.per_name
+        return tokens + sum(map(self.part, result.media))
+
+    def _reasoning(self, part: Reasoning) -> int:
+        if not self.framing.reasoning_counted:
+            return 0
+        signature = self._count(part.signature) if part.signature else 0
+        return self._count(part.text) + signature + self.framing.per_block
+
+    def _tool(self, tool: Mapping[str, Any]) -> int:
+        if self.framing.schemas == "tokens":
+            return self.framing.per_tool + self._count(compact_json(tool))
+        function = tool.get("function")
+        body = function if isinstance(function, Mapping) else tool
+        schema = body.get("parameters", body.get("input_schema"))
+        named = sum(self._count(str(body.get(key) or "")) for key in ("name", "description"))
+        return self.framing.per_tool + named + self._json(compact_json(schema or {}), "bytes/4")
+
+
+def _long_text(part: Part) -> str | None:
+    match part:
+        case Text():
+            return part.text
+        case ToolCall():
+            return part.arguments
+        case ToolResult():
+            return part.content
+        case _:
+            return None
+
+
+def compact_json(value: Any) -> str:
+    """JSON without spaces, other scripts unescaped. For what JSON cannot say (cycles, bytes, depth), its texts."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        return " ".join(_texts(value))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every key and scalar in a value of any shape, each container once. Linear, without recursion."""
+    seen: set[int] = set()
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, (Mapping, list, tuple)):
+            if id(item) not in seen:
+                seen.add(id(item))
+                waiting.extend(_inside(item))
+        else:
+            yield _scalar(item)
+
+
+def _scalar(item: object) -> str:
+    """Python refuses to write integers of more than some thousand digits in decimal, but not in hexadecimal."""
+    try:
+        return str(item)
+    except ValueError:
+        return hex(item) if isinstance(item, int) else type(item).__name__
+
+
+def _inside(container: Mapping[Any, Any] | list[Any] | tuple[Any, ...]) -> list[Any]:
+    if isinstance(container, Mapping):
+        return [item for key, value in reversed(list(container.items())) for item in (value, key)]
+    return list(reversed(container))

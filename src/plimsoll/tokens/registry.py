@@ -1,0 +1,226 @@
+"""What is known of models: windows, prices, vocabularies. Packaged data, which users extend by a file or by calls."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from plimsoll.errors import SettingError, UnknownModelWarning
+from plimsoll.limits import REGISTRY_WARNINGS_MAX, SETTING_TOKENS_MAX
+from plimsoll.tokens.user_models import read_entries, user_models_path
+
+Match: TypeAlias = Literal["registered", "exact", "prefix", "family", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vocabulary:
+    """How to count for a model: the count in the public vocabulary `base`, times a ratio that depends on the text."""
+
+    base: str = "o200k_base"
+    ascii: float = 1.0
+    other: float = 1.0
+    """The ratio for text outside ASCII."""
+    margin: float = 1.0
+    """Times the ratio, the truth is not expected to pass it. 1.0 where the vocabulary is the model's own."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether `base` is the model's own."""
+        return self.ascii == self.other == self.margin == 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo:
+    """One model. Prices are US dollars for a million tokens; None where unknown.
+
+    Input and output share `window_tokens`; `max_input_tokens` may be less, where the provider sets output apart.
+    """
+
+    name: str
+    provider: str = ""
+    window_tokens: int = 32_000
+    max_input_tokens: int = 32_000
+    max_output_tokens: int = 4_096
+    input_price: float | None = None
+    cached_input_price: float | None = None
+    cache_write_price: float | None = None
+    output_price: float | None = None
+    vocabulary: Vocabulary = Vocabulary()
+    tool_prompt_tokens: int = 0
+    """What the provider adds to the prompt when there are tools, beside their definitions."""
+    match: Match = "exact"
+    """How the name was found: `prefix` by an undated name, `family` by a guess, `unknown` not at all."""
+
+
+_registered: dict[str, ModelInfo] = {}
+_warned: set[str] = set()
+
+_PROVIDERS = re.compile(
+    r"^(?:models/|ft:|(?:[a-z]{2,6}\.)?(?:anthropic|amazon|meta|mistral|cohere|openai|deepseek|qwen|google|moonshot)\.)"
+)
+_INSIDE_NAME = re.compile(r"[a-z0-9.]")
+
+
+def model_info(name: str | None) -> ModelInfo:
+    """What is known of a model. Never raises for a name; an unknown one gets 32,000 and 4,096 tokens and one warning.
+
+    Looks for the name, then for it without its provider (`openai/gpt-4o`, `bedrock/us.anthropic.claude-...`), then for
+    the longest known name it begins with, then for its family. Registered models come first, then the user's file, then
+    the packaged data. None is an unknown model without the warning. Raises SettingError when the user's file is invalid.
+    """
+    found = look_up(name)
+    if found.match == "unknown" and name is not None:
+        _warn(name)
+    return found
+
+
+def look_up(name: str | None) -> ModelInfo:
+    """The same as `model_info` without the warning."""
+    wanted = (name or "").strip().lower()
+    spellings = _spellings(wanted)
+    for key in spellings:
+        found = _registered.get(key) or _from_file().get(key)
+        if found is not None:
+            return found
+    return replace(_packaged(spellings), name=name or "")
+
+
+def register_model(name: str, **values: Any) -> ModelInfo:
+    """Add or replace a model for this process and return it.
+
+    `values` are fields of ModelInfo, and `vocabulary` a Vocabulary or a mapping of its fields. What is not given is what
+    was known of the name before. Raises SettingError for unknown fields and impossible values; nothing is registered then.
+    """
+    info = _checked(name, values)
+    _registered[name.strip().lower()] = info
+    return info
+
+
+def _warn(name: str) -> None:
+    if name not in _warned and len(_warned) < REGISTRY_WARNINGS_MAX:
+        _warned.add(name)
+        warnings.warn(UnknownModelWarning(name), stacklevel=3)
+
+
+def _spellings(name: str) -> list[str]:
+    """The name, and the name with ever more of its provider taken off. Claude's versions are written with dashes."""
+    names = [name]
+    while "/" in names[-1]:
+        names.append(names[-1].partition("/")[2])
+    while (shorter := _PROVIDERS.sub("", names[-1])) != names[-1]:
+        names.append(shorter)
+    if names[-1].startswith("claude") and "." in names[-1]:
+        names.append(names[-1].replace(".", "-"))
+    return names
+
+
+def _packaged(spellings: list[str]) -> ModelInfo:
+    data = _data()
+    for name in spellings:
+        if name in data["models"]:
+            return _info(name, data["models"][name], "exact")
+    name = spellings[-1]
+    begins = [key for key in data["models"] if name.startswith(key) and not _INSIDE_NAME.match(name, len(key))]
+    if begins:
+        return _info(name, data["models"][max(begins, key=len)], "prefix")
+    family = _longest(name, data["families"])
+    return _unknown(name) if family is None else _info(name, family, "family")
+
+
+def _info(name: str, row: list[Any], match: Match) -> ModelInfo:
+    known = dict(zip(_data()["fields"], row, strict=True))
+    return replace(_unknown(name), **known, match=match)
+
+
+def _unknown(name: str) -> ModelInfo:
+    base, in_ascii, other, margin = _longest(name, _data()["tokenizers"])
+    return ModelInfo(
+        name=name,
+        vocabulary=Vocabulary(base=base, ascii=in_ascii, other=other, margin=margin),
+        tool_prompt_tokens=_longest(name, _data()["tool_prompts"]) or 0,
+        match="unknown",
+    )
+
+
+def _longest(name: str, by_prefix: Mapping[str, Any]) -> Any:
+    fits = [prefix for prefix in by_prefix if name.startswith(prefix)]
+    return by_prefix[max(fits, key=len)] if fits else None
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    from importlib.resources import files  # noqa: PLC0415 - slow to import, and only needed here
+
+    return MappingProxyType(json.loads(files("plimsoll.tokens").joinpath("models.json").read_bytes()))
+
+
+def _from_file() -> Mapping[str, ModelInfo]:
+    path = user_models_path()
+    return checked_models(path) if path else {}
+
+
+@cache
+def checked_models(path: str) -> Mapping[str, ModelInfo]:
+    """The models of a user's JSON file, by name in small letters. Raises SettingError for impossible values."""
+    return {name.strip().lower(): _checked(name, values) for name, values in read_entries(path).items()}
+
+
+def _checked(name: str, values: Any) -> ModelInfo:
+    if not isinstance(values, Mapping):
+        raise SettingError(f"models.{name}", "must be an object of fields")
+    for field, value in values.items():
+        _check(name, field, value)
+    given = dict(values)
+    if "vocabulary" in given:
+        given["vocabulary"] = _vocabulary(name, given["vocabulary"])
+    if "window_tokens" in given:
+        given.setdefault("max_input_tokens", given["window_tokens"])
+    spellings = _spellings(name.strip().lower())
+    info = replace(_packaged(spellings), **given, name=name, match="registered")
+    if not info.max_input_tokens <= info.window_tokens:
+        raise SettingError(f"models.{name}.max_input_tokens", "must not be more than window_tokens")
+    return info
+
+
+_TOKENS = {"window_tokens", "max_input_tokens", "max_output_tokens"}
+_PRICES = {"input_price", "cached_input_price", "cache_write_price", "output_price"}
+
+
+def _check(name: str, field: str, value: Any) -> None:
+    where = f"models.{name}.{field}"
+    if field in _TOKENS or field == "tool_prompt_tokens":
+        least = 1 if field in _TOKENS else 0
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= SETTING_TOKENS_MAX:
+            raise SettingError(where, f"must be a whole number of tokens, at least {least}")
+    elif field in _PRICES:
+        if value is not None and not _is_number(value, 0.0, 1e9):
+            raise SettingError(where, "must be a price of at least 0, or null")
+    elif field == "provider":
+        if not isinstance(value, str):
+            raise SettingError(where, "must be text")
+    elif field != "vocabulary":
+        raise SettingError(where, f"is not one of {', '.join(sorted(_TOKENS | _PRICES | {'provider', 'vocabulary'}))}")
+
+
+def _is_number(value: Any, least: float, most: float) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most
+
+
+def _vocabulary(name: str, value: Any) -> Vocabulary:
+    where = f"models.{name}.vocabulary"
+    if isinstance(value, Vocabulary):
+        return value
+    if not isinstance(value, Mapping) or not set(value) <= {field.name for field in fields(Vocabulary)}:
+        raise SettingError(where, "must be an object with base, ascii, other and margin")
+    if value.get("base", "o200k_base") not in ("o200k_base", "cl100k_base"):  # a list is not hashable
+        raise SettingError(f"{where}.base", "must be o200k_base or cl100k_base")
+    for field in ("ascii", "other", "margin"):
+        if not _is_number(value.get(field, 1.0), 1.0 if field == "margin" else 0.1, 10.0):
+            raise SettingError(f"{where}.{field}", "must be a number from 0.1 (margin: from 1) to 10")
+    return Vocabulary(**value)

@@ -1,0 +1,234 @@
+"""Anthropic blocks: what may stand in a message, and the repairs both Claude Code and pi make before they send one.
+
+A view is built from turns in one linear walk: each call is followed at once by all its results, results are asked for
+by id and not by place, and what the provider would refuse (an orphan, a blank text, thinking with nothing after it)
+is left out and reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from plimsoll.message import Wire
+from plimsoll.transcripts.lines import list_of, text_of
+from plimsoll.transcripts.values import Finding, Viewed
+
+_THINKING = ("thinking", "redacted_thinking")
+_MODEL_ONLY = (*_THINKING, "tool_use", "server_tool_use")
+OPENING = "[The conversation begins before the first message of this file.]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One message on its way into the view: who speaks, what, and which message of the history it is."""
+
+    role: str
+    content: str | Sequence[Wire]
+    index: int
+
+
+@dataclass(slots=True)
+class _Open:
+    """A message of the view while it is being put together."""
+
+    role: str
+    content: list[Wire]
+    messages: list[int] = field(default_factory=list)
+    plain: str | None = None
+
+    def wire(self) -> Wire:
+        return {"role": self.role, "content": self.content if self.plain is None else self.plain}
+
+
+def clean_content(content: object) -> str | list[Wire] | None:
+    """The content as a string or a list of usable blocks; None when it is neither. Blocks without their fields are
+    left out.
+    """
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return None
+    return [block for block in content if _usable(block)]
+
+
+def _usable(block: object) -> bool:
+    if not isinstance(block, dict):
+        return False
+    match block.get("type"):
+        case "text":
+            return isinstance(block.get("text"), str)
+        case "tool_use":
+            known = isinstance(block.get("id"), str) and isinstance(block.get("name"), str)
+            return known and isinstance(block.get("input"), dict)
+        case "tool_result":
+            return isinstance(block.get("tool_use_id"), str)
+        case kind:
+            return isinstance(kind, str)
+
+
+def text_in(content: object) -> str:
+    """The words in a content: its text blocks joined by newlines."""
+    if isinstance(content, str):
+        return content
+    blocks = (block for block in list_of(content) if isinstance(block, dict))
+    return "\n".join(text_of(block.get("text")) for block in blocks if block.get("type") == "text")
+
+
+def says_something(block: Wire) -> bool:
+    """Whether the provider takes the block: a text of blanks alone is refused."""
+    return block.get("type") != "text" or bool(str(block.get("text")).strip())
+
+
+def build_view(turns: Iterable[Turn], *, missing: str) -> tuple[list[Viewed], list[Finding]]:
+    """What is sent for these turns. `missing` stands for the result of a call that has none. Linear."""
+    builder = _View(list(turns), missing)
+    return builder.shown(), builder.findings
+
+
+class _View:
+    """Puts the view together; one use."""
+
+    def __init__(self, turns: list[Turn], missing: str) -> None:
+        self.findings: list[Finding] = []
+        self._missing = missing
+        self._out: list[_Open] = []
+        self._called: set[str] = set()
+        self._results = _results_by_call(turns)
+        for turn in turns:
+            if turn.role == "assistant":
+                self._answer(turn)
+            else:
+                self._speak(turn)
+
+    def shown(self) -> list[Viewed]:
+        """The finished view."""
+        self._trim_end()
+        if self._out and self._out[0].role == "assistant":
+            self._note("no-opening", "the first message is the assistant's; a user message was put before it")
+            self._out.insert(0, _Open("user", [], plain=OPENING))
+        return [Viewed(wire=message.wire(), messages=tuple(message.messages)) for message in self._out]
+
+    def _note(self, kind: str, detail: str) -> None:
+        self.findings.append(Finding(kind=kind, detail=detail))
+
+    def _answer(self, turn: Turn) -> None:
+        blocks = [block for block in _as_blocks(turn.content) if says_something(block) and self._is_new_call(block)]
+        while blocks and blocks[-1].get("type") in _THINKING and any(b.get("type") not in _THINKING for b in blocks):
+            blocks.pop()
+        if all(block.get("type") in _THINKING for block in blocks):
+            if blocks:
+                self._note("thinking-only", f"message {turn.index} thinks and says nothing; not sent")
+            return
+        self._out.append(_Open("assistant", blocks, [turn.index]))
+        calls = [str(block["id"]) for block in blocks if block.get("type") == "tool_use"]
+        if calls:
+            self._out.append(self._gather(calls))
+
+    def _is_new_call(self, block: Wire) -> bool:
+        if block.get("type") == "tool_result":
+            return False
+        if block.get("type") != "tool_use":
+            return True
+        if block["id"] in self._called:
+            self._note("duplicate-call", f"call {str(block['id'])[:80]} is there twice; sent once")
+            return False
+        self._called.add(str(block["id"]))
+        return True
+
+    def _gather(self, calls: Sequence[str]) -> _Open:
+        """The user message that holds all results of one answer, in the order of the calls."""
+        answer = _Open("user", [])
+        for call in calls:
+            block, index = self._results.get(call, (None, -1))
+            if block is None:
+                self._note("no-result", f"call {call[:80]} has no result; one was made up")
+                block = {"type": "tool_result", "tool_use_id": call, "content": self._missing, "is_error": True}
+            elif index not in answer.messages:
+                answer.messages.append(index)
+            answer.content.append(_sayable(block, self._missing))
+        return answer
+
+    def _speak(self, turn: Turn) -> None:
+        self._report_orphans(turn)
+        blocks = [
+            b
+            for b in _as_blocks(turn.content)
+            if b.get("type") not in ("tool_result", *_MODEL_ONLY) and says_something(b)
+        ]
+        if not blocks:
+            return
+        if self._out and self._out[-1].role == "user":
+            self._join(self._out[-1], blocks, turn.index)
+            return
+        plain = turn.content if isinstance(turn.content, str) else None
+        self._out.append(_Open("user", blocks, [turn.index], plain))
+
+    def _join(self, last: _Open, blocks: list[Wire], index: int) -> None:
+        last.plain = None
+        last.content.extend(blocks)
+        if index not in last.messages[-1:]:
+            last.messages.append(index)
+
+    def _report_orphans(self, turn: Turn) -> None:
+        for block in _as_blocks(turn.content):
+            if block.get("type") in _MODEL_ONLY:
+                self._note("wrong-place", f"message {turn.index} is the user's and holds {block.get('type')}; not sent")
+            if block.get("type") != "tool_result":
+                continue
+            call = str(block["tool_use_id"])
+            if call not in self._called:
+                self._note("orphan-result", f"no call {call[:80]} comes before its result")
+            elif self._results[call][0] is not block:
+                self._note("duplicate-result", f"call {call[:80]} has two results; the first is sent")
+
+    def _trim_end(self) -> None:
+        """The provider refuses white space at the very end of an answer that nothing follows."""
+        if not self._out or self._out[-1].role != "assistant":
+            return
+        last = self._out[-1].content[-1]
+        text = last.get("text")
+        if last.get("type") == "text" and isinstance(text, str) and text != text.rstrip():
+            self._out[-1].content[-1] = {**last, "text": text.rstrip()}
+
+
+def _sayable(block: Wire, missing: str) -> Wire:
+    """The result without blank texts in it; a failed one says something."""
+    content = block.get("content")
+    if isinstance(content, list):
+        content = [b for b in content if isinstance(b, dict) and isinstance(b.get("type"), str) and says_something(b)]
+    elif not isinstance(content, str):
+        content = ""
+    if block.get("is_error") is True and not (content.strip() if isinstance(content, str) else content):
+        content = missing
+    return block if content == block.get("content") else {**block, "content": content}
+
+
+def _as_blocks(content: str | Sequence[Wire]) -> Sequence[Wire]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _results_by_call(turns: Iterable[Turn]) -> dict[str, tuple[Wire, int]]:
+    found: dict[str, tuple[Wire, int]] = {}
+    for turn in turns:
+        if turn.role == "user" and not isinstance(turn.content, str):
+            for block in turn.content:
+                if block.get("type") == "tool_result":
+                    found.setdefault(str(block["tool_use_id"]), (block, turn.index))
+    return found
+
+
+def with_result_text(content: str | Sequence[Wire], cleared: Mapping[str, str]) -> str | Sequence[Wire]:
+    """The content with the results of the named calls replaced by a text."""
+    if isinstance(content, str) or not cleared:
+        return content
+    return [_cleared(block, cleared) for block in content]
+
+
+def _cleared(block: Wire, cleared: Mapping[str, str]) -> Wire:
+    if block.get("type") != "tool_result" or block["tool_use_id"] not in cleared:
+        return block
+    changed: dict[str, Any] = dict(block)
+    changed["content"] = cleared[block["tool_use_id"]]
+    return changed

@@ -1,0 +1,291 @@
+"""Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, a tree of lines linked by `parentUuid`.
+
+What the tool does when it resumes a file, and this reader with it: the newest leaf is the conversation; the walk to
+its root ends at the newest `compact_boundary`; messages that boundary preserved are linked in again after the
+summary; answers written on several lines with one `message.id` are one answer, with all their results; API errors are
+not sent; results named by a `microcompact_boundary` are empty. Facts from files written by versions 2.0 to 2.1 and
+from public notes about them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from plimsoll.transcripts import blocks, claude_links, tree
+from plimsoll.transcripts.claude_links import Link, Tree
+from plimsoll.transcripts.lines import list_of, mapping_of, maybe_text, text_of
+from plimsoll.transcripts.values import Compaction, Entry, Finding, Meta, Said, SaidKind, Sidechain, Transcript, Viewed
+
+CLEARED = "[Old tool result content cleared]"
+"""What the tool sends in place of a result that it cleared."""
+MISSING = "[No result: the call was interrupted]"
+_ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z")
+
+
+def read(entries: Sequence[Entry], findings: Sequence[Finding] = ()) -> Transcript:
+    """The transcript in these lines. Total: damage becomes findings."""
+    reader = _Reader(entries)
+    reader.collect()
+    messages = reader.messages()
+    viewed, repairs = reader.view()
+    return Transcript(
+        tool="claude-code",
+        format="anthropic",
+        entries=tuple(entries),
+        messages=messages,
+        viewed=tuple(viewed),
+        compactions=reader.compactions(),
+        meta=_meta(reader.lines),
+        findings=(*findings, *reader.findings, *repairs),
+        sidechains=reader.sidechains(),
+        leaf=reader.leaf,
+    )
+
+
+class _Answer:
+    """One message of the history while its lines come in: an answer may be written on several."""
+
+    __slots__ = ("_calls", "content", "id", "kind", "lines", "role")
+
+    def __init__(self, id: str, role: str, kind: SaidKind) -> None:
+        self.id = id
+        self.role = role
+        self.kind = kind
+        self.lines: list[int] = []
+        self.content: str | list[Any] = []
+        self._calls: set[object] | None = None
+
+    def add(self, number: int, content: str | list[Any]) -> None:
+        """Take another line of the same answer. A call that was there before is there once."""
+        self.lines.append(number)
+        if len(self.lines) == 1:
+            self.content = content
+            return
+        if self._calls is None or isinstance(self.content, str):
+            self.content = list(_as_blocks(self.content))
+            self._calls = {block["id"] for block in self.content if block.get("type") == "tool_use"}
+        for block in _as_blocks(content):
+            if block.get("type") == "tool_use":
+                if block["id"] in self._calls:
+                    continue
+                self._calls.add(block["id"])
+            self.content.append(block)
+
+
+def _as_blocks(content: str | list[Any]) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+class _Reader:
+    """One pass over the lines, then questions about them."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.findings: list[Finding] = []
+        self.lines = [entry for entry in entries if entry.value is not None]
+        self.links: dict[str, Link] = {}
+        self._answers: list[_Answer] = []
+        self._by_answer: dict[str, int] = {}
+        self._own_file = not any(
+            _is_message(e.value) and not mapping_of(e.value).get("isSidechain") for e in self.lines
+        )
+        self._side: dict[str, list[Entry]] = {}
+        self._side_of: dict[str, str] = {}
+        self._on_path: set[int] = set()
+        self._shown: list[Link] = []
+        self.leaf: str | None = None
+
+    def collect(self) -> None:
+        """Read every line once, then find the conversation's path."""
+        for entry in self.lines:
+            self._take(entry, mapping_of(entry.value))
+        self.tree = Tree(self.links)
+        self._report_links()
+        self._find_path()
+
+    def _take(self, entry: Entry, value: Mapping[str, Any]) -> None:
+        if value.get("isSidechain") is True and not self._own_file:
+            self._take_aside(entry, value)
+            return
+        uuid = maybe_text(value.get("uuid"))
+        answer = _answer_id(value)
+        index = self._take_message(entry, value, answer) if _is_message(value) else None
+        if uuid is None:
+            return
+        if uuid in self.links:
+            detail = f"{uuid[:80]} was used before"
+            self.findings.append(Finding(kind="duplicate-uuid", detail=detail, line=entry.number))
+            index = self.links[uuid].index if index is None else index
+        self.links[uuid] = Link(uuid, maybe_text(value.get("parentUuid")), entry, value, index, answer)
+
+    def _take_aside(self, entry: Entry, value: Mapping[str, Any]) -> None:
+        uuid = text_of(value.get("uuid"))
+        agent = maybe_text(value.get("agentId")) or self._side_of.get(text_of(value.get("parentUuid")), uuid)
+        self._side_of[uuid] = agent
+        self._side.setdefault(agent, []).append(entry)
+
+    def _take_message(self, entry: Entry, value: Mapping[str, Any], answer: str | None) -> int | None:
+        """Put the line's message into the history; None when it has no readable content."""
+        said = _message_in(value)
+        if said is None:
+            self.findings.append(Finding(kind="bad-message", detail="no readable content", line=entry.number))
+            return None
+        role, content = said
+        if answer is not None and answer in self._by_answer:
+            index = self._by_answer[answer]
+            self._answers[index].add(entry.number, content)
+            return index
+        index = len(self._answers)
+        if answer is not None:
+            self._by_answer[answer] = index
+        made = _Answer(maybe_text(value.get("uuid")) or f"line-{entry.number}", role, _kind(value))
+        made.add(entry.number, content)
+        self._answers.append(made)
+        return index
+
+    def _report_links(self) -> None:
+        for link in self.links.values():
+            if link.parent is not None and link.parent not in self.links:
+                detail = f"{link.parent[:80]} is not in this file"
+                self.findings.append(Finding(kind="missing-parent", detail=detail, line=link.entry.number))
+        for node in tree.cycles(self.tree.written):
+            line = self.links[node].entry.number
+            self.findings.append(Finding(kind="cycle", detail="the line is its own ancestor", line=line))
+        if self.tree.broken:
+            detail = "the preserved messages cannot be walked; left out"
+            self.findings.append(Finding(kind="preserved-broken", detail=detail))
+
+    def _find_path(self) -> None:
+        self.leaf = self._leaf()
+        shown, older = self.tree.path(self.leaf)
+        self._shown = self.tree.with_siblings(shown)
+        for link in (*self._shown, *self.tree.with_siblings(older)):
+            if link.index is not None:
+                self._on_path.add(link.index)
+        if not self.links:
+            self._on_path.update(range(len(self._answers)))
+
+    def _leaf(self) -> str | None:
+        messages = [uuid for uuid, link in self.links.items() if link.index is not None]
+        candidates = self.tree.leaves() or messages[-1:]
+        if not candidates:
+            return None
+        times = [text_of(self.links[uuid].value.get("timestamp")) for uuid in candidates]
+        if not all(_ISO.fullmatch(time) for time in times):
+            return candidates[-1]
+        return max(zip(times, range(len(times)), candidates, strict=True))[2]
+
+    def messages(self) -> tuple[Said, ...]:
+        """The whole history, in the order of the file."""
+        return tuple(
+            Said(
+                id=answer.id,
+                lines=tuple(answer.lines),
+                wire={"role": answer.role, "content": answer.content},
+                kind=answer.kind,
+                on_path=index in self._on_path,
+            )
+            for index, answer in enumerate(self._answers)
+        )
+
+    def view(self) -> tuple[list[Viewed], list[Finding]]:
+        """What the tool would send next."""
+        cleared = dict.fromkeys((call for link in self._shown for call in _cleared_calls(link.value)), CLEARED)
+        indexes = [link.index for link in self._shown if link.index is not None]
+        if not self.links:
+            indexes = list(range(len(self._answers)))
+        turns = [self._turn(index, cleared) for index in dict.fromkeys(indexes) if self._answers[index].kind != "error"]
+        return blocks.build_view(turns, missing=MISSING)
+
+    def _turn(self, index: int, cleared: Mapping[str, str]) -> blocks.Turn:
+        answer = self._answers[index]
+        return blocks.Turn(role=answer.role, content=blocks.with_result_text(answer.content, cleared), index=index)
+
+    def compactions(self) -> tuple[Compaction, ...]:
+        """Every boundary in the file, oldest first."""
+        firsts = [answer.lines[0] for answer in self._answers]
+        summaries = [entry for entry in self.lines if mapping_of(entry.value).get("isCompactSummary") is True]
+        return claude_links.compactions(self.lines, summaries, firsts, self.tree)
+
+    def sidechains(self) -> tuple[Sidechain, ...]:
+        """The sub-agents' conversations that are written into this file."""
+        return tuple(Sidechain(id=agent, messages=_side_messages(lines)) for agent, lines in self._side.items())
+
+
+def _side_messages(lines: Sequence[Entry]) -> tuple[Said, ...]:
+    answers: dict[str, _Answer] = {}
+    for entry in lines:
+        value = mapping_of(entry.value)
+        said = _message_in(value) if _is_message(value) else None
+        if said is not None:
+            fresh = _Answer(maybe_text(value.get("uuid")) or f"line-{entry.number}", said[0], _kind(value))
+            key = _answer_id(value) or f"line {entry.number}"
+            answers.setdefault(key, fresh).add(entry.number, said[1])
+    return tuple(
+        Said(id=a.id, lines=tuple(a.lines), wire={"role": a.role, "content": a.content}, kind=a.kind)
+        for a in answers.values()
+    )
+
+
+def _is_message(value: Mapping[str, Any] | None) -> bool:
+    if value is None:
+        return False
+    kind = value.get("type")
+    return kind in ("user", "assistant") or (kind == "attachment" and _queued_prompt(value) is not None)
+
+
+def _queued_prompt(value: Mapping[str, Any]) -> object | None:
+    """What the user typed while the model was at work. The tool keeps it as an attachment and sends it."""
+    attachment = mapping_of(value.get("attachment"))
+    return attachment.get("prompt") if attachment.get("type") == "queued_command" else None
+
+
+def _message_in(value: Mapping[str, Any]) -> tuple[str, str | list[Any]] | None:
+    attached = value.get("type") == "attachment"
+    raw = _queued_prompt(value) if attached else mapping_of(value.get("message")).get("content")
+    content = blocks.clean_content(raw)
+    if content is None:
+        return None
+    return ("assistant" if value.get("type") == "assistant" else "user"), content
+
+
+def _answer_id(value: Mapping[str, Any]) -> str | None:
+    """The model's id of the answer that a line is part of."""
+    return maybe_text(mapping_of(value.get("message")).get("id")) if value.get("type") == "assistant" else None
+
+
+def _kind(value: Mapping[str, Any]) -> SaidKind:
+    if value.get("isApiErrorMessage") is True:
+        return "error"
+    return "summary" if value.get("isCompactSummary") is True else "said"
+
+
+def _cleared_calls(value: Mapping[str, Any]) -> list[str]:
+    if value.get("subtype") != "microcompact_boundary":
+        return []
+    ids = list_of(mapping_of(value.get("microcompactMetadata")).get("compactedToolIds"))
+    return [call for call in ids if isinstance(call, str)]
+
+
+def _meta(lines: Sequence[Entry]) -> Meta:
+    values = [mapping_of(entry.value) for entry in lines]
+
+    def last(key: str) -> str | None:
+        return next((text for v in reversed(values) if (text := maybe_text(v.get(key))) is not None), None)
+
+    models = (maybe_text(mapping_of(v.get("message")).get("model")) for v in reversed(values))
+    return Meta(
+        session_id=last("sessionId"),
+        cwd=last("cwd"),
+        branch=last("gitBranch"),
+        version=last("version"),
+        model=next((model for model in models if model is not None and not model.startswith("<")), None),
+        started=next((text for v in values if (text := maybe_text(v.get("timestamp"))) is not None), None),
+        title=last("customTitle") or last("aiTitle") or _summary_title(values),
+    )
+
+
+def _summary_title(values: Sequence[Mapping[str, Any]]) -> str | None:
+    titles = [maybe_text(value.get("summary")) for value in values if value.get("type") == "summary"]
+    return titles[-1] if titles else None

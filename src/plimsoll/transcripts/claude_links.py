@@ -1,0 +1,233 @@
+"""The links of a Claude Code file: its path, what a compaction preserved, siblings that the walk to the root passes
+by.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from plimsoll.errors import LimitExceeded
+from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
+from plimsoll.transcripts import blocks, tree
+from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_of
+from plimsoll.transcripts.values import Compaction, Entry
+
+
+@dataclass(slots=True)
+class Link:
+    """A line with a uuid: its parent, and the message of the history that it is part of."""
+
+    uuid: str
+    parent: str | None
+    entry: Entry = field(repr=False)
+    value: Mapping[str, Any] = field(repr=False)
+    index: int | None = None
+    answer: str | None = None
+    """The model's id of the answer that an assistant's line is part of."""
+
+
+def is_boundary(value: Mapping[str, Any] | None) -> bool:
+    """Whether the line is where a compaction cut the context."""
+    return value is not None and value.get("subtype") == "compact_boundary" and value.get("type") == "system"
+
+
+class Tree:
+    """The links of a file as they are, and as the newest compaction has changed them."""
+
+    def __init__(self, links: Mapping[str, Link]) -> None:
+        self.links = links
+        self.written = {uuid: link.parent for uuid, link in links.items()}
+        self.parents = self.written
+        self.kept: list[str] = []
+        self.broken = False
+        """Whether the newest compaction preserved messages that cannot be walked."""
+        boundaries = [link for link in links.values() if is_boundary(link.value)]
+        self.newest = boundaries[-1] if boundaries else None
+        if self.newest is not None:
+            self._relink(self.newest.value)
+        self._parts: dict[str, list[Link]] = {}
+        self._results: dict[str, Link] = {}
+        for link in links.values():
+            self._index(link)
+
+    def _relink(self, boundary: Mapping[str, Any]) -> None:
+        """Put the preserved messages behind their anchor, and what followed the anchor behind them."""
+        anchor, kept = preserved(boundary, self.written)
+        if anchor is None:
+            return
+        if not kept or anchor not in self.links:
+            self.broken = True
+            return
+        members = set(kept)
+        moved = {uuid: kept[-1] for uuid, parent in self.written.items() if parent == anchor and uuid not in members}
+        self.parents = {**self.written, **moved, **dict(zip(kept, (anchor, *kept), strict=False))}
+        self.kept = kept
+
+    def _index(self, link: Link) -> None:
+        if link.answer is not None:
+            self._parts.setdefault(link.answer, []).append(link)
+        elif link.index is not None:
+            for call in _ids_in(link, "tool_result", "tool_use_id"):
+                self._results.setdefault(call, link)
+
+    def leaves(self) -> list[str]:
+        """The messages that no other comes after; with preserved messages, what came before them and did not stay is none."""
+        found = tree.leaves(self.links, self.parents, self._is_message)
+        if not self.kept or self.newest is None:
+            return found
+        first, kept = self.newest.entry.number, set(self.kept)
+        return [uuid for uuid in found if uuid in kept or self.links[uuid].entry.number > first] or found
+
+    def _is_message(self, uuid: str) -> bool:
+        return self.links[uuid].index is not None
+
+    def path(self, leaf: str | None) -> tuple[list[Link], list[Link]]:
+        """The lines that the view is made of, and the older ones of the same branch."""
+        nodes, _ = tree.walk(leaf, self.parents)
+        cut = next((i for i in range(len(nodes) - 1, -1, -1) if is_boundary(self.links[nodes[i]].value)), 0)
+        shown = [self.links[node] for node in nodes[cut:]]
+        older = [self.links[node] for node in nodes[:cut]]
+        if shown and (is_boundary(shown[0].value) or shown[0].parent is not None):
+            lived, _ = tree.walk(shown[0].uuid, self._lived())
+            older.extend(self.links[node] for node in lived)
+        return shown, older
+
+    def _lived(self) -> dict[str, str | None]:
+        """Parents as the user lived them: through boundaries, and over a parent that was never written."""
+        lived: dict[str, str | None] = {}
+        previous: str | None = None
+        for uuid, link in self.links.items():
+            parent = link.parent
+            if parent is None and is_boundary(link.value):
+                parent = maybe_text(link.value.get("logicalParentUuid")) or previous
+            lived[uuid] = parent if parent is None or parent in self.links else previous
+            previous = uuid
+        return lived
+
+    def with_siblings(self, chain: Sequence[Link]) -> list[Link]:
+        """The chain with the parts of its answers that other branches hold: parallel calls and their results.
+
+        One parent each makes parallel calls branches of the tree; a walk to the root sees one of them.
+        """
+        on_chain = {link.uuid for link in chain}
+        done: set[str] = set()
+        complete: list[Link] = []
+        for link in chain:
+            complete.append(link)
+            if link.answer is None or link.answer in done:
+                continue
+            done.add(link.answer)
+            for extra in self._belonging(link.answer):
+                if extra.uuid not in on_chain:
+                    on_chain.add(extra.uuid)
+                    complete.append(extra)
+        return complete
+
+    def _belonging(self, answer: str) -> list[Link]:
+        parts = self._parts[answer]
+        calls = [call for part in parts for call in _ids_in(part, "tool_use", "id")]
+        return [*parts, *(self._results[call] for call in calls if call in self._results)]
+
+
+def _ids_in(link: Link, kind: str, key: str) -> list[str]:
+    message = link.value.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, list):
+        return []
+    return [text_of(block.get(key)) for block in content if isinstance(block, dict) and block.get("type") == kind]
+
+
+def preserved(boundary: Mapping[str, Any], parents: Mapping[str, str | None]) -> tuple[str | None, list[str]]:
+    """The anchor a boundary names and the messages kept behind it, in order; no messages when they cannot be walked."""
+    metadata = mapping_of(boundary.get("compactMetadata"))
+    listed = mapping_of(metadata.get("preservedMessages"))
+    uuids = [uuid for uuid in list_of(listed.get("uuids")) if isinstance(uuid, str)]
+    if uuids and (anchor := maybe_text(listed.get("anchorUuid"))) is not None:
+        return anchor, list(dict.fromkeys(uuid for uuid in uuids if uuid in parents))
+    segment = mapping_of(metadata.get("preservedSegment"))
+    head, anchor = maybe_text(segment.get("headUuid")), maybe_text(segment.get("anchorUuid"))
+    if head is None or anchor is None:
+        return anchor, []
+    return anchor, tree.segment(head, maybe_text(segment.get("tailUuid")), parents)
+
+
+def compactions(
+    lines: Sequence[Entry], summaries: Sequence[Entry], firsts: Sequence[int], found_tree: Tree
+) -> tuple[Compaction, ...]:
+    """Every compaction the lines record. `firsts` are the first lines of the messages, ascending."""
+    after = {text_of(mapping_of(entry.value).get("parentUuid")): entry for entry in reversed(summaries)}
+    boundaries = [entry for entry in lines if is_boundary(entry.value)]
+    if len(boundaries) > TRANSCRIPT_COMPACTIONS_MAX:
+        raise LimitExceeded("TRANSCRIPT_COMPACTIONS_MAX", allowed=TRANSCRIPT_COMPACTIONS_MAX, found=len(boundaries))
+    found = [_boundary(entry, after, firsts, found_tree) for entry in boundaries]
+    found += [c for entry in lines if (c := _clearing(entry, firsts)) is not None]
+    claimed = {text_of(mapping_of(entry.value).get("uuid")) for entry in boundaries}
+    for entry in summaries:
+        if text_of(mapping_of(entry.value).get("parentUuid")) not in claimed:
+            found.append(_bare_summary(entry, firsts))
+    return tuple(sorted(found, key=lambda compaction: compaction.line or 0))
+
+
+def _boundary(entry: Entry, after: Mapping[str, Entry], firsts: Sequence[int], found_tree: Tree) -> Compaction:
+    value = mapping_of(entry.value)
+    metadata = mapping_of(value.get("compactMetadata"))
+    summary = after.get(text_of(value.get("uuid"))) if value.get("uuid") else None
+    kept = sorted(
+        {
+            index
+            for uuid in preserved(value, found_tree.written)[1]
+            if (index := found_tree.links[uuid].index) is not None
+        }
+    )
+    return Compaction(
+        position=bisect_left(firsts, entry.number),
+        line=entry.number,
+        trigger=maybe_text(metadata.get("trigger")) or "auto",
+        summary=None if summary is None else _words(summary),
+        kept=ranges(kept),
+        tokens_before=maybe_count(metadata.get("preTokens")),
+        tokens_after=maybe_count(metadata.get("postTokens")),
+        at=maybe_text(value.get("timestamp")),
+    )
+
+
+def _clearing(entry: Entry, firsts: Sequence[int]) -> Compaction | None:
+    value = mapping_of(entry.value)
+    if value.get("type") != "system" or value.get("subtype") != "microcompact_boundary":
+        return None
+    metadata = mapping_of(value.get("microcompactMetadata"))
+    before, saved = maybe_count(metadata.get("preTokens")), maybe_count(metadata.get("tokensSaved"))
+    return Compaction(
+        position=bisect_left(firsts, entry.number),
+        line=entry.number,
+        trigger=maybe_text(metadata.get("trigger")) or "auto",
+        tokens_before=before,
+        tokens_after=None if before is None or saved is None else max(0, before - saved),
+        cleared=tuple(call for call in list_of(metadata.get("compactedToolIds")) if isinstance(call, str)),
+        at=maybe_text(value.get("timestamp")),
+    )
+
+
+def _bare_summary(entry: Entry, firsts: Sequence[int]) -> Compaction:
+    """Versions before boundaries wrote the summary alone, at the head of a new file."""
+    value = mapping_of(entry.value)
+    at = maybe_text(value.get("timestamp"))
+    return Compaction(position=bisect_left(firsts, entry.number), line=entry.number, summary=_words(entry), at=at)
+
+
+def _words(summary: Entry) -> str:
+    return blocks.text_in(mapping_of(mapping_of(summary.value).get("message")).get("content"))
+
+
+def ranges(indexes: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Ascending indexes as half-open ranges."""
+    found: list[tuple[int, int]] = []
+    for index in indexes:
+        if found and found[-1][1] == index:
+            found[-1] = (found[-1][0], index + 1)
+        else:
+            found.append((index, index + 1))
+    return tuple(found)

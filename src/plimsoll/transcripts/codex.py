@@ -1,0 +1,248 @@
+"""Codex: `$CODEX_HOME/sessions/YYYY/MM/DD/rollout-*.jsonl`, a flat log that is replayed from its start.
+
+What the tool does when it resumes a file, and this reader with it: response items are history; a `compacted` line
+replaces all history before it by its `replacement_history`, or, in files that have none, by the newest user messages
+up to 20,000 tokens and the summary; `thread_rolled_back` drops the newest user turns, and a compaction made inside a
+dropped turn with them. Before sending, calls without an output get one that says `aborted`, and outputs without a
+call are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from plimsoll.errors import LimitExceeded
+from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
+from plimsoll.message import Wire
+from plimsoll.transcripts.claude_links import ranges
+from plimsoll.transcripts.codex_replay import (
+    History,
+    Item,
+    dropped_compactions,
+    item_of,
+    item_text,
+    pair_up,
+    rebuilt,
+    strip_prefix,
+)
+from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_of
+from plimsoll.transcripts.values import Compaction, Entry, Finding, Meta, Said, Transcript, Viewed
+
+ITEM_TYPES = frozenset(
+    {
+        "message",
+        "reasoning",
+        "function_call",
+        "function_call_output",
+        "custom_tool_call",
+        "custom_tool_call_output",
+        "local_shell_call",
+        "tool_search_call",
+        "tool_search_output",
+        "web_search_call",
+        "image_generation_call",
+        "compaction",
+        "compaction_summary",
+        "context_compaction",
+        "agent_message",
+    }
+)
+"""The kinds of response item that the tool sends back. Others stay in the file and are not sent."""
+
+
+def read(entries: Sequence[Entry], findings: Sequence[Finding] = ()) -> Transcript:
+    """The transcript in these lines. Total: damage becomes findings."""
+    replay = _Replay()
+    lines = [entry for entry in entries if entry.value is not None]
+    kinds = [kind_and_payload(mapping_of(entry.value)) for entry in lines]
+    dropped = dropped_compactions(kinds)
+    for number, (entry, (kind, payload)) in enumerate(zip(lines, kinds, strict=True)):
+        replay.step(entry, kind, payload, counts=number not in dropped)
+    viewed, repairs = pair_up(replay.history.items)
+    return Transcript(
+        tool="codex",
+        format="openai-responses",
+        entries=tuple(entries),
+        messages=replay.messages(),
+        viewed=tuple(Viewed(wire=item.wire, messages=item.messages) for item in viewed),
+        compactions=tuple(replay.compactions),
+        system=_system(kinds),
+        meta=_meta(kinds),
+        findings=(*findings, *replay.findings, *repairs),
+    )
+
+
+def kind_and_payload(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """What the line is and what it carries. Files from before the envelope have the payload as the line."""
+    kind = text_of(value.get("type"))
+    if isinstance(value.get("payload"), dict):
+        return kind, value["payload"]
+    if kind in ITEM_TYPES:
+        return "response_item", value
+    if "id" in value and "timestamp" in value and not kind:
+        return "session_meta", value
+    return kind, {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """One message of the history."""
+
+    line: int
+    wire: Wire
+
+
+class _Replay:
+    """The file replayed so far."""
+
+    def __init__(self) -> None:
+        self.history = History()
+        self.compactions: list[Compaction] = []
+        self.findings: list[Finding] = []
+        self._made: list[_Made] = []
+        self._off: set[int] = set()
+
+    def step(self, entry: Entry, kind: str, payload: Mapping[str, Any], *, counts: bool) -> None:
+        """Replay one line. `counts` is False for a compaction that a rollback has taken back."""
+        match kind:
+            case "response_item":
+                self._item(entry, payload)
+            case "compacted" if counts:
+                self._compacted(entry, payload)
+            case "event_msg" if payload.get("type") == "thread_rolled_back":
+                dropped = self.history.drop_newest_turns(maybe_count(payload.get("num_turns")) or 0)
+                self._off.update(index for item in dropped for index in item.messages)
+            case _:
+                pass
+
+    def _item(self, entry: Entry, payload: Mapping[str, Any]) -> None:
+        kind = payload.get("type")
+        if kind not in ITEM_TYPES or (kind == "message" and payload.get("role") == "system"):
+            return
+        wire = _sendable(payload)
+        if wire is None:
+            self.findings.append(Finding(kind="bad-message", detail=f"{kind} without its fields", line=entry.number))
+            return
+        self.history.items.append(item_of(wire, (len(self._made),)))
+        self._made.append(_Made(line=entry.number, wire=wire))
+
+    def _compacted(self, entry: Entry, payload: Mapping[str, Any]) -> None:
+        if len(self.compactions) >= TRANSCRIPT_COMPACTIONS_MAX:
+            raise LimitExceeded("TRANSCRIPT_COMPACTIONS_MAX", allowed=TRANSCRIPT_COMPACTIONS_MAX)
+        message = text_of(payload.get("message"))
+        listed = payload.get("replacement_history")
+        replacement = None if listed is None else [w for item in list_of(listed) if (w := _sendable(mapping_of(item)))]
+        if replacement is None:
+            self.history.replace(rebuilt(self.history.items, message))
+        else:
+            self.history.replace(_recognised(replacement, self.history.items))
+        self._record(entry, message, replacement)
+
+    def _record(self, entry: Entry, message: str, replacement: Sequence[Wire] | None) -> None:
+        texts = [item_text(wire) for wire in replacement or () if wire.get("role") == "user"]
+        summary = strip_prefix(message) or next(
+            (s for text in reversed(texts) if (s := strip_prefix(text, only=True))), None
+        )
+        opaque = next(
+            (w for w in replacement or () if text_of(w.get("type")).endswith(("compaction", "_summary"))), None
+        )
+        kept = sorted({index for item in self.history.items for index in item.messages})
+        self.compactions.append(
+            Compaction(
+                position=len(self._made),
+                line=entry.number,
+                summary=summary,
+                kept=ranges(kept),
+                replacement=tuple(item.wire for item in self.history.items),
+                opaque=opaque,
+                at=maybe_text(mapping_of(entry.value).get("timestamp")),
+            )
+        )
+
+    def messages(self) -> tuple[Said, ...]:
+        """The whole history, in the order of the file."""
+        return tuple(
+            Said(id=f"line-{made.line}", lines=(made.line,), wire=made.wire, on_path=index not in self._off)
+            for index, made in enumerate(self._made)
+        )
+
+
+def _recognised(replacement: Sequence[Wire], history: Iterable[Item]) -> list[Item]:
+    """The replacement as items that know which messages they were; of equal ones the newest is meant, and each once."""
+    known: dict[str, list[tuple[int, ...]]] = {}
+    for item in history:
+        if item.messages:
+            known.setdefault(_key(item.wire), []).append(item.messages)
+    items: list[Item] = []
+    for wire in reversed(replacement):
+        places = known.get(_key(wire))
+        items.append(item_of(wire, places.pop() if places else ()))
+    items.reverse()
+    return items
+
+
+def _key(wire: Wire) -> str:
+    return repr(sorted((key, repr(value)) for key, value in wire.items() if key not in ("id", "phase")))
+
+
+def _sendable(payload: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The item as the tool sends it: fields that are null are not sent. None when fields that it cannot do without
+    are missing.
+    """
+    wire = {key: value for key, value in payload.items() if value is not None}
+    match wire.get("type"):
+        case "message":
+            content = wire.get("content")
+            known = isinstance(wire.get("role"), str) and isinstance(content, str | list)
+            if known and isinstance(content, list):
+                wire["content"] = [
+                    part for part in content if isinstance(part, dict) and isinstance(part.get("type"), str)
+                ]
+        case "function_call":
+            known = all(isinstance(wire.get(key), str) for key in ("name", "arguments", "call_id"))
+        case "custom_tool_call":
+            known = all(isinstance(wire.get(key), str) for key in ("name", "input", "call_id"))
+        case "function_call_output" | "custom_tool_call_output":
+            known = isinstance(wire.get("call_id"), str)
+            wire["output"] = _output(wire.get("output"))
+        case "reasoning":
+            known = True
+            wire["summary"] = list_of(wire.get("summary"))
+        case kind:
+            known = isinstance(kind, str)
+    return wire if known else None
+
+
+def _output(output: object) -> object:
+    """Early files wrote an object with the text in it."""
+    if isinstance(output, dict):
+        return text_of(output.get("content"))
+    return output if isinstance(output, str | list) else ""
+
+
+def _system(kinds: Sequence[tuple[str, Mapping[str, Any]]]) -> str | None:
+    for kind, payload in kinds:
+        if kind == "session_meta":
+            instructions = payload.get("base_instructions", payload.get("instructions"))
+            return maybe_text(mapping_of(instructions).get("text")) or maybe_text(instructions)
+    return None
+
+
+def _meta(kinds: Sequence[tuple[str, Mapping[str, Any]]]) -> Meta:
+    first = next((payload for kind, payload in kinds if kind == "session_meta"), {})
+    contexts = [payload for kind, payload in kinds if kind == "turn_context"]
+    prompts = (
+        maybe_text(p.get("message")) for kind, p in kinds if kind == "event_msg" and p.get("type") == "user_message"
+    )
+    return Meta(
+        session_id=maybe_text(first.get("id")),
+        cwd=maybe_text(first.get("cwd")),
+        branch=maybe_text(mapping_of(first.get("git")).get("branch")),
+        model=next((model for c in reversed(contexts) if (model := maybe_text(c.get("model"))) is not None), None),
+        version=maybe_text(first.get("cli_version")),
+        started=maybe_text(first.get("timestamp")),
+        title=next((prompt[:120] for prompt in prompts if prompt is not None), None),
+        parent=maybe_text(first.get("forked_from_id")),
+    )

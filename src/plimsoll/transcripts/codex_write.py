@@ -1,0 +1,87 @@
+"""Writing Codex rollout lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from plimsoll.message import Wire
+from plimsoll.transcripts.codex_replay import SUMMARY_PREFIX, item_text
+from plimsoll.transcripts.lines import dump, mapping_of, maybe_count
+from plimsoll.transcripts.values import Compaction, Loss, Meta, Transcript
+from plimsoll.transcripts.writing import Sheet, iso, raw_lines
+
+_VERSION = "0.128.0"
+
+
+class CodexWriter:
+    """Appends to a source's lines, or starts a file."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        source = sheet.source
+        self.lines: list[str] = [] if source is None else raw_lines(source)
+        self.losses: list[Loss] = []
+        self._clock = sheet.clock
+        self._items: list[Wire] = [] if source is None else [said.wire for said in source.messages]
+        self._ordinal = None if source is None else _last_ordinal(source)
+        if source is None:
+            self._header(sheet.meta, sheet.ids.session, sheet.system)
+
+    def _header(self, meta: Meta, session: str, system: str | None) -> None:
+        payload: dict[str, Any] = {
+            "id": session,
+            "timestamp": iso(self._clock.now),
+            "cwd": meta.cwd or "",
+            "originator": "plimsoll",
+            "cli_version": meta.version or _VERSION,
+            "source": "cli",
+            "model_provider": "openai",
+            "base_instructions": {"text": system} if system else None,
+        }
+        if meta.branch:
+            payload["git"] = {"branch": meta.branch}
+        self._line("session_meta", payload)
+
+    def say(self, wire: Wire) -> None:
+        """One response item; a user's or the model's words are also an event, which is what the tool shows people."""
+        item = response_item(wire)
+        self._items.append(item)
+        self._line("response_item", item)
+        if item.get("type") != "message" or item.get("role") not in ("user", "assistant"):
+            return
+        if text := item_text(item):
+            kind = "user_message" if item["role"] == "user" else "agent_message"
+            self._line("event_msg", {"type": kind, "message": text})
+
+    def compact(self, compaction: Compaction, kept: Sequence[int]) -> None:
+        """A replacement history: the summary as the tool would recognise it, then what was kept."""
+        text = f"{SUMMARY_PREFIX}\n{compaction.summary or ''}"
+        summary = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+        history = [summary, *(dict(self._items[index]) for index in kept)]
+        if compaction.replacement is not None:  # the whole context is known word for word
+            history = [response_item(wire) for wire in compaction.replacement]
+        self._line("compacted", {"message": text, "replacement_history": history})
+        self._line("event_msg", {"type": "context_compacted"})
+
+    def _line(self, kind: str, payload: Mapping[str, Any]) -> None:
+        value: dict[str, Any] = {"timestamp": self._clock.stamp(), "type": kind, "payload": payload}
+        if self._ordinal is not None:
+            self._ordinal += 1
+            value["ordinal"] = self._ordinal
+        self.lines.append(dump(value))
+
+
+def response_item(wire: Wire) -> dict[str, Any]:
+    """A Responses input item as the tool keeps it: with its type, and with a list of parts as its content."""
+    item = dict(wire)
+    if "type" not in item and "role" in item:
+        item = {"type": "message", **item}
+    if item.get("type") == "message" and isinstance(item.get("content"), str):
+        kind = "output_text" if item.get("role") == "assistant" else "input_text"
+        item["content"] = [{"type": kind, "text": item["content"]}]
+    return item
+
+
+def _last_ordinal(source: Transcript) -> int | None:
+    found = (maybe_count(mapping_of(entry.value).get("ordinal")) for entry in reversed(source.entries))
+    return next((ordinal for ordinal in found if ordinal is not None), None)

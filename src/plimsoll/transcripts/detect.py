@@ -1,0 +1,169 @@
+"""One way in for every file a user may have: find out what it is, then read it as that."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from plimsoll.errors import FormatError
+from plimsoll.message import FormatName, Wire
+from plimsoll.transcripts import claude_code, codex, lines, pi, shape
+from plimsoll.transcripts.shape import Shape
+from plimsoll.transcripts.source import Readable, Source, read_head, read_lines
+from plimsoll.transcripts.values import Conversation, Finding, ToolName, Transcript
+
+_LOOK_LINES = 50
+_HEAD_BYTES = 1 << 18
+
+
+def detect_file(source: Readable) -> Shape | None:
+    """What a file, or bytes, holds: a tool's session, or messages in a wire format; None when it is neither.
+
+    Looks at the first lines; only a document that is one JSON value is read whole. Raises as `load_file` does for
+    files that cannot be read at all.
+    """
+    head = read_head(source, _HEAD_BYTES)
+    tool = shape.tool_of(_objects(head.split(b"\n")))
+    if tool is not None:
+        return tool
+    try:
+        return _conversation(read_lines(source)).format
+    except FormatError:
+        return None
+
+
+def load_file(source: Readable) -> Transcript | Conversation:
+    """Read a session file of Claude Code, Codex (also `.zst`) or pi, or messages as a JSON array, JSON lines or a
+    request body.
+
+    Raises FormatError when it is none of them, StoreUnusable when the file cannot be read, LimitExceeded past a limit
+    of limits.py, MissingExtra for an archive without a decompressor. Damage inside is in `findings`.
+    """
+    with _collector_paused():
+        found = read_lines(source)
+        tool = shape.tool_of(_objects(found.lines))
+        if tool is None:
+            return _conversation(found)
+        beside = () if isinstance(source, bytes) else _beside(Path(source), tool)
+        return read_transcript(found, tool, beside=beside)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Reading makes hundreds of thousands of objects that all stay and form no cycle; looking for garbage among them while
+    they grow takes as long as the reading.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def read_transcript(found: Source, tool: ToolName, *, beside: tuple[str, ...] = ()) -> Transcript:
+    """The lines as a session of that tool, whatever they look like."""
+    entries, findings = lines.read_entries(found.lines, whole=found.whole)
+    everything = (*found.findings, *findings)
+    match tool:
+        case "claude-code":
+            transcript = claude_code.read(entries, everything)
+        case "codex":
+            transcript = codex.read(entries, everything)
+        case "pi":
+            transcript = pi.read(entries, everything)
+    return replace(transcript, beside=beside, ends_with_newline=found.whole)
+
+
+def _objects(raw: Sequence[bytes]) -> list[Mapping[str, Any]]:
+    """The first lines that are JSON objects."""
+    found: list[Mapping[str, Any]] = []
+    for line in raw[:_LOOK_LINES]:
+        try:
+            value = lines.parse(line) if line.strip() else None
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            found.append(value)
+    return found
+
+
+def _conversation(found: Source) -> Conversation:
+    try:
+        document = lines.parse(b"\n".join(found.lines))
+    except ValueError:
+        return _from_lines(found)
+    if isinstance(document, list):
+        return _from_messages(document, {}, found.findings)
+    if isinstance(document, dict):
+        return _from_body(document, found.findings)
+    raise FormatError("not a session file and not messages")
+
+
+def _from_lines(found: Source) -> Conversation:
+    entries, findings = lines.read_entries(found.lines, whole=found.whole)
+    values = [entry.value for entry in entries if entry.value is not None]
+    if not values:
+        raise FormatError("neither JSON nor JSON lines")
+    return _from_messages(values, {}, (*found.findings, *findings))
+
+
+def _from_body(body: Mapping[str, Any], findings: tuple[Finding, ...]) -> Conversation:
+    if isinstance(body.get("messages"), list):
+        return _from_messages(body["messages"], body, findings)
+    if isinstance(body.get("input"), list):
+        return _from_messages(body["input"], body, findings, format="openai-responses")
+    if isinstance(body.get("input"), str):
+        message = {"role": "user", "content": body["input"]}
+        return _from_messages([message], body, findings, format="openai-responses")
+    return _from_messages([body], {}, findings)
+
+
+def _from_messages(
+    messages: Sequence[Any],
+    body: Mapping[str, Any],
+    findings: tuple[Finding, ...],
+    *,
+    format: FormatName | None = None,
+) -> Conversation:
+    wires: list[Wire] = []
+    for position, message in enumerate(messages):
+        if not isinstance(message, dict):
+            raise FormatError("not a JSON object", position=position)
+        wires.append(message)
+    named = format or shape.format_of(wires)
+    if named is None:
+        raise FormatError("no format recognises these messages")
+    system = body.get("system", body.get("instructions"))
+    return Conversation(
+        format="anthropic" if named == "openai-chat" and _asks_anthropic(body) else named,
+        messages=tuple(wires),
+        system=system if isinstance(system, str | list) else None,
+        tools=tuple(tool for tool in lines.list_of(body.get("tools")) if isinstance(tool, dict)),
+        model=lines.maybe_text(body.get("model")),
+        findings=findings,
+    )
+
+
+def _asks_anthropic(body: Mapping[str, Any]) -> bool:
+    tools = lines.list_of(body.get("tools"))
+    return "system" in body or any(isinstance(tool, dict) and "input_schema" in tool for tool in tools)
+
+
+def _beside(path: Path, tool: ToolName) -> tuple[str, ...]:
+    """The files of the sub-agents that a Claude Code session started."""
+    if tool != "claude-code":
+        return ()
+    try:
+        with os.scandir(path.with_suffix("") / "subagents") as found:
+            return tuple(
+                sorted(f.path for f in found if f.name.endswith(".jsonl") and f.is_file(follow_symlinks=False))
+            )
+    except (OSError, ValueError):
+        return ()

@@ -1,0 +1,188 @@
+"""Finding the sessions on this computer: the default places of Claude Code, Codex and pi.
+
+Cheap: a few kilobytes of each file's two ends. Below a tool's own folder no symbolic link is followed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from plimsoll.errors import MissingExtra, PlimsollError
+from plimsoll.transcripts import lines
+from plimsoll.transcripts.codex import kind_and_payload
+from plimsoll.transcripts.source import read_head
+from plimsoll.transcripts.values import ToolName
+
+_HEAD_BYTES = 64 * 1024
+_TAIL_BYTES = 8 * 1024
+_TITLE_CHARS_MAX = 120
+_DEPTH_MAX = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A session file. `modified` is the file's time in UTC; `title` is its name, or how its first request begins."""
+
+    tool: ToolName
+    path: str
+    session_id: str
+    cwd: str | None
+    modified: datetime
+    size_bytes: int
+    title: str | None
+
+
+def discover(home: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> list[Found]:
+    """Every session file of the three tools, newest first.
+
+    `home` is where the default places are looked for (None: the user's). `env` is where the tools' own settings are
+    read from (None: the process's): CLAUDE_CONFIG_DIR, CODEX_HOME, PI_CODING_AGENT_DIR. Folders that cannot be read
+    are passed by.
+    """
+    settings = os.environ if env is None else env
+    base = Path(home) if home is not None else Path(settings.get("HOME") or Path.home())
+    found = [session for tool, path in _files(base, settings) if (session := _look(tool, path)) is not None]
+    return sorted(found, key=lambda session: (session.modified, session.path), reverse=True)
+
+
+def _files(home: Path, env: Mapping[str, str]) -> Iterator[tuple[ToolName, Path]]:
+    claude = _place(env, "CLAUDE_CONFIG_DIR", home / ".claude") / "projects"
+    for path in _walk(claude, depth=1):
+        if path.name.endswith(".jsonl") and not path.name.startswith("agent-"):
+            yield "claude-code", path
+    codex = _place(env, "CODEX_HOME", home / ".codex")
+    for folder in (codex / "sessions", codex / "archived_sessions"):
+        for path in _walk(folder, depth=_DEPTH_MAX):
+            if path.name.startswith("rollout-") and path.name.endswith((".jsonl", ".jsonl.zst")):
+                yield "codex", path
+    pi = _place(env, "PI_CODING_AGENT_DIR", home / ".pi" / "agent") / "sessions"
+    for path in _walk(pi, depth=1):
+        if path.name.endswith(".jsonl"):
+            yield "pi", path
+
+
+def _place(env: Mapping[str, str], name: str, default: Path) -> Path:
+    value = env.get(name)
+    return Path(value) if value else default
+
+
+def _walk(folder: Path, *, depth: int) -> Iterator[Path]:
+    """The regular files below a folder, no deeper than `depth` folders down."""
+    try:
+        with os.scandir(folder) as scan:
+            entries = sorted(scan, key=lambda entry: entry.name)
+    except (OSError, ValueError):
+        return
+    for entry in entries:
+        if entry.is_file(follow_symlinks=False):
+            yield Path(entry.path)
+        elif depth > 0 and entry.is_dir(follow_symlinks=False):
+            yield from _walk(Path(entry.path), depth=depth - 1)
+
+
+def _look(tool: ToolName, path: Path) -> Found | None:
+    try:
+        status = path.lstat()
+        head, tail = _ends(path, status.st_size)
+    except (OSError, PlimsollError):
+        return None
+    values = _objects(head)
+    facts = _FACTS[tool](values, _objects(tail))
+    title = facts["title"]
+    return Found(
+        tool=tool,
+        path=str(path),
+        session_id=facts["session_id"] or path.name.removesuffix(".zst").removesuffix(".jsonl"),
+        cwd=facts["cwd"],
+        modified=datetime.fromtimestamp(status.st_mtime, tz=UTC),
+        size_bytes=status.st_size,
+        title=" ".join(title.split())[:_TITLE_CHARS_MAX] or None if title else None,
+    )
+
+
+def _ends(path: Path, size_bytes: int) -> tuple[bytes, bytes]:
+    try:
+        head = read_head(path, _HEAD_BYTES)
+    except MissingExtra:
+        return b"", b""
+    if path.name.endswith(".zst") or size_bytes <= len(head):
+        return head, b""
+    with path.open("rb") as file:
+        file.seek(max(0, size_bytes - _TAIL_BYTES))
+        return head, file.read(_TAIL_BYTES)
+
+
+def _objects(data: bytes) -> list[Mapping[str, Any]]:
+    """The lines that are whole JSON objects; the ends of a file cut some in two."""
+    found: list[Mapping[str, Any]] = []
+    for line in data.split(b"\n"):
+        try:
+            value = lines.parse(line) if line.strip() else None
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            found.append(value)
+    return found
+
+
+def _first(values: list[Mapping[str, Any]], key: str) -> str | None:
+    return next((text for value in values if (text := lines.maybe_text(value.get(key))) is not None), None)
+
+
+def _claude_facts(head: list[Mapping[str, Any]], tail: list[Mapping[str, Any]]) -> dict[str, str | None]:
+    named = [*reversed(tail), *reversed(head)]
+    return {
+        "session_id": None,  # the file's name; lines copied from a parent session name another
+        "cwd": _first(head, "cwd") or _first(tail, "cwd"),
+        "title": _first(named, "customTitle")
+        or _first(named, "aiTitle")
+        or _first_prompt(head)
+        or _first(named, "summary"),
+    }
+
+
+def _first_prompt(values: list[Mapping[str, Any]]) -> str | None:
+    for value in values:
+        message = lines.mapping_of(value.get("message"))
+        if value.get("type") not in ("user", "message") or message.get("role") != "user" or value.get("isMeta") is True:
+            continue
+        text = _text(message.get("content"))
+        if text.strip() and not text.lstrip().startswith("<"):
+            return text
+    return None
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    parts = (part for part in lines.list_of(content) if isinstance(part, dict))
+    return "\n".join(lines.text_of(part.get("text")) for part in parts)
+
+
+def _codex_facts(head: list[Mapping[str, Any]], _tail: list[Mapping[str, Any]]) -> dict[str, str | None]:
+    pairs = [kind_and_payload(value) for value in head]
+    meta = next((payload for kind, payload in pairs if kind == "session_meta"), {})
+    prompts = [payload for kind, payload in pairs if kind == "event_msg" and payload.get("type") == "user_message"]
+    return {
+        "session_id": lines.maybe_text(meta.get("id")),
+        "cwd": lines.maybe_text(meta.get("cwd")),
+        "title": _first(prompts, "message"),
+    }
+
+
+def _pi_facts(head: list[Mapping[str, Any]], tail: list[Mapping[str, Any]]) -> dict[str, str | None]:
+    header = next((value for value in head if value.get("type") == "session"), {})
+    names = [value for value in (*reversed(tail), *reversed(head)) if value.get("type") == "session_info"]
+    return {
+        "session_id": lines.maybe_text(header.get("id")),
+        "cwd": lines.maybe_text(header.get("cwd")),
+        "title": _first(names, "name") or _first_prompt(head),
+    }
+
+
+_FACTS = {"claude-code": _claude_facts, "codex": _codex_facts, "pi": _pi_facts}

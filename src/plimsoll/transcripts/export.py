@@ -1,0 +1,233 @@
+"""Writing a conversation as a session file of Claude Code, Codex or pi.
+
+To the tool that a transcript came from: its own lines, byte for byte, then what is new. To another tool: the messages
+through the common formats, with each compaction's summary and kept messages, and a list of what that tool has no
+place for.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from plimsoll.formats.convert import convert
+from plimsoll.formats.turns import OPENING
+from plimsoll.message import FormatName, Wire
+from plimsoll.transcripts.claude_links import ranges
+from plimsoll.transcripts.claude_write import ClaudeWriter
+from plimsoll.transcripts.codex_write import CodexWriter
+from plimsoll.transcripts.pi_write import PiWriter
+from plimsoll.transcripts.values import Compaction, Exported, Loss, Outgoing, Said, ToolName, Transcript
+from plimsoll.transcripts.writing import Ids, Sheet, Writer, clock, iso, moment, session_uuid
+
+_FORMAT_OF: dict[ToolName, FormatName] = {"claude-code": "anthropic", "codex": "openai-responses", "pi": "anthropic"}
+
+
+def write(source: Transcript | Outgoing, *, to: ToolName) -> Exported:
+    """The lines of a session file of the tool `to`, and what it cannot carry.
+
+    A transcript, or an outgoing conversation that begins with its source's messages and compactions, written to the
+    tool it came from keeps every line as it was. Raises FormatError when the messages are not in the format they are
+    said to be in.
+    """
+    outgoing = _outgoing(source)
+    if outgoing.source is not None and outgoing.source.tool == to and _continues(outgoing, outgoing.source):
+        return _append(outgoing, outgoing.source)
+    return _fresh(outgoing, to)
+
+
+def _outgoing(source: Transcript | Outgoing) -> Outgoing:
+    if isinstance(source, Outgoing):
+        return source
+    return Outgoing(
+        messages=tuple(said.wire for said in source.messages),
+        format=source.format,
+        compactions=source.compactions,
+        meta=source.meta,
+        system=source.system,
+        source=source,
+    )
+
+
+def _continues(outgoing: Outgoing, source: Transcript) -> bool:
+    """Whether the conversation is the source's and perhaps more."""
+    said, done = len(source.messages), len(source.compactions)
+    return (
+        outgoing.format == source.format
+        and len(outgoing.messages) >= said
+        and all(wire == old.wire for wire, old in zip(outgoing.messages[:said], source.messages, strict=True))
+        and outgoing.compactions[:done] == source.compactions
+    )
+
+
+def _append(outgoing: Outgoing, source: Transcript) -> Exported:
+    said = len(source.messages)
+    meta = source.meta
+    ids = Ids(session=session_uuid(meta, source.tool))
+    time = clock(outgoing.at, meta, source)
+    writer = _writer(source.tool, Sheet(meta=meta, ids=ids, clock=time, source=source))
+    before = len(writer.lines)
+    able, losses = _able(outgoing.compactions[len(source.compactions) :], source.tool)
+    fresh = [_no_earlier(compaction, said) for compaction in able]
+    _emit(writer, outgoing.messages, fresh, start=said)
+    return Exported(
+        lines=tuple(writer.lines),
+        losses=(*losses, *writer.losses),
+        name=_name(source.tool, ids, iso(moment(meta.started) or time.now)),
+        ends_with_newline=source.ends_with_newline or len(writer.lines) > before,
+    )
+
+
+def _no_earlier(compaction: Compaction, said: int) -> Compaction:
+    """A compaction made after the import. What was said between its position and then, it kept."""
+    if compaction.position >= said:
+        return compaction
+    return replace(compaction, position=said, kept=(*compaction.kept, (compaction.position, said)))
+
+
+def _fresh(outgoing: Outgoing, to: ToolName) -> Exported:
+    carried, losses = _carried(outgoing, to)
+    wires, places, converted = _converted(carried, _FORMAT_OF[to])
+    same = outgoing.source is None or outgoing.source.tool == to
+    meta = outgoing.meta if same else replace(outgoing.meta, version=None)
+    if not wires:
+        meta = replace(meta, title=meta.title or "(empty)")  # a file without any line is no session
+    ids = Ids(session=session_uuid(meta, to))
+    time = clock(outgoing.at, meta, None)
+    name = _name(to, ids, iso(time.now))
+    writer = _writer(to, Sheet(meta=meta, ids=ids, clock=time, system=outgoing.system))
+    _emit(writer, wires, [_placed(compaction, places) for compaction in carried.compactions], start=0)
+    return Exported(lines=tuple(writer.lines), losses=(*losses, *converted, *writer.losses), name=name)
+
+
+def _carried(outgoing: Outgoing, to: ToolName) -> tuple[Outgoing, list[Loss]]:
+    """The conversation without what a file of another tool has no place for, and the losses that makes."""
+    losses = (
+        [Loss(kind="system", detail=f"{to} files hold no system text")] if outgoing.system and to != "codex" else []
+    )
+    source, total = outgoing.source, len(outgoing.messages)
+    kept = list(range(total))
+    if source is not None:
+        left = {i: kind for i, said in enumerate(source.messages[:total]) if (kind := _why_left(said, source.tool))}
+        losses.extend(Loss(kind=kind, detail="a message that is not sent on", position=i) for i, kind in left.items())
+        losses.extend(
+            Loss(kind="sidechain", detail=f"the sub-agent's conversation {s.id[:40]}") for s in source.sidechains
+        )
+        kept = [index for index in kept if index not in left]
+    places = {old: new for new, old in enumerate(kept)}
+    compactions, unable = _able(outgoing.compactions, to)
+    before = [bisect_left(kept, index) for index in range(total + 1)]
+    moved = [_moved(compaction, places, before) for compaction in compactions]
+    return replace(outgoing, messages=tuple(outgoing.messages[i] for i in kept), compactions=tuple(moved)), [
+        *(loss for loss in losses if loss.kind != "summary"),
+        *unable,
+    ]
+
+
+def _why_left(said: Said, tool: ToolName) -> str | None:
+    """Why a message does not go to another tool: its branch was left, or it is not the model's to see."""
+    if not said.on_path:
+        return "left-branch"
+    if said.kind in ("error", "excluded"):
+        return said.kind
+    return "summary" if said.kind == "summary" and tool == "claude-code" else None  # the compaction carries it
+
+
+def _able(compactions: Sequence[Compaction], to: ToolName) -> tuple[list[Compaction], list[Loss]]:
+    """The compactions that a file of that tool can hold. Without one, what it had replaced is in the view again."""
+    able: list[Compaction] = []
+    losses: list[Loss] = []
+    for position, compaction in enumerate(compactions):
+        if compaction.cleared and to != "claude-code":
+            losses.append(Loss(kind="cleared", detail="results that were cleared are whole again", position=position))
+        elif not compaction.cleared and compaction.summary is None:
+            what = "only its provider can read" if compaction.opaque is not None else "is not in the file"
+            detail = f"the summary {what}; the messages it stood for are in the view"
+            losses.append(Loss(kind="opaque-summary", detail=detail, position=position))
+        else:
+            able.append(compaction)
+    return able, losses
+
+
+def _moved(compaction: Compaction, places: Mapping[int, int], before: Sequence[int]) -> Compaction:
+    kept = [places[i] for start, end in compaction.kept for i in range(start, end) if i in places]
+    return replace(
+        compaction, position=before[min(compaction.position, len(before) - 1)], kept=ranges(sorted(set(kept)))
+    )
+
+
+def _converted(outgoing: Outgoing, to: FormatName) -> tuple[list[Wire], dict[int, int], list[Loss]]:
+    """The messages in the target's format, and where each place that a compaction names has gone.
+
+    They are converted piece by piece between those places, because formats split and merge messages.
+    """
+    places = {0, len(outgoing.messages)}
+    for compaction in outgoing.compactions:
+        places.add(min(compaction.position, len(outgoing.messages)))
+        places.update(place for span in compaction.kept for place in span)
+    wires: list[Wire] = []
+    moved = {0: 0}
+    losses: list[Loss] = []
+    cuts = sorted(places)
+    for start, end in pairwise(cuts):
+        piece = _piece(outgoing, start, end, to, losses)
+        wires.extend(piece)
+        moved[end] = len(wires)
+    return wires, moved, losses
+
+
+def _piece(outgoing: Outgoing, start: int, end: int, to: FormatName, losses: list[Loss]) -> list[Wire]:
+    messages = outgoing.messages[start:end]
+    if outgoing.format == to:
+        return list(messages)
+    result = convert(messages, to=to, format=outgoing.format)
+    for loss in result.losses:
+        position = None if loss.position is None else loss.position + start
+        losses.append(Loss(kind=loss.what, detail=loss.reason, position=position))
+    if result.system:
+        losses.append(Loss(kind="system", detail="system text inside the messages"))
+    converted: list[Wire] = list(result.messages)
+    opening = {"role": "user", "content": OPENING}
+    return converted[1:] if start > 0 and converted[:1] == [opening] else converted
+
+
+def _placed(compaction: Compaction, places: Mapping[int, int]) -> Compaction:
+    kept = tuple((places[start], places[end]) for start, end in compaction.kept)
+    return replace(compaction, position=places[compaction.position], kept=kept)
+
+
+def _emit(writer: Writer, wires: Sequence[Wire], compactions: Sequence[Compaction], *, start: int) -> None:
+    """Say the messages from `start` on, with each compaction where it happened."""
+    waiting = sorted(compactions, key=lambda compaction: compaction.position)
+    next_one = 0
+    for index in range(start, len(wires) + 1):
+        while next_one < len(waiting) and (waiting[next_one].position <= index or index == len(wires)):
+            compaction = waiting[next_one]
+            writer.compact(compaction, [i for a, b in compaction.kept for i in range(max(a, 0), min(b, index))])
+            next_one += 1
+        if index < len(wires):
+            writer.say(wires[index])
+
+
+def _writer(to: ToolName, sheet: Sheet) -> Writer:
+    match to:
+        case "claude-code":
+            return ClaudeWriter(sheet)
+        case "codex":
+            return CodexWriter(sheet)
+        case "pi":
+            return PiWriter(sheet)
+
+
+def _name(to: ToolName, ids: Ids, started: str) -> str:
+    """What the tool would call the file, inside the folder it keeps for the project or the day."""
+    stamp = started[:19].replace(":", "-")
+    match to:
+        case "claude-code":
+            return f"{ids.session}.jsonl"
+        case "codex":
+            return f"rollout-{stamp}-{ids.session}.jsonl"
+        case "pi":
+            return f"{stamp}-{started[20:23]}Z_{ids.session}.jsonl"

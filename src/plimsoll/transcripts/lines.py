@@ -1,0 +1,124 @@
+"""Reading JSON lines that nobody vouches for: sizes and depth are looked at before the parser is."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
+
+from plimsoll.limits import NESTING_DEPTH_MAX
+from plimsoll.transcripts.values import Entry, Finding
+
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)
+# Possessive throughout, and a torn string runs to the end: no text makes it go back, so it is linear.
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_BOM = b"\xef\xbb\xbf"
+
+
+def too_deep(raw: bytes) -> bool:
+    """Whether the JSON text nests deeper than NESTING_DEPTH_MAX. Linear, no recursion; texts with few brackets cost
+    one count.
+    """
+    if raw.count(b"[") + raw.count(b"{") <= NESTING_DEPTH_MAX:
+        return False
+    depth = 0
+    for byte in _STRING.sub(b"", raw).translate(None, _NOT_BRACKETS):
+        depth += 1 if byte in b"[{" else -1
+        if depth > NESTING_DEPTH_MAX:
+            return True
+    return False
+
+
+def parse(raw: bytes) -> Any:
+    """Parse one JSON text. Raises ValueError for anything that is not strict JSON of a bearable depth; no other
+    error.
+    """
+    if too_deep(raw):
+        raise ValueError(f"nested deeper than {NESTING_DEPTH_MAX} levels")
+    return _DECODER.decode(raw.removeprefix(_BOM).decode("utf-8", "replace"))
+
+
+def read_entries(lines: Iterable[bytes], *, whole: bool = True) -> tuple[list[Entry], list[Finding]]:
+    """Every line as an entry, and what is wrong with any. `whole` False says that the last line has no line feed."""
+    entries: list[Entry] = []
+    findings: list[Finding] = []
+    for number, raw in enumerate(lines):
+        value, finding = _read_line(number, raw)
+        entries.append(Entry(number=number, raw=raw, value=value))
+        if finding is not None:
+            findings.append(finding)
+    if findings and not whole and findings[-1].line == len(entries) - 1 and entries[-1].value is None:
+        findings[-1] = Finding(
+            kind="torn-line", detail="the last line was not written to its end", line=len(entries) - 1
+        )
+    return entries, findings
+
+
+def _read_line(number: int, raw: bytes) -> tuple[Mapping[str, Any] | None, Finding | None]:
+    if not raw.strip():
+        return None, None
+    try:
+        value = parse(raw)
+    except ValueError as error:
+        return None, Finding(kind="bad-line", detail=str(error)[:120], line=number)
+    if not isinstance(value, dict):
+        return None, Finding(kind="bad-line", detail="not a JSON object", line=number)
+    if b"\xef\xbf\xbd" not in raw and not _is_utf8(raw):
+        return value, Finding(kind="not-utf8", detail="bytes that are not UTF-8 were read as U+FFFD", line=number)
+    return value, None
+
+
+def _is_utf8(raw: bytes) -> bool:
+    if raw.isascii():
+        return True
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError("a number too large for a float")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+
+
+def dump(value: Mapping[str, Any]) -> str:
+    """One line of JSON: compact and ASCII, so that no code point inside can end the line."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+def text_of(value: object) -> str:
+    """The value if it is a string, else the empty string. Session files are other people's data."""
+    return value if isinstance(value, str) else ""
+
+
+def maybe_text(value: object) -> str | None:
+    """The value if it is a string with something in it."""
+    return value if isinstance(value, str) and value else None
+
+
+def maybe_count(value: object) -> int | None:
+    """The value if it is a whole number that is not negative."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def mapping_of(value: object) -> Mapping[str, Any]:
+    """The value if it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: object) -> list[Any]:
+    """The value if it is a JSON array, else an empty one."""
+    return value if isinstance(value, list) else []

@@ -1,0 +1,203 @@
+"""pi: `~/.pi/agent/sessions/--<folder>--/<time>_<uuid>.jsonl`, a header and a tree of entries linked by `parentId`.
+
+What the tool does when it opens a file, and this reader with it: the newest entry is the leaf; the path from the root
+to it is the conversation; the newest compaction on the path stands for everything before `firstKeptEntryId`. Entries
+of the first version have no ids and are a list; in the second, hooks speak as `hookMessage`. Before sending, answers
+that failed or were aborted are left out and calls without a result get one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from plimsoll.message import Wire
+from plimsoll.transcripts import blocks, tree
+from plimsoll.transcripts.lines import mapping_of, maybe_count, maybe_text, text_of
+from plimsoll.transcripts.pi_blocks import branch_text, message_wire, summary_text, user_content
+from plimsoll.transcripts.values import Compaction, Entry, Finding, Meta, Said, SaidKind, Transcript, Viewed
+
+MISSING = "No result provided"
+"""What the tool sends as the result of a call that has none."""
+
+
+def read(entries: Sequence[Entry], findings: Sequence[Finding] = ()) -> Transcript:
+    """The transcript in these lines. Total: damage becomes findings."""
+    reader = _Reader(entries)
+    viewed, repairs = reader.view()
+    return Transcript(
+        tool="pi",
+        format="anthropic",
+        entries=tuple(entries),
+        messages=reader.messages(),
+        viewed=tuple(viewed),
+        compactions=tuple(reader.compactions()),
+        meta=_meta(reader),
+        leaf=reader.path[-1] if reader.path else None,
+        findings=(*findings, *reader.findings, *repairs),
+    )
+
+
+class _Reader:
+    """The entries, their tree and the path to the leaf."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.findings: list[Finding] = []
+        self.lines = [entry for entry in entries if entry.value is not None]
+        self.header = next(
+            (mapping_of(e.value) for e in self.lines if mapping_of(e.value).get("type") == "session"), {}
+        )
+        self.nodes: dict[str, Entry] = {}
+        self.parents: dict[str, str | None] = {}
+        self._said: list[tuple[str, Entry, Wire, SaidKind]] = []
+        self._index: dict[str, int] = {}
+        self._starts: dict[str, int] = {}
+        self._linear = (maybe_count(self.header.get("version")) or 1) < 2
+        self._link()
+        self.path, missing = tree.walk(next(reversed(self.nodes), None), self.parents)
+        self._report(missing)
+
+    def _link(self) -> None:
+        previous: str | None = None
+        for entry in self.lines:
+            value = mapping_of(entry.value)
+            if value.get("type") == "session":
+                continue
+            id = f"line-{entry.number}" if self._linear else maybe_text(value.get("id"))
+            if id is None:
+                self.findings.append(
+                    Finding(kind="no-id", detail="an entry without an id; not in the tree", line=entry.number)
+                )
+                continue
+            if id in self.nodes:
+                self.findings.append(
+                    Finding(kind="duplicate-uuid", detail=f"{id[:80]} was used before", line=entry.number)
+                )
+                del self.nodes[id]
+            self.nodes[id] = entry
+            self.parents[id] = previous if self._linear else maybe_text(value.get("parentId"))
+            self._starts[id] = len(self._said)
+            self._say(id, entry, value)
+            previous = id
+
+    def _say(self, id: str, entry: Entry, value: Mapping[str, Any]) -> None:
+        kind = value.get("type")
+        if kind not in ("message", "custom_message", "branch_summary"):
+            return
+        wire, said = _wire_and_kind(value)
+        if wire is None:
+            self.findings.append(Finding(kind="bad-message", detail="no readable content", line=entry.number))
+        elif said is not None:
+            self._index[id] = len(self._said)
+            self._said.append((id, entry, wire, said))
+
+    def _report(self, missing: str | None) -> None:
+        if missing is not None and missing in self.parents:
+            self.findings.append(Finding(kind="cycle", detail="the path to the leaf meets itself"))
+        for id, parent in self.parents.items():
+            if parent is not None and parent not in self.parents:
+                line = self.nodes[id].number
+                self.findings.append(
+                    Finding(kind="missing-parent", detail=f"{parent[:80]} is not in this file", line=line)
+                )
+
+    def messages(self) -> tuple[Said, ...]:
+        """The whole history, in the order of the file."""
+        on_path = {self._index[id] for id in self.path if id in self._index}
+        return tuple(
+            Said(id=id, lines=(entry.number,), wire=wire, kind=kind, on_path=index in on_path)
+            for index, (id, entry, wire, kind) in enumerate(self._said)
+        )
+
+    def view(self) -> tuple[list[Viewed], list[Finding]]:
+        """What the tool would send next."""
+        marks = [i for i, id in enumerate(self.path) if mapping_of(self.nodes[id].value).get("type") == "compaction"]
+        turns: list[blocks.Turn] = []
+        shown = self.path
+        if marks:
+            compaction = mapping_of(self.nodes[self.path[marks[-1]]].value)
+            turns.append(blocks.Turn(role="user", content=summary_text(text_of(compaction.get("summary"))), index=-1))
+            shown = [*self._kept(self.path[: marks[-1]], compaction), *self.path[marks[-1] + 1 :]]
+        for id in shown:
+            if id in self._index and self._said[self._index[id]][3] in ("said", "summary"):
+                wire = self._said[self._index[id]][2]
+                turns.append(blocks.Turn(role=str(wire["role"]), content=wire["content"], index=self._index[id]))
+        viewed, repairs = blocks.build_view(turns, missing=MISSING)
+        return [Viewed(wire=v.wire, messages=tuple(i for i in v.messages if i >= 0)) for v in viewed], repairs
+
+    def _kept(self, before: Sequence[str], compaction: Mapping[str, Any]) -> Sequence[str]:
+        first = self._first_kept(compaction)
+        return before[before.index(first) :] if first in before else []
+
+    def _first_kept(self, compaction: Mapping[str, Any]) -> str:
+        """The id of the first entry kept. The first version counts entries from the header on."""
+        index = maybe_count(compaction.get("firstKeptEntryIndex"))
+        if index is not None and self._linear:
+            return f"line-{self.lines[index].number}" if index < len(self.lines) else ""
+        return text_of(compaction.get("firstKeptEntryId"))
+
+    def compactions(self) -> list[Compaction]:
+        """Every compaction in the file, oldest first."""
+        found: list[Compaction] = []
+        for id, entry in self.nodes.items():
+            value = mapping_of(entry.value)
+            if value.get("type") != "compaction":
+                continue
+            position, first = self._starts[id], self._first_kept(value)
+            start = self._starts.get(first, position) if self.nodes.get(first) is not None else position
+            found.append(
+                Compaction(
+                    position=position,
+                    line=entry.number,
+                    summary=maybe_text(value.get("summary")),
+                    kept=((start, position),) if start < position else (),
+                    tokens_before=maybe_count(value.get("tokensBefore")),
+                    at=maybe_text(value.get("timestamp")),
+                )
+            )
+        return found
+
+
+def _wire_and_kind(value: Mapping[str, Any]) -> tuple[Wire | None, SaidKind | None]:
+    match value.get("type"):
+        case "branch_summary":
+            summary = maybe_text(value.get("summary"))
+            if summary is None:
+                return {}, None
+            return {"role": "user", "content": [{"type": "text", "text": branch_text(summary)}]}, "summary"
+        case "custom_message":
+            content = user_content(value.get("content"))
+            return (None if content is None else {"role": "user", "content": content}), "said"
+        case _:
+            message = mapping_of(value.get("message"))
+            return message_wire(message), _message_kind(message)
+
+
+def _message_kind(message: Mapping[str, Any]) -> SaidKind:
+    if message.get("role") == "assistant" and message.get("stopReason") in ("error", "aborted"):
+        return "error"
+    if message.get("role") in ("branchSummary", "compactionSummary"):
+        return "summary"
+    return "excluded" if message.get("excludeFromContext") is True else "said"
+
+
+def _meta(reader: _Reader) -> Meta:
+    values = [mapping_of(entry.value) for entry in reader.lines]
+    models = (_model(value) for value in reversed(values))
+    names = (maybe_text(value.get("name")) for value in reversed(values) if value.get("type") == "session_info")
+    return Meta(
+        session_id=maybe_text(reader.header.get("id")),
+        cwd=maybe_text(reader.header.get("cwd")),
+        model=next((model for model in models if model is not None), maybe_text(reader.header.get("modelId"))),
+        version=str(maybe_count(reader.header.get("version")) or 1) if reader.header else None,
+        started=maybe_text(reader.header.get("timestamp")),
+        title=next((name for name in names if name is not None), None),
+        parent=maybe_text(reader.header.get("parentSession")),
+    )
+
+
+def _model(value: Mapping[str, Any]) -> str | None:
+    if value.get("type") == "model_change":
+        return maybe_text(value.get("modelId"))
+    message = mapping_of(value.get("message"))
+    return maybe_text(message.get("model")) if message.get("role") == "assistant" else None

@@ -1,0 +1,169 @@
+"""Bytes of a session file: read from disk or memory, decompressed when they are an archive, in lines."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Protocol, TypeAlias, TypeVar
+
+from plimsoll.errors import LimitExceeded, MissingExtra, StoreUnusable
+from plimsoll.limits import MESSAGE_SIZE_BYTES_MAX, TRANSCRIPT_SIZE_BYTES_MAX
+from plimsoll.transcripts.values import Finding
+
+Readable: TypeAlias = "str | os.PathLike[str] | bytes"
+
+_T = TypeVar("_T")
+
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_PACKED_CHUNK_BYTES = 1024
+"""Bytes decompressed at once. The worst archive makes 32 MiB of them, so no more than that is held unasked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """The lines of a file, without line feeds; `whole` says that the last one had one."""
+
+    lines: list[bytes] = field(repr=False)
+    whole: bool = True
+    findings: tuple[Finding, ...] = ()
+
+
+def read_lines(source: Readable) -> Source:
+    """The lines of a file or of bytes; U+2028 and its kin do not end one. A broken archive gives what can be read and
+    a finding.
+
+    Raises StoreUnusable when the file cannot be read, LimitExceeded past TRANSCRIPT_SIZE_BYTES_MAX for all or
+    MESSAGE_SIZE_BYTES_MAX for one line, MissingExtra for an archive when there is no decompressor.
+    """
+    return _with_file(source, _lines)
+
+
+def read_head(source: Readable, size_bytes: int) -> bytes:
+    """The first bytes, decompressed. Raises as `read_lines` does."""
+    return _with_file(source, lambda file: _head(file, size_bytes))
+
+
+def _with_file(source: Readable, read: Callable[[BinaryIO], _T]) -> _T:
+    if isinstance(source, bytes):
+        return read(io.BytesIO(source))
+    try:
+        with Path(source).open("rb") as file:
+            return read(file)
+    except OSError as error:
+        raise StoreUnusable(ascii(str(source)), reason=error.strerror or "it cannot be read") from error
+    except ValueError as error:  # a NUL in the path
+        raise StoreUnusable(ascii(str(source)), reason="not a path") from error
+
+
+def _head(file: BinaryIO, size_bytes: int) -> bytes:
+    if not _is_archive(file):
+        return file.read(size_bytes)
+    head = bytearray()
+    for chunk in _Archive(file).chunks():
+        head += chunk
+        if len(head) >= size_bytes:
+            break
+    return bytes(head[:size_bytes])
+
+
+def _lines(file: BinaryIO) -> Source:
+    if not _is_archive(file):
+        lines = list(_checked(iter(lambda: file.readline(MESSAGE_SIZE_BYTES_MAX + 2), b"")))
+        return _source(lines, ())
+    archive = _Archive(file)
+    lines = list(_checked(_rejoined(archive.chunks())))
+    return _source(lines, archive.findings)
+
+
+def _source(lines: list[bytes], findings: tuple[Finding, ...]) -> Source:
+    whole = not lines or lines[-1].endswith(b"\n")
+    return Source(lines=[line.removesuffix(b"\n") for line in lines], whole=whole, findings=findings)
+
+
+def _checked(lines: Iterator[bytes]) -> Iterator[bytes]:
+    total = 0
+    for line in lines:
+        total += len(line)
+        if len(line) > MESSAGE_SIZE_BYTES_MAX + 1:
+            raise LimitExceeded("MESSAGE_SIZE_BYTES_MAX", allowed=MESSAGE_SIZE_BYTES_MAX)
+        if total > TRANSCRIPT_SIZE_BYTES_MAX:
+            raise LimitExceeded("TRANSCRIPT_SIZE_BYTES_MAX", allowed=TRANSCRIPT_SIZE_BYTES_MAX)
+        yield line
+
+
+def _rejoined(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Chunks as lines. A line longer than the limit comes out in one piece that is over it, and is refused there."""
+    pieces: list[bytes] = []
+    held = 0
+    for chunk in chunks:
+        *done, rest = chunk.split(b"\n")
+        for line in done:
+            yield b"".join((*pieces, line, b"\n"))
+            pieces, held = [], 0
+        pieces.append(rest)
+        held += len(rest)
+        if held > MESSAGE_SIZE_BYTES_MAX + 1:
+            break
+    if held:
+        yield b"".join(pieces)
+
+
+def _is_archive(file: BinaryIO) -> bool:
+    start = file.read(len(ZSTD_MAGIC))
+    file.seek(0)
+    return start == ZSTD_MAGIC
+
+
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def _zstd() -> tuple[Callable[[], _Decompressor], type[Exception]]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd  # noqa: PLC0415 - only an archive needs it
+
+        return zstd.ZstdDecompressor, zstd.ZstdError
+    try:
+        import zstandard  # noqa: PLC0415 - optional, and only an archive needs it
+    except ImportError as error:
+        raise MissingExtra("zstd", needed_for="reading a .zst archive") from error
+    return (lambda: zstandard.ZstdDecompressor().decompressobj()), zstandard.ZstdError
+
+
+class _Archive:
+    """A zstd archive of any number of frames, a little at a time."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.findings: tuple[Finding, ...] = ()
+        self._file = file
+        self._make, self._error = _zstd()
+
+    def chunks(self) -> Iterator[bytes]:
+        """The decompressed bytes; ends with a finding where the archive is broken."""
+        frame = self._make()
+        data = b""
+        fresh = True
+        while data or (data := self._file.read(_PACKED_CHUNK_BYTES)):
+            if frame.eof:
+                frame = self._make()
+            try:
+                unpacked = frame.decompress(data)
+            except self._error as error:
+                self._report(str(error))
+                return
+            fresh = frame.eof
+            data = frame.unused_data if frame.eof else b""
+            yield unpacked
+        if not fresh:
+            self._report("it ends before its last frame does")
+
+    def _report(self, detail: str) -> None:
+        self.findings = (Finding(kind="broken-archive", detail=detail[:120]),)

@@ -1,0 +1,187 @@
+"""What a session file of another tool says, as plain data. No store, no clock, no file handle.
+
+`entries` is the file itself, line by line, bytes kept. Everything else is read from it: the messages that were said,
+what the tool did to its context, what it would send next, and what is wrong with the file.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from plimsoll.message import FormatName, Wire
+
+ToolName: TypeAlias = Literal["claude-code", "codex", "pi"]
+
+SaidKind: TypeAlias = Literal["said", "summary", "error", "excluded"]
+"""`summary`: text a compaction or a left branch put there; `error`: never sent on; `excluded`: the user kept it from
+the model.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of the file. `value` is None for a line that is blank or unreadable; `raw` has no line feed."""
+
+    number: int
+    raw: bytes = field(repr=False)
+    value: Mapping[str, Any] | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One message of the conversation: a wire object in the transcript's format and the lines it was read from."""
+
+    id: str
+    lines: tuple[int, ...]
+    wire: Wire = field(repr=False)
+    kind: SaidKind = "said"
+    on_path: bool = True
+    """False on a branch that the conversation has left: rewound, rolled back, or another leaf of the tree."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewed:
+    """One message of the view and the messages (by index) that speak in it; none for one that the tool makes up."""
+
+    wire: Wire = field(repr=False)
+    messages: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """What a tool did to its context after `messages[:position]` had been said.
+
+    `kept` are half-open ranges of messages that stayed beside the summary. `replacement` is the whole context as the
+    tool wrote it down, where it did (Codex). `opaque` is a summary that only its provider can read. `cleared` are the
+    ids of calls whose results were emptied; a compaction with `cleared` and no summary replaced nothing else.
+    """
+
+    position: int
+    line: int | None = None
+    trigger: str = "auto"
+    summary: str | None = None
+    kept: tuple[tuple[int, int], ...] = ()
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    replacement: tuple[Wire, ...] | None = field(default=None, repr=False)
+    opaque: Wire | None = field(default=None, repr=False)
+    cleared: tuple[str, ...] = ()
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something in the file that is damaged, or that the tool itself would repair. `line` counts from 0."""
+
+    kind: str
+    detail: str
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sidechain:
+    """A sub-agent's conversation inside the file. Never part of the view."""
+
+    id: str
+    messages: tuple[Said, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meta:
+    """Where a session comes from, as far as its file says. Times are ISO 8601 as written there."""
+
+    session_id: str | None = None
+    cwd: str | None = None
+    branch: str | None = None
+    model: str | None = None
+    version: str | None = None
+    started: str | None = None
+    title: str | None = None
+    parent: str | None = None
+    """Id or path of the session this one was forked from or continues."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """A session file of Claude Code, Codex or pi."""
+
+    tool: ToolName
+    format: FormatName
+    entries: tuple[Entry, ...] = field(repr=False)
+    messages: tuple[Said, ...] = field(repr=False)
+    viewed: tuple[Viewed, ...] = field(repr=False)
+    compactions: tuple[Compaction, ...] = ()
+    system: str | None = field(default=None, repr=False)
+    meta: Meta = Meta()
+    findings: tuple[Finding, ...] = ()
+    sidechains: tuple[Sidechain, ...] = field(default=(), repr=False)
+    ends_with_newline: bool = True
+    leaf: str | None = None
+    """Id of the line that the next message would follow, where lines have parents."""
+    beside: tuple[str, ...] = ()
+    """Paths of the sub-agents' own files, when the transcript was read from a path."""
+
+    def view(self) -> list[dict[str, Any]]:
+        """What the tool would send next, in `format`: the caller's own copy."""
+        return [dict(copy.deepcopy(shown.wire)) for shown in self.viewed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """Messages that came as plain JSON: an array, JSON lines, or a request body."""
+
+    format: FormatName
+    messages: tuple[Wire, ...] = field(repr=False)
+    system: Any = None
+    tools: tuple[Wire, ...] = ()
+    model: str | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """A conversation to write as a session file.
+
+    `messages` is the whole history in `format`. With a `source`, the messages and compactions it already holds come
+    first and its lines are written again byte for byte; the rest is appended. `at` is the ISO time of what is new:
+    message n gets n ms more.
+    """
+
+    messages: tuple[Wire, ...] = field(repr=False)
+    format: FormatName
+    compactions: tuple[Compaction, ...] = ()
+    meta: Meta = Meta()
+    system: str | None = field(default=None, repr=False)
+    source: Transcript | None = field(default=None, repr=False)
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """What the target could not carry. `position` is the index of the message or compaction meant, None for the
+    whole.
+    """
+
+    kind: str
+    detail: str
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """The lines of a session file. Bytes that are not UTF-8 are surrogate escapes; `data` restores them."""
+
+    lines: tuple[str, ...] = field(repr=False)
+    losses: tuple[Loss, ...] = ()
+    name: str = ""
+    """What the tool would call the file."""
+    ends_with_newline: bool = True
+
+    @property
+    def data(self) -> bytes:
+        """The file's bytes."""
+        text = "\n".join(self.lines) + ("\n" if self.ends_with_newline and self.lines else "")
+        return text.encode("utf-8", "surrogateescape")

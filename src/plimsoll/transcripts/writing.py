@@ -1,0 +1,135 @@
+"""What the three writers have in common: ids that follow from what is written, times that only go up, refs to earlier
+lines.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+from plimsoll.message import Wire
+from plimsoll.transcripts.lines import dump, mapping_of, text_of
+from plimsoll.transcripts.values import Compaction, Loss, Meta, Transcript
+
+_NAMESPACE = uuid.UUID("6d0a3f5e-7c1b-5b5e-9d55-706c696d736f")
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """What a writer writes on: the source's lines or none, and where new ids and times come from."""
+
+    meta: Meta
+    ids: Ids
+    clock: Clock
+    source: Transcript | None = None
+    system: str | None = None
+
+
+class Writer(Protocol):
+    """Writes one tool's lines."""
+
+    lines: list[str]
+    losses: list[Loss]
+
+    def say(self, wire: Wire) -> None:
+        """Write a message."""
+        ...
+
+    def compact(self, compaction: Compaction, kept: Sequence[int]) -> None:
+        """Write a compaction that keeps these messages, by index, beside its summary."""
+        ...
+
+
+def session_uuid(meta: Meta, salt: str) -> str:
+    """The session's id if it is a UUID, else one that follows from it."""
+    try:
+        return str(uuid.UUID(text_of(meta.session_id)))
+    except ValueError:
+        return str(uuid.uuid5(_NAMESPACE, f"{_plain(text_of(meta.session_id))}:{_plain(salt)}"))
+
+
+def _plain(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+@dataclass(slots=True, kw_only=True)
+class Clock:
+    """The times of new lines: one millisecond apart, from the caller's on and later than every line before."""
+
+    now: datetime
+
+    def next(self) -> datetime:
+        """The time of the next line."""
+        self.now += timedelta(milliseconds=1)
+        return self.now
+
+    def stamp(self) -> str:
+        """The same as the tools write it: ISO 8601, UTC, milliseconds."""
+        return iso(self.next())
+
+
+def iso(moment: datetime) -> str:
+    """ISO 8601 in UTC with milliseconds and a Z."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def moment(text: object) -> datetime | None:
+    """The time a text names; None when it names none. Times without a zone are UTC."""
+    try:
+        found = datetime.fromisoformat(text_of(text))
+    except ValueError:
+        return None
+    try:
+        return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except OverflowError:
+        return None
+
+
+def clock(at: str | None, meta: Meta, source: Transcript | None) -> Clock:
+    """A clock that starts at the caller's time, or after the source's last line, whichever is later."""
+    stamps = [mapping_of(entry.value).get("timestamp") for entry in source.entries] if source is not None else []
+    candidates = [found for found in map(moment, (at, meta.started, *stamps)) if found is not None]
+    start = max(candidates, default=_EPOCH)
+    return Clock(now=min(start, datetime.max.replace(tzinfo=UTC) - timedelta(days=366)))
+
+
+@dataclass(slots=True, kw_only=True)
+class Ids:
+    """Fresh ids. The same lines written again get the same ids; other lines get others."""
+
+    session: str
+    used: set[str] = field(default_factory=set)
+
+    def uuid(self, number: int, content: Mapping[str, Any]) -> str:
+        """A UUID for the line of this number and content."""
+        seed = f"{number}:{dump(content)}"
+        fresh = str(uuid.uuid5(uuid.UUID(self.session), seed))
+        while fresh in self.used:
+            seed += "+"
+            fresh = str(uuid.uuid5(uuid.UUID(self.session), seed))
+        self.used.add(fresh)
+        return fresh
+
+    def short(self, number: int, content: Mapping[str, Any]) -> str:
+        """Eight hexadecimal digits, as pi has them."""
+        salt = 0
+        while (fresh := uuid.uuid5(uuid.UUID(self.session), f"{salt}:{number}:{dump(content)}").hex[:8]) in self.used:
+            salt += 1
+        self.used.add(fresh)
+        return fresh
+
+
+def raw_lines(source: Transcript) -> list[str]:
+    """The source's lines as text that gives the same bytes back."""
+    return [entry.raw.decode("utf-8", "surrogateescape") for entry in source.entries]
+
+
+def blocks_of(content: object) -> list[dict[str, Any]]:
+    """A content as blocks: text becomes a text block."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return [dict(block) for block in content] if isinstance(content, (list, tuple)) else []

@@ -1,0 +1,121 @@
+"""The public names: what `plimsoll` exports is exactly what is promised."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import types
+
+import pytest
+
+import plimsoll
+
+FUNCTIONS = {
+    "afit": "messages *",
+    "convert": "messages * to format",
+    "count_tokens": "text_or_messages * model tools",
+    "delete": "name store",
+    "fit": "messages * max_tokens model tools policy summarizer query format",
+    "open": "name * store model max_tokens policy tools summarizer",
+    "plan": "messages * max_tokens model tools policy summarizer query format",
+    "sessions": "store",
+    "shrink": "tool_name result * max_tokens store",
+    "validate": "messages * format",
+}
+"""Name and parameters in order; a parameter here keeps its name for ever, more may follow it. `*` begins the keyword-only ones."""
+
+CLASSES = {
+    "Budget": "",
+    "Fitted": "messages report",
+    "LoadLines": "",
+    "Plan": "actions summary with_summary apply",
+    "Policy": "",
+    "Session": (
+        "append extend view aview check can_append preview compact acompact compactions rollback history recall read tools "
+        "call_tool pin unpin record_usage fork stats status close __enter__ __exit__"
+    ),
+    "Shrunk": "text reference tokens_before tokens_after",
+    "TokenBudget": "allocate release remaining breakdown",
+}
+"""Name and the members that callers may rely on."""
+
+RETURNED = {
+    "budget.Check": "should_compact urgency level current_tokens threshold recommendation",
+    "fitted.Report": "tokens_before tokens_after budget level actions summary stage lost to_dict",
+    "formats.format.Converted": "messages system losses",
+    "formats.format.Violation": "",
+    "payloads.Compaction": "id at trigger level stage tokens_before tokens_after summary covers lost",
+    "ports.SessionInfo": "name",
+}
+"""Values that public calls return and nobody makes: where they are, and the members that callers may rely on."""
+
+MODULES = {"errors"}
+OWN_IMPORTS = {"annotations", "import_module", "Any", "TYPE_CHECKING"}
+"""What the package needs to export its names late; no promise."""
+
+EXPORTED = {*FUNCTIONS, *CLASSES, *MODULES}
+
+
+def test_exports_are_the_promised_names():
+    """`plimsoll.__all__` is the tables above."""
+    assert set(plimsoll.__all__) - {"__version__"} == EXPORTED
+
+
+def test_nothing_else_is_public():
+    """Besides its submodules, the package has no public attribute that it does not export."""
+    extra = [
+        name
+        for name, value in vars(plimsoll).items()
+        if not name.startswith("_") and name not in EXPORTED | OWN_IMPORTS and not isinstance(value, types.ModuleType)
+    ]
+
+    assert extra == []
+
+
+@pytest.mark.parametrize(("name", "parameters"), FUNCTIONS.items())
+def test_parameters_keep_their_names(name, parameters):
+    """A public function has the promised parameters, in order and of the promised kind."""
+    positional, _, keyword = (part.split() for part in parameters.partition("*"))
+    found = inspect.signature(getattr(plimsoll, name)).parameters
+    by_keyword = [key for key, parameter in found.items() if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
+
+    assert positional == list(found)[: len(positional)]
+    assert set(keyword) <= set(by_keyword)
+
+
+def pairs(table):
+    """Each name of a table with each of its members."""
+    return [(owner, member) for owner, members in table.items() for member in members.split()]
+
+
+def has(cls, member):
+    """Whether a class has a member, or declares it as a field."""
+    return hasattr(cls, member) or any(member in inspect.get_annotations(base) for base in cls.__mro__)
+
+
+@pytest.mark.parametrize(("owner", "member"), pairs(CLASSES))
+def test_members_exist(owner, member):
+    """A public class has the promised member."""
+    assert has(getattr(plimsoll, owner), member)
+
+
+@pytest.mark.parametrize(("owner", "member"), pairs(RETURNED))
+def test_members_of_returned_values_exist(owner, member):
+    """A value that public calls return has the promised member."""
+    module, _, name = owner.rpartition(".")
+
+    assert has(getattr(importlib.import_module(f"plimsoll.{module}"), name), member)
+
+
+@pytest.mark.parametrize("name", sorted(EXPORTED))
+def test_public_names_are_documented(name):
+    """Every public name explains itself."""
+    assert (inspect.getdoc(getattr(plimsoll, name)) or "").strip()
+
+
+def test_errors_have_one_root():
+    """Every exception in plimsoll.errors that can be raised is a PlimsollError; warnings are warnings."""
+    errors = importlib.import_module("plimsoll.errors")
+    found = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, BaseException)]
+
+    assert [cls for cls in found if not issubclass(cls, (errors.PlimsollError, Warning))] == []

@@ -1,0 +1,79 @@
+"""What the documents say is true: their code runs, their links lead somewhere, their commands exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+
+
+def place(path):
+    """A document's path from the root, as a test id."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def blocks(path):
+    """The Python blocks of a document, each with the line it begins on."""
+    text = path.read_text(encoding="utf-8")
+    return [(text.count("\n", 0, match.start(1)) + 1, match.group(1)) for match in BLOCK.finditer(text)]
+
+
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if blocks(path)], ids=place)
+def test_code_runs(path, tmp_path, monkeypatch):
+    """The Python blocks of a document run from top to bottom, as one program, in a folder with the examples in it."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path / "sessions"))
+    namespace = {"__name__": "document"}
+    for line, block in blocks(path):
+        exec(compile("\n" * (line - 1) + block, place(path), "exec"), namespace)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=place)
+def test_links_lead_somewhere(path):
+    """Every relative link of a document names a file that exists."""
+    targets = [target for target in LINK.findall(path.read_text(encoding="utf-8")) if "://" not in target]
+
+    assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=place)
+def test_make_targets_exist(path):
+    """Every `make` target that a document names is in the Makefile."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = set(re.findall(r"(?:^|`)make ([a-z]+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+
+    assert named <= targets
+
+
+def test_architecture_names_files_that_exist():
+    """Every file in the "where do I find" table exists."""
+    text = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = text.partition("## Where do I find")[2].partition("\n## ")[0]
+    named = re.findall(r"`([\w/]+\.(?:py|json|md))`", table)
+    missing = [name for name in named if not any((base / name).exists() for base in (ROOT / "src" / "plimsoll", ROOT))]
+
+    assert named
+    assert [name for name in missing if name != "validate.py"] == []
+
+
+def test_readme_shows_code():
+    """The README has code in it, so that the test above tests something."""
+    assert blocks(ROOT / "README.md")
+
+
+def test_every_decision_is_complete():
+    """Every decision record has a status, a context, a decision and consequences."""
+    wanted = ("Status:", "## Context", "## Decision", "## Consequences")
+    records = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+
+    assert records
+    assert [
+        place(path) for path in records if not all(part in path.read_text(encoding="utf-8") for part in wanted)
+    ] == []

@@ -1,0 +1,362 @@
+"""Logs that were cut, flipped, overwritten or written twice: everything readable is read, everything else is reported."""
+
+from __future__ import annotations
+
+import os
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from plimsoll.errors import PlimsollError
+from plimsoll.ports import Draft
+from plimsoll.store.jsonl import JsonlStore
+from plimsoll.store.log_file import LogFile, read_tail
+from plimsoll.store.os_calls import OsCalls
+from plimsoll.store.record import Record, decode
+from plimsoll.store.verify import repair, verify
+
+RECORDS = 200
+
+
+class Unsynced(OsCalls):
+    """The real calls without waiting for the disk: nobody pulls the plug in these tests."""
+
+    def sync(self, fd):
+        """Not now."""
+
+    def sync_data(self, fd):
+        """Not now."""
+
+
+class Written:
+    """A session's log as bytes, where each record and each append ends in it, and a store to try changed bytes in."""
+
+    def __init__(self, path: Path, records: int = RECORDS) -> None:
+        self.store = JsonlStore(path, calls=Unsynced(), clock=lambda: 1_763_000_000_000)
+        rng = random.Random(7)
+        with self.store.create("a") as log:
+            while log.length < records:
+                texts = [
+                    chr(rng.choice([65, 0xE9, 0x2028, 0x1F600])) * rng.randrange(4) for _ in range(rng.randrange(1, 4))
+                ]
+                log.append([Draft(kind="message", data={"c": text}) for text in texts])
+        self.folder = path / "a"
+        self.log_path = self.folder / "log.jsonl"
+        self.data = self.log_path.read_bytes()
+        self.lines = self.data.splitlines(keepends=True)
+        self.records = [decode(line[:-1]) for line in self.lines]
+        self.ends = [0]
+        for line in self.lines:
+            self.ends.append(self.ends[-1] + len(line))
+
+    def put(self, data: bytes) -> None:
+        """Make the log these bytes."""
+        self.log_path.write_bytes(data)
+
+    def read(self, *, writable: bool = False) -> tuple[list[Record], tuple]:
+        """Every record of the log as it is, and the damage found."""
+        with self.store.open("a", writable=writable) as log:
+            return list(log.read()), log.damage
+
+    def whole(self, cut: int) -> int:
+        """How many records belong to appends whose every byte, but for the last newline, lies before `cut`."""
+        ends = (number for number, record in enumerate(self.records, 1) if record.batch_left == 0)
+        return max((number for number in ends if self.ends[number] - 1 <= cut), default=0)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A session of 200 records in appends of one to three."""
+    return Written(tmp_path_factory.mktemp("damage"))
+
+
+def test_cut_at_every_byte(written):
+    """Cut at any byte, the log ends after its last whole append, and all bytes after that count as torn."""
+    written.put(written.data)
+    fd = os.open(written.log_path, os.O_RDWR)
+    file = LogFile(Unsynced(), fd, "log.jsonl")
+    for cut in range(len(written.data), -1, -1):
+        os.ftruncate(fd, cut)
+        tail = read_tail(file)
+        whole = written.whole(cut)
+        end = min(written.ends[whole], cut)
+        assert (tail.seq, tail.end, tail.torn_bytes) == (whole, end, cut - end), cut
+        assert tail.messages == max(whole - 1, 0), cut
+    file.close()
+
+
+def test_append_after_a_cut_is_not_glued_to_it(written):
+    """After a cut the writer puts the torn bytes aside, whole, and what it appends is read back with what was there."""
+    for cut in range(1, len(written.data), 41):
+        written.put(written.data[:cut])
+        whole = written.whole(cut)
+        with written.store.open("a") as log:
+            if whole == 0:
+                assert "missing" in {one.kind for one in log.damage}, cut
+            expected = max(whole, 1)
+            assert log.append([Draft(kind="note", data={"after": cut})]) == expected, cut
+            torn = [one for one in log.damage if one.kind == "torn"]
+            if cut > written.ends[whole]:
+                aside = written.folder / torn[0].kept_in
+                assert aside.read_bytes() == written.data[written.ends[whole] : cut]
+                assert (torn[0].offset, torn[0].size_bytes) == (written.ends[whole], cut - written.ends[whole])
+                aside.unlink()
+            else:
+                assert torn == []
+        records, damage = written.read()
+        assert records[:-1] == written.records[:whole] or whole == 0, cut
+        assert records[-1].data == {"after": cut}, cut
+        assert damage == (), cut
+
+
+def test_every_flipped_bit_is_found(written):
+    """Of 2,000 logs with one bit flipped each opens, gives every other record both ways, and reports the flipped byte."""
+    rng = random.Random(11)
+    for _ in range(2_000):
+        bit = rng.randrange(len(written.data) * 8)
+        at = bit // 8
+        changed = bytearray(written.data)
+        changed[at] ^= 1 << bit % 8
+        written.put(changed)
+        expected = [
+            record
+            for (start, end), record in zip(pairwise(written.ends), written.records, strict=True)
+            if not start <= at < end - 1
+        ]
+        with written.store.open("a", writable=False) as log:
+            assert list(log.read()) == expected, bit
+            assert [one for one in log.damage if (one.offset or 0) <= at < (one.offset or 0) + one.size_bytes], bit
+            assert sum(one.records for one in log.damage) == len(written.records) - len(expected), bit
+            if bit % 16 == 0:
+                assert list(log.read_back()) == expected[::-1], bit
+        assert written.log_path.read_bytes() == changed, bit
+
+
+def test_writing_after_damage_spreads_nothing(written):
+    """Appending to a log with a flipped bit leaves its bytes as they were and every other record readable."""
+    rng = random.Random(13)
+    for _ in range(100):
+        at = rng.randrange(len(written.data) - 1)
+        changed = bytearray(written.data)
+        changed[at] ^= 0x10
+        written.put(changed)
+        before, _ = written.read()
+        with written.store.open("a") as log:
+            seq = log.append([Draft(kind="note", data={"new": 1})])
+        after, damage = written.read()
+
+        assert seq >= RECORDS
+        assert after[:-1] == before
+        assert after[-1].data == {"new": 1}
+        assert damage
+        assert written.log_path.read_bytes().startswith(changed)
+
+
+def test_runs_of_nul_are_damage_around_readable_records(written):
+    """Runs of NUL bytes, as a lost power supply leaves them, hide only the records they lie on."""
+    rng = random.Random(17)
+    for _ in range(200):
+        start = rng.randrange(len(written.data))
+        stop = min(start + rng.choice([1, 64, 512, 4096]), len(written.data))
+        written.put(written.data[:start] + bytes(stop - start) + written.data[stop:])
+        expected = [
+            record
+            for (first, end), record in zip(pairwise(written.ends), written.records, strict=True)
+            if end - 1 <= start or first >= stop
+        ]
+        records, damage = written.read()
+        if stop == len(written.data):  # the end of the log: an append whose last records are gone is torn as a whole
+            expected = expected[: written.whole(start)]
+
+        assert records == expected
+        assert damage
+
+
+def test_what_was_synced_survives_any_fate_of_what_was_not(written):
+    """Lose power during an append: with its sectors there, zeroed or missing, all that was synced before is read."""
+    rng = random.Random(43)
+    for _ in range(400):
+        number = rng.choice([n for n, record in enumerate(written.records[:-9], 1) if record.batch_left == 0])
+        synced, end = written.ends[number], written.ends[number + rng.randrange(1, 9)]
+        after = bytearray(written.data[synced:end])
+        for start in range(-synced % 512 - 512, len(after), 512):
+            first, stop = max(start, 0), min(start + 512, len(after))
+            if rng.random() < 0.5:
+                after[first:stop] = bytes(stop - first)
+        if rng.random() < 0.5:
+            del after[rng.randrange(len(after) + 1) :]
+        written.put(written.data[:synced] + after)
+        with written.store.open("a") as log:
+            log.append([Draft(kind="note", data={})])
+        records, _ = written.read()
+
+        assert records[:number] == written.records[:number]
+        assert records[-1].kind == "note"
+        assert all(record in written.records for record in records[:-1])
+        for aside in written.folder.glob("torn-*"):
+            aside.unlink()
+
+
+def test_lines_taken_out_repeated_or_swapped_are_reported(written):
+    """Records that are missing, come twice or stand in the wrong place are findings; the others are read in order."""
+    lines = written.lines
+    for changed, kind, count in (
+        (lines[:50] + lines[53:], "missing", 3),
+        (lines[:50] + lines[40:50] + lines[50:], "repeated", 0),
+        ([*lines[:50], lines[51], lines[50], *lines[52:]], "missing", 1),
+        (lines[1:], "missing", 1),
+    ):
+        written.put(b"".join(changed))
+        records, damage = written.read()
+        seqs = [record.seq for record in records]
+
+        assert seqs == sorted(set(seqs))
+        assert kind in {one.kind for one in damage}
+        assert len(records) == len(written.records) - count
+
+
+def test_seeking_past_damage(written):
+    """A record is found by number and a message by position with damage before, after and around it."""
+    rng = random.Random(19)
+    changed = bytearray(written.data)
+    hit = set()
+    for _ in range(40):
+        number = rng.randrange(1, len(written.records))
+        changed[written.ends[number] + 10] ^= 1
+        hit ^= {number}
+    written.put(changed)
+    with written.store.open("a", writable=False) as log:
+        for record in written.records:
+            found = next(log.read(record.seq), None)
+            later = next((one for one in written.records[record.seq :] if one.seq not in hit), None)
+            assert found == later
+            if record.kind == "message" and later is not None:
+                message = next(log.read_messages(record.position), None)
+                assert message is not None
+                assert message.position >= record.position
+
+
+def test_every_damaged_log_is_proved_damaged_and_repaired_beside(written, tmp_path):
+    """Verify reports every kind of damage, repair writes a copy that verifies, and the original stays byte for byte."""
+    rng = random.Random(23)
+    for round_ in range(60):
+        changed = bytearray(written.data)
+        if round_ % 3 == 0:
+            del changed[rng.randrange(1, len(changed)) :]
+        for _ in range(rng.randrange(1, 6)):
+            changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
+        written.put(changed)
+        found = verify(written.store, "a")
+        readable, _ = written.read()
+        into = JsonlStore(tmp_path / str(round_), calls=Unsynced())
+        repaired = repair(written.store, "a", into=into)
+        proved = verify(into, repaired.name)
+
+        assert not found.ok
+        assert found.records == repaired.records == len(readable)
+        assert proved.ok
+        assert proved.records == repaired.records + repaired.lost
+        with into.open(repaired.name) as log:
+            kept = {record.seq: record for record in log.read()}
+            assert all(kept[record.seq].data == record.data for record in readable)
+        assert written.log_path.read_bytes() == changed
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\n",
+        b"\n" * 1000,
+        b"\0" * 10_000,
+        b'{"n": ' * 20_000,
+        b'{"n": 0, "m": 0, "k": "message", "t": 1, "d": ' + b'{"a":' * 100_000,
+        b"[" * 1_000_000 + b"\n",
+        b"\xff\xfe" * 1000 + b"\n" + b"\x1f\x8b" * 10,
+        b"not a log\n" * 100,
+        b', "c": "00000000"}' * 10_000,
+    ],
+)
+def test_files_that_are_no_logs(tmp_path, data):
+    """Whatever a log file holds, opening it is quick, loses none of its bytes and gives a session that can be written."""
+    store = JsonlStore(tmp_path, calls=Unsynced())
+    store.create("a").close()
+    path = tmp_path / "a" / "log.jsonl"
+    path.write_bytes(data)
+    with store.open("a", writable=False) as log:
+        assert list(log.read()) == list(log.read_back()) == []
+        assert log.damage or not data.strip()
+    assert path.read_bytes() == data
+    with store.open("a") as log:
+        log.append([Draft(kind="message", data={"content": "x"})])
+        assert [record.kind for record in log.read()][-1] == "message"
+        assert log.damage
+    records = [record for record in store.open("a", writable=False).read() if record.kind == "message"]
+    kept = path.read_bytes() + b"".join(one.read_bytes() for one in sorted((tmp_path / "a").glob("torn-*")))
+
+    assert [record.data for record in records] == [{"content": "x"}]
+    assert all(part in kept for part in data.split(b"\n"))
+
+
+def test_rows_of_a_database_are_checked_like_lines(tmp_path):
+    """In SQLite a changed, exchanged, foreign or missing row is reported and every other record is read."""
+    import sqlite3
+
+    from plimsoll.store.sqlite import SqliteStore
+
+    store = SqliteStore(tmp_path / "db.sqlite")
+    with store.create("a") as log:
+        log.append([Draft(kind="message", data={"i": index}) for index in range(20)])
+        blob = log.put_blob(b"content")
+    store.close()
+    with sqlite3.connect(tmp_path / "db.sqlite") as rows:
+        rows.execute("UPDATE record SET line = replace(line, '3', '4') WHERE id % 4294967296 = 4")
+        rows.execute("UPDATE record SET line = 'text' WHERE id % 4294967296 = 6")
+        rows.execute(
+            "UPDATE record SET line = (SELECT line FROM record WHERE id % 4294967296 = 15) WHERE id % 4294967296 = 8"
+        )
+        rows.execute("DELETE FROM record WHERE id % 4294967296 IN (11, 12)")
+        rows.execute("UPDATE blob SET data = x'00'")
+    rows.close()
+    with store.open("a") as log:
+        assert [record.seq for record in log.read()] == [0, 1, 2, 3, 5, 7, 9, 10, *range(13, 21)]
+        assert sum(one.records for one in log.damage) == 5
+        assert next(log.read_messages(10)).seq == 13
+        assert log.append([Draft(kind="note", data={})]) == 21
+        found = verify(store, "a")
+        assert (found.blobs_damaged, found.ok) == ((blob,), False)
+        assert log.put_blob(b"content") == blob
+        assert log.get_blob(blob) == b"content"
+    assert verify(store, repair(store, "a").name).ok
+    store.close()
+
+
+def test_flipped_bits_in_a_database_open_or_refuse_with_a_typed_error(tmp_path):
+    """A database file with a flipped bit opens and reads, or raises one of our errors; nothing else escapes."""
+    from plimsoll.store.sqlite import SqliteStore
+
+    store = SqliteStore(tmp_path / "db.sqlite")
+    with store.create("a") as log:
+        for index in range(60):
+            log.append([Draft(kind="message", data={"i": index, "text": "word " * (index % 90)})])
+        expected = {record.seq: record.data for record in log.read()}
+    store.close()
+    data = (tmp_path / "db.sqlite").read_bytes()
+    rng = random.Random(29)
+    refused = 0
+    for round_ in range(300):
+        bit = rng.randrange(len(data) * 8) if round_ % 3 else rng.randrange(4096)
+        changed = bytearray(data)
+        changed[bit // 8] ^= 1 << bit % 8
+        (tmp_path / "db.sqlite").write_bytes(changed)
+        again = SqliteStore(tmp_path / "db.sqlite")
+        try:
+            with again.open("a", writable=False) as log:
+                assert all(expected[record.seq] == record.data for record in log.read())
+        except PlimsollError:
+            refused += 1
+        again.close()
+
+    assert refused < 300

@@ -1,0 +1,173 @@
+"""Whatever comes in: what `fit` hands back is within the budget, valid, and says what was said."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import plimsoll
+import proof
+from generated import FORMATS, random_broken_history, random_history
+from plimsoll.errors import CannotFit
+from plimsoll.presets import PRESETS
+from strategies import field_soups
+
+POLICIES = tuple(PRESETS)
+SHARES = (0.02, 0.1, 0.3, 0.6, 0.75, 0.9, 0.97, 1.0, 1.3)
+SMALL_CASES = 1_600
+SOAK_CASES = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One history, a budget and a policy, all made from a number."""
+
+    seed: int
+    format: str
+    policy: str
+    budget: int
+    messages: list[dict[str, Any]]
+    valid: bool
+
+
+def case_of(number: int) -> Case:
+    """Formats in turn; a third of the histories valid; one in eight is several histories after each other."""
+    rng = random.Random(number)
+    format = FORMATS[number % len(FORMATS)]
+    valid = rng.random() < 0.35
+    messages: list[dict[str, Any]] = []
+    for part in range(rng.choice((1, 1, 1, 1, 1, 1, 1, 5))):
+        made = (random_history if valid else random_broken_history)(rng, format)
+        body = [wire for wire in made if not messages or wire.get("role") not in ("system", "developer")]
+        messages += json.loads(re.sub(r'"(fc_)?call_(?=[0-9])', rf'"\1call_{part}_', json.dumps(body)))
+    budget = max(10, int(plimsoll.count_tokens(messages, format=format) * rng.choice(SHARES)))
+    policy = rng.choice(("fill", "fill", "ladder", "ladder", *POLICIES))
+    return Case(seed=number, format=format, policy=policy, budget=budget, messages=messages, valid=valid)
+
+
+def check(case: Case) -> bool:
+    """Assert every promise of `fit` on one case; whether it fitted at all."""
+    before = json.dumps(case.messages)
+    options: dict[str, Any] = {"format": case.format, "policy": case.policy}
+    try:
+        fitted = plimsoll.fit(case.messages, max_tokens=case.budget, **options)
+    except CannotFit as refusal:
+        assert json.dumps(case.messages) == before
+        check_refusal(case, refusal, options)
+        return False
+    assert json.dumps(case.messages) == before
+    proof.fits(fitted.messages, case.budget, case.format)
+    check_count(case, fitted)
+    assert plimsoll.fit(fitted.messages, max_tokens=case.budget, **options).messages == fitted.messages
+    if case.valid:
+        check_words(case, fitted)
+    return True
+
+
+def check_count(case: Case, fitted: plimsoll.Fitted) -> None:
+    """The report's size is the result's own count; where Anthropic's messages join, at most their frames above it."""
+    blocks = (block for message in fitted.messages for block in message.get("content") or ())
+    joins = len(list(blocks)) if case.format == "anthropic" else 0
+    assert 0 <= fitted.report.tokens_after - plimsoll.count_tokens(fitted.messages, format=case.format) <= 7 * joins
+
+
+def check_refusal(case: Case, refusal: CannotFit, options: dict[str, Any]) -> None:
+    """A refusal names what it needs, that is more than there was, and it is enough."""
+    assert refusal.budget_tokens == case.budget < refusal.needed_tokens
+    assert refusal.part
+    fitted = plimsoll.fit(case.messages, max_tokens=refusal.needed_tokens, **options)
+    proof.fits(fitted.messages, refusal.needed_tokens, case.format)
+
+
+def check_words(case: Case, fitted: plimsoll.Fitted) -> None:
+    """Kept messages keep order and wording, the frame is whole where it fits, and the tail has no hole."""
+    assert proof.strange_words(fitted.messages, case.messages) == []
+    check_frame(case, fitted)
+    check_tail(case)
+
+
+def check_frame(case: Case, fitted: plimsoll.Fitted) -> None:
+    """System text and the newest user message are there whole whenever together they fit."""
+    system = proof.leading_system(case.messages)
+    asked = proof.requests(case.messages)[-1:]
+    frame = [case.messages[at] for at in (*system, *asked)]
+    if any(isinstance(block, dict) and block.get("type") == "tool_result" for block in frame[-1].get("content") or ()):
+        return
+    if plimsoll.count_tokens(frame, format=case.format) <= case.budget:
+        missing = proof.strange_words(frame, fitted.messages)
+        assert missing == []
+
+
+def check_tail(case: Case) -> None:
+    """Whatever is older than the newest message that left is there because it must be: system text, the first request,
+    the newest one, or what was said last.
+    """
+    plan = plimsoll.plan(case.messages, max_tokens=case.budget, format=case.format, policy=case.policy)
+    kept = {piece.position for piece in plan.outline.pieces if piece.position is not None}
+    gone = [at for at in range(len(case.messages)) if at not in kept]
+    asked = proof.requests(case.messages)
+    must_stay = {*proof.leading_system(case.messages), asked[0], asked[-1], *asked_exchange(plan, asked[-1])}
+    assert [at for at in kept if at < max(gone, default=0) and at not in must_stay] == []
+
+
+def asked_exchange(plan: plimsoll.Plan, position: int) -> range:
+    """The positions of the exchange that a request is part of: Anthropic's results may have words beside them."""
+    return next((range(act.first, act.last + 1) for act in plan.actions if act.first <= position <= act.last), range(0))
+
+
+def test_fit_keeps_its_promises() -> None:
+    """On histories of every kind and format only CannotFit is raised, and only where the frame is too small."""
+    fitted = sum(check(case_of(number)) for number in range(SMALL_CASES))
+
+    assert fitted > SMALL_CASES * 0.9
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("share", range(10))
+def test_fit_keeps_its_promises_for_long(share: int) -> None:
+    """The same on 100,000 histories."""
+    first = int(os.environ.get("SOAK_SEED", "1000000"))
+    for number in range(first + share, first + SOAK_CASES, 10):
+        check(case_of(number))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(field_soups(), st.sampled_from((*FORMATS, None)), st.integers(1, 400), st.sampled_from(POLICIES))
+def test_near_messages_give_a_typed_error_or_a_view(soup: Any, format: Any, budget: int, policy: str) -> None:
+    """Objects made of the formats' own field names are refused with a typed error, or fit and are counted."""
+    before = json.dumps(soup)
+    try:
+        fitted = plimsoll.fit(soup, max_tokens=budget, format=format, policy=policy)
+    except plimsoll.errors.PlimsollError:
+        fitted = None
+
+    assert json.dumps(soup) == before
+    assert fitted is None or fitted.report.tokens_after <= budget
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("kind", ["one letter", "spaces", "digits", "emoji", "json", "lines", "markers"])
+def test_one_huge_message_fits(format: str, kind: str) -> None:
+    """A million characters in one request come back cut and within the budget."""
+    huge = {
+        "one letter": "a" * 1_000_000,
+        "spaces": " " * 999_999 + "x",
+        "digits": "0123456789" * 100_000,
+        "emoji": "🏳️‍🌈" * 160_000,
+        "json": json.dumps([{"id": n, "name": "worker"} for n in range(30_000)]),
+        "lines": "\n".join(f"line {n}" for n in range(100_000)),
+        "markers": "[… 12 tokens cut …]" * 50_000,
+    }[kind]
+    wire = {"parts": [{"type": "text", "text": huge}], "id": "m0"} if format == "ui-parts" else {"content": huge}
+    fitted = plimsoll.fit([{"role": "user", **wire}], max_tokens=500, format=format)
+
+    proof.fits(fitted.messages, 500, format)
+    assert len(fitted.messages) == 1

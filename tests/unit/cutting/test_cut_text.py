@@ -1,0 +1,286 @@
+"""Cutting text to a number of tokens."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from plimsoll.cutting import cut_text, truncate_to_tokens
+from plimsoll.cutting.breaks import good_end, good_start, safe_back, safe_on
+from plimsoll.cutting.marker import markers_in
+from plimsoll.errors import FormatError, SettingError
+from plimsoll.tokens.exact import exact_counter
+
+
+class FourChars:
+    """Counts four characters as a token, rounded up, and remembers how much it was asked."""
+
+    name = "four-chars"
+    exact = True
+
+    def __init__(self):
+        self.chars = 0
+
+    def count(self, text):
+        """Tokens of the text."""
+        self.chars += len(text)
+        return (len(text) + 3) // 4
+
+    upper = count
+
+
+PROSE = "First sentence here. Version v1.2 of file.py is 3.14 at http://a.com/?q=1. Third one! " * 40
+CHINESE = "这是一个长句子。包含多个分句！每个分句都有意义？还有更多内容。" * 40
+
+
+@pytest.fixture
+def counter():
+    """A counter that remembers nothing of other tests."""
+    return FourChars()
+
+
+@pytest.mark.parametrize("keep", ["head", "tail", "both"])
+def test_text_that_fits_is_the_same_text(keep, counter):
+    """Exactly at the limit nothing is cut."""
+    cut = cut_text(PROSE, tokens_max=counter.count(PROSE), counter=counter, keep=keep)
+
+    assert cut.text is PROSE
+    assert (cut.removed_chars, cut.removed_tokens) == (0, 0)
+
+
+@pytest.mark.parametrize("keep", ["head", "tail", "both"])
+@pytest.mark.parametrize("text", [PROSE, CHINESE, "x" * 3_000, "é" * 3_000, "line\n" * 700, " " * 3_000])
+@pytest.mark.parametrize("tokens_max", [0, 1, 2, 3, 5, 8, 13, 21, 40, 100, 300])
+def test_the_marker_is_inside_the_limit(text, tokens_max, keep, counter):
+    """No result is over the limit, however small; what stays is from the ends of the text."""
+    cut = cut_text(text, tokens_max=tokens_max, counter=counter, keep=keep)
+    found = markers_in(cut.text)
+    head, tail = (cut.text[: found[0].start], cut.text[found[0].end :]) if found else ("", "")
+
+    assert counter.upper(cut.text) == cut.tokens <= tokens_max
+    assert len(found) <= 1
+    assert text.startswith(head.rstrip(" \n"))
+    assert text.endswith(tail.lstrip(" \n"))
+    if tokens_max >= 40:
+        assert bool(head.strip()) is (keep != "tail" and bool(text.strip()))
+        assert bool(tail.strip()) is (keep != "head" and bool(text.strip()))
+        assert cut.tokens > tokens_max * 0.4
+
+
+def test_the_marker_says_how_much_and_where(counter):
+    """The marker carries the tokens that were cut and the reference, in the text's language."""
+    english = cut_text(PROSE, tokens_max=60, counter=counter, reference="ref7")
+    chinese = cut_text(CHINESE, tokens_max=60, counter=counter, reference="ref7")
+
+    assert english.text.endswith(f"[… {english.removed_tokens} tokens cut, reference ref7 …]")
+    assert chinese.text.endswith(f"[… 已截去 {chinese.removed_tokens} 个词元，引用 ref7 …]")
+    assert cut_text(PROSE, tokens_max=60, counter=counter, language="zh").text.endswith("个词元 …]")
+
+
+def test_what_was_cut_adds_up(counter):
+    """What stays and what the marker names together are the whole."""
+    cut = cut_text(PROSE, tokens_max=60, counter=counter)
+    kept = cut.text[: markers_in(cut.text)[0].start].rstrip()
+
+    assert abs(counter.count(kept) + cut.removed_tokens - counter.count(PROSE)) <= 2
+    assert len(kept) + cut.removed_chars in {len(PROSE), len(PROSE) - 1}
+
+
+@pytest.mark.parametrize("first", ["head", "tail", "both"])
+@pytest.mark.parametrize("then", ["head", "tail", "both"])
+def test_markers_never_stack(first, then, counter):
+    """Cutting a cut text leaves one marker, which counts both cuts and keeps the reference."""
+    text, removed = PROSE, 0
+    for tokens_max, keep in ((400, first), (200, then), (100, first), (50, then)):
+        cut = cut_text(
+            text, tokens_max=tokens_max, counter=counter, keep=keep, reference="r1" if text is PROSE else None
+        )
+        text = cut.text
+        assert [found.marker.reference for found in markers_in(text)] == ["r1"]
+        assert text.count("tokens cut") == 1
+        assert cut.removed_tokens > removed
+        removed = cut.removed_tokens
+    whole = counter.count(PROSE)
+
+    assert whole - 60 <= removed <= whole + 12
+
+
+def test_a_reference_is_the_last_thing_to_go(counter):
+    """With little room the reference stays and the text goes."""
+    cut = cut_text(PROSE, tokens_max=11, counter=counter, keep="both", reference="abc")
+
+    assert "reference abc" in cut.text
+
+
+@pytest.mark.parametrize("tokens_max", [0, 1, 2])
+def test_no_room_gives_a_shorter_marker_or_nothing(tokens_max, counter):
+    """Where no text fits, the marker shrinks; where no marker fits, the text is empty."""
+    assert cut_text(PROSE, tokens_max=tokens_max, counter=counter).text == ["", "[…]", "[…]"][tokens_max]
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("One two three. Four five", "One two three."),
+        ("It costs 3.14 now and then some", "and then"),
+        ("Open file.py in the editor window", "the editor"),
+        ("See http://a.com/x?y=1 for more of it", "for more"),
+        ("Use v1.2 of the library for this", "library for"),
+        ("Ask Mr. Smithsonian about it today", "about it"),
+        ("今天他把话说完了。然后走了", "说完了。"),
+        ("今天他大声地说：“好！”然后走了", "“好！”"),
+        ("first line is long\nsecond on", "is long\n"),
+        ("It was really?! Yes it", "really?!"),
+    ],
+)
+def test_a_head_ends_where_a_reader_would_stop(text, end):
+    """A head ends after a sentence, a line or a word, and never inside a number, a file name or an address."""
+    cut = good_end(text, len(text) - 4)
+
+    assert text[:cut].endswith(end)
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "start"),
+    [
+        ("The end came. Then it was over again for all", 8, "Then it was"),
+        ("first line\nsecond line goes on and on", 4, "second line"),
+        ("nothing but words without an end here", 3, "but words"),
+        ("没有空格。后面的句子在这里继续下去了", 2, "后面的句子"),
+    ],
+)
+def test_a_tail_starts_where_a_reader_would_begin(text, at, start):
+    """A tail begins at a line, a sentence or a word."""
+    assert text[good_start(text, at) :].startswith(start)
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "e\u0301",
+        "\r\n",
+        "\ud83d\ude00",
+        "👨\u200d👩\u200d👧",
+        "👍🏽",
+        "🇩🇪",
+        "❤\ufe0f",
+        "각",
+        "\u1100\u1161\u11a8",
+        "नि",
+        "1\ufe0f\u20e3",
+        "🏴\U000e0067\U000e0062\U000e007f",
+    ],
+)
+def test_visible_characters_are_never_split(whole):
+    """No cut falls inside a combining sequence, a pair, an emoji or a line end."""
+    text = f"ab{whole}cd"
+    inside = range(3, 2 + len(whole))
+
+    assert all(safe_back(text, at) == 2 for at in inside)
+    assert all(safe_on(text, at) == 2 + len(whole) for at in inside)
+
+
+def test_flags_are_split_between_and_not_within():
+    """In a row of flags a cut falls between two of them."""
+    text = "🇩🇪🇫🇷🇯🇵"
+
+    assert [safe_back(text, at) for at in range(7)] == [0, 0, 2, 2, 4, 4, 6]
+
+
+def test_piles_of_marks_do_not_swallow_a_text():
+    """A million combining marks are cut in no time and to the limit all the same."""
+    counter = FourChars()
+    started = time.perf_counter()
+    cut = cut_text("a" + "\u0301" * 1_000_000, tokens_max=100, counter=counter)
+
+    assert cut.tokens <= 100
+    assert time.perf_counter() - started < 2
+
+
+def test_fixed_words_replace_the_marker(counter):
+    """A suffix of one's own stands as it is, inside the limit, and does not stack."""
+    once = truncate_to_tokens(PROSE, 50, counter=counter)
+    twice = truncate_to_tokens(once, 20, counter=counter)
+
+    assert once.endswith("...")
+    assert twice.endswith("...")
+    assert "......" not in twice
+    assert counter.count(once) <= 50
+    assert counter.count(twice) <= 20
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens_max", "expected"),
+    [
+        ("这是一个长句子。包含多个分句。每个分句都有意义。", 10, "这是一个长句子。包含多个分句。每个分句都有意义。"),
+        ("这是一个长句子。包含多个分句。每个分句都有意义。", 5, "这是一个长句子。包含多个分句。..."),
+        ("这是一个长句子。包含多个分句。每个分句都有意义。", 3, "这是一个长句子。..."),
+        ("anything at all", 0, ""),
+        ("anything at all", 1, "..."),
+        ("", 0, ""),
+    ],
+)
+def test_truncation_keeps_whole_sentences(text, tokens_max, expected, counter):
+    """A truncated text ends after a sentence where it can, and is empty where not even the suffix fits."""
+    assert truncate_to_tokens(text, tokens_max, counter=counter) == expected
+
+
+def test_mixed_scripts_stay_within_an_exact_count():
+    """200 Han characters and 1,000 letters to 150 tokens are at most 150 by the true vocabulary."""
+    counter = exact_counter("o200k_base")
+    text = "汉字测试内容" * 33 + "abcdefghij " * 90
+
+    for keep in ("head", "tail", "both"):
+        cut = cut_text(text, tokens_max=150, counter=counter, keep=keep)
+        assert 100 <= counter.count(cut.text) <= 150
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"tokens_max": -1}, "tokens_max"),
+        ({"tokens_max": 1.5}, "tokens_max"),
+        ({"tokens_max": True}, "tokens_max"),
+        ({"tokens_max": 5, "keep": "middle"}, "keep"),
+        ({"tokens_max": 5, "language": "fr"}, "language"),
+    ],
+)
+def test_impossible_options_name_their_field(options, field, counter):
+    """An option that cannot be is refused by name."""
+    with pytest.raises(SettingError) as raised:
+        cut_text("text", counter=counter, **options)
+
+    assert raised.value.field == field
+
+
+@pytest.mark.parametrize("text", [None, 3, b"bytes", ["list"]])
+def test_only_text_is_cut(text, counter):
+    """What is no text is refused as such."""
+    with pytest.raises(FormatError):
+        cut_text(text, tokens_max=5, counter=counter)
+    with pytest.raises(FormatError):
+        truncate_to_tokens("text", 1, text, counter=counter)
+
+
+@pytest.mark.parametrize("reference", ["has space", "brac]ket", "new\nline", "r" * 500, "", 3])
+def test_references_a_marker_cannot_carry_are_refused(reference, counter):
+    """A reference that could not be found again in its marker is refused."""
+    with pytest.raises(SettingError) as raised:
+        cut_text(PROSE, tokens_max=300, counter=counter, reference=reference)
+
+    assert raised.value.field == "reference"
+
+
+def test_the_tokenizer_sees_little_of_a_huge_text():
+    """Of 40 million characters the tokenizer is shown what is kept some times over, and a sample of the rest."""
+    counter = FourChars()
+    text = PROSE * 12_000
+    started = time.perf_counter()
+    cut = cut_text(text, tokens_max=2_000, counter=counter, keep="both")
+
+    assert cut.tokens <= 2_000
+    assert counter.chars < 300_000
+    assert time.perf_counter() - started < 3
+    assert abs(cut.removed_tokens - len(text) // 4) < len(text) // 40
+    assert "about" in cut.text

@@ -1,0 +1,199 @@
+"""Conversations in another format: the same words in the same order, and every loss named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plimsoll.formats import convert, validate
+
+CHAT: list[dict[str, Any]] = [
+    {"role": "system", "content": "s"},
+    {"role": "user", "content": "u"},
+    {
+        "role": "assistant",
+        "content": "looking",
+        "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}},
+            {"id": "b", "type": "function", "function": {"name": "g", "arguments": "{}"}},
+        ],
+    },
+    {"role": "tool", "tool_call_id": "a", "content": "ra"},
+    {"role": "tool", "tool_call_id": "b", "content": ""},
+    {"role": "assistant", "content": "done"},
+    {"role": "user", "content": "thanks"},
+]
+TARGETS = ("openai-responses", "anthropic", "ui-parts")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_there_and_back_is_the_same(target: Any) -> None:
+    """A conversation of text and tools comes back as the same JSON, with nothing lost."""
+    there = convert(CHAT, to=target)
+    back = convert(there.messages, to="openai-chat", system=there.system)
+    assert (back.messages, there.losses, back.losses) == (CHAT, [], [])
+    assert validate(there.messages, system=there.system) == []
+
+
+def test_anthropic_shape() -> None:
+    """System text goes apart, and parallel results into one user message directly after the calls."""
+    there = convert(CHAT, to="anthropic")
+    assert there.system == "s"
+    assert [message["role"] for message in there.messages] == ["user", "assistant", "user", "assistant", "user"]
+    assert [block["type"] for block in there.messages[1]["content"]] == ["text", "tool_use", "tool_use"]
+    assert [block["tool_use_id"] for block in there.messages[2]["content"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("id", ["functions.f:0", "x--2", "é", "\ud800", " ", "a-"])
+def test_ids_anthropic_refuses_come_back(id: str) -> None:
+    """Ids that Anthropic refuses, and ids used twice, are written so that it takes them and come back as they were."""
+    call = {"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    step = [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": id, "content": "r"},
+    ]
+    wires = [CHAT[1], *step, *step]
+    there = convert(wires, to="anthropic")
+    assert validate(there.messages) == []
+    assert convert(there.messages, to="openai-chat").messages == wires
+    assert there.losses == []
+
+
+def test_text_tool_text_keeps_its_order() -> None:
+    """Words after a call stand after its result, never before the call."""
+    tool = {"type": "tool-f", "toolCallId": "c", "state": "output-available", "input": {}, "output": 0}
+    parts = [{"type": "text", "text": "one"}, tool, {"type": "text", "text": "two"}]
+    chat = convert([{"id": "m", "role": "assistant", "parts": parts}], to="openai-chat").messages
+    assert [(wire["role"], wire["content"]) for wire in chat] == [
+        ("assistant", "one"),
+        ("tool", "0"),
+        ("assistant", "two"),
+    ]
+
+
+def test_users_and_system_messages_stay() -> None:
+    """A UI conversation converts with its user and system messages, and no empty list of calls."""
+    wires = [
+        {"id": str(n), "role": role, "parts": [{"type": "text", "text": role}]}
+        for n, role in enumerate(("system", "user", "assistant"))
+    ]
+    assert convert(wires, to="openai-chat").messages == [
+        {"role": role, "content": role} for role in ("system", "user", "assistant")
+    ]
+
+
+def test_missing_ids_are_made() -> None:
+    """Calls without ids get stable, different ones, and their results follow in order."""
+    calls = [{"type": "function", "function": {"name": "f", "arguments": "{}"}}] * 2
+    wires = [
+        CHAT[1],
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        *[{"role": "tool", "content": text} for text in "xy"],
+    ]
+    first, again = convert(wires, to="anthropic"), convert(wires, to="anthropic")
+    assert first == again
+    assert validate(first.messages) == []
+    assert [block["content"] for block in first.messages[2]["content"]] == ["x", "y"]
+
+
+LOSSES: list[tuple[str, str, list[dict[str, Any]], list[tuple[int, str]]]] = [
+    ("openai-chat", "anthropic", [CHAT[1], {"role": "system", "content": "mid"}], [(1, "system role")]),
+    ("openai-chat", "anthropic", [{"role": "assistant", "content": "a"}], [(0, "opening")]),
+    ("openai-chat", "anthropic", [CHAT[1], {"role": "user", "content": " "}], [(1, "empty text"), (1, "empty message")]),
+    ("openai-chat", "anthropic", [{"role": "user", "name": "ann", "content": "a"}], [(0, "name")]),
+    ("openai-chat", "anthropic", [CHAT[1], {"role": "assistant", "content": "a "}], [(1, "white space")]),
+    ("openai-chat", "anthropic", [CHAT[1], {"role": "assistant", "content": "a", "reasoning_content": "r"}], [(1, "reasoning")]),
+    ("openai-chat", "openai-responses", [CHAT[1], {"role": "assistant", "content": None, "refusal": "no"}], [(1, "refusal")]),
+    ("openai-chat", "ui-parts", [CHAT[1], {"role": "assistant", "content": None, "audio": {"id": "x"}}], [(1, "audio")]),
+    ("openai-chat", "ui-parts", [CHAT[1], {"role": "tool", "tool_call_id": "c", "content": "r"}], [(1, "tool result")]),
+    ("openai-chat", "anthropic", [CHAT[1], {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "a.b", "arguments": "{"}}]}, {"role": "tool", "tool_call_id": "c", "content": "r"}], [(1, "tool name"), (1, "arguments")]),
+    ("anthropic", "openai-chat", [CHAT[1], {"role": "assistant", "content": [{"type": "thinking", "thinking": "t", "signature": "s"}, {"type": "text", "text": "a"}]}], [(1, "reasoning")]),
+    ("anthropic", "openai-chat", [CHAT[1], {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}]}, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "r", "is_error": True}]}], [(2, "error flag")]),
+    ("anthropic", "openai-responses", [{"role": "user", "content": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}]}], [(0, "cache marker")]),
+    ("anthropic", "openai-chat", [{"role": "user", "content": [{"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "words"}}]}], [(0, "document")]),
+    ("anthropic", "openai-chat", [CHAT[1], {"role": "assistant", "content": [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}, {"type": "text", "text": "a"}]}], [(1, "server_tool_use")]),
+    ("openai-responses", "openai-chat", [CHAT[1], {"type": "web_search_call", "id": "w", "status": "completed", "action": {}}], [(1, "web_search_call")]),
+    ("openai-responses", "openai-chat", [CHAT[1], {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}, CHAT[1], {"type": "function_call_output", "call_id": "c", "output": "r"}], [(3, "order")]),
+    ("ui-parts", "openai-chat", [{"id": "m", "role": "user", "metadata": {"k": 1}, "parts": [{"type": "text", "text": "a"}, {"type": "data-x", "data": 1}]}], [(0, "metadata"), (0, "data-x")]),
+    ("ui-parts", "openai-chat", [{"id": "m", "role": "assistant", "parts": [{"type": "text", "text": "a"}, {"type": "tool-f", "toolCallId": "c", "state": "input-streaming"}]}], [(0, "tool call")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "target", "wires", "expected"), LOSSES)
+def test_every_loss_is_reported(source: Any, target: Any, wires: Any, expected: list[tuple[int, str]]) -> None:
+    """What cannot come along is named with its position, and nothing else is."""
+    converted = convert(wires, to=target, format=source)
+    assert [(loss.position, loss.what) for loss in converted.losses] == expected
+    assert converted.to_dict()["losses"] == [loss.to_dict() for loss in converted.losses]
+
+
+def test_errors_are_kept() -> None:
+    """A failed call stays a failed call: in a field where there is one, in words where not, and never empty."""
+    tool = {"type": "tool-f", "toolCallId": "c", "state": "output-error", "input": {}, "errorText": ""}
+    wires = [
+        {"id": "u", "role": "user", "parts": [{"type": "text", "text": "u"}]},
+        {"id": "m", "role": "assistant", "parts": [tool]},
+    ]
+    assert convert(wires, to="openai-chat").messages[2]["content"] == "[tool error] "
+    anthropic = convert(wires, to="anthropic").messages
+    assert anthropic[2]["content"][0]["is_error"] is True
+    assert validate(anthropic) == []
+
+
+def test_reasoning_returns_to_who_signed_it() -> None:
+    """Signed thinking survives the way through UI parts, and is never visible text anywhere."""
+    signed = {"type": "thinking", "thinking": "secret", "signature": "sig"}
+    wires = [CHAT[1], {"role": "assistant", "content": [signed, {"type": "text", "text": "a"}]}]
+    ui = convert(wires, to="ui-parts")
+    assert ui.losses == []
+    assert convert(ui.messages, to="anthropic").messages == wires
+    assert "secret" not in json.dumps(
+        [convert(ui.messages, to=to).messages for to in ("openai-chat", "openai-responses")]
+    )
+
+
+def test_cache_markers_survive_the_same_provider() -> None:
+    """System blocks keep their cache markers from Anthropic to Anthropic, and come back from the parameter."""
+    system = [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}]
+    same = convert([CHAT[1]], to="anthropic", format="anthropic", system=system)
+    assert (same.system, same.messages, same.losses) == (system, [CHAT[1]], [])
+    chat = convert([CHAT[1]], to="openai-chat", format="anthropic", system=system)
+    assert chat.messages[0] == {"role": "system", "content": [{"type": "text", "text": "s"}]}
+    assert [(loss.position, loss.what) for loss in chat.losses] == [(None, "cache marker")]
+
+
+EVALS = Path(__file__).parents[3].parent / "shared/evals/convs"
+
+
+def _conversations() -> Iterator[Any]:
+    for path in sorted(EVALS.glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            yield json.loads(line)
+
+
+@pytest.mark.skipif(not EVALS.is_dir(), reason="shared/evals is not beside the checkout")
+def test_real_conversations_convert() -> None:
+    """Every valid real conversation converts to valid ones, and comes back the same wherever no loss was reported."""
+    for conversation in _conversations():
+        wires = conversation["messages"]
+        fine = validate(wires) == []
+        for target in TARGETS:
+            there = convert(wires, to=target)
+            assert not fine or validate(there.messages, format=target, system=there.system) == []
+            back = convert(there.messages, to="openai-chat", format=target, system=there.system)
+            if target != "ui-parts" and {loss.what for loss in there.losses} <= {"opening"}:
+                assert _parsed(back.messages) == _parsed(wires), conversation["id"]
+                assert back.losses == []
+
+
+def _parsed(wires: list[dict[str, Any]]) -> list[Any]:
+    """The messages with the arguments of calls as the values they say: their white space is not kept by Anthropic."""
+    copies = json.loads(json.dumps(wires))
+    for wire in copies:
+        for call in wire.get("tool_calls", ()):
+            call["function"]["arguments"] = json.loads(call["function"]["arguments"])
+    return list(copies)

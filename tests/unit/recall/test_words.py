@@ -1,0 +1,67 @@
+"""What texts are found by."""
+
+import pytest
+
+from plimsoll.recall.words import WORD_CHARS_MAX, Terms, stem
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("retries", "retry"),
+        ("running", "run"),
+        ("failed", "fails"),
+        ("files", "file"),
+        ("boxes", "box"),
+        ("configured", "configure"),
+        ("quickly", "quick"),
+        ("studied", "studies"),
+    ],
+)
+def test_forms_of_a_word_share_a_stem(one, other):
+    """Plurals, -ing, -ed and -ly do not hide a word."""
+    assert stem(one) == stem(other)
+
+
+@pytest.mark.parametrize("word", ["class", "status", "this", "bus", "is", "v2", "a", ""])
+def test_endings_that_are_no_endings_stay(word):
+    """A word that only looks like a plural, and one too short to have endings, is its own stem."""
+    assert stem(word) == word
+
+
+@pytest.mark.parametrize(
+    ("text", "term"),
+    [
+        ("getUserName", "user"),
+        ("getUserName", "getusername"),
+        ("HTTPServer", "server"),
+        ("retry_limit_max", "limit"),
+        ("src/app/config.yaml", "config"),
+        ("__init__", "init"),
+        ("test2", "test"),
+        ("Größe", "gross"),
+        ("café", "caf"),
+        ("cafe\u0301", "caf"),
+        ("ＡＢＣ", "abc"),
+        ("保利剧院", "剧院"),
+        ("保利剧院", "院"),
+        ("東京タワー", "タワ"),
+        ("서울에서", "서울"),
+        ("กรุงเทพ", "กร"),
+        ("हिन्दी", "हि"),
+        ("проверка границ", "границ"),
+    ],
+)
+def test_what_a_text_is_found_by(text, term):
+    """Compound names are found by their parts, accents and width do not matter, unspaced writing is found by pairs."""
+    assert term in Terms().of(text)
+
+
+def test_a_hash_is_no_compound():
+    """A code of digits and letters is found whole; its parts mean nothing."""
+    assert Terms().of("3ae3ab59") == {"3ae3ab59"}
+
+
+def test_long_words_are_cut():
+    """A word longer than any word is known by its beginning."""
+    assert max(map(len, Terms().of("x" * 10_000))) <= WORD_CHARS_MAX

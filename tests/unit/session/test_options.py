@@ -1,0 +1,93 @@
+"""Every option of `open` changes something that can be seen, and is remembered by the session."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import plimsoll
+from workloads import talk
+
+TALK = talk(71, 60)
+TOTAL = plimsoll.count_tokens(TALK)
+TOOL = {
+    "type": "function",
+    "function": {"name": "read", "parameters": {"type": "object", "properties": {"x": {"type": "string"}}}},
+}
+
+
+def seen(session: plimsoll.Session) -> Any:
+    """The budget and what the session makes of the talk."""
+    session.extend(TALK)
+    view = session.view()
+    return session.status().max_tokens, view, [(done.stage, done.level) for done in session.compactions()]
+
+
+OPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "model": ({"model": "gpt-4o"}, {"model": "gpt-4"}),
+    "max_tokens": ({"max_tokens": TOTAL * 2}, {"max_tokens": TOTAL // 2}),
+    "policy": ({"max_tokens": int(TOTAL / 0.9)}, {"max_tokens": int(TOTAL / 0.9), "policy": "fill"}),
+    "tools": ({"max_tokens": TOTAL}, {"max_tokens": TOTAL, "tools": [TOOL]}),
+    "summarizer": ({"max_tokens": TOTAL}, {"max_tokens": TOTAL, "summarizer": lambda _: "They talked about leases."}),
+    "recall_tools": ({"max_tokens": TOTAL}, {"max_tokens": TOTAL, "recall_tools": True}),
+    "system": ({"max_tokens": TOTAL}, {"max_tokens": TOTAL, "system": "Speak in verse, always. " * 20}),
+}
+ELSEWHERE = {
+    "name",
+    "store",
+    "format",
+    "project",
+    "user_id",
+    "preferences",
+    "configuration",
+    "max_sessions",
+    "durability",
+}
+"""Tested below, in tests/unit/session_context and in tests/contract: they change no view."""
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_every_option_changes_what_comes_out(option: str) -> None:
+    """With the option given, and nothing else, something else comes out (W0-11, W1-02, W1-24)."""
+    before, now = ({"store": "memory:", **options} for options in OPTIONS[option])
+    with plimsoll.open("x", **before) as plain, plimsoll.open("x", **now) as changed:
+        assert seen(plain) != seen(changed)
+
+
+def test_no_option_is_forgotten() -> None:
+    """Each option is in the table, or has a test of its own."""
+    assert set(inspect.signature(plimsoll.open).parameters) == ELSEWHERE | set(OPTIONS)
+
+
+def test_a_format_is_for_good() -> None:
+    """A session told its format refuses messages of another, and keeps what it has."""
+    with plimsoll.open("x", store="memory:", format="openai-responses") as session:
+        session.append({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"})
+        with pytest.raises(plimsoll.errors.FormatError):
+            session.append({"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hi"}]})
+        assert len(session.history()) == 1
+
+
+def test_options_are_remembered_and_may_be_changed(tmp_path: Path) -> None:
+    """Opened again without options a session has those it was made with; one that is given then wins."""
+    with plimsoll.open("x", store=str(tmp_path), max_tokens=3_000, policy="five-turns", tools=[TOOL]) as session:
+        made = session.status().max_tokens
+        assert made < 3_000
+    with plimsoll.open("x", store=str(tmp_path)) as session:
+        assert session.status().max_tokens == made
+        assert session._chronicle.gauge.policy.name == "five-turns"
+    with plimsoll.open("x", store=str(tmp_path), max_tokens=9_000) as session:
+        assert session.status().max_tokens == made + 6_000
+
+
+@pytest.mark.parametrize("field", ["max_tokens", "policy", "format"])
+def test_impossible_options_make_no_session(tmp_path: Path, field: str) -> None:
+    """A refused option leaves no session behind."""
+    options: dict[str, Any] = {field: "nonsense"}
+    with pytest.raises(plimsoll.errors.PlimsollError):
+        plimsoll.open("x", store=str(tmp_path), **options)
+
+    assert plimsoll.sessions(str(tmp_path)) == []

@@ -1,0 +1,212 @@
+"""Context layers: recorded once a session and again when something has changed, and there after resuming."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import plimsoll
+from plimsoll.errors import SettingError
+from plimsoll.limits import ACTIVITY_CALLS_MAX, ACTIVITY_TOPICS_MAX
+from plimsoll.store.memory import MemoryStore
+
+STORES = ("lines", "sqlite", "memory")
+MINE: dict[str, Any] = {
+    "user_id": "u-7",
+    "preferences": {"language": "荷", "deep": {"list": [1, None, 2.5]}},
+    "configuration": {"mode": "auto"},
+}
+
+
+def store_of(kind: str, place: Path) -> Any:
+    """A store that later openings find again."""
+    return {"lines": str(place / "s"), "sqlite": f"sqlite:///{place / 's.db'}", "memory": MemoryStore()}[kind]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with a repository and a manifest."""
+    place = tmp_path / "project"
+    (place / ".git").mkdir(parents=True)
+    (place / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (place / "package.json").write_text('{"name": "tide", "version": "2"}')
+    return place
+
+
+def kinds(session: plimsoll.Session) -> list[str]:
+    """The notes about context that the log holds."""
+    return [note["what"] for note in session.notes("context")]
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_kept_after_resuming(tmp_path: Path, project: Path, kind: str) -> None:
+    """What a session was given is there after resuming, whole, and nothing is written when nothing has changed (W1-25)."""
+    store = store_of(kind, tmp_path)
+    with plimsoll.open("a", store=store, project=project, **MINE) as session:
+        first = session.context()
+    with plimsoll.open("a", store=store) as session:
+        again = session.context()
+        assert kinds(session) == []
+
+    assert again == first
+    assert (again.session.session_id, again.session.user_id) == ("a", "u-7")
+    assert again.session.preferences == MINE["preferences"]
+    assert again.session.configuration == MINE["configuration"]
+    assert again.session.start_ms is not None
+    assert abs(again.session.start_ms / 1000 - time.time()) < 60
+    assert again.system is not None
+    assert again.workspace is not None
+    assert (again.workspace.project_path, again.workspace.git_branch) == (str(project), "main")
+    assert again.workspace.package is not None
+    assert (again.workspace.package.name, again.workspace.package.version) == ("tide", "2")
+
+
+def test_recorded_again_when_changed(tmp_path: Path, project: Path) -> None:
+    """Another branch is recorded when the session is next opened, once, and the rest stays as it was."""
+    store = str(tmp_path / "s")
+    plimsoll.open("a", store=store, project=project, **MINE).close()
+    (project / ".git" / "HEAD").write_text("ref: refs/heads/side\n")
+    for _ in range(2):
+        with plimsoll.open("a", store=store) as session:
+            found = session.context()
+            assert found.workspace is not None
+            assert (found.workspace.git_branch, found.session.user_id) == ("side", "u-7")
+            assert kinds(session) == ["context"]
+    with plimsoll.open("a", store=store, user_id="u-8") as session:
+        assert (session.context().session.user_id, len(kinds(session))) == ("u-8", 2)
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_found_behind_compactions(tmp_path: Path, project: Path, kind: str) -> None:
+    """A change recorded before a compaction or a rollback is found by whoever opens the session after it."""
+    store = store_of(kind, tmp_path)
+    plimsoll.open("a", store=store, project=project, max_tokens=2_000, user_id="u-7").close()
+    with plimsoll.open("a", store=store, user_id="u-8") as session:
+        fill(session)
+        session.compact()
+    with plimsoll.open("a", store=store) as session:
+        assert (session.context().session.user_id, len(kinds(session))) == ("u-8", 1)
+        session.rollback()
+    with plimsoll.open("a", store=store) as session:
+        assert (session.context().session.user_id, len(kinds(session))) == ("u-8", 1)
+
+
+def fill(session: plimsoll.Session) -> None:
+    """Enough to compact."""
+    for number in range(12):
+        session.append({"role": "user", "content": f"request {number}: " + "look at the hold again " * 12})
+        session.append({"role": "assistant", "content": f"answer {number}: " + "the crane has cleared it " * 12})
+
+
+def test_without_project(tmp_path: Path) -> None:
+    """`project=False` records nothing about any project, and leaves what was recorded."""
+    store = str(tmp_path / "s")
+    with plimsoll.open("a", store=store, project=False) as session:
+        assert session.context().workspace is None
+        assert session.context().system is not None
+    with plimsoll.open("b", store=store, project=tmp_path) as session:
+        before = session.context().workspace
+    with plimsoll.open("b", store=store, project=False) as session:
+        assert session.context().workspace == before is not None
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("user_id", 7),
+        ("preferences", [1]),
+        ("preferences", {"a": object()}),
+        ("preferences", {1: 2}),
+        ("configuration", "x"),
+        ("project", 3.5),
+        ("project", True),
+    ],
+)
+def test_refused(tmp_path: Path, field: str, value: Any) -> None:
+    """An option that cannot be kept is refused by name, and no session is made."""
+    with pytest.raises(SettingError) as refusal:
+        plimsoll.open("a", store=str(tmp_path / "s"), **{field: value})
+
+    assert refusal.value.field == field
+    assert plimsoll.sessions(str(tmp_path / "s")) == []
+
+
+def test_given_objects_stay_as_they_are(tmp_path: Path) -> None:
+    """What the host hands in is copied: changing it afterwards changes nothing, and it is not changed itself."""
+    mine: dict[str, Any] = {"a": [1]}
+    with plimsoll.open("a", store="memory:", preferences=mine) as session:
+        mine["a"].append(2)
+
+        assert session.context().session.preferences == {"a": [1]}
+
+
+def call(name: str, id: str) -> dict[str, Any]:
+    """An assistant's call in Anthropic's format."""
+    return {"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": name, "input": {}}]}
+
+
+def result(id: str, *, failed: bool = False) -> dict[str, Any]:
+    """Its result."""
+    return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "x", "is_error": failed}]}
+
+
+def test_conversation_and_tools() -> None:
+    """Topics, last activity, recent calls and their success are gathered from the newest messages (S1-07, S1-08)."""
+    with plimsoll.open("a", store="memory:", format="anthropic") as session:
+        assert session.context().conversation.last_activity_ms is None
+        session.extend([{"role": "user", "content": "  Fix the drift\nand tell me"}, call("read", "1"), result("1")])
+        session.extend([call("run", "2"), result("2", failed=True), call("run", "3")])
+        found = session.context()
+
+    assert found.conversation.topics == ("Fix the drift",)
+    assert found.conversation.messages == 6
+    assert found.conversation.last_activity_ms == pytest.approx(time.time() * 1000, abs=60_000)
+    assert [(one.tool_name, one.success) for one in found.tool.recent_calls] == [
+        ("read", True),
+        ("run", False),
+        ("run", None),
+    ]
+    assert (found.tool.tool_states["run"].calls, found.tool.tool_states["run"].failed) == (2, 1)
+
+
+def test_lists_are_bounded() -> None:
+    """However long the history, only the newest requests and calls are listed, each cut to a line."""
+    with plimsoll.open("a", store="memory:", format="anthropic") as session:
+        for number in range(60):
+            words = f"request {number} " + "x" * 5_000
+            session.extend([{"role": "user", "content": words}, call("read", str(number)), result(str(number))])
+        found = session.context()
+
+    assert len(found.tool.recent_calls) == ACTIVITY_CALLS_MAX
+    assert len(found.conversation.topics) == ACTIVITY_TOPICS_MAX
+    assert found.conversation.topics[-1].startswith("request 59 ")
+    assert max(map(len, found.conversation.topics)) <= 80
+    assert json.loads(json.dumps(found.to_dict()))["conversation"]["messages"] == 180
+
+
+def test_a_fork_has_the_same(tmp_path: Path) -> None:
+    """A fork is of the same user and project, under its own name."""
+    with plimsoll.open("a", store=str(tmp_path), project=False, **MINE) as session:
+        session.append({"role": "user", "content": "x"})
+        with session.fork(name="b") as other:
+            found = other.context().session
+
+    assert (found.session_id, found.user_id, found.preferences) == ("b", "u-7", MINE["preferences"])
+
+
+def test_opening_stays_cheap(tmp_path: Path, project: Path) -> None:
+    """All of this takes some two milliseconds of an opening; ten are allowed on a busy machine."""
+    store = str(tmp_path / "s")
+    plimsoll.open("a", store=store, project=project).close()
+    with_it, without = [], []
+    for _ in range(15):
+        for times, where in ((with_it, project), (without, False)):
+            start = time.perf_counter()
+            plimsoll.open("a", store=store, project=where).close()
+            times.append(time.perf_counter() - start)
+
+    assert min(with_it) - min(without) < 0.010

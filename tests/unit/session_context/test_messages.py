@@ -1,0 +1,186 @@
+"""The newest messages with id and time, bounded by number, time and tokens; and what is held of messages read back."""
+
+from __future__ import annotations
+
+import time
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import plimsoll
+from plimsoll.errors import SettingError
+from plimsoll.limits import LARGE_MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_CHARS_MAX, MESSAGE_CACHE_ENTRIES_MAX
+from plimsoll.message import Message, Text
+from plimsoll.originals import Originals
+from plimsoll.store.memory import MemoryStore
+
+
+@pytest.fixture
+def session() -> Any:
+    """Two hundred messages, one a second, the newest at 1,200,000 ms."""
+    now = chain([0], count(1_001_000, 1_000))
+    store = MemoryStore(clock=lambda: next(now))
+    with plimsoll.open("a", store=store, project=False, format="openai-chat") as opened:
+        for number in range(200):
+            opened.append({"role": "user", "content": f"word {number}"})
+        yield opened
+
+
+def ids(session: plimsoll.Session, **bounds: Any) -> list[str]:
+    """The ids of what is found."""
+    return [said.id for said in session.messages(**bounds)]
+
+
+def run_of(first: int, stop: int) -> list[str]:
+    """Ids in order."""
+    return [f"m{number}" for number in range(first, stop)]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        ({}, run_of(0, 200)),
+        ({"last": 3}, run_of(197, 200)),
+        ({"last": 0}, []),
+        ({"last": 500}, run_of(0, 200)),
+        ({"since_ms": 1_199_000}, run_of(198, 200)),
+        ({"since_ms": 10**15}, []),
+        ({"since_ms": -1}, run_of(0, 200)),
+        ({"before": "m0"}, []),
+        ({"before": "m70", "last": 2}, run_of(68, 70)),
+        ({"before": "m100", "since_ms": 1_098_000, "last": 50}, run_of(97, 100)),
+        ({"max_tokens": 0}, []),
+    ],
+)
+def test_bounds(session: plimsoll.Session, bounds: dict[str, Any], expected: list[str]) -> None:
+    """The newest messages that every bound allows, in order (S1-12)."""
+    assert ids(session, **bounds) == expected
+
+
+def test_token_bound(session: plimsoll.Session) -> None:
+    """Together they take no more than the tokens allowed, and one more would."""
+    found = session.messages(max_tokens=100)
+    tokens = [plimsoll.count_tokens([said.message]) - 3 for said in session.messages(last=len(found) + 1)]
+
+    assert sum(tokens[1:]) <= 100 < sum(tokens)
+
+
+def test_ids_and_times(session: plimsoll.Session) -> None:
+    """A message comes with the id that pin and fork take, the time it was appended, and whole."""
+    said = session.messages(last=1)[0]
+
+    assert (said.id, said.at_ms, said.message) == ("m199", 1_200_000, {"role": "user", "content": "word 199"})
+    session.pin(said.id)
+    with session.fork(at=session.messages(last=2)[0].id, name="b") as other:
+        assert len(other.history()) == 199
+        assert other.messages(last=1)[0].at_ms == 1_199_000
+
+
+def test_nothing_shared(session: plimsoll.Session) -> None:
+    """Changing what was handed out changes nothing in the session."""
+    session.messages(last=1)[0].message["content"] = "changed"
+
+    assert session.messages(last=1)[0].message["content"] == "word 199"
+
+
+@pytest.mark.parametrize(
+    "bounds", [{"last": -1}, {"last": 1.5}, {"max_tokens": True}, {"before": "x"}, {"before": "m200"}]
+)
+def test_impossible_bounds(session: plimsoll.Session, bounds: dict[str, Any]) -> None:
+    """A bound that cannot be is refused."""
+    with pytest.raises(SettingError):
+        session.messages(**bounds)
+
+
+def test_reads_no_further_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few newest messages of a long history are found by reading few."""
+    with plimsoll.open("a", store=str(tmp_path), durability="os", project=False, format="openai-chat") as session:
+        session.extend([{"role": "user", "content": f"word {number}"} for number in range(5_000)])
+        log = type(session._chronicle.log)
+        read, seen = log.read_messages, []
+
+        def counting(self: Any, *bounds: Any) -> Any:
+            for record in read(self, *bounds):
+                seen.append(record.position)
+                yield record
+
+        monkeypatch.setattr(log, "read_messages", counting)
+        assert len(session.messages(last=5)) == 5
+
+    assert len(seen) <= 64
+
+
+def test_a_page_is_decoded_once() -> None:
+    """Reading a large text page by page reads it from the log once; the session says so."""
+    text = "".join(f"line {number} of the log\n" for number in range(20_000))
+    with plimsoll.open("a", store="memory:", max_tokens=8_000, format="openai-chat") as session:
+        session.extend(
+            [
+                {"role": "user", "content": "go"},
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [{"id": "c", "type": "function", "function": {"name": "tail", "arguments": "{}"}}],
+                },
+                {"role": "tool", "tool_call_id": "c", "content": text},
+            ]
+        )
+        shown = str(session.view())
+        reference = shown[shown.index("m2.0-") :][:13]
+        pages = [session.read(reference, offset=at, limit=50_000) for at in range(0, len(text), 50_000)]
+
+    assert "".join(pages) == text
+    assert session.cache_info().misses <= 1
+    assert session.cache_info().hits >= len(pages) - 1
+
+
+def message(chars: int) -> Message:
+    """A message of that many characters."""
+    return Message(role="user", parts=(Text(text="x" * chars),))
+
+
+@pytest.mark.parametrize(
+    ("chars", "held"),
+    [(10, MESSAGE_CACHE_ENTRIES_MAX), (MESSAGE_CACHE_CHARS_MAX + 1, LARGE_MESSAGE_CACHE_ENTRIES_MAX)],
+)
+def test_what_is_held_is_bounded(chars: int, held: int) -> None:
+    """However many messages are read back, few are held, and of large ones fewer."""
+    found = Originals("a", lambda start, stop: {position: message(chars) for position in range(start, stop)})
+    for position in range(2_000):
+        assert found.find(position) is not None
+
+    assert found.info().entries == held
+    assert found.info().evictions >= 2_000 - held
+
+
+def test_neighbours_come_along() -> None:
+    """Messages asked for in order are read several at a time, each once."""
+    asked: list[tuple[int, int]] = []
+
+    def read(start: int, stop: int) -> dict[int, Message]:
+        asked.append((start, stop))
+        return {position: message(position) for position in range(start, stop)}
+
+    found = Originals("a", read)
+    assert [len(said.text) for position in range(160) if (said := found.find(position))] == list(range(160))
+    assert len(asked) == 10
+    assert (found.info().hits, found.info().misses) == (150, 10)
+
+
+def test_what_cannot_be_read_is_not_held() -> None:
+    """A message that is not there is asked for again each time, and may come."""
+    answers: list[dict[int, Message]] = [{}, {0: message(3)}]
+    found = Originals("a", lambda *_: answers.pop(0))
+
+    assert found.find(0) is None
+    assert found.find(0) == message(3)
+
+
+def test_time_is_now(tmp_path: Path) -> None:
+    """Times are of the appending, in milliseconds."""
+    with plimsoll.open("a", store=str(tmp_path)) as session:
+        session.append({"role": "user", "content": "x"})
+
+        assert abs(session.messages()[0].at_ms - time.time() * 1000) < 60_000

@@ -1,0 +1,88 @@
+"""Options of opening that concern the store: how many sessions are listed, and what an append survives."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import plimsoll
+from plimsoll.errors import SettingError
+from plimsoll.store.memory import MemoryStore
+from plimsoll.store.open import open_store
+
+
+def names(store: Any, *, archived: bool = False) -> list[str]:
+    """The sessions of a store."""
+    return sorted(info.name for info in plimsoll.sessions(store, archived=archived))
+
+
+def filled(store: Any, count: int, **options: Any) -> None:
+    """Sessions s0, s1, ..., each with a message and a time of its own."""
+    for number in range(count):
+        with plimsoll.open(f"s{number}", store=store, **options) as session:
+            session.append({"role": "user", "content": f"words of s{number}"})
+        time.sleep(0.003)
+
+
+@pytest.mark.parametrize("kind", ["lines", "sqlite", "memory"])
+def test_sessions_beyond_the_most_are_archived(tmp_path: Path, kind: str) -> None:
+    """The sessions changed longest ago leave the list, none is lost, and opening one brings it back whole (W1-24)."""
+    store = {"lines": str(tmp_path / "s"), "sqlite": f"sqlite:///{tmp_path / 's.db'}", "memory": MemoryStore()}[kind]
+    filled(store, 5, max_sessions=3)
+    assert (names(store), names(store, archived=True)) == (["s2", "s3", "s4"], ["s0", "s1"])
+
+    with plimsoll.open("s0", store=store, max_sessions=3) as session:
+        assert session.history() == [{"role": "user", "content": "words of s0"}]
+        session.append({"role": "user", "content": "more"})
+    assert "s0" in names(store)
+    assert "s0" not in names(store, archived=True)
+
+
+def test_without_the_option_nothing_is_archived(tmp_path: Path) -> None:
+    """Nobody's session leaves the list unasked."""
+    filled(str(tmp_path), 5)
+
+    assert (len(names(str(tmp_path))), names(str(tmp_path), archived=True)) == (5, [])
+
+
+def test_a_session_that_is_written_stays(tmp_path: Path) -> None:
+    """A session somebody has open is not archived under their hands."""
+    with plimsoll.open("old", store=str(tmp_path)) as session:
+        filled(str(tmp_path), 3, max_sessions=1)
+        session.append({"role": "user", "content": "x"})
+
+    assert "old" in names(str(tmp_path))
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "3", True])
+def test_impossible_numbers(tmp_path: Path, value: Any) -> None:
+    """A number of sessions that cannot be is refused, and no session is made."""
+    with pytest.raises(SettingError):
+        plimsoll.open("a", store=str(tmp_path / "s"), max_sessions=value)
+
+    assert names(str(tmp_path / "s")) == []
+
+
+@pytest.mark.parametrize(("durability", "syncs"), [("fsync", 3), ("os", 0)])
+def test_durability(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: Any, syncs: int) -> None:
+    """Each append is brought to the disk, or none is, as the option says."""
+    with plimsoll.open("a", store=str(tmp_path), durability=durability, format="openai-chat") as session:
+        done: list[int] = []
+        for name in ("fsync", "fdatasync"):
+            monkeypatch.setattr(os, name, done.append, raising=False)
+        for _ in range(3):
+            session.append({"role": "user", "content": "x"})
+
+    assert len(done) == syncs
+
+
+def test_unknown_durability(tmp_path: Path) -> None:
+    """Another word is refused by name, also for a store that is open already and has its own."""
+    for store in (str(tmp_path), MemoryStore(), open_store(str(tmp_path))):
+        with pytest.raises(SettingError) as refusal:
+            plimsoll.open("a", store=store, durability="sometimes")  # type: ignore[arg-type]
+        assert refusal.value.field == "durability"

@@ -1,0 +1,85 @@
+"""Compactions in the log: small beside the messages, and read back as they were written."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+from zlib import compress
+
+import pytest
+
+import plimsoll
+import workloads
+from plimsoll.errors import FormatError
+from plimsoll.payloads import packed, unpacked
+
+LARGE = {"summary": "\ud800" + "words of the summary " * 400, "view": [[0, 1]], "actions": [], "ledger": {"whole": {}}}
+
+
+def test_large_fields_are_packed_and_come_back() -> None:
+    """What grows with a compaction is packed, the rest stays readable, and all of it reads back as it was."""
+    data = {"trigger": "auto", "before": 9, **LARGE}
+    found = packed(data)
+
+    assert found.keys() == {"trigger", "before", "z"}
+    assert len(json.dumps(found)) < len(json.dumps(data)) / 4
+    assert {**unpacked(json.loads(json.dumps(found))), "z": None} == {**data, "z": None}
+
+
+def test_small_ones_stay_readable() -> None:
+    """A small compaction is written as it is."""
+    data = {"trigger": "auto", **LARGE, "summary": "short"}
+
+    assert packed(data) == data
+    assert unpacked(data) == data
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "x",
+        "é",
+        7,
+        None,
+        "AAAA",
+        b64encode(compress(b"[" * 100_000)).decode(),
+        b64encode(compress(b"\xff")).decode(),
+    ],
+)
+def test_packed_fields_that_are_none(value: Any) -> None:
+    """What cannot be unpacked is refused with a typed error."""
+    with pytest.raises(FormatError):
+        unpacked({"z": value})
+
+
+@pytest.mark.parametrize("budget", [8_000, 32_000])
+def test_a_log_is_little_larger_than_its_messages(tmp_path: Path, budget: int) -> None:
+    """With all its compactions a log takes at most half as much again as its short messages as JSON."""
+    raw = 0
+    with plimsoll.open("a", store=str(tmp_path), max_tokens=budget, durability="os", project=False) as session:
+        for turn in workloads.turns(7, 200):
+            raw += sum(len(json.dumps(message)) + 1 for message in turn)
+            session.extend(turn)
+            session.view()
+        compactions = session.stats().compactions
+
+    assert compactions >= 3
+    assert (tmp_path / "a" / "log.jsonl").stat().st_size <= 1.5 * raw
+
+
+@pytest.mark.parametrize("format", ["openai-chat", "anthropic", "openai-responses"])
+def test_cut_messages_are_read_back_as_they_were_shown(tmp_path: Path, format: Any) -> None:
+    """A view with cut results and a summary is the same bytes after resuming, in every format."""
+    messages = plimsoll.convert(workloads.work(11, 80), to=format, format="openai-chat").messages
+    with plimsoll.open("a", store=str(tmp_path), max_tokens=9_000, durability="os", format=format) as session:
+        for message in messages:
+            session.append(message)
+            session.view()
+        session.compact()
+        shown = json.dumps(session.view())
+        assert session.stats().compactions >= 2
+    with plimsoll.open("a", store=str(tmp_path)) as session:
+        assert json.dumps(session.view()) == shown

@@ -1,0 +1,239 @@
+"""What is known of models, and how a name is found."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import warnings
+from typing import Any
+
+import pytest
+
+from plimsoll.errors import SettingError, UnknownModelWarning
+from plimsoll.tokens import registry, user_models
+from plimsoll.tokens.registry import Vocabulary, model_info, register_model
+
+
+@pytest.fixture(autouse=True)
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing registered or warned about in one test is known in the next."""
+    monkeypatch.setattr(registry, "_registered", {})
+    monkeypatch.setattr(registry, "_warned", set())
+    monkeypatch.delenv(user_models.ENVIRONMENT, raising=False)
+    registry.checked_models.cache_clear()
+    user_models.read_entries.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("name", "window", "output"),
+    [
+        ("gpt-4o", 128_000, 16_384),
+        ("gpt-4o-mini", 128_000, 16_384),
+        ("GPT-4o", 128_000, 16_384),
+        ("gpt-4o-2099-01-01", 128_000, 16_384),
+        ("gpt-4", 8_192, 4_096),
+        ("gpt-4-turbo", 128_000, 4_096),
+        ("gpt-5", 400_000, 128_000),
+        ("gpt-5-mini-2025-08-07", 400_000, 128_000),
+        ("claude-3", 200_000, 4_096),
+        ("claude-3.5", 200_000, 8_192),
+        ("claude-3-5-sonnet", 200_000, 8_192),
+        ("claude-3.5-sonnet", 200_000, 8_192),
+        ("claude-3-5-sonnet-20241022", 200_000, 8_192),
+        ("anthropic/claude-sonnet-4-5", 200_000, 64_000),
+        ("bedrock/us.anthropic.claude-3-5-sonnet-20241022-v2:0", 200_000, 8_192),
+        ("anthropic.claude-3-haiku-20240307-v1:0", 200_000, 4_096),
+        ("vertex_ai/claude-opus-4@20250514", 200_000, 32_000),
+        ("openrouter/openai/gpt-4o", 128_000, 16_384),
+        ("claude-opus-4-7", 1_000_000, 128_000),
+        ("gemini-1.5", 1_000_000, 8_192),
+        ("gemini-2", 1_000_000, 8_192),
+        ("gemini-1.5-pro", 2_097_152, 8_192),
+        ("gemini/gemini-2.5-pro", 1_048_576, 65_535),
+        ("models/gemini-2.0-flash-001", 1_048_576, 8_192),
+        ("ft:gpt-4o-mini-2024-07-18:org::id", 128_000, 16_384),
+        ("claude-epic-9", 200_000, 4_096),
+    ],
+)
+def test_names_are_found(name: str, window: int, output: int) -> None:
+    """Exact names, names with providers, dates and dots, and families, none of them by warning (S0-28, W0-20, C-23)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        info = model_info(name)
+    assert (info.name, info.window_tokens, info.max_output_tokens) == (name, window, output)
+
+
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [
+        ("gpt-4o", "exact"),
+        ("openai/gpt-4o", "exact"),
+        ("gpt-4o-2099-01-01", "prefix"),
+        ("gpt-4o2", "family"),
+        ("gpt-5.99", "family"),
+        ("claude-epic-9", "family"),
+    ],
+)
+def test_how_a_name_was_found_is_said(name: str, match: str) -> None:
+    """A longer name is the same model only where a separator follows; else only the family is known."""
+    assert model_info(name).match == match
+
+
+def test_input_may_be_less_than_the_window() -> None:
+    """gpt-5 takes 272,000 tokens of input within a window of 400,000: both are stored."""
+    info = model_info("gpt-5")
+    assert (info.max_input_tokens, info.window_tokens) == (272_000, 400_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "prices"), [("gpt-4o", (2.5, 1.25, None, 10.0)), ("claude-opus-4-7", (5.0, 0.5, 6.25, 25.0))]
+)
+def test_prices_are_dollars_a_million(name: str, prices: tuple[float | None, ...]) -> None:
+    """Input, cached input, cache write and output, as the makers list them."""
+    info = model_info(name)
+    assert (info.input_price, info.cached_input_price, info.cache_write_price, info.output_price) == prices
+
+
+def test_unknown_models_get_a_small_window_and_one_warning() -> None:
+    """An unknown name is 32,000 and 4,096 tokens, warned about once, each name by itself (C-23)."""
+    with pytest.warns(UnknownModelWarning, match="zebra-9") as caught:
+        info = model_info("zebra-9")
+    assert (info.window_tokens, info.max_output_tokens, info.match) == (32_000, 4_096, "unknown")
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model_info("zebra-9")
+    with pytest.warns(UnknownModelWarning, match="zebra-10"):
+        model_info("zebra-10")
+
+
+def test_warnings_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flood of made-up names neither warns nor is remembered without end."""
+    monkeypatch.setattr(registry, "REGISTRY_WARNINGS_MAX", 2)
+    with pytest.warns(UnknownModelWarning) as caught:
+        list(map(model_info, map(str, range(50))))
+    assert len(caught) == len(registry._warned) == 2
+
+
+@pytest.mark.parametrize("name", [None, ""])
+def test_no_model_is_unknown_without_a_warning(name: str | None) -> None:
+    """None is the small window, and nothing to warn about."""
+    if name is None:
+        assert model_info(name).window_tokens == 32_000
+    else:
+        with pytest.warns(UnknownModelWarning):
+            assert model_info(name).window_tokens == 32_000
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["/", "///", "a" * 100_000, "anthropic." * 5_000, "x/" * 5_000, "\ud800", "models/", "\x00", "us.anthropic."],
+)
+def test_any_name_has_an_answer(name: str) -> None:
+    """Absurd names are unknown models, found out in linear time."""
+    with pytest.warns(UnknownModelWarning):
+        assert model_info(name).match == "unknown"
+
+
+def test_registering_a_model() -> None:
+    """A registered model is found by its name in any case and prefix, and keeps what was known of the name before."""
+    info = register_model("My-Model", window_tokens=50_000, max_output_tokens=2_000, input_price=0.1)
+    assert model_info("acme/my-model") == info
+    assert (info.window_tokens, info.max_input_tokens, info.match) == (50_000, 50_000, "registered")
+    changed = register_model("gpt-4o", window_tokens=1_000_000)
+    assert (changed.window_tokens, changed.max_output_tokens, changed.input_price) == (1_000_000, 16_384, 2.5)
+    assert model_info("gpt-4o").vocabulary == Vocabulary()
+
+
+def test_a_file_of_models(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's file comes before the packaged data and after registered models."""
+    path = tmp_path / "models.json"
+    path.write_text(
+        json.dumps(
+            {
+                "Acme-1": {"window_tokens": 9_000, "vocabulary": {"ascii": 1.4, "margin": 1.2}},
+                "gpt-4o": {"max_output_tokens": 5},
+            }
+        )
+    )
+    monkeypatch.setenv(user_models.ENVIRONMENT, str(path))
+    assert model_info("acme-1").window_tokens == 9_000
+    assert model_info("acme-1").vocabulary == Vocabulary(ascii=1.4, margin=1.2)
+    assert model_info("openai/gpt-4o").max_output_tokens == 5
+    register_model("acme-1", window_tokens=10_000)
+    assert model_info("acme-1").window_tokens == 10_000
+
+
+INVALID: list[tuple[Any, str]] = [
+    ({"window": 5}, "models.m.window"),
+    ({"window_tokens": 0}, "models.m.window_tokens"),
+    ({"window_tokens": "9000"}, "models.m.window_tokens"),
+    ({"window_tokens": True}, "models.m.window_tokens"),
+    ({"window_tokens": 10**30}, "models.m.window_tokens"),
+    ({"window_tokens": 1000, "max_input_tokens": 2000}, "models.m.max_input_tokens"),
+    ({"tool_prompt_tokens": -1}, "models.m.tool_prompt_tokens"),
+    ({"input_price": -0.1}, "models.m.input_price"),
+    ({"output_price": float("nan")}, "models.m.output_price"),
+    ({"provider": 3}, "models.m.provider"),
+    ({"vocabulary": "o200k_base"}, "models.m.vocabulary"),
+    ({"vocabulary": {"ratio": 2}}, "models.m.vocabulary"),
+    ({"vocabulary": {"base": "p50k"}}, "models.m.vocabulary.base"),
+    ({"vocabulary": {"base": []}}, "models.m.vocabulary.base"),
+    ({"vocabulary": {"margin": 0.9}}, "models.m.vocabulary.margin"),
+    ({"vocabulary": {"ascii": "1"}}, "models.m.vocabulary.ascii"),
+    (7, "models.m"),
+]
+
+
+@pytest.mark.parametrize(("values", "field"), INVALID)
+def test_impossible_values_are_refused(
+    values: Any, field: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both ways of adding a model name the field that is wrong, and register nothing."""
+    if isinstance(values, dict):
+        with pytest.raises(SettingError) as refused:
+            register_model("m", **values)
+        assert refused.value.field == field
+        assert registry._registered == {}
+    (tmp_path / "m.json").write_text(json.dumps({"m": values}))
+    monkeypatch.setenv(user_models.ENVIRONMENT, str(tmp_path / "m.json"))
+    with pytest.raises(SettingError) as refused:
+        model_info("anything")
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[1]", b"\xff\xfe", b"[" * 100_000, b'"x"', b'{"m":{"window_tokens":1' + b"0" * 5000 + b"}}"],
+)
+def test_files_that_are_not_models_are_refused(
+    content: bytes, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Broken, deep and wrong JSON is a SettingError that names the variable."""
+    (tmp_path / "m.json").write_bytes(content)
+    monkeypatch.setenv(user_models.ENVIRONMENT, str(tmp_path / "m.json"))
+    with pytest.raises(SettingError, match="PLIMSOLL_MODELS"):
+        model_info("gpt-4o")
+
+
+def test_missing_and_huge_files_are_refused(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is not there, or larger than the limit, is refused and not read."""
+    monkeypatch.setenv(user_models.ENVIRONMENT, str(tmp_path / "none.json"))
+    with pytest.raises(SettingError, match="cannot be read"):
+        model_info("gpt-4o")
+    monkeypatch.setattr(user_models, "REGISTRY_FILE_SIZE_BYTES_MAX", 3)
+    (tmp_path / "none.json").write_text('{"a": {}}')
+    with pytest.raises(SettingError, match="larger than"):
+        model_info("gpt-4o")
+
+
+def test_packaged_data_is_sane() -> None:
+    """Every packaged model has a window, room for output in it, and prices that rise from cached to output."""
+    data = registry._data()
+    assert len(data["models"]) > 200
+    for name in (*data["models"], *data["families"]):
+        info = model_info(name)
+        assert 4_000 <= info.max_input_tokens <= info.window_tokens <= 20_000_000, name
+        assert 0 < info.max_output_tokens <= info.window_tokens, name
+        assert (info.cached_input_price or 0) <= (info.input_price or 1e9) * 1.01, name
+        assert info.vocabulary.margin >= 1

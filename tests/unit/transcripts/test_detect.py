@@ -1,0 +1,138 @@
+"""Finding out what a file is."""
+
+import json
+import sys
+
+import pytest
+
+from plimsoll.errors import FormatError, MissingExtra, StoreUnusable
+from plimsoll.transcripts import Conversation, Transcript, detect_file, load_file
+
+CHAT = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]
+BLOCKS = [{"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}]}]
+ITEMS = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}]
+PARTS = [{"role": "user", "parts": [{"type": "text", "text": "hi"}]}]
+CLAUDE = {
+    "type": "user",
+    "uuid": "u",
+    "parentUuid": None,
+    "sessionId": "s",
+    "message": {"role": "user", "content": "x"},
+}
+CODEX = {"timestamp": "t", "type": "session_meta", "payload": {"id": "x"}}
+PI = {"type": "session", "version": 3, "id": "x", "timestamp": "t", "cwd": "/"}
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (CHAT, "openai-chat"),
+        (BLOCKS, "anthropic"),
+        (ITEMS, "openai-responses"),
+        (PARTS, "ui-parts"),
+        (CHAT[0], "openai-chat"),
+        ({"messages": CHAT}, "openai-chat"),
+        ({"messages": CHAT, "system": "be good"}, "anthropic"),
+        ({"messages": CHAT, "tools": [{"name": "f", "input_schema": {}}]}, "anthropic"),
+        ({"input": "hi", "instructions": "be good"}, "openai-responses"),
+        ({"input": CHAT}, "openai-responses"),
+        ([], None),
+        ([1], None),
+        ({"a": 1}, None),
+        ("text", None),
+    ],
+)
+def test_documents_are_recognised(document, expected):
+    """Arrays, single messages and request bodies, written on one line or on many."""
+    assert detect_file(json.dumps(document).encode()) == expected
+    assert detect_file(json.dumps(document, indent=2).encode()) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([CLAUDE], "claude-code"),
+        ([{"type": "summary", "summary": "s", "leafUuid": "u"}, CLAUDE], "claude-code"),
+        ([{"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}], "claude-code"),
+        ([CODEX], "codex"),
+        ([PI], "pi"),
+        (CHAT, "openai-chat"),
+        (ITEMS, "openai-responses"),
+    ],
+)
+def test_lines_are_recognised(rows, expected):
+    """Session files by their first lines, JSON lines of messages by all of them; a broken first line does not matter."""
+    data = "\n".join(map(json.dumps, rows)).encode()
+    assert detect_file(data) == expected
+    if expected in ("claude-code", "codex", "pi"):
+        assert detect_file(b"{broken\n" + data) == expected
+
+
+def test_a_request_body_keeps_what_stands_beside_its_messages():
+    """System text, tools and the model come along."""
+    found = load_file(json.dumps({"model": "m", "system": "s", "tools": [{"name": "f"}], "messages": CHAT}).encode())
+    assert isinstance(found, Conversation)
+    assert (found.model, found.system, found.tools) == ("m", "s", ({"name": "f"},))
+    assert list(found.messages) == CHAT
+
+
+def test_broken_lines_among_messages_are_findings():
+    """One bad line does not cost the others."""
+    found = load_file((json.dumps(CHAT[0]) + "\n{broken\n" + json.dumps(CHAT[1])).encode())
+    assert list(found.messages) == CHAT
+    assert [finding.line for finding in found.findings] == [1]
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n", b"hello", b"[", b"[" * 10**6, b"\x00" * 100, b"[1]", b"{}", b"null"])
+def test_what_is_nothing_is_refused_with_a_reason(data):
+    """Anything else is a FormatError from `load_file` and None from `detect_file`."""
+    assert detect_file(data) is None
+    with pytest.raises(FormatError):
+        load_file(data)
+
+
+@pytest.mark.parametrize("path", ["/nowhere/file.jsonl", "/", "a\0b"])
+def test_files_that_cannot_be_read_are_a_typed_error(path):
+    """A missing file, a folder and an impossible path say so."""
+    with pytest.raises(StoreUnusable):
+        load_file(path)
+
+
+def test_archives_are_read(tmp_path):
+    """A `.zst` rollout reads as the file it was made of; a cut one gives what can be read, with a finding."""
+    zstandard = pytest.importorskip("zstandard")
+    row = {"timestamp": "t", "type": "response_item", "payload": ITEMS[0]}
+    data = "".join(json.dumps(r) + "\n" for r in [CODEX, *[row] * 2000]).encode()
+    packed = zstandard.compress(data)
+    path = tmp_path / "rollout-x.jsonl.zst"
+    path.write_bytes(packed)
+    found = load_file(path)
+    assert isinstance(found, Transcript)
+    assert len(found.messages) == 2000
+    assert detect_file(path) == "codex"
+    assert load_file(packed + packed).findings == ()
+    broken = zstandard.ZstdCompressor(write_checksum=True).compress(data)
+    cut = load_file(packed + broken[:-3])
+    assert "broken-archive" in {finding.kind for finding in cut.findings}
+
+
+def test_an_archive_without_its_package_names_it(monkeypatch):
+    """Without a decompressor the error says what to install."""
+    if sys.version_info >= (3, 14):
+        pytest.skip("this Python reads zstd by itself")
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(MissingExtra, match=r"plimsoll-context\[zstd\]"):
+        load_file(b"\x28\xb5\x2f\xfd1234")
+
+
+def test_files_of_sub_agents_are_named(tmp_path):
+    """The transcripts beside a Claude Code session are listed; symbolic links are not."""
+    path = tmp_path / "s1.jsonl"
+    path.write_text(json.dumps(CLAUDE))
+    beside = tmp_path / "s1" / "subagents"
+    beside.mkdir(parents=True)
+    (beside / "agent-1.jsonl").write_text("{}")
+    (beside / "agent-2.jsonl").symlink_to(path)
+    found = load_file(path)
+    assert isinstance(found, Transcript)
+    assert found.beside == (str(beside / "agent-1.jsonl"),)

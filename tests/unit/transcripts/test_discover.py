@@ -1,0 +1,80 @@
+"""Finding the sessions on a computer."""
+
+import json
+import os
+
+from plimsoll.transcripts import discover
+
+
+def _put(path, rows, modified):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    os.utime(path, (modified, modified))
+    return path
+
+
+def _home(tmp_path):
+    user = {"uuid": "u", "parentUuid": None, "sessionId": "other", "cwd": "/w/app", "type": "user"}
+    claude = [user | {"isMeta": True, "message": {"role": "user", "content": "a note"}}]
+    claude += [user | {"message": {"role": "user", "content": "<command-name>/clear</command-name>"}}]
+    claude += [user | {"message": {"role": "user", "content": "fix  the\nbug"}}]
+    codex = [
+        {"timestamp": "t", "type": "session_meta", "payload": {"id": "cx", "cwd": "/w/cx"}},
+        {"timestamp": "t", "type": "event_msg", "payload": {"type": "user_message", "message": "build it"}},
+    ]
+    pi = [{"type": "session", "version": 3, "id": "pi1", "timestamp": "t", "cwd": "/w/pi"}]
+    pi += [{"type": "session_info", "id": "a", "parentId": None, "name": "named"}]
+    _put(tmp_path / ".claude/projects/-w-app/aaaa.jsonl", claude, 1000)
+    _put(tmp_path / ".codex/sessions/2026/01/02/rollout-2026-01-02-cx.jsonl", codex, 3000)
+    _put(tmp_path / ".pi/agent/sessions/--w-pi--/t_pi1.jsonl", pi, 2000)
+    return tmp_path
+
+
+def test_sessions_of_all_tools_are_listed_newest_first(tmp_path):
+    """Tool, id, folder, title and size of each, by the file's time."""
+    found = discover(_home(tmp_path), env={})
+    assert [(f.tool, f.session_id, f.cwd, f.title) for f in found] == [
+        ("codex", "cx", "/w/cx", "build it"),
+        ("pi", "pi1", "/w/pi", "named"),
+        ("claude-code", "aaaa", "/w/app", "fix the bug"),
+    ]
+    assert [int(f.modified.timestamp()) for f in found] == [3000, 2000, 1000]
+    assert all(f.size_bytes > 0 for f in found)
+
+
+def test_the_tools_own_settings_move_their_places(tmp_path):
+    """CODEX_HOME and its kin are looked at first."""
+    home = _home(tmp_path / "home")
+    moved = tmp_path / "elsewhere"
+    (home / ".codex").rename(moved)
+    assert {f.tool for f in discover(home, env={})} == {"claude-code", "pi"}
+    env = {"CODEX_HOME": str(moved), "CLAUDE_CONFIG_DIR": str(tmp_path / "none")}
+    assert {f.tool for f in discover(home, env=env)} == {"codex", "pi"}
+    assert discover(tmp_path / "empty", env={}) == []
+
+
+def test_titles_are_read_at_the_end_of_a_long_file(tmp_path):
+    """A title given late in a large file is found without reading the middle."""
+    row = {
+        "uuid": "u",
+        "parentUuid": None,
+        "sessionId": "s",
+        "type": "user",
+        "message": {"role": "user", "content": "x" * 5000},
+    }
+    rows = [*[row] * 100, {"type": "custom-title", "customTitle": "late", "sessionId": "s"}]
+    _put(tmp_path / ".claude/projects/-w/s.jsonl", rows, 1)
+    assert [f.title for f in discover(tmp_path, env={})] == ["late"]
+
+
+def test_links_and_strange_files_are_passed_by(tmp_path):
+    """Symbolic links, sub-agents' files, folders and broken files do no harm."""
+    home = _home(tmp_path / "home")
+    projects = home / ".claude/projects"
+    outside = _put(tmp_path / "outside/x.jsonl", [{"type": "user"}], 1)
+    (projects / "-w-app/link.jsonl").symlink_to(outside)
+    (projects / "linked").symlink_to(outside.parent)
+    (projects / "-w-app/agent-1.jsonl").write_text("{}")
+    (projects / "-w-app/folder.jsonl").mkdir()
+    (projects / "-w-app/broken.jsonl").write_bytes(b"\xff\x00[[[[")
+    assert sorted(f.session_id for f in discover(home, env={}) if f.tool == "claude-code") == ["aaaa", "broken"]

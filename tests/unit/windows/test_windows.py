@@ -1,0 +1,295 @@
+"""How much of the newest part of a conversation stays."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plimsoll.compaction.windows import (
+    apply_window,
+    keep_from,
+    last_fraction,
+    last_messages,
+    last_tokens,
+    last_turns,
+)
+from plimsoll.errors import CannotFit, SettingError
+from plimsoll.exchange import group
+from plimsoll.message import Message, Text, ToolCall, ToolResult, said
+from plimsoll.policy import Policy, policy_named
+
+
+class FourChars:
+    """Counts four characters as a token, rounded up."""
+
+    name = "four-chars"
+    exact = True
+
+    def count(self, text):
+        """Tokens of the text."""
+        return (len(text) + 3) // 4
+
+    upper = count
+
+
+COUNTER = FourChars()
+
+
+def weigh(message):
+    """Four tokens a message and its texts."""
+    texts = [
+        part.text if isinstance(part, Text) else part.content if isinstance(part, ToolResult) else part.arguments
+        for part in message.parts
+    ]
+    return 4 + sum(map(COUNTER.upper, texts))
+
+
+def call(*ids):
+    """An answer that calls a tool once for each id."""
+    return Message(role="assistant", parts=tuple(ToolCall(id=id, name="read", arguments="{}") for id in ids))
+
+
+def result(id, text="ok"):
+    """A tool's answer."""
+    return Message(role="tool", parts=(ToolResult(call_id=id, content=text),))
+
+
+TALK = [
+    said("system", "be brief"),
+    said("user", "one"),
+    said("assistant", "1"),
+    said("user", "two"),
+    call("a", "b"),
+    result("a"),
+    result("b"),
+    said("assistant", "2"),
+    said("user", "three"),
+    said("assistant", "3"),
+]
+EXCHANGES = group(TALK)
+TOKENS = [10] * len(EXCHANGES)
+
+
+def starts(cut):
+    """The text or kind the tail begins with."""
+    return EXCHANGES[cut].messages[0].text or "calls" if cut < len(EXCHANGES) else "nothing"
+
+
+@pytest.mark.parametrize(
+    ("count", "first"),
+    [(0, "nothing"), (1, "3"), (2, "three"), (3, "2"), (4, "2"), (5, "2"), (6, "calls"), (7, "two"), (100, "be brief")],
+)
+def test_last_messages_never_splits_an_exchange(count, first):
+    """A call and its two results stay or leave together: where only some would fit, all leave."""
+    assert starts(last_messages(EXCHANGES, count)) == first
+
+
+@pytest.mark.parametrize(("count", "first"), [(1, "three"), (2, "two"), (3, "be brief"), (9, "be brief")])
+def test_a_turn_is_a_request_and_all_that_follows(count, first):
+    """A turn with tool calls is one turn, however many messages it has."""
+    assert starts(last_turns(EXCHANGES, count)) == first
+
+
+@pytest.mark.parametrize(("room", "first"), [(9, "nothing"), (10, "3"), (29, "three"), (30, "2"), (10**6, "be brief")])
+def test_last_tokens_stops_at_the_first_that_does_not_fit(room, first):
+    """The tail ends at the first exchange that does not fit."""
+    assert starts(last_tokens(EXCHANGES, TOKENS, room)) == first
+
+
+def test_last_tokens_leaves_no_holes():
+    """An older exchange that would fit is not kept when a newer one did not."""
+    sizes = [1, 1, 1, 1, 100, 1, 1, 1]
+
+    assert last_tokens(EXCHANGES, sizes, 50) == 5
+
+
+@pytest.mark.parametrize(("fraction", "first"), [(0.01, "3"), (0.2, "three"), (0.23, "2"), (1.0, "be brief")])
+def test_last_fraction_rounds_up(fraction, first):
+    """A fifth of nine messages is two."""
+    assert starts(last_fraction(EXCHANGES, fraction)) == first
+
+
+@pytest.mark.parametrize(
+    ("policy", "first"),
+    [
+        (Policy(), "be brief"),
+        (Policy(keep_last_turns=2), "two"),
+        (Policy(keep_last_turns=2, keep_last_messages=2), "three"),
+        (Policy(keep_last_turns=1, keep_last_messages=100), "three"),
+        (Policy(keep_last_turns=2, keep_tokens=30), "2"),
+        (Policy(keep_tokens=0.1), "3"),
+        (Policy(keep_tokens=(0.9, 20)), "three"),
+        (Policy(keep_tokens=(0.2, 100)), "three"),
+        (Policy(keep_fraction=0.2), "three"),
+        (Policy(keep_tokens=5), "3"),
+    ],
+)
+def test_the_tightest_cap_wins_and_the_newest_stays(policy, first):
+    """All caps hold at once; the newest exchange stays even when a cap would not have it."""
+    assert starts(keep_from(EXCHANGES, TOKENS, policy, budget_tokens=100)) == first
+
+
+def test_shares_of_an_unknown_budget_do_not_hold():
+    """Without a budget a cap that is a share of it cannot hold; its absolute part does."""
+    assert keep_from(EXCHANGES, TOKENS, Policy(keep_tokens=0.1)) == 0
+    assert starts(keep_from(EXCHANGES, TOKENS, Policy(keep_tokens=(0.1, 20)))) == "three"
+
+
+def test_more_stays_after_a_failed_summary():
+    """Where nobody could summarise, the policy's other fraction holds."""
+    policy = policy_named("threshold-80")
+
+    assert starts(keep_from(EXCHANGES, TOKENS, policy)) == "three"
+    assert starts(keep_from(EXCHANGES, TOKENS, policy, after_failure=True)) == "2"
+
+
+def test_an_empty_conversation_has_an_empty_tail():
+    """Nothing in, nothing kept, no error."""
+    policy = Policy(keep_last_turns=1, keep_last_messages=1, keep_tokens=1, keep_fraction=0.5)
+
+    assert keep_from([], [], policy) == 0
+
+
+@given(st.lists(st.integers(0, 50), max_size=12), st.integers(1, 12), st.integers(1, 200))
+def test_the_tail_is_the_largest_within_its_caps(sizes, count, room):
+    """Every longer tail breaks a cap, and the tail itself breaks one only if it is the newest exchange alone."""
+    exchanges = group([said("user", "x") for _ in sizes])
+    cut = keep_from(exchanges, sizes, Policy(keep_last_messages=count, keep_tokens=max(2, room)))
+
+    def holds(at):
+        return len(sizes) - at <= count and sum(sizes[at:]) <= max(2, room)
+
+    assert holds(cut) or cut == len(sizes) - 1
+    assert not any(holds(at) for at in range(cut))
+
+
+def window(messages, **options):
+    """The five-turn window over messages."""
+    policy = options.pop("policy", policy_named("five-turns"))
+    return apply_window(messages, policy=policy, counter=COUNTER, weigh=weigh, **options)
+
+
+def test_a_window_holds_the_last_five_turns():
+    """Of eight turns the last five are in the window; the hole names the others."""
+    talk = [said(role, f"{role} {turn}") for turn in range(8) for role in ("user", "assistant")]
+    made = window(talk)
+
+    assert [message.text for message in made.messages] == [message.text for message in talk[6:]]
+    assert (made.first_included, made.last_included) == (6, 15)
+    assert (made.excluded_count, made.truncated_count, made.holes) == (6, 0, ((0, 6),))
+    assert made.tokens == sum(map(weigh, made.messages))
+
+
+def test_messages_a_summary_covers_are_not_excluded():
+    """What lies before `start_seq` is covered; only what nobody speaks for is a hole."""
+    talk = [said(role, f"{role} {turn}") for turn in range(8) for role in ("user", "assistant")]
+    made = window(talk, start_seq=4)
+
+    assert (made.covered_count, made.excluded_count, made.holes) == (4, 2, ((4, 6),))
+    assert window(talk, start_seq=6).holes == ()
+    assert window(talk, start_seq=10).messages == tuple(talk[10:])
+    assert window(talk, start_seq=99).messages == ()
+
+
+def test_long_messages_are_cut_but_never_the_newest_request():
+    """A message over the limit keeps its two ends; what is being answered comes whole."""
+    talk = [said("user", "old " * 2_000), said("assistant", "yes"), said("user", "new " * 1_000)]
+    made = window(talk)
+
+    assert weigh(made.messages[0]) <= 804
+    assert made.messages[0].edited
+    assert made.messages[2] is talk[2]
+    assert made.truncated_count == 1
+
+
+def test_a_request_larger_than_the_budget_is_cut_not_lost():
+    """The window is never empty while there is a request: it keeps its two ends."""
+    talk = [said("user", f"Begin. {'word ' * 20_000} The end.")]
+    made = window(talk)
+
+    assert made.tokens <= 4_000
+    assert made.messages[0].text.startswith("Begin.")
+    assert made.messages[0].text.rstrip().endswith("The end.")
+    assert made.truncated_count == 1
+
+
+def test_the_newest_request_stays_before_a_long_turn():
+    """Where the tail does not reach back to the request that is being worked on, the request stays before it."""
+    turn = [message for n in range(40) for message in (call(f"c{n}"), result(f"c{n}", "x" * 1_000))]
+    made = window([said("user", "old"), said("assistant", "done"), said("user", "the task"), *turn])
+
+    assert made.messages[0].text == "the task"
+    assert made.tokens <= 4_000
+    assert made.holes[0] == (0, 2)
+    assert made.last_included == 82
+    assert all(message.calls or message.results for message in made.messages[1:])
+    assert len([m for m in made.messages if m.calls]) == len([m for m in made.messages if m.results])
+
+
+def test_system_text_stays_where_it_stands():
+    """Leading system text is kept and paid first; later system text stays in its place in the tail."""
+    talk = [said("system", "rules"), said("user", "a"), said("system", "later rule"), said("user", "b")]
+    made = window(talk)
+
+    assert [message.text for message in made.messages] == ["rules", "a", "later rule", "b"]
+
+
+def test_tool_results_count_by_their_content():
+    """A result of many tokens is not taken for fifty."""
+    talk = [said("user", "go"), call("a"), result("a", "y" * 2_000), said("assistant", "fine")]
+
+    assert window(talk).tokens == sum(map(weigh, talk))
+
+
+def test_a_budget_override_replaces_the_policys():
+    """The override bounds the window instead of the policy's budget."""
+    talk = [said("user", "w" * 400) for _ in range(5)]
+
+    assert len(window(talk).messages) == 5
+    assert len(window(talk, budget_override=210).messages) == 2
+    with pytest.raises(SettingError):
+        window(talk, budget_override=0)
+    with pytest.raises(SettingError):
+        window(talk, start_seq=-1)
+
+
+@pytest.mark.parametrize(
+    ("talk", "part"),
+    [
+        ([said("system", "s" * 400), said("user", "hi")], "system text"),
+        ([said("user", "hi"), call("a", "b", "c")], "newest exchange"),
+    ],
+)
+def test_a_budget_below_the_frame_names_what_does_not_fit(talk, part):
+    """Where not even the frame fits, the error names the part."""
+    with pytest.raises(CannotFit) as raised:
+        window(talk, budget_override=5)
+
+    assert raised.value.part == part
+
+
+def test_windows_change_no_input():
+    """Messages given are messages kept, unchanged."""
+    talk = [said("user", "long " * 3_000), said("assistant", "ok"), said("user", "q")]
+    before = list(talk)
+    window(talk)
+
+    assert talk == before
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.integers(0, 4_000)), min_size=1, max_size=12),
+    st.integers(40, 3_000),
+)
+def test_a_window_is_always_within_its_budget(shapes, budget):
+    """Whatever the messages, the window fits, keeps order and accounts for every position."""
+    talk = [said(role, "ab cd. " * (size // 7)) for role, size in shapes]
+    made = window(talk, budget_override=budget)
+    outside = {at for start, end in made.holes for at in range(start, end)}
+
+    assert made.tokens <= budget
+    assert list(made.positions) == sorted(made.positions)
+    assert outside | set(made.positions) == set(range(len(talk)))
+    assert made.excluded_count + len(made.positions) == len(talk)
+    assert made.last_included == len(talk) - 1
