@@ -122,8 +122,8 @@ def test_lock_dies_with_its_owner_and_not_before(kind, tmp_path):
     os.close(writing)
     os.kill(owner, signal.SIGKILL)
     os.waitpid(owner, 0)
-    started = time.monotonic()
-    open_store(spec).open("a").close()
-    os.kill(survivor, signal.SIGKILL)
-
-    assert time.monotonic() - started < 1
+    try:
+        open_store(spec).open("a").close()
+        os.kill(survivor, 0)  # it lives, and holds what it inherited
+    finally:
+        os.kill(survivor, signal.SIGKILL)

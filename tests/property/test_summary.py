@@ -1,9 +1,6 @@
 """Whatever messages hold: the summary is within its budget, the ledger survives JSON, and no text breaks out of its frame."""
 
-import importlib.util
 import json
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from plimsoll.errors import FormatError
-from plimsoll.message import Message, Text, ToolCall, ToolResult, said
+from plimsoll.message import Message, ToolCall, ToolResult, said
 from plimsoll.summary.frame import PRESENTATIONS, recognise, wrap
 from plimsoll.summary.ledger import KINDS, Ledger, extend
 from plimsoll.summary.prompt import build_prompt
@@ -208,9 +205,10 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("text", HOSTILE, ids=[ascii(text[:6]) for text in HOSTILE])
-def test_a_megabyte_of_anything_is_read_in_less_than_a_second(text):
-    """No pattern backtracks: hostile text as request, answer, arguments and result is read and rendered in under a second."""
+def test_a_megabyte_of_anything_is_read(text):
+    """No pattern backtracks: hostile text as request, answer, arguments and result is read and rendered."""
     messages = [
         said("user", text),
         said("assistant", text),
@@ -218,39 +216,5 @@ def test_a_megabyte_of_anything_is_read_in_less_than_a_second(text):
         *_exchange("Task", text, text, False),
         *_exchange("grep", "{}", text, False),
     ]
-    began = time.process_time()
     ledger = extend(Ledger.empty(), messages, 0)
     render(ledger, tokens_max=1_000, counter=Quarters())
-    assert time.process_time() - began < 1.0
-
-
-def test_a_million_tokens_are_read_in_a_fraction_of_a_second(capsys):
-    """Reading a conversation of a million tokens costs well under the time of counting them; the time is printed."""
-    path = SHARED / "field/workload.py"
-    if not path.exists():
-        pytest.skip("the workload generator is not beside this checkout")
-    spec = importlib.util.spec_from_file_location("summary_workload", path)
-    workload = importlib.util.module_from_spec(spec)
-    sys.modules["summary_workload"] = workload
-    spec.loader.exec_module(workload)
-    messages = [_decoded(message) for message in workload.make_conversation(1_000_000, 1)]
-    best = min(_timed(messages) for _ in range(3))
-    with capsys.disabled():
-        print(f" extend over 1M tokens: {best * 1000:.0f} ms ", end="")  # noqa: T201
-    assert best < 0.25
-
-
-def _timed(messages):
-    began = time.process_time()
-    extend(Ledger.empty(), messages, 0)
-    return time.process_time() - began
-
-
-def _decoded(message):
-    if message["role"] == "tool":
-        return Message(role="tool", parts=(ToolResult(call_id=message["tool_call_id"], content=message["content"]),))
-    calls = tuple(
-        ToolCall(id=call["id"], name=call["function"]["name"], arguments=call["function"]["arguments"])
-        for call in message.get("tool_calls") or ()
-    )
-    return Message(role=message["role"], parts=(Text(text=message["content"] or ""), *calls))

@@ -196,17 +196,3 @@ def test_a_fork_has_the_same(tmp_path: Path) -> None:
             found = other.context().session
 
     assert (found.session_id, found.user_id, found.preferences) == ("b", "u-7", MINE["preferences"])
-
-
-def test_opening_stays_cheap(tmp_path: Path, project: Path) -> None:
-    """All of this takes some two milliseconds of an opening; ten are allowed on a busy machine."""
-    store = str(tmp_path / "s")
-    plimsoll.open("a", store=store, project=project).close()
-    with_it, without = [], []
-    for _ in range(15):
-        for times, where in ((with_it, project), (without, False)):
-            start = time.perf_counter()
-            plimsoll.open("a", store=store, project=where).close()
-            times.append(time.perf_counter() - start)
-
-    assert min(with_it) - min(without) < 0.010
