@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,7 +18,20 @@ CONTESTANTS = ("session_here", "agents_sqlite_session")
 LENGTHS = (1_000, 10_000, 100_000)
 BUDGETS = (16_000, 128_000)
 MAX_TOKENS = 128_000
-APPENDS = 400
+KINDS = {
+    "remark": "a remark of about 100 characters",
+    "page": "a remark of about 2,500 characters",
+    "message": "an agent's messages, one by one",
+    "turn": "an agent's turns, whole",
+}
+"""What is appended, by its name in `workload.APPENDED`."""
+
+ROUNDS = 6
+"""Everybody appends in turn so often: a disk is not always as fast."""
+
+APPENDS = 50
+"""Of each kind in each round."""
+
 TURNS = 300
 OPENINGS = 9
 COMPACTED_MESSAGES = 6_000
@@ -26,17 +40,29 @@ COMPACTED_MESSAGES = 6_000
 
 def measure(place: Path) -> dict[str, Any]:
     """Everybody in turn: appends, then openings and turns at each length; the sizes on disk are plimsoll's own."""
-    request = {
-        "place": str(place),
-        "lengths": LENGTHS,
-        "appends": APPENDS,
-        "turns": TURNS,
-        "openings": OPENINGS,
-        "max_tokens": MAX_TOKENS,
+    request = {"place": str(place), "max_tokens": MAX_TOKENS}
+    kinds = dict.fromkeys(KINDS, APPENDS)
+    rounds = [
+        {name: peers.ask(name, "appends", round=number, kinds=kinds, **request) for name in CONTESTANTS}
+        for number in range(ROUNDS)
+    ]
+    lengths = {"lengths": LENGTHS, "turns": TURNS, "openings": OPENINGS}
+    found: dict[str, Any] = {
+        name: {
+            "appends": {kind: appended([row[name][kind] for row in rounds]) for kind in KINDS},
+            **summary(peers.ask(name, "session", **lengths, **request)),
+        }
+        for name in CONTESTANTS
     }
-    found: dict[str, Any] = {name: summary(peers.ask(name, "session", **request)) for name in CONTESTANTS}
     found["disk_by_raw_json"] = {str(budget): disk_ratio(place, budget) for budget in BUDGETS}
     return found
+
+
+def appended(rounds: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, float]:
+    """The medians of each round, and how they compare in it; of all rounds, the one in the middle."""
+    medians = [{key: median(spent[key]) for key in ("append_ms", "bare_ms")} for spent in rounds]
+    by_bare = [one["append_ms"] / one["bare_ms"] for one in medians]
+    return {key: median(one[key] for one in medians) for key in medians[0]} | {"by_bare": median(by_bare)}
 
 
 def summary(answer: dict[str, Any]) -> dict[str, Any]:
@@ -46,8 +72,6 @@ def summary(answer: dict[str, Any]) -> dict[str, Any]:
     }
     means = {length: sum(times) / len(times) for length, times in answer["turn_ms"].items()}
     return {
-        "append_ms": median(answer["append_ms"]),
-        "bare_ms": median(answer["bare_ms"]),
         "turn_mean_ms": means,
         "view_messages": answer["view_messages"],
         "used_mb": answer["used_mb"],
@@ -73,20 +97,42 @@ def disk_ratio(place: Path, budget: int) -> float:
 
 
 def table(found: dict[str, Any]) -> str:
-    """One row a contestant, then the ratios that are promised."""
-    head = ["session on disk", "append ms", "write + fdatasync ms", *(f"open {length:,} ms" for length in LENGTHS)]
+    """Appends, one row a kind; openings and turns, one row a contestant; then the ratios that are promised."""
+    return "\n\n".join((appends_table(found), lengths_table(found), ratios_table(found)))
+
+
+def appends_table(found: dict[str, Any]) -> str:
+    """Everybody syncs before it returns; each is held against one write and one fdatasync of the same messages in its rounds."""
+    head = ["durable append", *(f"{peers.NAMES[name]}{what}" for name in CONTESTANTS for what in (" ms", ", × bare"))]
+    rows = [
+        [
+            label,
+            *(found[name]["appends"][kind][key] for name in CONTESTANTS for key in ("append_ms", "by_bare")),
+            found["session_here"]["appends"][kind]["bare_ms"],
+        ]
+        for kind, label in KINDS.items()
+    ]
+    return markdown([*head, "write + fdatasync ms"], rows)
+
+
+def lengths_table(found: dict[str, Any]) -> str:
+    """Opening a session up to its first view, and a turn with a view after it, by the history's length."""
+    head = ["session on disk", *(f"open {length:,} ms" for length in LENGTHS)]
     head += [*(f"turn at {length:,} ms" for length in LENGTHS), "memory used MB"]
-    rows: list[list[Any]] = []
-    for name in CONTESTANTS:
-        row = found[name]
-        times = [*row["opening_ms"].values(), *row["turn_ms"].values(), row["used_mb"]]
-        rows.append([peers.NAMES[name], row["append_ms"], row["bare_ms"], *times])
+    rows = [
+        [peers.NAMES[name], *row["opening_ms"].values(), *row["turn_ms"].values(), row["used_mb"]]
+        for name, row in ((name, found[name]) for name in CONTESTANTS)
+    ]
+    return markdown(head, rows)
+
+
+def ratios_table(found: dict[str, Any]) -> str:
+    """Of plimsoll's numbers."""
     ours = found["session_here"]
     opening, turn = list(ours["opening_ms"].values()), list(ours["turn_mean_ms"].values())
     ratios = [
-        ["append ÷ write + fdatasync of the message, in turn", ours["append_ms"] / ours["bare_ms"]],
         [f"opening {LENGTHS[-1]:,} ÷ {LENGTHS[-2]:,}", opening[-1] / opening[-2]],
         [f"turn {LENGTHS[-1]:,} ÷ {LENGTHS[0]:,}, means with compactions", turn[-1] / turn[0]],
         *([f"disk ÷ raw JSON at {int(budget):,}", ratio] for budget, ratio in found["disk_by_raw_json"].items()),
     ]
-    return f"{markdown(head, rows)}\n\n{markdown(['plimsoll', 'ratio'], ratios)}"
+    return markdown(["plimsoll", "ratio"], ratios)

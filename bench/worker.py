@@ -22,6 +22,10 @@ FILLED_AT_ONCE = 500
 """Messages written in one go while a session is filled."""
 
 
+HELLO = [{"role": role, "content": "unladen swallows: 检查 größere Lasten, зxq"} for role in ("user", "assistant")]
+"""Words of several tokens: a vocabulary's tables may be built only when the first of those is met."""
+
+
 def clock(call: Any, *arguments: Any) -> tuple[float, Any]:
     """Seconds a call takes, and what it returns."""
     start = time.perf_counter()
@@ -67,21 +71,31 @@ def without_state(contestant: Any, turns: list[Any], request: dict[str, Any]) ->
             yield window, *clock(contestant.fit, history, request["max_tokens"])
 
 
-def session(contestant: Any, request: dict[str, Any]) -> dict[str, Any]:
-    """Durable appends, then for sessions of each length: opening up to the first view, and turns with a view after each."""
+def appends(contestant: Any, request: dict[str, Any]) -> dict[str, Any]:
+    """Durable appends of each kind, and as often the same messages as JSON by one write and one fdatasync, in turn."""
     import workload
 
-    stream = (message for turn in workload.turns(seed=5) for message in turn)
-    options = {"max_tokens": request["max_tokens"]}
-    handle = contestant.open_session(request["place"], "appends", durable=True, **options)
-    fd = os.open(f"{request['place']}/bare-{contestant.__name__}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    append_ms, bare_ms = [], []
-    for message in islice(stream, request["appends"]):
-        line = json.dumps(message).encode() + b"\n"
-        bare_ms.append(clock(bare, fd, line)[0] * 1000)
-        append_ms.append(clock(contestant.extend, handle, [message])[0] * 1000)
-    os.close(fd)
-    contestant.close(handle)
+    found = {}
+    for kind, count in request["kinds"].items():
+        name = f"{kind}-{request['round']}"
+        handle = contestant.open_session(request["place"], name, durable=True, max_tokens=request["max_tokens"])
+        fd = os.open(f"{request['place']}/bare-{name}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        spent_ms: dict[str, list[float]] = {"append_ms": [], "bare_ms": []}
+        for index, messages in enumerate(islice(workload.APPENDED[kind](request["round"]), count)):
+            lines = b"".join(json.dumps(message).encode() + b"\n" for message in messages)
+            both = [("append_ms", contestant.extend, handle, messages), ("bare_ms", bare, fd, lines)]
+            for key, call, *arguments in both if index % 2 else reversed(both):
+                spent_ms[key].append(clock(call, *arguments)[0] * 1000)
+        os.close(fd)
+        contestant.close(handle)
+        found[kind] = spent_ms
+    return found
+
+
+def session(contestant: Any, request: dict[str, Any]) -> dict[str, Any]:
+    """For sessions of each length: opening up to the first view, and turns with a view after each."""
+    import workload
+
     for length in request["lengths"]:
         fill(contestant, request, f"of-{length}", length)
     gc.collect()
@@ -100,8 +114,6 @@ def session(contestant: Any, request: dict[str, Any]) -> dict[str, Any]:
         ]
         contestant.close(handle)
     return {
-        "append_ms": append_ms,
-        "bare_ms": bare_ms,
         "opening_ms": opening_ms,
         "turn_ms": turn_ms,
         "view_messages": len(shown),
@@ -151,12 +163,20 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def ready(contestant: Any) -> None:
+    """Everybody has loaded whatever it loads once before it is timed."""
+    contestant.prepare()
+    if hasattr(contestant, "fit"):
+        contestant.fit(contestant.adopt(HELLO), 1_000)
+
+
 def main() -> None:
     """Prepare the contestant, run the job, write the answer."""
     request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     contestant = importlib.import_module(f"contestants.{request['contestant']}")
-    prepare_s, _ = clock(contestant.prepare)
-    answer = {"one_shot": one_shot, "agent_loop": agent_loop, "session": session}[request["job"]](contestant, request)
+    prepare_s, _ = clock(ready, contestant)
+    jobs = {"one_shot": one_shot, "agent_loop": agent_loop, "session": session, "appends": appends}
+    answer = jobs[request["job"]](contestant, request)
     Path(sys.argv[2]).write_text(json.dumps({"prepare_s": prepare_s, **answer}), encoding="utf-8")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle, pairwise
 from typing import Any
 
 Message = dict[str, Any]
@@ -164,6 +164,22 @@ def turns(seed: int = 0) -> Iterator[list[Message]]:
             yield _calls(writer)
         yield [{"role": "assistant", "content": "Done. " + writer.prose(writer.random.randrange(30, 120))}]
         yield [{"role": "user", "content": writer.prose(writer.random.randrange(10, 70))}]
+
+
+def spoken(seed: int, words: Sequence[int]) -> Iterator[list[Message]]:
+    """Endless remarks, one at a time, of so many words."""
+    writer = Writer(seed)
+    for role in cycle(("user", "assistant")):
+        yield [{"role": role, "content": writer.prose(writer.random.choice(words))}]
+
+
+APPENDED: dict[str, Callable[[int], Iterator[list[Message]]]] = {
+    "remark": lambda seed: spoken(seed, range(8, 25)),
+    "page": lambda seed: spoken(seed, range(360, 500)),
+    "message": lambda seed: ([message] for turn in turns(seed) for message in turn),
+    "turn": turns,
+}
+"""What is put into a session at once."""
 
 
 def _calls(writer: Writer) -> list[Message]:

@@ -18,11 +18,11 @@ Wire = dict[str, Any]
 _MEDIA = ("image_url", "input_image", "image", "file", "input_file")
 _SIGNS = re.compile(
     r"^\[(?:Summary of messages |第\d+-\d+条消息的摘要|\d+ earlier messages are not shown\]|前面 \d+ 条消息未显示\]|No result: "
-    r"|The conversation begins)"
+    r"|The conversation begins|Result(?: of [^\]\n]{1,200})? of a call that is not shown\])|^\(empty\)$"
 )
 _CUT = re.compile(
-    r"…|_shrunk|\[shrunk from |left out\]|^\[The same content as in a later result"
-    r'|^\{(?:"[^"]*":"",?)*\}$'
+    r"…|_shrunk|\[shrunk from |\[缩自 |left out\]|^The tool failed without output\.$|^\[The same content as in a later result"
+    r'|^\{(?:"[^"]*":(?:""|null|true|false|[-+.0-9eE]+),?)*\}$'
 )
 """What shows that something was cut. Arguments cut as far as they go hold nothing."""
 
@@ -48,11 +48,13 @@ def least_tokens(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[
 def _values(message: Mapping[str, Any]) -> Iterator[str]:
     """The texts a provider reads in one message, whatever its format."""
     yield str(message.get("role", ""))
-    if "name" in message and "role" in message:
+    if "role" in message and message.get("name"):
         yield message["name"] + "."
-    for call in message.get("tool_calls") or ():
-        yield call["function"]["name"]
-        yield call["function"]["arguments"]
+    for call in (*(message.get("tool_calls") or ()), message):
+        for kind, given in (("function", "arguments"), ("custom", "input"), ("function_call", "arguments")):
+            if isinstance(call.get(kind), dict):
+                yield call[kind]["name"]
+                yield call[kind][given]
     for field in ("content", "parts", "summary", "output"):
         yield from _inner(message.get(field))
     for field in ("name", "arguments", "input"):
@@ -65,17 +67,21 @@ def _inner(value: Any) -> Iterator[str]:
         yield value
     elif isinstance(value, list):
         for block in value:
-            yield from _block(block)
+            if isinstance(block, str):
+                yield block
+            else:
+                yield from _block(block)
 
 
 def _block(block: Mapping[str, Any]) -> Iterator[str]:
     if block.get("type") in _MEDIA:
         return
-    for field in ("text", "thinking", "name", "errorText"):
+    for field in ("text", "thinking", "name", "errorText", "rawInput"):
         if isinstance(block.get(field), str):
             yield block[field]
     if "input" in block:
-        yield json.dumps(block["input"], separators=(",", ":"), ensure_ascii=False)
+        given = block["input"]
+        yield given if isinstance(given, str) else json.dumps(given, separators=(",", ":"), ensure_ascii=False)
     for field in ("content", "output"):
         yield from _inner(block.get(field))
 
@@ -141,7 +147,7 @@ def _meaning(text: str) -> str:
         return text
     try:
         return json.dumps(json.loads(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

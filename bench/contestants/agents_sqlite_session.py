@@ -17,12 +17,20 @@ def prepare() -> None:
 
 
 def open_session(place: str, name: str, *, durable: bool, max_tokens: int) -> Any:  # noqa: ARG001 - it knows no budget
-    """A session in a file of its own. Its connection syncs at each commit unless told otherwise."""
+    """A session in a file of its own, whose log is synced at each commit, or never.
+
+    It has no option for that, and a connection for each thread of its pool: each is told when it is made.
+    """
     from agents.memory import SQLiteSession
 
     session = SQLiteSession(name, f"{place}/agents-{name}.db")
-    if not durable:
-        session._get_connection().execute("PRAGMA synchronous=OFF")  # noqa: SLF001 - there is no option for it
+    configure = session._configure_connection  # noqa: SLF001
+
+    def configured(connection: Any) -> None:
+        configure(connection)
+        connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
+
+    session._configure_connection = configured  # noqa: SLF001
     return session
 
 

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from plimsoll.budget import Budget as Budget
     from plimsoll.budget import LoadLines as LoadLines
     from plimsoll.budget import TokenBudget as TokenBudget
+    from plimsoll.checking import check as check
+    from plimsoll.files import files_mentioned as files_mentioned
+    from plimsoll.files import read_files as read_files
+    from plimsoll.files import with_files as with_files
     from plimsoll.fitted import Fitted as Fitted
     from plimsoll.fitted import Plan as Plan
     from plimsoll.formats.convert import convert as convert
@@ -27,7 +31,10 @@ if TYPE_CHECKING:
     from plimsoll.policy import Policy as Policy
     from plimsoll.session import Session as Session
     from plimsoll.shrinking import Shrunk as Shrunk
+    from plimsoll.shrinking import cut as cut
     from plimsoll.shrinking import shrink as shrink
+    from plimsoll.windowing import Windowed as Windowed
+    from plimsoll.windowing import window as window
 
 _HOMES = {
     "Budget": "budget",
@@ -38,16 +45,23 @@ _HOMES = {
     "Session": "session",
     "Shrunk": "shrinking",
     "TokenBudget": "budget",
+    "Windowed": "windowing",
     "afit": "oneshot",
+    "check": "checking",
     "convert": "formats.convert",
     "count_tokens": "oneshot",
+    "cut": "shrinking",
     "delete": "opening",
+    "files_mentioned": "files",
     "fit": "oneshot",
     "open": "opening",
     "plan": "oneshot",
+    "read_files": "files",
     "sessions": "opening",
     "shrink": "shrinking",
     "validate": "formats.convert",
+    "window": "windowing",
+    "with_files": "files",
 }
 
 __all__ = [*sorted(_HOMES), "errors"]  # noqa: PLE0604 - the names of _HOMES are text

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from plimsoll.context import RecentCall, ToolContext, ToolState
 from plimsoll.exchange import speaks
-from plimsoll.limits import ACTIVITY_CALLS_MAX, ACTIVITY_TOPIC_CHARS_MAX, ACTIVITY_TOPICS_MAX
+from plimsoll.limits import (
+    ACTIVITY_CALLS_MAX,
+    ACTIVITY_TEXT_CHARS_MAX,
+    ACTIVITY_TOPIC_CHARS_MAX,
+    ACTIVITY_TOPICS_MAX,
+)
 from plimsoll.message import Message, Text
 
 Timed = tuple[int, Message]
 """A message and its Unix time in milliseconds."""
+
+_NAMES = re.compile(r"[\w./@#-]{4,200}")
+_TELLING = re.compile(r"[0-9]{5}|[A-Za-z]-?[0-9]|[0-9]-?[A-Za-z]|\w[./_#@]\w")
+"""What makes a word the name of one thing: digits beside letters, many digits, or a sign within it."""
 
 
 def topics(messages: Sequence[Timed]) -> tuple[str, ...]:
@@ -22,6 +32,7 @@ def topics(messages: Sequence[Timed]) -> tuple[str, ...]:
 
 def tool_context(messages: Iterable[Timed]) -> ToolContext:
     """The calls in these messages, each with the first result under its id that follows it."""
+    messages = list(messages)
     calls: list[RecentCall] = []
     open_at: dict[str, int] = {}
     for at_ms, message in messages:
@@ -33,7 +44,44 @@ def tool_context(messages: Iterable[Timed]) -> ToolContext:
         for call in message.calls:
             open_at[call.id] = len(calls)
             calls.append(RecentCall(tool_name=call.name, at_ms=at_ms, success=None))
-    return ToolContext(recent_calls=tuple(calls[-ACTIVITY_CALLS_MAX:]), tool_states=_states(calls))
+    return ToolContext(
+        recent_calls=tuple(calls[-ACTIVITY_CALLS_MAX:]),
+        tool_states=_states(calls),
+        dependencies=_dependencies(message for _, message in messages),
+    )
+
+
+def _dependencies(messages: Iterable[Message]) -> dict[str, tuple[str, ...]]:
+    """Each tool with the tools that found what it was called with: a path, an id or a number that a result named first."""
+    found: dict[str, dict[str, None]] = {}
+    named_by: dict[str, str | None] = {}
+    asked: dict[str, str] = {}
+    for message in messages:
+        for result in message.results:
+            _note(named_by, result.content, asked.get(result.call_id))
+        for text in (part.text for part in message.parts if isinstance(part, Text)):
+            _note(named_by, text, None)
+        for call in message.calls:
+            asked[call.id] = call.name
+            sources = (named_by.get(name) for name in _names(call.arguments))
+            found.setdefault(call.name, {}).update(
+                dict.fromkeys(tool for tool in sources if tool and tool != call.name)
+            )
+            _note(named_by, call.arguments, None)
+    return {tool: tuple(sources) for tool, sources in found.items() if sources}
+
+
+def _note(named_by: dict[str, str | None], text: str, tool: str | None) -> None:
+    """Remember who named a thing first: a tool, or nobody's tool."""
+    for name in _names(text):
+        named_by.setdefault(name, tool)
+
+
+def _names(text: str) -> Iterator[str]:
+    """The names in the beginning of a text, without the signs around them."""
+    for match in _NAMES.finditer(text[:ACTIVITY_TEXT_CHARS_MAX]):
+        if _TELLING.search(name := match[0].strip("./#-")):
+            yield name
 
 
 def _states(calls: Iterable[RecentCall]) -> dict[str, ToolState]:

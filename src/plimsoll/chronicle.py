@@ -14,16 +14,16 @@ from typing import Any
 
 from plimsoll.budget import Check, Level
 from plimsoll.compaction.draft import Draft
-from plimsoll.compaction.engine import Compacting, compact, untouched
-from plimsoll.compaction.join import kept_apart
+from plimsoll.compaction.engine import Compacting, compact
 from plimsoll.compaction.levels import check_view
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.repair import Arranger
 from plimsoll.compaction.shrink import cut_spots, spots
 from plimsoll.compaction.task import Task
-from plimsoll.errors import ReferenceNotFound, SettingError
-from plimsoll.events import IMPORT, Events
+from plimsoll.context import Filter
+from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
+from plimsoll.events import IMPORT, Events, record_at
 from plimsoll.formats.detect import telling
 from plimsoll.formats.registry import decode_all, format_named, wires_of
 from plimsoll.formats.wire import copied
@@ -31,9 +31,9 @@ from plimsoll.gauge import Gauge
 from plimsoll.language import language_of
 from plimsoll.ledgers import Ledgers, ledger_data
 from plimsoll.message import FormatName, Message, ToolResult
+from plimsoll.noticing import noticed
 from plimsoll.originals import Originals
 from plimsoll.payloads import (
-    Adopted,
     Compaction,
     as_stored,
     compaction_data,
@@ -46,10 +46,12 @@ from plimsoll.payloads import (
     unpacked,
     view_items,
 )
+from plimsoll.policy import Policy
 from plimsoll.ports import Draft as RecordDraft
 from plimsoll.ports import Record, SessionLog, Store
 from plimsoll.references import reference_of
 from plimsoll.settings import whole
+from plimsoll.summary.ledger import Ledger
 from plimsoll.timeline import Timeline
 from plimsoll.writing import written
 
@@ -66,7 +68,10 @@ class Chronicle:
         self.log = log
         self._store = store
         self.gauge = gauge
+        self.default_filter: Filter | None = None
+        self._level = Level.none
         self._format_fixed = format_fixed
+        self._result_limit = gauge.policy.tool_result_limit(gauge.budget.tokens)
         self.timeline = Timeline.of(log, gauge.format, gauge.weigh)
         self.timeline.format_fixed = format_fixed
         self.originals = Originals(log.name, lambda start, stop: self.timeline.gathered([(start, stop)], {}))
@@ -81,7 +86,7 @@ class Chronicle:
 
     def closing(self, shown: Container[str] | None = None) -> list[Piece]:
         """Placeholder results for calls without one, as pieces: what the end of a view needs, and no part of the log."""
-        return [Piece(message=message, tokens=self.gauge.weigh(message)) for message in self.timeline.closing(shown)]
+        return [Piece(message=message, weigh=self.gauge.weigh) for message in self.timeline.closing(shown)]
 
     def total(self) -> int:
         """Tokens of the view as it stands, upper bound."""
@@ -90,10 +95,11 @@ class Chronicle:
     def check(self) -> Check:
         """Whether a compaction is due: over the budget always, past a line when it can make progress."""
         gauge, timeline, total = self.gauge, self.timeline, self.total()
-        fresh = None if timeline.base is None else timeline.fresh_tokens
+        fresh = None if timeline.base is None else timeline.tally.fresh_tokens
         found = check_view(total, gauge.policy, gauge.budget.tokens, new_tokens=fresh)
         stuck = timeline.is_stuck(total, found.level, gauge.budget.tokens)
         due = total > gauge.budget.tokens or (found.should_compact and not stuck)
+        self._level = noticed(self.log.name, self._level, found)
         return replace(found, should_compact=due)
 
     def written(self) -> list[dict[str, Any]]:
@@ -122,12 +128,17 @@ class Chronicle:
         """Every compaction, oldest first."""
         return self._events().compactions()
 
-    def view_after(self, compaction_id: str) -> list[dict[str, Any]]:
-        """The view that a compaction led to. Raises SettingError."""
+    def compaction(self, compaction_id: str) -> Record:
+        """The record of a compaction. Raises SettingError."""
         seq = seq_of(compaction_id)
         record = self._record(seq) if 0 <= seq < self.log.length else None
         if record is None or record.kind != "compaction":
             raise SettingError("compaction_id", f"{str(compaction_id)[:40]!r} is no compaction of this session")
+        return record
+
+    def view_after(self, compaction_id: str) -> list[dict[str, Any]]:
+        """The view that a compaction led to. Raises SettingError."""
+        record = self.compaction(compaction_id)
         format = self.gauge.format
         then = Timeline(format=format, weigh=self.gauge.weigh, log=self.log, arranger=Arranger(format.name))
         then.take(record)
@@ -135,26 +146,31 @@ class Chronicle:
 
     # --- messages
 
-    def append(self, wires: Sequence[Mapping[str, Any]]) -> list[int]:
-        """Add messages, all or none; their positions. Raises FormatError, LimitExceeded, StoreError."""
-        wires = [as_stored(wire) for wire in wires_of(wires)]
+    def append(self, messages: Sequence[Mapping[str, Any]], times_ms: Sequence[int | None] = ()) -> list[int]:
+        """Add messages, all or none; their positions. A time that is not known is now. Raises as `Session.extend` does."""
+        wires = wires_of(messages)
         told = None if self._format_fixed else telling(wires)
-        _, messages = decode_all(wires, told or self.gauge.format.name)
-        if not messages:
+        format = self.gauge.format if told is None else format_named(told)
+        said = [as_stored(format.decode(wire, index), format, index) for index, wire in enumerate(wires)]
+        if not said:
             return []
         if told is not None:
             self._fix_format(told)
         first = self.log.messages
+        drafts: list[RecordDraft] = []
+        shown: list[Piece] = []
         try:
-            arrivals = [self._arrival(message, first + offset) for offset, message in enumerate(messages)]
-            self.log.append([draft for draft, _ in arrivals])
+            for index, message in enumerate(said):
+                data, pieces = self._arrival(message, first + index)
+                drafts.append(RecordDraft(kind="message", data=data, at_ms=times_ms[index] if times_ms else None))
+                shown += pieces
+            self.log.append(drafts)
         except BaseException:
             self.timeline = Timeline.of(self.log, self.gauge.format, self.gauge.weigh)
             self.timeline.format_fixed = self._format_fixed
             raise
-        for _, pieces in arrivals:
-            self.timeline.show(pieces)
-        return list(range(first, first + len(messages)))
+        self.timeline.tally.show(shown)
+        return list(range(first, first + len(said)))
 
     def _fix_format(self, name: FormatName) -> None:
         """A message says which format the session is in, for good. Those before it could be in any."""
@@ -164,26 +180,26 @@ class Chronicle:
         self.timeline = Timeline.of(self.log, found, self.gauge.weigh)
         self._format_fixed = self.timeline.format_fixed = True
 
-    def _arrival(self, message: Message, position: int) -> tuple[RecordDraft, list[Piece]]:
-        """The record of a message, and how the view will show it: repaired, and shrunk where it is oversized."""
+    def _arrival(self, message: Message, position: int) -> tuple[dict[str, Any], list[Piece]]:
+        """What the record of a message says, and how the view will show it: repaired, and shrunk where it is oversized."""
         pieces = [
             self._shrunk(self.gauge.piece(arranged), message)
             for arranged in self.timeline.arranger.feed(message, position)
         ]
         data: dict[str, Any] = {"m": message.wire}
-        if [piece.position for piece in pieces if is_plain(piece)] != [position] or len(pieces) != 1:
+        if len(pieces) != 1 or pieces[0].position != position or not is_plain(pieces[0]):
             data["shown"] = view_items(pieces, self.gauge.format, {position: message.wire or {}})
             plain = {
                 piece.position: piece.message for piece in pieces if piece.position is not None and is_plain(piece)
             }
             known = {**plain, position: message}
             pieces = pieces_of(data["shown"], self.gauge.format, self.gauge.weigh, known)
-        return RecordDraft(kind="message", data=data), pieces
+        return data, pieces
 
     def _shrunk(self, piece: Piece, original: Message) -> Piece:
         """The piece with each tool result that passes the policy's limit cut to it, under a reference to the original."""
-        limit = self.gauge.policy.tool_result_limit(self.gauge.budget.tokens)
-        if limit is None or piece.tokens <= limit or not piece.message.results:
+        limit, results = self._result_limit, piece.message.results
+        if limit is None or not any(self._may_pass(result, limit) for result in results) or piece.tokens <= limit:
             return piece
         draft = self.draft([piece])
         draft.refer = partial(reference_of, read=lambda _: original)
@@ -196,20 +212,27 @@ class Chronicle:
         cut_spots(draft, block, large, limit, "larger than a result may be on arrival")
         return block.pieces[0]
 
+    def _may_pass(self, result: ToolResult, limit_tokens: int) -> bool:
+        """Whether only counting can tell: no token of a vocabulary is less than a byte, and no character more than four."""
+        return 4 * len(result.content) > limit_tokens or bool(result.media) or not self.gauge.counter.exact
+
     # --- compaction
 
-    def draft(self, pieces: Sequence[Piece], *, reserve_tokens: int | None = None) -> Draft:
+    def draft(self, pieces: Sequence[Piece], *, reserve_tokens: int | None = None, gauge: Gauge | None = None) -> Draft:
         """Pieces to work on, with references into this session."""
-        language = language_of((piece.message for piece in self.timeline.pieces), self.gauge.policy.language)
-        draft = self.gauge.draft(pieces, refer=partial(reference_of, read=self.originals.at), language=language)
+        gauge = gauge or self.gauge
+        language = language_of((piece.message for piece in self.timeline.pieces), gauge.policy.language)
+        draft = gauge.draft(pieces, refer=partial(reference_of, read=self.originals.at), language=language)
         if reserve_tokens is not None:
             draft.reserve_tokens = reserve_tokens
         return draft
 
-    def task(self, focus: str | None, *, asked: bool = False, asks_model: bool = False) -> Task:
+    def task(
+        self, focus: str | None, *, asked: bool = False, asks_model: bool = False, gauge: Gauge | None = None
+    ) -> Task:
         """What to do about the view now. Asked for, it is done whatever the load: down to half of what there is."""
         total = self.total()
-        task = self.gauge.task(
+        task = (gauge or self.gauge).task(
             total,
             ledger=self._ledgers.at(self.timeline.base)[0],
             covers=self.timeline.covers,
@@ -221,19 +244,22 @@ class Chronicle:
         )
         return replace(task, asked=asked, goal_tokens=min(task.goal_tokens, total // 2)) if asked else task
 
-    def planning(self, focus: str | None, *, asked: bool, asks_model: bool) -> Compacting:
-        """The steps to a compaction of the view as it stands."""
-        task = self.task(focus, asked=asked, asks_model=asks_model)
-        return compact(self.draft(self.timeline.pieces, reserve_tokens=self._reserve()), task)
+    def planning(self, focus: str | None, *, asked: bool, asks_model: bool, policy: Policy | None = None) -> Compacting:
+        """The steps to a compaction of the view as it stands, by the session's policy or another."""
+        gauge = self.gauge if policy is None else replace(self.gauge, policy=policy)
+        task = self.task(focus, asked=asked, asks_model=asks_model, gauge=gauge)
+        return compact(self.draft(self.timeline.pieces, reserve_tokens=self._reserve(), gauge=gauge), task)
 
-    def commit(self, outline: Outline, trigger: str) -> Compaction:
-        """Record a compaction and let it have its effect. One that changes nothing is remembered, not recorded."""
+    def commit(self, outline: Outline, arranger: Arranger, trigger: str) -> Compaction:
+        """Record a compaction and let it have its effect. One that changes nothing is remembered, not recorded.
+
+        `arranger` stands at the end of the outline's view.
+        """
         compaction = compaction_from(outline, trigger, at_ms=_now_ms())
         if not outline.changed:
             self.timeline.futile = (outline.level, outline.tokens_before)
             return compaction
-        record = self._write("compaction", self._compaction_record(compaction, outline, self.timeline.arranger))
-        return compaction_of(record)
+        return compaction_of(self._write("compaction", self._compaction_record(compaction, outline, arranger)))
 
     def _compaction_record(self, compaction: Compaction, outline: Outline, arranger: Arranger) -> dict[str, Any]:
         """Everything a reader needs who starts at this record."""
@@ -256,32 +282,9 @@ class Chronicle:
         }
         return packed(data)
 
-    def adopted(self, item: Adopted) -> Piece:
-        """A message of another tool's view as a piece: plain where it is the session's own, word for word."""
-        message = self.gauge.format.decode(item.wire, item.position or 0)
-        said = None if item.position is None else self.originals.find(item.position)
-        whole = said is not None and said.wire == message.wire
-        return Piece(
-            message=message,
-            tokens=self.gauge.weigh(message),
-            position=item.position,
-            origin=item.origin,
-            whole=whole,
-        )
-
-    def adopt(self, pieces: Sequence[Piece], summary: str | None, note: Mapping[str, Any]) -> Compaction:
-        """Go on from a view as another tool left it, with a note of where it came from. Until it grows it stays as it is."""
-        arranger = Arranger(self.gauge.format.name)
-        for position, piece in enumerate(pieces):
-            arranger.feed(piece.message, position)
-        before, after = self.total(), self.gauge.total(pieces)
-        task = replace(self.task(None), level=Level.none, steps=())
-        kept = kept_apart(pieces, self.gauge.format.name)
-        outline = replace(untouched(kept, task, before), tokens_after=after, summary=summary, stage="import")
-        self.note(note)
-        compaction = compaction_from(replace(outline, actions=()), IMPORT, at_ms=_now_ms())
-        record = self._write("compaction", self._compaction_record(compaction, outline, arranger))
-        return compaction_of(record)
+    def ledger(self, seq: int | None) -> Ledger:
+        """The ledger as a compaction left it; None for the beginning."""
+        return self._ledgers.at(seq)[0]
 
     def note(self, data: Mapping[str, Any]) -> None:
         """Put a note beside the messages; its kind is in `what`."""
@@ -295,7 +298,7 @@ class Chronicle:
         """Take back a compaction in force and those after it."""
         events = self._events()
         seq = events.to_undo(compaction_id)
-        return self._go_on_from(events.record(seq).data["base"], seq)
+        return self._go_on_from(events.before(seq), seq)
 
     def reapply(self, compaction_id: str | None) -> Compaction:
         """Go on again from a compaction that was taken back."""
@@ -335,7 +338,9 @@ class Chronicle:
         chosen = name or self._free_name()
         log = self._store.create(chosen, {**self._record(0).data, "forked_from": self.log.name, "forked_at": at})
         log.append([RecordDraft(kind=record.kind, data=record.data, at_ms=record.at_ms) for record in records])
-        return Chronicle(log, self.gauge, store=self._store, format_fixed=self._format_fixed)
+        fork = Chronicle(log, self.gauge, store=self._store, format_fixed=self._format_fixed)
+        fork.default_filter = self.default_filter
+        return fork
 
     def _free_name(self) -> str:
         taken = {info.name for info in self._store.sessions()}
@@ -343,7 +348,10 @@ class Chronicle:
         return next(f"{stem}-fork{n}" for n in range(1, len(taken) + 2) if f"{stem}-fork{n}" not in taken)
 
     def _message_record(self, position: int) -> Record:
-        return next(iter(self.log.read_messages(position, position + 1)))
+        found = next(iter(self.log.read_messages(position, position + 1)), None)
+        if found is None:
+            raise SessionDamaged(self.log.name, detail=f"message {position} cannot be read")
+        return found
 
     def close(self) -> None:
         """Let go of the log, and of what its store holds open."""
@@ -370,7 +378,7 @@ class Chronicle:
         return record
 
     def _record(self, seq: int) -> Record:
-        return next(iter(self.log.read(seq)))
+        return record_at(self.log, seq)
 
     def _events(self) -> Events:
         return Events(self.log, newest=self.timeline.event, base=self.timeline.base)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
+
+from plimsoll.errors import SettingError
+from plimsoll.settings import shown, whole
 
 UNKNOWN = "unknown"
 """What a field says when the computer does not."""
@@ -34,6 +37,9 @@ class SessionContext:
     configuration: Mapping[str, Any] = field(default_factory=dict)
     start_ms: int | None = None
     """Unix time of its first record; None where that is unreadable."""
+    title: str | None = None
+    model: str | None = None
+    """Title and model that it was made with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +77,8 @@ class ToolContext:
 
     recent_calls: tuple[RecentCall, ...] = ()
     tool_states: Mapping[str, ToolState] = field(default_factory=dict)
+    dependencies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Tool -> the tools whose results named first what it was called with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,18 +108,58 @@ class WorkspaceContext:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContextMetadata:
+    """How much there is, and how new."""
+
+    total_tokens: int
+    """Of the view as it stands."""
+    budget_tokens: int
+    last_updated_ms: int | None
+    """Unix time of the newest record of any kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextLayers:
     """All layers. `system` and `workspace` are None where they were never recorded."""
 
     session: SessionContext
     conversation: ConversationContext
     tool: ToolContext
+    metadata: ContextMetadata
     system: SystemContext | None = None
     workspace: WorkspaceContext | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which of the newest messages are looked at where nobody says. None is no bound. Raises SettingError."""
+
+    max_tokens: int | None = 32_000
+    max_messages: int | None = 50
+    time_window_s: float | None = 86_400.0
+    """How old a message may be."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_tokens", "max_messages"):
+            if getattr(self, name) is not None:
+                whole(name, getattr(self, name))
+        window = self.time_window_s
+        if window is not None and (isinstance(window, bool) or not isinstance(window, (int, float)) or not window >= 0):
+            raise SettingError("time_window_s", f"seconds are needed, not {shown(window)}")
+
+
+def filter_of(value: object) -> Filter | None:
+    """A filter as it is given: a Filter, or some of its bounds, the others as they are by default. Raises SettingError."""
+    if value is None or isinstance(value, Filter):
+        return value
+    known = {known.name for known in fields(Filter)}
+    if not isinstance(value, Mapping) or not value.keys() <= known:
+        raise SettingError("default_filter", f"a Filter or some of {', '.join(sorted(known))} are needed")
+    return Filter(**value)
 
 
 def system_of(data: object) -> SystemContext | None:
@@ -132,15 +180,19 @@ def workspace_of(data: object) -> WorkspaceContext | None:
     return WorkspaceContext(project_path=path, package=_package_of(data.get("package")), **found)
 
 
-def session_of(data: Mapping[str, Any], *, session_id: str, start_ms: int | None) -> SessionContext:
-    """The session layer that a log holds."""
-    preferences, configuration = data.get("preferences"), data.get("configuration")
+def session_of(
+    data: Mapping[str, Any], *, session_id: str, start_ms: int | None, made: Mapping[str, Any]
+) -> SessionContext:
+    """The session layer that a log holds: what is known now, and what the session was `made` with."""
+    preferences, configuration, options = data.get("preferences"), data.get("configuration"), made.get("options")
     return SessionContext(
         session_id=session_id,
         user_id=_text(data.get("user_id")),
         preferences=preferences if isinstance(preferences, Mapping) else {},
         configuration=configuration if isinstance(configuration, Mapping) else {},
         start_ms=start_ms,
+        title=_text(made.get("title")),
+        model=_text(options.get("model")) if isinstance(options, Mapping) else None,
     )
 
 

@@ -1,15 +1,23 @@
-"""A stretch of a session's history as values: each message with its id and its time."""
+"""A session's history as values: stretches of it, each message with its id and its time, and the files it names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from plimsoll.chronicle import Chronicle
+from plimsoll.context import Filter
+from plimsoll.errors import SettingError
 from plimsoll.formats.wire import copied
+from plimsoll.limits import TIME_MS_MAX
+from plimsoll.mentions import FileMention
 from plimsoll.ports import Record
-from plimsoll.settings import whole
+from plimsoll.settings import shown, whole
+from plimsoll.summary.ledger import extend
+
+NO_FILTER = Filter(max_tokens=None, max_messages=None, time_window_s=None)
 
 _STEP = 64
 """Messages that are read at a time."""
@@ -27,9 +35,15 @@ class Said:
 def newest(
     chronicle: Chronicle, *, last: int | None, since_ms: int | None, max_tokens: int | None, before: str | None
 ) -> list[Said]:
-    """The newest messages that all the bounds allow, in order. Reads these and few more. Raises SettingError."""
-    room = None if max_tokens is None else whole("max_tokens", max_tokens)
-    left = None if last is None else whole("last", last)
+    """The newest messages that all the bounds allow, in order; bounds that are not given are the session's own.
+
+    Reads these and few more. Raises SettingError.
+    """
+    usual = chronicle.default_filter or NO_FILTER
+    room = usual.max_tokens if max_tokens is None else whole("max_tokens", max_tokens)
+    left = usual.max_messages if last is None else whole("last", last)
+    if since_ms is None and usual.time_window_s is not None:
+        since_ms = int((time.time() - usual.time_window_s) * 1000)
     stop = chronicle.log.messages if before is None else chronicle.position(before)
     found: list[Said] = []
     for record in _back(chronicle, stop):
@@ -41,6 +55,38 @@ def newest(
                 break
         found.append(Said(id=f"m{record.position}", at_ms=record.at_ms, message=copied(record.data["m"])))
     return found[::-1]
+
+
+def files(chronicle: Chronicle, compaction_id: str | None) -> list[FileMention]:
+    """The files named so far, or up to where a compaction's summary reached, in order of path. Raises SettingError."""
+    if compaction_id is None:
+        found = chronicle.ledger(chronicle.timeline.base)
+        found = extend(found, chronicle.timeline.read(found.end, chronicle.log.messages), found.end)
+    else:
+        found = chronicle.ledger(chronicle.compaction(compaction_id).seq)
+    rows = [
+        FileMention(
+            path=fact.text,
+            mentions=fact.mentions,
+            last_mentioned=max(fact.last, fact.position),
+            modified=fact.state == "modified",
+        )
+        for fact in found.of("file")
+    ]
+    return sorted(rows, key=lambda row: row.path)
+
+
+def checked_times(times_ms: Sequence[int | None], count: int) -> list[int | None]:
+    """The times of so many messages, each from 1970 to 9999 or not known. Raises SettingError."""
+    times = list(times_ms) if isinstance(times_ms, Sequence) and not isinstance(times_ms, (str, bytes)) else []
+    if len(times) != count:
+        raise SettingError("times_ms", "one time is needed for each message")
+    for at_ms in times:
+        if at_ms is not None and (
+            isinstance(at_ms, bool) or not isinstance(at_ms, int) or not 0 <= at_ms <= TIME_MS_MAX
+        ):
+            raise SettingError("times_ms", f"Unix milliseconds are needed, not {shown(at_ms)}")
+    return times
 
 
 def _back(chronicle: Chronicle, stop: int) -> Iterator[Record]:

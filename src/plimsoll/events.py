@@ -1,15 +1,77 @@
-"""The chain of compactions and rollbacks in a log: which there were, and which of them the view goes on from."""
+"""The chain of compactions and rollbacks in a log: which there were, and which of them the view goes on from.
+
+Each names the one before it. Where that one cannot be read, the log is searched for the one before that: damage to one record
+costs that record and no other.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from plimsoll.errors import SettingError
+from plimsoll.errors import SessionDamaged, SettingError
 from plimsoll.payloads import Compaction, compaction_of, seq_of, unpacked
 from plimsoll.ports import Record, SessionLog
 
 IMPORT = "import"
 """The trigger of the compaction that stands for what another tool had done."""
+
+_EVENTS = ("compaction", "rollback")
+
+
+def record_at(log: SessionLog, seq: int) -> Record:
+    """The record of that number. Raises SessionDamaged where it cannot be read."""
+    found = next(iter(log.read(seq)), None)
+    if found is None or found.seq != seq:
+        raise SessionDamaged(log.name, detail=f"record {seq} cannot be read")
+    return found
+
+
+def compaction_at(log: SessionLog, seq: int) -> Record:
+    """The compaction's record of that number. Raises SessionDamaged where it cannot be read, or is another's by now."""
+    found = record_at(log, seq)
+    if found.kind != "compaction":
+        raise SessionDamaged(log.name, detail=f"the compaction in record {seq} cannot be read")
+    return found
+
+
+def standing(log: SessionLog, seq: int | None) -> Record | None:
+    """The compaction that a view goes on from: the one meant or, where it cannot be read, the newest before it that can."""
+    while seq is not None:
+        try:
+            return compaction_at(log, seq)
+        except SessionDamaged:
+            seq = _standing_before(log, seq)
+    return None
+
+
+def _standing_before(log: SessionLog, seq: int) -> int | None:
+    """The compaction in force when a record was written, as far as the events before it can be read."""
+    event = _event_before(log, seq)
+    if event is None or event.kind == "compaction":
+        return None if event is None else event.seq
+    return _earlier(log, event, "base")
+
+
+def _event_at(log: SessionLog, seq: int) -> Record | None:
+    """The compaction or rollback of that number, or where it cannot be read the newest before it."""
+    try:
+        found = record_at(log, seq)
+    except SessionDamaged:
+        return _event_before(log, seq)
+    return found if found.kind in _EVENTS else _event_before(log, seq)
+
+
+def _event_before(log: SessionLog, seq: int) -> Record | None:
+    """The newest compaction or rollback before a record that can be read."""
+    return next((found for found in log.read_back() if found.seq < seq and found.kind in _EVENTS), None)
+
+
+def _earlier(log: SessionLog, record: Record, field: str) -> int | None:
+    """The number of an earlier record that this one names. Raises SessionDamaged where it names none: nobody goes in circles."""
+    seq = record.data.get(field, -1)
+    if seq is None or (isinstance(seq, int) and 0 <= seq < record.seq):
+        return seq
+    raise SessionDamaged(log.name, detail=f"record {record.seq} does not say what it goes on from")
 
 
 class Events:
@@ -20,12 +82,13 @@ class Events:
         self._newest = newest
         self._base = base
 
-    def record(self, seq: int) -> Record:
-        """One record of the log by its number."""
-        return next(iter(self._log.read(seq)))
+    def before(self, seq: int) -> int | None:
+        """The compaction that the one of that number went on from. Raises SessionDamaged where either cannot be read."""
+        base = _earlier(self._log, compaction_at(self._log, seq), "base")
+        return None if base is None else compaction_at(self._log, base).seq
 
     def compactions(self) -> list[Compaction]:
-        """Every compaction, oldest first, those undone included."""
+        """Every compaction that can be read, oldest first, those undone included."""
         in_force = set(self.in_force())
         found = [record for record in self._back() if record.kind == "compaction"]
         return [compaction_of(record, undone=record.seq not in in_force) for record in reversed(found)]
@@ -33,16 +96,16 @@ class Events:
     def in_force(self) -> list[int]:
         """Numbers of the compactions that the view goes on from, newest first."""
         found, seq = [], self._base
-        while seq is not None:
-            found.append(seq)
-            seq = self.record(seq).data["base"]
+        while (record := standing(self._log, seq)) is not None:
+            found.append(record.seq)
+            seq = _earlier(self._log, record, "base")
         return found
 
     def to_undo(self, compaction_id: str | None) -> int:
         """The compaction in force that is meant, by default the newest one of our own. Raises SettingError without one."""
         in_force = self.in_force()
         if compaction_id is None:
-            own = [seq for seq in in_force if unpacked(self.record(seq).data)["trigger"] != IMPORT]
+            own = [seq for seq in in_force if unpacked(compaction_at(self._log, seq).data)["trigger"] != IMPORT]
             if not own:
                 raise SettingError(
                     "compaction_id", "no compaction is in force; what was imported is undone by its id only"
@@ -65,6 +128,8 @@ class Events:
         """Compactions and rollbacks, newest first."""
         seq = self._newest
         while seq is not None:
-            record = self.record(seq)
+            record = _event_at(self._log, seq)
+            if record is None:
+                return
             yield record
-            seq = record.data["prev"]
+            seq = _earlier(self._log, record, "prev")

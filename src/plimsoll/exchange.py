@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from plimsoll.message import Message, ToolCall, ToolResult
+from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,11 @@ class Exchange:
         return tuple(call for message in self.messages for call in message.calls)
 
     @property
+    def calls_tools(self) -> bool:
+        """Whether it calls any tool."""
+        return any(isinstance(part, ToolCall) for message in self.messages for part in message.parts)
+
+    @property
     def results(self) -> tuple[ToolResult, ...]:
         """Its tool results, in order."""
         return tuple(result for message in self.messages for result in message.results)
@@ -47,8 +52,14 @@ class Exchange:
 
 
 def speaks(message: Message) -> bool:
-    """Whether the message is the user's own words (or media), not just tool results carried in the user's role."""
-    return message.role == "user" and any(not isinstance(part, ToolResult) for part in message.parts)
+    """Whether the message is the user's own words (or media), not just tool results carried in the user's role, nor blank."""
+    return message.role == "user" and any(map(_says_something, message.parts))
+
+
+def _says_something(part: Part) -> bool:
+    if isinstance(part, Text):
+        return bool(part.text) and not part.text.isspace()
+    return not isinstance(part, ToolResult)
 
 
 def group(messages: Sequence[Message]) -> list[Exchange]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from plimsoll.budget import Level
 from plimsoll.compaction.plan import Action, Outline
 from plimsoll.formats.format import SystemText
+from plimsoll.policy import Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +19,8 @@ class Report:
 
     `budget` is what messages may use (the tools are taken off). `stage` is which means spoke for the past: "none", "steps",
     "rules", "model", "edited", "window", or "fit" when the last resort had to cut. `lost` are the exchanges whose words are
-    no longer in the view.
+    no longer in the view. `messages_before` counts the messages that were there, `messages_kept` those of them that stayed,
+    whole or cut.
     """
 
     tokens_before: int
@@ -29,12 +32,16 @@ class Report:
     lost: tuple[Action, ...]
     summary: str | None
     note: str | None
+    messages_before: int
+    messages_kept: int
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; the level as its name."""
         return {
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
+            "messages_before": self.messages_before,
+            "messages_kept": self.messages_kept,
             "budget": self.budget,
             "level": str(self.level),
             "stage": self.stage,
@@ -45,18 +52,46 @@ class Report:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Fitted:
     """Messages within the budget, valid for the provider, in the format they came in; and the report."""
 
     messages: list[dict[str, Any]]
-    report: Report
     system: SystemText = None
     """Anthropic's system text, where it was given apart: the same, or cut when it alone passes the budget."""
+    make_report: Callable[[], Report] = field(repr=False, compare=False)
+
+    @cached_property
+    def report(self) -> Report:
+        """What was done and why. Made when first asked for: what left the view is counted for it."""
+        return self.make_report()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copying and pickling: the report itself, not the means to make it."""
+        report = self.report
+        return {"messages": self.messages, "system": self.system, "report": report, "make_report": _Made(report)}
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {"messages": self.messages, "system": self.system, "report": self.report.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """Hands out a report that is there already."""
+
+    report: Report
+
+    def __call__(self) -> Report:
+        return self.report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What somebody wanted of a compaction: what it is about, and by which policy instead of the session's own."""
+
+    focus: str | None = None
+    policy: Policy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +106,7 @@ class Plan:
     made_at: tuple[int, int | None]
     _write: Callable[[Outline], Fitted]
     _reword: Callable[[Outline, str], Outline]
+    wish: Wish = field(default_factory=Wish)
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -102,6 +138,8 @@ class Plan:
 
 def report_of(outline: Outline) -> Report:
     """The report of an outline."""
+    kept = {piece.position for piece in outline.pieces if piece.position is not None}
+    left = {position for action in outline.lost for position in range(action.first, action.last + 1)}
     return Report(
         tokens_before=outline.tokens_before,
         tokens_after=outline.tokens_after,
@@ -109,7 +147,9 @@ def report_of(outline: Outline) -> Report:
         level=outline.level,
         stage=outline.stage,
         actions=outline.actions,
-        lost=tuple(action for action in outline.actions if action.decision in ("summarise", "drop")),
+        lost=outline.lost,
         summary=outline.summary,
         note=outline.note,
+        messages_before=len(kept | left),
+        messages_kept=len(kept),
     )

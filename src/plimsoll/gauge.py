@@ -80,7 +80,8 @@ class Gauge:
 
     def weigh(self, message: Message) -> int:
         """Tokens of a message as it goes out: one that was edited or made here is counted as its encoding reads back."""
-        if message.wire is None or message.edited:
+        beside = message.role == "system" and message.format is None and self.format.name == "anthropic"
+        if not beside and (message.wire is None or message.edited):
             return self.messages.message(self.format.decode(self.format.encode(message), 0))
         return self.messages.message(message)
 
@@ -88,12 +89,21 @@ class Gauge:
         """An arranged message as a piece of a view."""
         return Piece(
             message=arranged.message,
-            tokens=self.weigh(arranged.message),
+            weigh=self.weigh,
             position=arranged.position,
             origin=origin_of(arranged),
             whole=not arranged.repairs,
             repairs=arranged.repairs,
         )
+
+    def load(self, pieces: Sequence[Piece]) -> int:
+        """Tokens of a view; of one that passes the budget, only what shows that it does, counted from its newest."""
+        load = self.reserve_tokens
+        for piece in reversed(pieces):
+            if load > self.budget.tokens:
+                break
+            load += piece.tokens
+        return load
 
     def total(self, pieces: Iterable[Piece]) -> int:
         """Tokens of a view."""

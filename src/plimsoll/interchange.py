@@ -17,7 +17,8 @@ from plimsoll.formats.convert import convert
 from plimsoll.formats.format import Converted
 from plimsoll.formats.registry import FORMATS, decode_all, format_named
 from plimsoll.gauge import gauge_for
-from plimsoll.opening import delete
+from plimsoll.limits import TIME_MS_MAX
+from plimsoll.opening import delete, is_taken
 from plimsoll.opening import open as open_session
 from plimsoll.payloads import Adopted
 from plimsoll.payloads import Compaction as SessionCompaction
@@ -27,6 +28,7 @@ from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts import Compaction, Conversation, Exported, Outgoing, Transcript, load_file, write
 from plimsoll.transcripts.codex_write import response_item
 from plimsoll.transcripts.values import Loss, Meta, ToolName, Viewed
+from plimsoll.transcripts.writing import moment
 
 TOOLS: tuple[ToolName, ...] = ("claude-code", "codex", "pi")
 """Tools whose session files are read and written."""
@@ -47,10 +49,9 @@ def import_file(
     chosen = name or _name_for(found, source)
     given = {key: value for key, value in options.items() if value is not None}
     chosen_options = _large_enough(found, {"format": found.format, **_told(found), **given})
-    session = open_session(chosen, store=store, **{"project": False, **chosen_options})  # it was said elsewhere
-    if session.history():
-        session.close()
+    if is_taken(chosen, store):
         raise SessionExists(chosen)
+    session = open_session(chosen, store=store, **{"project": False, **chosen_options})  # it was said elsewhere
     with ExitStack() as undo:
         undo.callback(delete, chosen, store)
         undo.callback(session.close)
@@ -65,6 +66,8 @@ def _told(found: Transcript | Conversation) -> dict[str, Any]:
     told: dict[str, Any] = {"model": model if model and look_up(model).match != "unknown" else None}
     if isinstance(found, Conversation):
         told |= {"tools": list(found.tools) or None, "system": found.system}
+    else:
+        told |= {"title": found.meta.title}
     return {key: value for key, value in told.items() if value is not None}
 
 
@@ -90,11 +93,22 @@ def _fill(session: Session, found: Transcript | Conversation) -> None:
     if isinstance(found, Conversation):
         session.extend(found.messages)
         return
-    session.extend([said.wire for said in found.messages])
+    session.extend([said.wire for said in found.messages], times_ms=_times_ms(found))
     raw = b"\n".join(entry.raw for entry in found.entries) + (b"\n" if found.ends_with_newline else b"")
     note = {"what": "source", "tool": found.tool, "blob": session.put_blob(raw), "messages": len(found.messages)}
     newest = next((compaction.summary for compaction in reversed(found.compactions) if compaction.summary), None)
     session.adopt([_shown(found, viewed) for viewed in found.viewed], summary=newest, note=note)
+
+
+def _times_ms(found: Transcript) -> list[int | None]:
+    """When each message was said, by its first line; one without a time has that of the message before it."""
+    times: list[int | None] = []
+    for said in found.messages:
+        value = found.entries[said.lines[0]].value if said.lines else None
+        at = moment((value or {}).get("timestamp"))
+        at_ms = -1 if at is None else int(at.timestamp() * 1000)
+        times.append(at_ms if 0 <= at_ms <= TIME_MS_MAX else times[-1] if times else None)
+    return times
 
 
 def _shown(found: Transcript, viewed: Viewed) -> Adopted:
@@ -128,11 +142,29 @@ def _outgoing(session: Session, at: str) -> Outgoing:
         messages=tuple(session.history()),
         format=session.format,
         compactions=(*(source.compactions if source else ()), *own),
-        meta=source.meta if source else Meta(session_id=None, title=session.name),
+        meta=source.meta if source else _own_meta(session),
         system=source.system if source else session.system if isinstance(session.system, str) else None,
         source=source,
         at=at,
+        times=tuple(map(_iso, session.times_ms())),
     )
+
+
+def _own_meta(session: Session) -> Meta:
+    """What a session of our own says of itself. Its id is its name and when it began: names are only of one store."""
+    found = session.context()
+    own, workspace = found.session, found.workspace
+    return Meta(
+        session_id=f"{own.session_id} {own.start_ms}",
+        cwd=workspace.project_path if workspace else None,
+        branch=workspace.git_branch if workspace else None,
+        model=own.model,
+        title=own.title or own.session_id,
+    )
+
+
+def _iso(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
 
 
 def _source(session: Session) -> Transcript | None:

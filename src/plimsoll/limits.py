@@ -108,6 +108,12 @@ PROJECT_FILE_SIZE_BYTES_MAX = 1 << 18
 PROJECT_TEXT_CHARS_MAX = 300
 """Characters of one name, version, branch or address that are kept of a project."""
 
+SESSION_TITLE_CHARS_MAX = 200
+"""Characters of a session's title that are kept."""
+
+TIME_MS_MAX = 253_402_300_799_999
+"""Latest time of a message: the end of the year 9999 in Unix milliseconds."""
+
 DEPENDENCIES_MAX = 200
 """Dependencies of a project that are kept."""
 
@@ -123,6 +129,9 @@ ACTIVITY_TOPICS_MAX = 5
 ACTIVITY_TOPIC_CHARS_MAX = 80
 """Characters of a request that are shown."""
 
+ACTIVITY_TEXT_CHARS_MAX = 20_000
+"""Characters of one message that are searched for what one tool found and another was called with."""
+
 MESSAGE_CACHE_ENTRIES_MAX = 512
 """Messages read back from the log that a session holds on to."""
 
@@ -137,3 +146,9 @@ MESSAGE_CACHE_TTL_S = 600.0
 
 CUT_TEXTS_MAX = 1_024
 """Cut texts that are remembered by what they were cut from."""
+
+MENTIONED_FILES_MAX = 10_000
+"""Different files that are told apart in one conversation."""
+
+READ_FILE_SIZE_BYTES_MAX = 1 << 18
+"""Bytes of one of a project's files that are read for a summary."""

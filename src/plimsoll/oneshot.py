@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from plimsoll.compaction.drive import AsyncSummarizer, Summarizer, adrive, checked, drive
@@ -12,19 +13,25 @@ from plimsoll.compaction.join import parted
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.repair import Arranged, arrange
+from plimsoll.compaction.reunite import as_ordered
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
 from plimsoll.errors import SettingError
-from plimsoll.fitted import Fitted, Plan, report_of
+from plimsoll.fitted import Fitted, Plan, Report, report_of
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
 from plimsoll.gauge import DEFAULT_MODEL, Gauge, checked_tools, gauge_for
 from plimsoll.language import language_of
 from plimsoll.message import FormatName
 from plimsoll.policy import Policy
-from plimsoll.summary.frame import Language
-from plimsoll.systemtext import system_message, system_text
+from plimsoll.summary.frame import Language, recognise
+from plimsoll.summary.reread import reread
+from plimsoll.systemtext import repaired, system_message, system_text
 from plimsoll.tokens.counter import counter_for, message_counter_for
 from plimsoll.writing import written
+
+READ_CHARS_PER_TOKEN = 16
+"""Of a history over its budget the newest part is counted, about this much for each token of the budget: a view holds a few
+characters a token, and what is cut to fit into it was longer before."""
 
 Messages: TypeAlias = Sequence[Mapping[str, Any]]
 
@@ -142,8 +149,9 @@ def _begin(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one place
 ) -> _Work:
     found, decoded = decode_all(messages, format)
     gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy)
-    gauge.messages.prime(decoded)
+    gauge.messages.prime(decoded, chars_max=gauge.budget.tokens * READ_CHARS_PER_TOKEN)
     arranged = arrange(decoded, found.name)
+    system = repaired(system)
     beside = _beside(system, gauge)
     pieces = beside + [gauge.piece(item) for item in arranged]
     as_said = pieces
@@ -158,20 +166,31 @@ def _beside(system: SystemText, gauge: Gauge) -> list[Piece]:
     if system is None:
         return []
     message = system_message(system)
-    return [Piece(message=message, tokens=gauge.messages.message(message))]
+    return [Piece(message=message, weigh=gauge.messages.message)]
 
 
 def _planned(work: _Work, query: str | None, *, asks: bool) -> Generator[SummaryRequest, SummaryReply, Outline]:
     if query is not None and not isinstance(query, str):
         raise SettingError("query", "must be text")
-    gauge, tokens = work.gauge, work.gauge.total(work.as_said)
+    gauge, tokens = work.gauge, work.gauge.load(work.as_said)
     task = gauge.task(tokens, focus=query, ask_model=asks)
     if not (tokens > gauge.budget.tokens or gauge.policy.acts_at(tokens, gauge.budget.tokens)):
         return untouched(work.as_said, task, tokens)
-    pieces = parted(work.pieces, gauge.format.name, gauge.weigh)
-    if tokens <= gauge.budget.tokens < gauge.total(pieces):
+    pieces = parted(work.pieces, gauge.format.name)
+    if tokens <= gauge.budget.tokens < gauge.load(pieces):
         pieces = work.pieces  # the frames of the parts alone would have it cut
-    return (yield from compact(gauge.draft(pieces, language=work.language), task))
+    outline = yield from compact(gauge.draft(pieces, language=work.language), _recollected(task, pieces))
+    return outline if work.as_said is work.pieces else replace(outline, pieces=as_ordered(outline.pieces))
+
+
+def _recollected(task: Task, pieces: Sequence[Piece]) -> Task:
+    """The task with the facts of an earlier summary among the messages: here nothing else is known of what left before."""
+    ours = [piece.message for piece in pieces if piece.origin == "summary" and not piece.message.results]
+    bodies = [span.body for message in ours if (span := recognise(message.text)) is not None]
+    if not bodies:
+        return task
+    ledger, words = reread("\n".join(bodies))
+    return replace(task, ledger=ledger, carried=words)
 
 
 def _plan_of(work: _Work, outline: Outline) -> Plan:
@@ -188,4 +207,12 @@ def _write(work: _Work, outline: Outline) -> Fitted:
     pieces, system = list(outline.pieces), work.system
     if system is not None:
         system = system_text(pieces.pop(0).message, system)
-    return Fitted(messages=written(pieces, work.gauge.format), report=report_of(outline), system=system)
+    return Fitted(
+        messages=written(pieces, work.gauge.format), system=system, make_report=partial(_report, work, outline)
+    )
+
+
+def _report(work: _Work, outline: Outline) -> Report:
+    """The report; what was not counted for the view is counted for it, all at once."""
+    work.gauge.messages.prime([piece.message for piece in work.pieces])
+    return report_of(outline)

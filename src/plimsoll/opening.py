@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from secrets import token_hex
 from typing import Any
 
 from plimsoll.chronicle import Chronicle
-from plimsoll.compaction.drive import AsyncSummarizer
-from plimsoll.errors import DamageWarning, SessionDamaged, SessionExists, SessionNotFound
+from plimsoll.compaction.drive import AsyncSummarizer, checked
+from plimsoll.context import Filter, filter_of
+from plimsoll.errors import DamageWarning, SessionDamaged, SessionExists, SessionNotFound, SettingError
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import format_named
 from plimsoll.gauge import gauge_for
+from plimsoll.limits import SESSION_TITLE_CHARS_MAX
 from plimsoll.message import FormatName
 from plimsoll.policy import Policy, policy_named
 from plimsoll.ports import Durability, SessionInfo, SessionLog, Store
 from plimsoll.session import Session
-from plimsoll.settings import flag, whole
+from plimsoll.settings import flag, shown, whole
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create, open_store
 from plimsoll.surroundings import Project, keep, surroundings
 
 
 def open(  # noqa: PLR0913 - the options of the contract
-    name: str,
+    name: str | None = None,
     *,
     store: StoreSpec = None,
     model: str | None = None,
@@ -40,47 +44,77 @@ def open(  # noqa: PLR0913 - the options of the contract
     user_id: str | None = None,
     preferences: Mapping[str, Any] | None = None,
     configuration: Mapping[str, Any] | None = None,
+    default_filter: Filter | Mapping[str, Any] | None = None,
+    title: str | None = None,
     max_sessions: int | None = None,
     durability: Durability = "fsync",
 ) -> Session:
-    """The session of that name, made if there is none.
+    """The session of that name, made if there is none; without a name a new one, named by the time and some chance.
 
-    `store` is None (the user's data directory, or $PLIMSOLL_HOME), a directory, "sqlite:///file.db", "memory:" (this session's
-    alone, gone with it; "memory:label" is shared in this process), or a Store.
-    `recall_tools` says that the model is given `session.tools()` besides `tools`: the budget counts them, and summaries say
-    that the rest can be found. `system` is system text that is sent beside every view, as Anthropic wants it: the budget counts
-    it, the view does not hold it. The options of a new session are remembered; later openings use them where they give none of
-    their own. The default policy is "ladder".
+    `store` is None (the user's data directory, or $PLIMSOLL_HOME), "project:" (the current project's own place in it;
+    "project:/path" another's), a directory, "sqlite:///file.db", "memory:" (this session's alone, gone with it; "memory:label"
+    is shared in this process), or a Store. Options of a new session are remembered, and hold where later openings give none.
+    `recall_tools` says that the model is given `session.tools()` besides `tools`: the budget counts them, and summaries say that
+    the rest can be found. `system` is sent beside every view, as Anthropic wants it, and counted. Without a policy: "ladder".
 
-    `user_id`, `preferences` and `configuration` are the host's own and kept in the log with what `session.context()` says of the
+    `user_id`, `preferences` and `configuration` are the host's own, kept in the log with what `session.context()` says of the
     computer and of the `project` (a folder; None: the current one; False: nothing about any), again when something has changed.
-    Each new session beyond `max_sessions` archives the one that was changed longest ago; opening an archived session brings it
-    back. `durability="os"` trades power loss for speed: what was appended then survives the process only.
+    `default_filter` bounds `session.messages()`: 32,000 tokens, 50 messages and a day but for what it says. Sessions are listed
+    with their `title`. Each new session beyond `max_sessions` archives the one that was changed longest ago; opening that brings
+    it back. `durability="os"` trades power loss for speed: what was appended then survives the process only.
     Raises UnsafeName, SessionBusy, NewerFormat, StoreUnusable, StoreFull, SettingError.
     """
-    options: dict[str, Any] = {
-        "model": model,
-        "max_tokens": max_tokens,
-        "policy": policy,
-        "tools": tools,
-        "format": format,
-        "recall_tools": recall_tools,
-        "system": system,
-    }
+    given = _given(
+        model=model,
+        max_tokens=max_tokens,
+        policy=policy,
+        tools=tools,
+        format=format,
+        recall_tools=recall_tools,
+        system=system,
+        default_filter=_filter_data(default_filter),
+    )
+    asked = checked(summarizer)
+    most = None if max_sessions is None else whole("max_sessions", max_sessions, least=1)
+    here = surroundings(project=project, user_id=user_id, preferences=preferences, configuration=configuration)
+    about = {"options": _remembered(given), "context": here, **_titled(title)}
+    place = _place(store, durability)
+    log, is_new = _opened(place, _new_name() if name is None else name, about)
+    chronicle = _chronicle(log, place, given)
+    with _closed_on_failure(chronicle):
+        if not is_new:
+            keep(chronicle, here)
+        elif most is not None:
+            archive_oldest(place, sessions_max=most)
+    return Session(chronicle, summarizer=asked)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """The options that were given. Raises SettingError for those that cannot be."""
     given = {key: value for key, value in options.items() if value is not None}
     _gauge({**_DEFAULTS, **given})
-    if max_sessions is not None:
-        whole("max_sessions", max_sessions, least=1)
-    here = surroundings(project=project, user_id=user_id, preferences=preferences, configuration=configuration)
-    place = _place(store, durability)
-    remembered = {**given, "policy": policy_named(policy or "ladder").to_dict()}
-    log, is_new = _opened(place, name, {"options": remembered, "context": here})
-    chronicle = _chronicle(log, place, given)
-    if not is_new:
-        _closing_on_failure(chronicle, lambda: keep(chronicle, here))
-    elif max_sessions is not None:
-        _closing_on_failure(chronicle, lambda: archive_oldest(place, sessions_max=max_sessions))
-    return Session(chronicle, summarizer=summarizer)
+    return given
+
+
+def _remembered(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {**given, "policy": policy_named(given.get("policy", "ladder")).to_dict()}
+
+
+def _new_name() -> str:
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{token_hex(4)}"
+
+
+def _titled(title: object) -> dict[str, str]:
+    if title is None:
+        return {}
+    if not isinstance(title, str):
+        raise SettingError("title", f"text is needed, not {shown(title)}")
+    return {"title": title[:SESSION_TITLE_CHARS_MAX]}
+
+
+def _filter_data(value: object) -> dict[str, Any] | None:
+    found = filter_of(value)
+    return None if found is None else asdict(found)
 
 
 def _opened(place: Store, name: str, about: Mapping[str, Any]) -> tuple[SessionLog, bool]:
@@ -93,10 +127,11 @@ def _opened(place: Store, name: str, about: Mapping[str, Any]) -> tuple[SessionL
     return log, log.length == 1
 
 
-def _closing_on_failure(chronicle: Chronicle, work: Callable[[], object]) -> None:
+@contextmanager
+def _closed_on_failure(chronicle: Chronicle) -> Iterator[None]:
     with ExitStack() as undo:
         undo.callback(chronicle.close)
-        work()
+        yield
         undo.pop_all()
 
 
@@ -110,7 +145,23 @@ def existing(
     """
     place = _place(store)
     given = {key: value for key, value in (options or {}).items() if value is not None}
-    return _chronicle(place.open(name, writable=writable), place, given)
+    return _chronicle(found(place, name, writable=writable), place, given)
+
+
+def found(place: Store, name: str, *, writable: bool = False) -> SessionLog:
+    """The log of a session that is there. One that was archived comes back. Raises as `existing` does."""
+    with suppress(SessionNotFound):
+        return place.open(name, writable=writable)
+    _bring_back(place, name)
+    return place.open(name, writable=writable)
+
+
+def _bring_back(place: Store, name: str) -> None:
+    """Put an archived session on the list again; nothing is made for a name that nobody has. Raises SessionNotFound."""
+    if all(info.name != name for info in place.sessions(archived=True)):
+        raise SessionNotFound(name)
+    with suppress(SessionExists):
+        place.restore(name)
 
 
 def _chronicle(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chronicle:
@@ -118,6 +169,7 @@ def _chronicle(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chron
         undo.callback(log.close)
         chosen = {**_DEFAULTS, **remembered_options(log), **given}
         chronicle = Chronicle(log, _gauge(chosen), store=place, format_fixed=chosen["format"] is not None)
+        chronicle.default_filter = filter_of(chosen["default_filter"])
         _tell_damage(log)
         undo.pop_all()
     return chronicle
@@ -140,6 +192,7 @@ _DEFAULTS: dict[str, Any] = {
     "format": None,
     "recall_tools": False,
     "system": None,
+    "default_filter": None,
 }
 
 
@@ -189,9 +242,25 @@ def sessions(store: StoreSpec = None, *, archived: bool = False) -> list[Session
     return _place(store).sessions(archived=archived)
 
 
+def is_taken(name: str, store: StoreSpec = None) -> bool:
+    """Whether a session of that name is listed. Raises UnsafeName, NewerFormat, StoreUnusable."""
+    with suppress(SessionNotFound):
+        _place(store).open(name, writable=False).close()
+        return True
+    return False
+
+
 def delete(name: str, store: StoreSpec = None) -> None:
-    """Remove a session and everything in it, for good. Raises SessionNotFound, SessionBusy, UnsafeName, StoreUnusable."""
-    _place(store).delete(name)
+    """Remove a session and everything in it, for good; also an archived one, where none of its name is listed.
+
+    Raises SessionNotFound, SessionBusy, UnsafeName, StoreUnusable.
+    """
+    place = _place(store)
+    with suppress(SessionNotFound):
+        place.delete(name)
+        return
+    _bring_back(place, name)
+    place.delete(name)
 
 
 def _place(store: StoreSpec, durability: Durability = "fsync") -> Store:

@@ -24,16 +24,39 @@ from plimsoll.message import Message, Wire, said
 from plimsoll.ports import Record
 
 
-def as_stored(wire: Wire) -> Wire:
+def as_stored(message: Message, format: Format, position: int) -> Message:
     """A message as the log gives it back: JSON cannot keep two halves of one character apart, so they are joined at once."""
+    if not _holds_halves(message.wire):
+        return message
     try:
-        json.dumps(wire, ensure_ascii=False).encode()
+        joined = json.loads(json.dumps(message.wire))
+    except ValueError:
+        return message  # a number too long to write: the log refuses it
+    return format.decode(joined, position)
+
+
+def _holds_halves(wire: Wire | None) -> bool:
+    """Whether any text in a message, a field's name included, holds half of a character."""
+    waiting: list[Any] = [wire]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            if not value.isascii() and not _is_whole(value):
+                return True
+        elif isinstance(value, dict):
+            waiting.extend(value)
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+    return False
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
     except UnicodeEncodeError:
-        joined: Wire = json.loads(json.dumps(wire))
-        return joined
-    except (TypeError, ValueError, RecursionError):
-        return wire  # decoding says what is wrong with it
-    return wire
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +179,7 @@ def pieces_of(
     for item in items:
         if isinstance(item, list):
             shown = [(position, history[position]) for position in range(item[0], item[1] + 1) if position in history]
-            pieces += [Piece(message=message, tokens=weigh(message), position=position) for position, message in shown]
+            pieces += [Piece(message=message, weigh=weigh, position=position) for position, message in shown]
         elif (message := _shown(item, format, history, summary)) is not None:
             pieces.append(_piece(item, message, weigh))
     return pieces
@@ -185,7 +208,7 @@ def _shown(
 def _piece(item: Mapping[str, Any], message: Message, weigh: Callable[[Message], int]) -> Piece:
     return Piece(
         message=message,
-        tokens=weigh(message),
+        weigh=weigh,
         position=item.get("p"),
         origin=item["o"],
         whole=False,
@@ -249,7 +272,7 @@ def compaction_from(outline: Outline, trigger: str, *, at_ms: int) -> Compaction
         tokens_after=outline.tokens_after,
         summary=outline.summary,
         covers=outline.covers,
-        lost=tuple(action for action in outline.actions if action.decision in ("summarise", "drop")),
+        lost=outline.lost,
         actions=outline.actions,
         note=outline.note,
     )

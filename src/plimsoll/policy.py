@@ -41,6 +41,10 @@ Strategy: TypeAlias = Literal["adaptive", "summary", "pruning", "sliding", "aggr
 """Named orders of steps; see STRATEGIES."""
 
 SummaryRole: TypeAlias = Literal["user", "system", "assistant"]
+SummaryFrame: TypeAlias = Literal["numbered", "bracketed", "emergency", "chinese"]
+"""The wording around a summary (summary/frame.py has it): numbered says which messages it stands for and that it is data,
+closes with a checksum, and is in the conversation's language; the others are the fixed wordings of other systems."""
+
 Language: TypeAlias = Literal["auto", "en", "zh"]
 
 _ADAPTIVE: tuple[Step, ...] = ("collapse", "offload", "clip", "summarise", "ledger")
@@ -100,6 +104,7 @@ class Policy:
     summary_share: float = 0.10
     """A summary's share of the budget; with `summary_tokens_max` the smaller wins."""
     summary_role: SummaryRole = "user"
+    summary_frame: SummaryFrame = "numbered"
     language: Language = "auto"
     """Language of the fixed strings: summary headings, markers. `auto` follows the conversation."""
     use_summarizer: bool = True
@@ -123,6 +128,11 @@ class Policy:
             object.__setattr__(self, name, None if mark is None else check_mark(name, mark))
         object.__setattr__(self, "steps", _steps(self.steps))
         object.__setattr__(self, "act_at", level_named("act_at", self.act_at))
+
+    @classmethod
+    def named(cls, name: str | Policy, **overrides: Any) -> Policy:
+        """A preset by name, or a policy, with the given fields replaced and all others kept: see `policy_named`."""
+        return policy_named(name, **overrides)
 
     def budget(self, window_tokens: int | None = None, *, tools_tokens: int = 0) -> Budget:
         """The budget in a window, by default this policy's own. Raises SettingError without one, or nothing left."""
@@ -225,6 +235,7 @@ def _check_words(policy: Policy) -> None:
     if not isinstance(policy.lines, LoadLines):
         raise SettingError("lines", f"LoadLines are needed, not {type(policy.lines).__name__}")
     one_of("summary_role", policy.summary_role, get_args(SummaryRole))
+    one_of("summary_frame", policy.summary_frame, get_args(SummaryFrame))
     one_of("language", policy.language, get_args(Language))
     for name in ("fill", "use_summarizer", "summarizer_fallback"):
         flag(name, getattr(policy, name))

@@ -4,29 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from plimsoll.budget import Check, Stats, Status, status_of
+from plimsoll.carrying import Carrying, adopt, carried_out, compacted, kept_within, previewed, wish_for
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.drive import AsyncSummarizer, adrive, checked, drive
-from plimsoll.compaction.engine import Compacting, reworded
-from plimsoll.compaction.plan import Outline
 from plimsoll.context import ContextLayers
-from plimsoll.dialogue import Said, newest
-from plimsoll.errors import PlanIsStale
-from plimsoll.fitted import Fitted, Plan, report_of
+from plimsoll.dialogue import Said, checked_times, files, newest
+from plimsoll.fitted import Plan, Wish
 from plimsoll.formats.format import SystemText
+from plimsoll.mentions import FileMention
 from plimsoll.message import FormatName
 from plimsoll.payloads import Adopted, Compaction
+from plimsoll.policy import Policy
 from plimsoll.ports import Damage
 from plimsoll.references import place_of, text_of
+from plimsoll.settings import one_of
 from plimsoll.store.cache import CacheStats
 from plimsoll.surroundings import layers
-from plimsoll.writing import written
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Lock
+
     from plimsoll.recall.finder import Finder
     from plimsoll.recall.search import Hit
+
+PolicyGiven: TypeAlias = str | Policy | Mapping[str, Any] | None
+"""A policy's name, a policy, or some fields of one in the place of the session's own."""
 
 
 class Session:
@@ -39,6 +44,7 @@ class Session:
         self._chronicle = chronicle
         self._summarizer = checked(summarizer)
         self._finder: Finder | None = None
+        self._turn: tuple[AbstractEventLoop, Lock] | None = None
 
     @property
     def name(self) -> str:
@@ -49,9 +55,20 @@ class Session:
         """Add a message to the end of the history and return its id. Raises FormatError, LimitExceeded, StoreError."""
         return self.extend([message])[0]
 
-    def extend(self, messages: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Add several messages, all or none, and return their ids. Raises FormatError, LimitExceeded, StoreError."""
-        return [f"m{position}" for position in self._chronicle.append(messages)]
+    def extend(
+        self, messages: Sequence[Mapping[str, Any]], *, times_ms: Sequence[int | None] | None = None
+    ) -> list[str]:
+        """Add several messages, all or none, and return their ids.
+
+        `times_ms` are the Unix times in milliseconds when they were said, one for each, where that was not now. The order of the
+        messages is the order they are given in. Raises FormatError, LimitExceeded, SettingError, StoreError.
+        """
+        times = () if times_ms is None else checked_times(times_ms, len(messages))
+        return [f"m{position}" for position in self._chronicle.append(messages, times)]
+
+    def times_ms(self) -> list[int]:
+        """When each message of the history was said: Unix time in milliseconds."""
+        return [record.at_ms for record in self._chronicle.log.read_messages()]
 
     def view(self, query: str | None = None) -> list[dict[str, Any]]:
         """The messages to send now: within the budget, valid for the provider. Compacts first when the load lines say so.
@@ -59,8 +76,7 @@ class Session:
         Between two compactions a view is the one before it and the new messages, byte for byte. `query` says what is asked
         next: a compaction that is due keeps longer what answers it. Raises CannotFit, StoreError.
         """
-        if self._is_due():
-            self._commit(drive(self._planning(query), self._summarizer), "auto")
+        drive(kept_within(self._chronicle, query, asks_model=self._asks_model), self._summarizer)
         return self._chronicle.written()
 
     def peek(self) -> list[dict[str, Any]]:
@@ -68,13 +84,13 @@ class Session:
         return self._chronicle.written()
 
     async def aview(self, query: str | None = None) -> list[dict[str, Any]]:
-        """`view` for callers that await; the summariser may be a coroutine function, and disk work stays off the loop."""
-        if self._is_due():
-            from asyncio import to_thread  # noqa: PLC0415 - callers who do not await need not load it
+        """`view` for callers that await; the summariser may be a coroutine function.
 
-            outline = await adrive(self._planning(query), self._summarizer)
-            await to_thread(self._commit, outline, "auto")
-        return self._chronicle.written()
+        While it writes, the session may be used: what is appended then is in the view. Compactions wait for each other.
+        """
+        async with self._in_turn():
+            await adrive(kept_within(self._chronicle, query, asks_model=self._asks_model), self._summarizer)
+            return self._chronicle.written()
 
     def check(self) -> Check:
         """Whether a compaction is due, how urgently, and by which line."""
@@ -96,33 +112,45 @@ class Session:
         """Whether the view with this message still fits its budget without a compaction. Raises FormatError."""
         return self._chronicle.total() + self._chronicle.cost(message) <= self._chronicle.gauge.budget.tokens
 
-    def preview(self, *, focus: str | None = None) -> Plan:
-        """What `compact` would do now. Changes nothing. Raises CannotFit."""
-        outline = drive(self._planning(focus, asked=True), self._summarizer)
-        return self._plan_of(outline)
+    def preview(self, *, focus: str | None = None, policy: PolicyGiven = None) -> Plan:
+        """What `compact` would do now. Changes nothing. Raises CannotFit, SettingError."""
+        wish = wish_for(self._chronicle, focus, policy)
+        return drive(previewed(self._chronicle, wish, asks_model=self._asks_model), self._summarizer)
 
     def compact(
-        self, plan: Plan | None = None, *, trigger: str = "manual", focus: str | None = None, rebase: bool = False
+        self,
+        plan: Plan | None = None,
+        *,
+        trigger: str = "manual",
+        focus: str | None = None,
+        policy: PolicyGiven = None,
+        rebase: bool = False,
     ) -> Compaction:
         """Compact now, or carry out a plan from `preview`. Recorded, and undone by `rollback`.
 
+        What is about `focus` stays longer. `policy` holds for this once: a name, a Policy, or some of its fields in place of the
+        session's own. A plan has its own; both are for one that is made here.
+
         A plan made before the newest messages raises PlanIsStale; with `rebase` a new one is made and an edited summary is
-        put into it. With nothing to do nothing is recorded, and the compaction returned has no id. Raises CannotFit.
+        put into it. With nothing to do nothing is recorded, and the compaction returned has no id. `trigger` is what the record
+        says of why: "manual" or "auto". Raises CannotFit, SettingError.
         """
-        if plan is None:
-            return self._commit(drive(self._planning(focus, asked=True), self._summarizer), trigger)
-        return self._commit(self._current(plan, rebase=rebase).outline, trigger)
+        wish = wish_for(self._chronicle, focus, policy)
+        return drive(self._compacting(plan, trigger, wish, rebase=rebase), self._summarizer)
 
     async def acompact(
-        self, plan: Plan | None = None, *, trigger: str = "manual", focus: str | None = None, rebase: bool = False
+        self,
+        plan: Plan | None = None,
+        *,
+        trigger: str = "manual",
+        focus: str | None = None,
+        policy: PolicyGiven = None,
+        rebase: bool = False,
     ) -> Compaction:
-        """`compact` for callers that await."""
-        from asyncio import to_thread  # noqa: PLC0415 - as above
-
-        if plan is None:
-            outline = await adrive(self._planning(focus, asked=True), self._summarizer)
-            return await to_thread(self._commit, outline, trigger)
-        return await to_thread(self.compact, plan, trigger=trigger, rebase=rebase)
+        """`compact` for callers that await. What is appended meanwhile follows the compacted view."""
+        wish = wish_for(self._chronicle, focus, policy)
+        async with self._in_turn():
+            return await adrive(self._compacting(plan, trigger, wish, rebase=rebase), self._summarizer)
 
     def compactions(self) -> list[Compaction]:
         """Every compaction carried out, oldest first, those undone since included."""
@@ -159,12 +187,21 @@ class Session:
         max_tokens: int | None = None,
         before: str | None = None,
     ) -> list[Said]:
-        """The newest messages of the history, in order, each whole and with its id and time; without bounds, all of them.
+        """The newest messages of the history, in order, each whole and with its id and time.
 
         At most `last` of them, none older than the Unix time `since_ms`, together no more than `max_tokens`, and only those before
-        the message with the id `before`: whichever is reached first. Reads no further back. Raises SettingError, StoreError.
+        the message with the id `before`: whichever is reached first. Bounds that are not given are those of the session's
+        `default_filter`; without one it gives all. Reads no further back. Raises SettingError, StoreError.
         """
         return newest(self._chronicle, last=last, since_ms=since_ms, max_tokens=max_tokens, before=before)
+
+    def files(self, compaction_id: str | None = None) -> list[FileMention]:
+        """The files that calls and commands have named, those a compaction had read of when it is named, in order of path.
+
+        Kept with each compaction, so only messages since the newest are read. Very many are forgotten: the least important first.
+        Raises SettingError, StoreError.
+        """
+        return files(self._chronicle, compaction_id)
 
     def context(self) -> ContextLayers:
         """Where the session runs and what goes on in it: system, session, conversation, tools, workspace.
@@ -270,7 +307,7 @@ class Session:
 
     def adopt(self, view: Sequence[Adopted], *, summary: str | None, note: Mapping[str, Any]) -> Compaction:
         """Go on from a view as another tool left it: recorded as a compaction with trigger "import". See interchange.py."""
-        return self._chronicle.adopt([self._chronicle.adopted(item) for item in view], summary, note)
+        return adopt(self._chronicle, view, summary, note)
 
     def close(self) -> None:
         """Let go of the log and its write lock. Closing twice is fine."""
@@ -285,35 +322,21 @@ class Session:
     ) -> None:
         self.close()
 
-    def _is_due(self) -> bool:
-        return self._chronicle.check().should_compact
+    @property
+    def _asks_model(self) -> bool:
+        return self._summarizer is not None
 
-    def _planning(self, focus: str | None, *, asked: bool = False) -> Compacting:
-        """The steps to a compaction of the view as it stands; `asked` when somebody wants one whatever the load."""
-        return self._chronicle.planning(focus, asked=asked, asks_model=self._summarizer is not None)
+    def _compacting(self, plan: Plan | None, trigger: str, wish: Wish, *, rebase: bool) -> Carrying[Compaction]:
+        one_of("trigger", trigger, ("manual", "auto"))
+        if plan is None:
+            return compacted(self._chronicle, wish, trigger, asks_model=self._asks_model)
+        return carried_out(self._chronicle, plan, trigger, rebase=rebase, asks_model=self._asks_model)
 
-    def _plan_of(self, outline: Outline) -> Plan:
-        chronicle = self._chronicle
+    def _in_turn(self) -> Lock:
+        """What compactions of callers that await wait for, each in its own event loop."""
+        from asyncio import Lock, get_running_loop  # noqa: PLC0415 - callers who do not await need not load it
 
-        def reword(outline: Outline, text: str) -> Outline:
-            return reworded(outline, text, chronicle.draft(()), chronicle.task(None))
-
-        def write(outline: Outline) -> Fitted:
-            closing = chronicle.closing({call.id for piece in outline.pieces for call in piece.message.calls})
-            messages = written([*outline.pieces, *closing], chronicle.gauge.format)
-            return Fitted(messages=messages, report=report_of(outline))
-
-        return Plan(outline=outline, made_at=chronicle.state(), _write=write, _reword=reword)
-
-    def _current(self, plan: Plan, *, rebase: bool) -> Plan:
-        """The plan if it is one for the session as it stands; a new one with its edited summary when asked to rebase."""
-        if plan.made_at == self._chronicle.state():
-            return plan
-        if not rebase:
-            raise PlanIsStale(planned_for=plan.made_at[0], now=self._chronicle.state()[0])
-        fresh = self.preview()
-        edited = plan.outline.stage == "edited" and plan.summary is not None and fresh.summary is not None
-        return fresh.with_summary(plan.summary or "") if edited else fresh
-
-    def _commit(self, outline: Outline, trigger: str) -> Compaction:
-        return self._chronicle.commit(outline, trigger)
+        loop = get_running_loop()
+        if self._turn is None or self._turn[0] is not loop:
+            self._turn = (loop, Lock())
+        return self._turn[1]

@@ -1,10 +1,13 @@
-"""Shrink one tool result, outside any conversation."""
+"""Shrink one tool result, or cut one text, outside any conversation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from plimsoll.cutting import Cut, Keep, cut_json, cut_text
+from plimsoll.cutting.json_text import parse_json
+from plimsoll.cutting.marker import MarkerLanguage
 from plimsoll.errors import StoreError
 from plimsoll.gauge import DEFAULT_MODEL
 from plimsoll.ports import Offload
@@ -51,3 +54,27 @@ def _kept(text: str, label: str, store: Offload | None) -> str | None:
         return store.put(text, label=label)
     except StoreError:
         return None
+
+
+def cut(  # noqa: PLR0913 - one call with its options
+    text: str,
+    max_tokens: int,
+    *,
+    keep: Keep = "head",
+    marker: str | None = None,
+    language: MarkerLanguage = "auto",
+    model: str | None = DEFAULT_MODEL,
+) -> Cut:
+    """A text in at most `max_tokens` tokens, the marker counted in; unchanged when it fits.
+
+    `keep` says which end stays, or "both". The marker says how many tokens were cut, in the text's own `language`; `marker`
+    replaces it by words of yours ("" for none). A cut ends at a sentence, a line or a word where one is near, and is never
+    inside a visible character. A JSON object or list stays JSON: it loses the middles of its strings and lists, unless
+    `marker` says how to cut. Where not even a marker fits, the text is empty. Raises FormatError, SettingError.
+    """
+    counter = counter_for(model)
+    if marker is None and isinstance(text, str) and isinstance(parse_json(text), (dict, list)):
+        shorter = cut_json(text, tokens_max=max_tokens, counter=counter, language=language)
+        if shorter.tokens <= max_tokens:
+            return shorter
+    return cut_text(text, tokens_max=max_tokens, counter=counter, keep=keep, marker=marker, language=language)

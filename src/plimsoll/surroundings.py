@@ -10,7 +10,14 @@ from typing import Any, Literal
 
 from plimsoll.activity import tool_context, topics
 from plimsoll.chronicle import Chronicle
-from plimsoll.context import ContextLayers, ConversationContext, session_of, system_of, workspace_of
+from plimsoll.context import (
+    ContextLayers,
+    ContextMetadata,
+    ConversationContext,
+    session_of,
+    system_of,
+    workspace_of,
+)
 from plimsoll.errors import FormatError, LimitExceeded, SettingError
 from plimsoll.formats.wire import copied
 from plimsoll.limits import ACTIVITY_MESSAGES_MAX
@@ -51,9 +58,11 @@ def _object(field: str, value: Mapping[str, Any] | None) -> dict[str, Any] | Non
     if not isinstance(value, Mapping):
         raise SettingError(field, f"an object is needed, not {shown(value)}")
     try:
-        return copied(value)
-    except (FormatError, LimitExceeded) as error:
+        found = copied(value)
+        json.dumps(found, allow_nan=False)
+    except (FormatError, LimitExceeded, ValueError) as error:
         raise SettingError(field, str(error)) from error
+    return found
 
 
 def recorded(chronicle: Chronicle) -> dict[str, Any]:
@@ -84,12 +93,23 @@ def layers(chronicle: Chronicle) -> ContextLayers:
     decode = chronicle.gauge.format.decode
     newest = [(record.at_ms, decode(record.data["m"], record.position)) for record in records]
     first = next(log.read(), None)
+    first = first if first and first.seq == 0 else None
     return ContextLayers(
         system=system_of(data.get("system")),
-        session=session_of(data, session_id=log.name, start_ms=first.at_ms if first and first.seq == 0 else None),
+        session=session_of(
+            data,
+            session_id=log.name,
+            start_ms=first.at_ms if first else None,
+            made=first.data if first else {},
+        ),
         conversation=ConversationContext(
             messages=log.messages, topics=topics(newest), last_activity_ms=newest[-1][0] if newest else None
         ),
         tool=tool_context(newest),
         workspace=workspace_of(data.get("workspace")),
+        metadata=ContextMetadata(
+            total_tokens=chronicle.total(),
+            budget_tokens=chronicle.gauge.budget.tokens,
+            last_updated_ms=next((record.at_ms for record in log.read_back()), None),
+        ),
     )

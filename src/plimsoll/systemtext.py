@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from plimsoll.errors import FormatError
 from plimsoll.formats.format import SystemText
+from plimsoll.formats.repairs import in_words
 from plimsoll.message import Message, Opaque, Part, Text
 
 
@@ -16,6 +18,29 @@ def system_message(system: SystemText) -> Message:
     if isinstance(system, list):
         return Message(role="system", parts=tuple(_part(block) for block in system))
     raise FormatError(f"system must be text or a list of text blocks, not {type(system).__name__}")
+
+
+def repaired(system: SystemText) -> SystemText:
+    """The system text as Anthropic takes it: without blank blocks, and what is no text in words. Itself where it is that."""
+    if not isinstance(system, list) or all(map(_is_taken, system)):
+        return system
+    return [block if _is_taken(block) else _in_words(block) for block in system if not _is_blank(block)]
+
+
+def _is_taken(block: object) -> bool:
+    if not isinstance(block, Mapping):
+        return True  # system_message says what is wrong with it
+    text = block.get("text")
+    return block.get("type") == "text" and isinstance(text, str) and bool(text.strip())
+
+
+def _is_blank(block: object) -> bool:
+    return isinstance(block, Mapping) and block.get("type") == "text" and not str(block.get("text") or "").strip()
+
+
+def _in_words(block: Mapping[str, Any]) -> dict[str, Any]:
+    text = block.get("text")
+    return {"type": "text", "text": text if isinstance(text, str) and text.strip() else in_words(block)}
 
 
 def _part(block: object) -> Part:

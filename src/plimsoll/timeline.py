@@ -7,17 +7,19 @@ is what was computed when it was written.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from plimsoll.budget import Level, Stats
 from plimsoll.compaction.join import origin_of
-from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.piece import Piece, Weigh
 from plimsoll.compaction.repair import Arranged, Arranger
+from plimsoll.events import standing
 from plimsoll.formats.format import Format
-from plimsoll.message import Message, Wire
+from plimsoll.message import FormatName, Message, Wire
 from plimsoll.payloads import is_plain, pieces_of, positions_in, unpacked
 from plimsoll.ports import Record, SessionLog
+from plimsoll.tally import Tally
 from plimsoll.tokens.calibrate import Calibrator
 
 REGROWTH = 0.05
@@ -25,6 +27,17 @@ REGROWTH = 0.05
 
 READ_THROUGH_MESSAGES = 32
 """Messages that are read and passed over rather than looking for the place after them: about the same work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """What a session had come to when a plan for its view was begun."""
+
+    messages: int
+    event: int | None
+    format: FormatName
+    open: Mapping[str, Any]
+    """The exchange that was unfinished."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,11 +48,8 @@ class Timeline:
     weigh: Callable[[Message], int]
     log: SessionLog
     arranger: Arranger
-    pieces: list[Piece] = field(default_factory=list)
-    tokens: int = 0
-    """Of the pieces, without what every view pays besides."""
-    fresh_tokens: int = 0
-    """Added to the view since the last compaction or rollback."""
+    tally: Tally = field(default_factory=Tally)
+    """The view since the last compaction or rollback, and what it costs."""
     base: int | None = None
     """Number of the compaction's record that the view goes on from; None for the beginning."""
     event: int | None = None
@@ -55,9 +65,22 @@ class Timeline:
     futile: tuple[Level, int] | None = None
     """Level and size of the view when a run made no progress, or was taken back."""
 
+    @property
+    def pieces(self) -> Sequence[Piece]:
+        """The view."""
+        return self.tally.pieces
+
+    @property
+    def tokens(self) -> int:
+        """Of the pieces, without what every view pays besides."""
+        return self.tally.tokens
+
     @classmethod
     def of(cls, log: SessionLog, format: Format, weigh: Callable[[Message], int]) -> Timeline:
-        """The state a log has come to. Reads back to the newest compaction and no further."""
+        """The state a log has come to. Reads back to the newest compaction and no further.
+
+        Where records cannot be read, what ties the others to each other is looked at again: a result may have lost its call.
+        """
         line = cls(format=format, weigh=weigh, log=log, arranger=Arranger(format.name))
         newer: list[Record] = []
         for record in log.read_back():
@@ -65,8 +88,12 @@ class Timeline:
                 line.take(record)
                 break
             newer.append(record)
+        is_whole = all(found.kind == "torn" for found in log.damage)
         for record in reversed(newer):
-            line.take(record)
+            if record.kind == "message" and not is_whole:
+                line._say_again(record)
+            else:
+                line.take(record)
         return line
 
     def take(self, record: Record) -> None:
@@ -113,12 +140,27 @@ class Timeline:
     def reweigh(self, weigh: Callable[[Message], int]) -> None:
         """Count the view again, by a counter that knows better."""
         self.weigh = weigh
-        self.pieces = [replace(piece, tokens=weigh(piece.message)) for piece in self.pieces]
-        self.tokens = sum(piece.tokens for piece in self.pieces)
+        self.tally = self.tally.reweighed(weigh)
 
     def closing(self, shown: Container[str] | None = None) -> list[Message]:
         """What the view needs at its end while a call is unanswered."""
         return [arranged.message for arranged in self.arranger.closing(shown)]
+
+    def moment(self) -> Moment:
+        """What a plan that is begun now is made for."""
+        return Moment(
+            messages=self.log.messages, event=self.event, format=self.format.name, open=self.arranger.to_dict()
+        )
+
+    def followed(self, pieces: Sequence[Piece], since: Moment) -> Timeline:
+        """A view that was planned at an earlier moment, with every message said since then at its end."""
+        held = [(position, position + 1) for position in since.open["held"]]
+        arranger = self._arranger(since.open, pieces, self.gathered(held, {}))
+        line = Timeline(format=self.format, weigh=self.weigh, log=self.log, arranger=arranger)
+        line.tally.show(pieces)
+        for record in self.log.read_messages(since.messages):
+            line._say_again(record)
+        return line
 
     def snapshot(self) -> dict[str, Any]:
         """What a reader who starts at this record cannot read from the view."""
@@ -141,7 +183,7 @@ class Timeline:
     def _say(self, record: Record) -> None:
         message = self.format.decode(record.data["m"], record.position)
         self.arranger.feed(message, record.position)
-        self.show(self._shown(record, message))
+        self.tally.show(self._shown(record, message))
 
     def _say_again(self, record: Record) -> None:
         """Say a message to another view than the one it came to: what it answers may be gone from it, or be there again."""
@@ -149,15 +191,8 @@ class Timeline:
         arranged = self.arranger.feed(message, record.position)
         pieces = self._shown(record, message)
         if _tied([piece.message for piece in pieces]) != _tied([found.message for found in arranged]):
-            pieces = [_arranged_piece(found, self.weigh(found.message)) for found in arranged]
-        self.show(pieces)
-
-    def show(self, pieces: Iterable[Piece]) -> None:
-        """Put pieces at the end of the view."""
-        for piece in pieces:
-            self.pieces.append(piece)
-            self.tokens += piece.tokens
-            self.fresh_tokens += piece.tokens
+            pieces = [_arranged_piece(found, self.weigh) for found in arranged]
+        self.tally.show(pieces)
 
     def _shown(self, record: Record, message: Message) -> Sequence[Piece]:
         """How the view shows a message: as it was said, or as its record says."""
@@ -165,31 +200,29 @@ class Timeline:
             items = record.data["shown"]
             history = self.gathered(positions_in(items), {record.position: message})
             return pieces_of(items, self.format, self.weigh, history)
-        return [Piece(message=message, tokens=self.weigh(message), position=record.position)]
+        return [Piece(message=message, weigh=self.weigh, position=record.position)]
 
     def _compacted(self, record: Record) -> None:
         self._restore(record.data["state"])
         self._view_of(record)
         self.base = self.event = record.seq
-        self.fresh_tokens = 0
         self.futile = (Level.emergency, self.tokens) if record.data["trigger"] == "import" else None
 
     def _rolled_back(self, record: Record) -> None:
         """Go on from another compaction: its view, and every message since."""
-        base = record.data["base"]
-        self.pieces, self.tokens, self.covers = [], 0, None
+        self.tally, self.covers = Tally(), None
         self.arranger = Arranger(self.format.name)
-        start = 0
+        base = standing(self.log, record.data["base"])
         if base is not None:
-            self._view_of(next(self.log.read(base)))
-            start = base + 1
-        for earlier in self.log.read(start):
+            self._view_of(base)
+        for earlier in self.log.read(0 if base is None else base.seq + 1):
             if earlier.seq >= record.seq:
                 break
             if earlier.kind == "message":
                 self._say_again(earlier)
         self._restore(record.data["state"])
-        self.base, self.event, self.fresh_tokens = base, record.seq, 0
+        self.tally = Tally(self.pieces)
+        self.base, self.event = None if base is None else base.seq, record.seq
         self.futile = (Level.emergency, self.tokens)
 
     def _view_of(self, record: Record) -> None:
@@ -198,14 +231,31 @@ class Timeline:
         known = {piece.position: piece.message for piece in self.pieces if piece.position is not None and piece.whole}
         state = data["state"]["open"]
         held = [(position, position + 1) for position in state["held"]]
-        history = self.gathered([*positions_in(data["view"]), *held], known)
-        self.pieces = pieces_of(data["view"], self.format, self.weigh, history, summary=data["summary"])
-        self.tokens = sum(piece.tokens for piece in self.pieces)
-        ids = (call.id for piece in self.pieces for call in piece.message.calls)
-        state = {**state, "held": [position for position in state["held"] if position in history]}
-        self.arranger = Arranger.of_dict(self.format.name, state, ids, history.__getitem__)
+        wanted = [*positions_in(data["view"]), *held]
+        history = self.gathered(wanted, known)
+        pieces = pieces_of(data["view"], self.format, self.weigh, history, summary=data["summary"])
+        self.arranger = self._arranger(state, pieces, history)
+        if any(position not in history for run in wanted for position in range(*run)):
+            pieces = self._arranged_again(pieces)
+        self.tally = Tally(pieces)
         covers = record.data["covers"]
         self.covers = None if covers is None else (covers[0], covers[1])
+
+    def _arranger(self, state: Mapping[str, Any], pieces: Iterable[Piece], history: Mapping[int, Message]) -> Arranger:
+        """The arranger of a view with these pieces, as its `state` was written down."""
+        ids = (call.id for piece in pieces for call in piece.message.calls)
+        state = {**state, "held": [position for position in state["held"] if position in history]}
+        return Arranger.of_dict(self.format.name, state, ids, history.__getitem__)
+
+    def _arranged_again(self, pieces: Iterable[Piece]) -> list[Piece]:
+        """A view some of whose messages are lost, such that a provider takes what is left of it."""
+        self.arranger = Arranger(self.format.name, held=self.arranger.held)
+        arranged: list[Piece] = []
+        for piece in pieces:
+            found = self.arranger.feed(piece.message, -1 if piece.position is None else piece.position)
+            same = len(found) == 1 and found[0].message is piece.message
+            arranged += [piece] if same else [_arranged_piece(one, self.weigh) for one in found]
+        return arranged
 
     def _restore(self, data: Mapping[str, Any]) -> None:
         compactions, emergencies, saved, ratio = data["stats"]
@@ -234,10 +284,10 @@ def _tied(messages: Iterable[Message]) -> list[tuple[str, list[str], list[str]]]
     ]
 
 
-def _arranged_piece(arranged: Arranged, tokens: int) -> Piece:
+def _arranged_piece(arranged: Arranged, weigh: Weigh) -> Piece:
     return Piece(
         message=arranged.message,
-        tokens=tokens,
+        weigh=weigh,
         position=arranged.position,
         origin=origin_of(arranged),
         whole=not arranged.repairs,

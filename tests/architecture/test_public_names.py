@@ -12,15 +12,21 @@ import plimsoll
 
 FUNCTIONS = {
     "afit": "messages *",
+    "check": "messages * max_tokens model tools policy",
     "convert": "messages * to format",
     "count_tokens": "text_or_messages * model tools",
+    "cut": "text max_tokens * keep marker language model",
     "delete": "name store",
+    "files_mentioned": "messages * limit format",
     "fit": "messages * max_tokens model tools policy summarizer query format",
     "open": "name * store model max_tokens policy tools summarizer",
     "plan": "messages * max_tokens model tools policy summarizer query format",
+    "read_files": "files * root lines_max",
     "sessions": "store",
     "shrink": "tool_name result * max_tokens store",
     "validate": "messages * format",
+    "window": "messages * start_seq max_tokens model tools policy keep_system format",
+    "with_files": "summarizer * root limit lines_max",
 }
 """Name and parameters in order; a parameter here keeps its name for ever, more may follow it. `*` begins the keyword-only ones."""
 
@@ -29,21 +35,26 @@ CLASSES = {
     "Fitted": "messages report",
     "LoadLines": "",
     "Plan": "actions summary with_summary apply",
-    "Policy": "",
+    "Policy": "named from_dict to_dict",
     "Session": (
         "append extend view aview check can_append preview compact acompact compactions rollback history recall read tools "
         "call_tool pin unpin record_usage fork stats status close __enter__ __exit__"
     ),
     "Shrunk": "text reference tokens_before tokens_after",
     "TokenBudget": "allocate release remaining breakdown",
+    "Windowed": "messages positions sizes tokens budget truncated_count excluded_count covered_count last_included holes trimmed to_dict",
 }
 """Name and the members that callers may rely on."""
 
 RETURNED = {
     "budget.Check": "should_compact urgency level current_tokens threshold recommendation",
-    "fitted.Report": "tokens_before tokens_after budget level actions summary stage lost to_dict",
+    "compaction.task.SummaryRequest": "messages previous tokens_max language focus prompt with_files",
+    "cutting.text.Cut": "text tokens removed_chars removed_tokens",
+    "fitted.Report": "tokens_before tokens_after messages_before messages_kept budget level actions summary stage lost to_dict",
     "formats.format.Converted": "messages system losses",
     "formats.format.Violation": "",
+    "mentions.FileContent": "path content cut problem to_dict",
+    "mentions.FileMention": "path mentions last_mentioned modified to_dict",
     "payloads.Compaction": "id at trigger level stage tokens_before tokens_after summary covers lost",
     "ports.SessionInfo": "name",
 }

@@ -170,6 +170,24 @@ class Sessions(RuleBasedStateMachine):
         self.before[done.id] = (len(self.history), shown)
         return done.id
 
+    @rule(target=compactions, messages=batches())
+    def compact_meanwhile(self, messages: list[Wire]) -> Any:
+        """What is said while a model writes the summary is in the view behind it, and rolling back gives all of it."""
+        shown = self.shown()
+
+        def summarizer(_request: Any) -> str:
+            nonlocal shown
+            self.say(messages)
+            shown = self.shown()
+            return "Things were asked and answered."
+
+        done = plimsoll.Session(self.session._chronicle, summarizer=summarizer).compact()
+        if done.id is None:
+            assert self.shown() == shown
+            return ""
+        self.before[done.id] = (len(self.history), shown)
+        return done.id
+
     @rule(id=compactions)
     def roll_back(self, id: str) -> None:
         """Undoing gives the view from before back, byte for byte where nothing was said since; reapplying undoes that."""

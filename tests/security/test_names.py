@@ -201,7 +201,7 @@ def test_data_directory_comes_from_the_environment(monkeypatch, tmp_path):
     assert data_dir() == tmp_path / "xdg/plimsoll"
     monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path / "own"))
     assert open_store().where == str(tmp_path / "own/sessions")
-    one, other = open_store(project=tmp_path / "p/q"), open_store(project=tmp_path / "p-q")
+    one, other = open_store(f"project:{tmp_path / 'p/q'}"), open_store(f"project:{tmp_path / 'p-q'}")
     one.create("a").close()
 
     assert other.sessions() == []

@@ -219,6 +219,17 @@ def test_every_message_between_summary_and_tail_is_accounted_for() -> None:
         assert kept | set(range(first, end)) == set(range(len(WORK)))
 
 
+def test_the_report_counts_messages() -> None:
+    """How many there were and how many of them stayed: the others left, and the summary is none of them (S2-04)."""
+    fitted = plimsoll.fit(WORK, max_tokens=4_000)
+    gone = sum(action.last - action.first + 1 for action in fitted.report.lost)
+    ours = sum(proof.is_ours(message) for message in fitted.messages)
+
+    assert (fitted.report.messages_before, ours) == (len(WORK), 1)
+    assert fitted.report.messages_kept == len(WORK) - gone == len(fitted.messages) - ours
+    assert plimsoll.fit(WORK, max_tokens=TOTAL).report.messages_kept == len(WORK)
+
+
 def test_emergencies_keep_goals_files_and_errors() -> None:
     """When next to nothing fits, the summary still names requests, files and values of the work (W0-19)."""
     fitted = plimsoll.fit(WORK, max_tokens=2_000, policy="ladder")

@@ -48,8 +48,8 @@ def add_store(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--store",
         metavar="SPEC",
-        help="where sessions are kept: a directory, or sqlite:///file.db (default: $PLIMSOLL_HOME, else the user's data "
-        "directory)",
+        help="where sessions are kept: a directory, sqlite:///file.db, or project: for this project's own (default: "
+        "$PLIMSOLL_HOME, else the user's data directory)",
     )
 
 

@@ -77,18 +77,21 @@ def rules_account(  # noqa: PLR0913 - everything a summary depends on
 
 
 def _carried(draft: Draft, task: Task, tokens_max: int) -> str:
-    """The words of an earlier summary whose ledger is not at hand: made by another tool, or in another process."""
-    earlier = draft.summaries()
-    if not earlier or task.ledger.counts.messages or tokens_max <= 0:
+    """The words of an earlier summary that are in no ledger: a model's, another tool's, or from another process."""
+    words = _earlier_words(draft, task)
+    if not words or tokens_max <= 0:
         return ""
-    texts = [block.pieces[0].message.text for block in earlier]
-    bodies = [span.body if (span := recognise(text)) else text for text in texts]
-    return (
-        cut_text(
-            "\n".join(bodies), tokens_max=tokens_max - 1, counter=draft.counter, keep="both", language=draft.language
-        ).text
-        + "\n"
-    )
+    cut = cut_text(words, tokens_max=tokens_max - 1, counter=draft.counter, keep="both", language=draft.language)
+    return f"{cut.text}\n"
+
+
+def _earlier_words(draft: Draft, task: Task) -> str:
+    if task.carried is not None:
+        return task.carried
+    if task.ledger.counts.messages:
+        return ""
+    texts = [block.pieces[0].message.text for block in draft.summaries()]
+    return "\n".join(span.body if (span := recognise(text)) else text for text in texts)
 
 
 def unseen(ledger: Ledger, shown: Collection[int]) -> Ledger:
@@ -152,37 +155,43 @@ def request_for(messages: Sequence[Message], draft: Draft, task: Task, tokens_ma
 
     earlier = draft.summaries()
     previous = earlier[-1].pieces[0].message.text if earlier else None
-    prompt = build_prompt(
-        messages,
-        previous=previous,
-        tokens_max=tokens_max,
-        input_tokens_max=PROMPT_TOKENS_MAX,
-        counter=draft.counter,
-        language=draft.language,
-        focus=task.focus,
-    )
+
+    def write(files: Sequence[tuple[str, str]]) -> tuple[dict[str, str], ...]:
+        return build_prompt(
+            messages,
+            previous=previous,
+            tokens_max=tokens_max,
+            input_tokens_max=PROMPT_TOKENS_MAX,
+            counter=draft.counter,
+            language=draft.language,
+            focus=task.focus,
+            files=files,
+        )
+
     return SummaryRequest(
         messages=tuple(messages),
         previous=previous,
         tokens_max=tokens_max,
         language=draft.language,
         focus=task.focus,
-        prompt=prompt,
+        prompt=write(()),
+        write=write,
     )
 
 
 def _framed(  # noqa: PLR0913, PLR0917 - everything a frame says
     text: str, facts: int, reason: str, draft: Draft, task: Task, covers: tuple[int, int]
 ) -> Account:
-    message = said(task.policy.summary_role, _wrapped(text, draft, covers))
+    message = said(task.policy.summary_role, _wrapped(text, draft, task, covers))
     return Account(message=message, text=text, tokens=draft.weigh(message), facts=facts, reason=reason)
 
 
-def _wrapped(text: str, draft: Draft, covers: tuple[int, int]) -> str:
-    presentation = PRESENTATIONS[draft.language]
+def _wrapped(text: str, draft: Draft, task: Task, covers: tuple[int, int]) -> str:
+    frame = task.policy.summary_frame
+    presentation = PRESENTATIONS[draft.language if frame == "numbered" else frame]
     return wrap(text, covers=covers, presentation=presentation, recall=RECALL_TOOL if draft.recall else None)
 
 
 def _frame_tokens(draft: Draft, task: Task, covers: tuple[int, int]) -> int:
     """What the frame and the message around a summary cost; one more for a token that joins across the seam."""
-    return draft.weigh(said(task.policy.summary_role, _wrapped("", draft, covers))) + 1
+    return draft.weigh(said(task.policy.summary_role, _wrapped("", draft, task, covers))) + 1

@@ -6,16 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from plimsoll.compaction.piece import Block, Decision, Piece, blocks_of
+from plimsoll.compaction.piece import Block, Decision, Piece, Weigh, blocks_of
 from plimsoll.message import Message, Part
 from plimsoll.ports import TokenCounter
 from plimsoll.summary.frame import Language
 
 Referrer: TypeAlias = Callable[[Piece, int], str | None]
 """(a piece, the index of one of its parts) -> the reference under which what was said there can be read back, if it can."""
-
-Weigh: TypeAlias = Callable[[Message], int]
-"""Tokens of one message as it goes out, framing included, upper bound."""
 
 
 def no_reference(piece: Piece, index: int) -> str | None:  # noqa: ARG001 - the shape of a Referrer
@@ -50,6 +47,22 @@ class Draft:
         """Tokens of the view as it stands, upper bound."""
         return self.reserve_tokens + sum(block.tokens for block in self.blocks)
 
+    def excess(self, goal_tokens: int, *, at_most: int) -> int:
+        """How far the view is above a goal, told only up to `at_most`: counting begins at the newest and ends where that is known.
+
+        Of a history far over its goal nothing older needs to be counted.
+        """
+        excess = self.reserve_tokens - goal_tokens
+        for block in reversed(self.blocks):
+            if excess >= at_most:
+                return at_most
+            excess += block.tokens
+        return min(max(excess, 0), at_most)
+
+    def passes(self, goal_tokens: int) -> bool:
+        """Whether the view costs more than a goal."""
+        return self.excess(goal_tokens, at_most=1) > 0
+
     def movable(self) -> list[Block]:
         """Blocks that may leave, oldest first; earlier summaries are not among them."""
         return [block for block in self.blocks if block.kept_as is None and not block.is_summary]
@@ -76,16 +89,16 @@ class Draft:
         piece = block.pieces[number]
         message = piece.message.with_parts(tuple(parts))
         changed = list(block.pieces)
-        changed[number] = replace(piece, message=message, tokens=self.weigh(message), whole=False)
+        changed[number] = replace(piece, message=message, weigh=self.weigh, whole=False)
         block.pieces = changed
 
     def made(self, message: Message) -> Block:
         """A block that holds a message made here."""
-        return blocks_of([Piece(message=message, tokens=self.weigh(message), origin="made", whole=False)])[0]
+        return blocks_of([Piece(message=message, weigh=self.weigh, origin="made", whole=False)])[0]
 
     def summary_piece(self, message: Message) -> Piece:
         """A piece that holds a summary."""
-        return Piece(message=message, tokens=self.weigh(message), origin="summary")
+        return Piece(message=message, weigh=self.weigh, origin="summary")
 
     def pieces(self) -> Iterator[Piece]:
         """Every piece of the view, in order."""

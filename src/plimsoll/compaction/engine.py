@@ -6,16 +6,16 @@ drive.py resumes it, for sync and async callers.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from plimsoll.budget import Level
 from plimsoll.compaction.account import edited_account
-from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.draft import Draft, no_reference
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.fit import prove
-from plimsoll.compaction.keep import FIRST_REQUEST, NEWEST_EXCHANGE, PINNED, mark_kept, open_with_user
+from plimsoll.compaction.keep import FIRST_REQUEST, NEWEST_EXCHANGE, NEWEST_MESSAGE, PINNED, mark_kept, open_with_user
 from plimsoll.compaction.piece import Block, Piece, blocks_of
 from plimsoll.compaction.plan import Outline, actions_of
 from plimsoll.compaction.shrink import Spot, cut_spots, shrink_to, spots
@@ -44,49 +44,58 @@ def compact(draft: Draft, task: Task) -> Compacting:
 
     Raises CannotFit when the budget is smaller than the frame.
     """
-    before, everything = draft.total, list(draft.blocks)
+    everything, reserve_tokens = list(draft.blocks), draft.reserve_tokens
     as_it_was = [piece for block in everything for piece in block.pieces]
+    over = draft.passes(task.budget_tokens)
     mark_kept(draft, task.pins, task.goal_tokens)
     summed = Summed(ledger=task.ledger, covers=task.covers)
     for step in task.steps:
-        if draft.total <= task.goal_tokens:
+        if not draft.passes(task.goal_tokens):
             break
         summed = (yield from _run(step, draft, task, summed)) or summed
     open_with_user(draft)
     cut = prove(draft, task.budget_tokens)
-    if _futile(task, before, draft.total):
-        return untouched(as_it_was, task, before, note="it would not free enough to be worth it")
+    after = draft.total
+    if not over:
+        before = _cost(as_it_was, reserve_tokens)
+        if _futile(task, before, after):
+            return untouched(as_it_was, task, before, note="it would not free enough to be worth it")
+        over = after < before
     return Outline(
         pieces=tuple(draft.pieces()),
-        actions=actions_of(everything, draft.left),
         level=task.level,
         stage="fit" if cut else summed.stage,
-        tokens_before=before,
-        tokens_after=draft.total,
+        tokens_after=after,
         budget_tokens=task.budget_tokens,
         goal_tokens=task.goal_tokens,
         ledger=summed.ledger,
         covers=summed.covers,
         summary=summed.account.text if summed.account and draft.summaries() else None,
-        changed=draft.total < before,
+        changed=over,
         note=summed.failure,
+        count_before=lambda: _cost(as_it_was, reserve_tokens),
+        list_actions=lambda: actions_of(everything, draft.left, draft.refer),
     )
+
+
+def _cost(pieces: Iterable[Piece], reserve_tokens: int) -> int:
+    return reserve_tokens + sum(piece.tokens for piece in pieces)
 
 
 def untouched(pieces: Sequence[Piece], task: Task, tokens: int, *, note: str | None = None) -> Outline:
     """The outline of doing nothing."""
     return Outline(
         pieces=tuple(pieces),
-        actions=actions_of(blocks_of(list(pieces)), ()),
         level=task.level,
         stage="none",
-        tokens_before=tokens,
         tokens_after=tokens,
         budget_tokens=task.budget_tokens,
         goal_tokens=task.goal_tokens,
         ledger=task.ledger,
         covers=task.covers,
         note=note,
+        count_before=lambda: tokens,
+        list_actions=lambda: actions_of(blocks_of(list(pieces)), (), no_reference),
     )
 
 
@@ -117,13 +126,13 @@ def _run(
             _clip(draft, task)
         case "summarise":
             _relieve(draft, task)
-            if draft.total <= task.goal_tokens:
+            if not draft.passes(task.goal_tokens):
                 return None
             return (yield from summarise(draft, task))
         case "window":
             return window(draft, task)
         case "ledger":
-            return _alone(draft, task, summed) if draft.total > task.goal_tokens * NEARLY else None
+            return _alone(draft, task, summed) if draft.passes(int(task.goal_tokens * NEARLY)) else None
         case _:
             assert_never(step)
     return None
@@ -135,9 +144,9 @@ def _clip(draft: Draft, task: Task) -> None:
     if limit is None:
         return
     for block in draft.movable():
-        if draft.total <= task.goal_tokens:
+        if not draft.passes(task.goal_tokens):
             return
-        if block.tokens > limit and not block.exchange.calls and not block.is_summary:
+        if block.tokens > limit and not block.exchange.calls_tools and not block.is_summary:
             shrink_to(draft, block, limit, "longer than a message may be")
 
 
@@ -156,7 +165,7 @@ def _fair_share(draft: Draft, task: Task, found: Sequence[tuple[Block, Spot]]) -
         return task.budget_tokens
     share = int(task.goal_tokens * OVERSIZED_SHARE)
     sizes = [spot.tokens for _, spot in found if spot.tokens > share]
-    return max(share, fair_cap(sizes, task.goal_tokens - (draft.total - sum(sizes))))
+    return max(share, fair_cap(sizes, sum(sizes) - draft.excess(task.goal_tokens, at_most=sum(sizes))))
 
 
 def _held_share(draft: Draft, task: Task, found: Sequence[tuple[Block, Spot]]) -> int:
@@ -171,9 +180,10 @@ def _held_share(draft: Draft, task: Task, found: Sequence[tuple[Block, Spot]]) -
 
 def _relievable(draft: Draft, block: Block) -> list[Spot]:
     """The parts of a block that must stay which an emergency may cut; a request that it holds is not among them."""
-    if block.kept_as not in (NEWEST_EXCHANGE, FIRST_REQUEST, PINNED):
+    if block.kept_as not in (NEWEST_EXCHANGE, NEWEST_MESSAGE, FIRST_REQUEST, PINNED):
         return []
-    words = (ToolResult, ToolCall) if block.kept_as == NEWEST_EXCHANGE else (ToolResult, ToolCall, Text)
+    newest = block.kept_as in (NEWEST_EXCHANGE, NEWEST_MESSAGE)
+    words = (ToolResult, ToolCall) if newest else (ToolResult, ToolCall, Text)
     return [
         spot for spot in spots(draft, block) if isinstance(block.pieces[spot.piece].message.parts[spot.part], words)
     ]
@@ -188,12 +198,10 @@ def _alone(draft: Draft, task: Task, summed: Summed) -> Summed | None:
 
 
 def _futile(task: Task, before: int, after: int) -> bool:
-    """Whether a run on a view that fits freed too little to be worth breaking the prompt cache.
+    """Whether a run on a view that fitted freed too little to be worth breaking the prompt cache.
 
     Level normal takes only reversible steps; unless they reach the goal the next level would come at once and do it again.
     """
-    if before > task.budget_tokens:
-        return False
     if task.asked:
         return after >= before
     if task.level <= Level.normal:

@@ -54,7 +54,7 @@ def _shed_tail(draft: Draft, budget_tokens: int) -> None:
         if block.is_summary:
             continue
         room = block.tokens - (total - budget_tokens)
-        if room >= SUMMARY_LEAST_TOKENS and block.exchange.calls:
+        if room >= SUMMARY_LEAST_TOKENS and block.exchange.calls_tools:
             before = block.tokens
             shrink_to(draft, block, room, REASON)
             total -= before - block.tokens

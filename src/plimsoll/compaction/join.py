@@ -6,7 +6,7 @@ beside one of the same role, the two go out as one message with the blocks of bo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -14,7 +14,7 @@ from operator import itemgetter
 from plimsoll.compaction.account import is_account
 from plimsoll.compaction.piece import Origin, Piece
 from plimsoll.compaction.repair import Arranged, is_note
-from plimsoll.message import FormatName, Message, Part, Text, ToolResult
+from plimsoll.message import FormatName, Message, Part, Reasoning, Text, ToolResult
 
 _JOINS = frozenset({"anthropic"})
 
@@ -54,24 +54,32 @@ def origin_of(arranged: Arranged) -> Origin:
     return "summary" if len(message.parts) == 1 and is_account(message.text) else "history"
 
 
-def parted(pieces: Sequence[Piece], format: FormatName, weigh: Callable[[Message], int]) -> list[Piece]:
+def parted(pieces: Sequence[Piece], format: FormatName) -> list[Piece]:
     """Pieces with our own words taken out of the messages they went out in: a view that comes back as a history.
 
     The summary in it is then a summary again, and what the user said beside it a request.
     """
     if format not in _JOINS:
         return list(pieces)
-    return [part for piece in pieces for part in _parted(piece, weigh)]
+    return [part for piece in pieces for part in _parted(piece)]
 
 
-def _parted(piece: Piece, weigh: Callable[[Message], int]) -> Iterator[Piece]:
-    origins = [_origin_of(part) for part in piece.message.parts]
+def _parted(piece: Piece) -> Iterator[Piece]:
+    origins = _origins_of(piece.message.parts)
     if piece.origin != "history" or len(set(origins)) <= 1:
         yield piece
         return
     for origin, run in groupby(zip(origins, piece.message.parts, strict=True), key=itemgetter(0)):
         message = piece.message.with_parts(tuple(part for _, part in run))
-        yield replace(piece, message=message, tokens=weigh(message), origin=origin, whole=False)
+        yield replace(piece, message=message, origin=origin, whole=False)
+
+
+def _origins_of(parts: Sequence[Part]) -> list[Origin]:
+    """Where each part comes from. Reasoning goes with what it led to: no message may end in it."""
+    origins: list[Origin] = []
+    for part in reversed(parts):
+        origins.append(origins[-1] if origins and isinstance(part, Reasoning) else _origin_of(part))
+    return origins[::-1]
 
 
 def _origin_of(part: Part) -> Origin:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
+from itertools import takewhile
 
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.piece import Block
-from plimsoll.compaction.repair import OPENER
-from plimsoll.message import said
+from plimsoll.compaction.repair import LABELLED, OPENER
+from plimsoll.formats.anthropic.repair import leading_system_text
+from plimsoll.message import Message, Text, said
 
 SYSTEM = "system text"
 NEWEST_REQUEST = "newest user message"
@@ -27,6 +30,7 @@ def open_with_user(draft: Draft) -> None:
     """See to it that a view that must begin with the user does, whatever has left it."""
     if not draft.user_first:
         return
+    _label_leading_system(draft)
     speaking = [block for block in draft.blocks if not block.exchange.is_system]
     draft.blocks = [block for block in draft.blocks if block.kept_as != OPENING]
     spoken = [block for block in speaking if block.kept_as != OPENING]
@@ -36,6 +40,17 @@ def open_with_user(draft: Draft) -> None:
         )
         opener.kept_as = OPENING
         draft.blocks.insert(draft.blocks.index(spoken[0]), opener)
+
+
+def _label_leading_system(draft: Draft) -> None:
+    """System text that stood between messages and is now the first goes out under a label, in the user's role."""
+    for block in takewhile(lambda block: block.exchange.is_system, draft.blocks):
+        piece = block.pieces[0]
+        words = leading_system_text(piece.message)
+        if words is not None:
+            message = Message(role="system", parts=(Text(text=words),), format=piece.message.format)
+            block.pieces = [replace(piece, message=message, weigh=draft.weigh, whole=False)]
+            block.decide("repair", LABELLED)
 
 
 def mark_kept(draft: Draft, pins: Collection[int], goal_tokens: int) -> None:

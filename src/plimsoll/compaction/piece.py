@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from plimsoll.exchange import Exchange, group
@@ -14,15 +16,16 @@ Origin: TypeAlias = Literal["history", "summary", "made"]
 Decision: TypeAlias = Literal["keep", "repair", "shrink", "offload", "summarise", "drop"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """One message of a view.
+Weigh: TypeAlias = Callable[[Message], int]
+"""Tokens of one message as it goes out, framing included, upper bound."""
 
-    `tokens` counts the message with its framing, upper bound. `position` is its index in the history, None when made here.
-    """
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """One message of a view. `position` is its index in the history, None when made here."""
 
     message: Message
-    tokens: int
+    weigh: Weigh = field(repr=False, compare=False)
     position: int | None = None
     origin: Origin = "history"
     whole: bool = True
@@ -31,6 +34,11 @@ class Piece:
     """Whether it goes out as a message of its own even beside one of the same role, as another tool sent it."""
     repairs: tuple[str, ...] = ()
     """What was changed so that the provider accepts it, in words."""
+
+    @cached_property
+    def tokens(self) -> int:
+        """What it costs. Counted when first asked for: of a history far over its budget most never is."""
+        return self.weigh(self.message)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,10 +49,18 @@ class Block:
     exchange: Exchange
     kept_as: str | None = None
     """Why it must stay ("system text", "newest user message", ...); None when it may leave."""
-    tokens_before: int = 0
+    pieces_before: tuple[Piece, ...]
     decision: Decision = "keep"
     reasons: list[str] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
+    first: int | None = field(init=False)
+    """Position of its first message in the history, None when none of it was said there."""
+    last: int | None = field(init=False)
+    """The same of its last message."""
+
+    def __post_init__(self) -> None:
+        positions = [piece.position for piece in self.pieces if piece.position is not None]
+        self.first, self.last = (positions[0], positions[-1]) if positions else (None, None)
 
     @property
     def tokens(self) -> int:
@@ -52,14 +68,9 @@ class Block:
         return sum(piece.tokens for piece in self.pieces)
 
     @property
-    def first(self) -> int | None:
-        """Position of its first message in the history, None when none of it was said there."""
-        return next((piece.position for piece in self.pieces if piece.position is not None), None)
-
-    @property
-    def last(self) -> int | None:
-        """Position of its last message in the history, None when none of it was said there."""
-        return next((piece.position for piece in reversed(self.pieces) if piece.position is not None), None)
+    def tokens_before(self) -> int:
+        """What it cost before anything was done to it."""
+        return sum(piece.tokens for piece in self.pieces_before)
 
     @property
     def is_summary(self) -> bool:
@@ -89,7 +100,7 @@ def blocks_of(pieces: list[Piece]) -> list[Block]:
     blocks: list[Block] = []
     for exchange in group([piece.message for piece in pieces]):
         chosen = pieces[exchange.start : exchange.end]
-        block = Block(pieces=chosen, exchange=exchange, tokens_before=sum(piece.tokens for piece in chosen))
+        block = Block(pieces=chosen, exchange=exchange, pieces_before=tuple(chosen))
         for repair in (repair for piece in chosen for repair in piece.repairs):
             block.decide("repair", repair)
         blocks.append(block)

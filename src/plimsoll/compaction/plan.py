@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from plimsoll.budget import Level
 from plimsoll.compaction.piece import Block, Decision, Piece
+from plimsoll.message import Reasoning, Text, ToolCall, ToolResult
 from plimsoll.summary.ledger import Ledger
 
 
@@ -24,25 +26,26 @@ class Action:
     tokens_before: int
     tokens_after: int
     references: tuple[str, ...] = ()
+    """Names of the texts that are no longer whole in the view, by which they can be read back; none without a store."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {**asdict(self), "references": list(self.references)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Outline:
     """The result of planning, in the core's terms. `pieces` are the view to be; `actions` explain it.
+
+    What explains is made when it is first asked for, so that a view costs what it holds and not what left it.
 
     `level` is how loaded the view was, `stage` which means spoke for the past: "none", "steps", "rules", "model", "window"
     or "fit" when the proof had to cut. `changed` is False when the run would not make enough progress and was not made.
     """
 
     pieces: tuple[Piece, ...]
-    actions: tuple[Action, ...]
     level: Level
     stage: str
-    tokens_before: int
     tokens_after: int
     budget_tokens: int
     goal_tokens: int
@@ -52,8 +55,23 @@ class Outline:
     changed: bool = False
     note: str | None = None
     """Why nothing was done, or which means failed, for people."""
-    lost: tuple[Action, ...] = field(default=())
-    """The actions whose words are no longer in the view."""
+    count_before: Callable[[], int] = field(repr=False, compare=False)
+    list_actions: Callable[[], tuple[Action, ...]] = field(repr=False, compare=False)
+
+    @cached_property
+    def tokens_before(self) -> int:
+        """Tokens of the view before."""
+        return self.count_before()
+
+    @cached_property
+    def actions(self) -> tuple[Action, ...]:
+        """What happens to each exchange, in order."""
+        return self.list_actions()
+
+    @property
+    def lost(self) -> tuple[Action, ...]:
+        """The actions whose words are no longer in the view."""
+        return tuple(action for action in self.actions if action.decision in ("summarise", "drop"))
 
 
 def describe(block: Block) -> str:
@@ -65,17 +83,20 @@ def describe(block: Block) -> str:
     return f"{block.exchange.messages[0].role} message"
 
 
-def actions_of(blocks: Iterable[Block], gone: Iterable[Block]) -> tuple[Action, ...]:
-    """One action a block that was said in the history, in order of position."""
+def actions_of(
+    blocks: Iterable[Block], gone: Iterable[Block], refer: Callable[[Piece, int], str | None]
+) -> tuple[Action, ...]:
+    """One action a block that was said in the history, in order of position. `refer` names what was said in a part."""
     left = {id(block) for block in gone}
     return tuple(
-        _action(block, left=id(block) in left)
+        _action(block, refer if id(block) in left else None)
         for block in sorted(blocks, key=lambda block: -1 if block.first is None else block.first)
         if block.first is not None
     )
 
 
-def _action(block: Block, *, left: bool) -> Action:
+def _action(block: Block, refer: Callable[[Piece, int], str | None] | None) -> Action:
+    """What happens to a block; `refer` where it has left."""
     assert block.first is not None
     assert block.last is not None
     return Action(
@@ -85,6 +106,16 @@ def _action(block: Block, *, left: bool) -> Action:
         what=describe(block),
         reason="; ".join(block.reasons) or block.kept_as or "newest exchanges stay word for word",
         tokens_before=block.tokens_before,
-        tokens_after=0 if left else block.tokens,
-        references=tuple(block.references),
+        tokens_after=0 if refer else block.tokens,
+        references=tuple(
+            block.references if refer is None else dict.fromkeys([*_names(block, refer), *block.references])
+        ),
     )
+
+
+def _names(block: Block, refer: Callable[[Piece, int], str | None]) -> Iterator[str]:
+    """The references of every text of a block."""
+    for piece in block.pieces:
+        for index, part in enumerate(piece.message.parts):
+            if isinstance(part, Text | Reasoning | ToolCall | ToolResult) and (name := refer(piece, index)) is not None:
+                yield name

@@ -15,14 +15,22 @@ from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import Any
 
-from plimsoll.exchange import group, speaks
+from plimsoll.compaction.reunite import reunited
+from plimsoll.exchange import speaks
 from plimsoll.formats.anthropic.decode import result_content
+from plimsoll.formats.anthropic.repair import leading_system_text
+from plimsoll.formats.openai_chat.decode import is_legacy
+from plimsoll.formats.openai_responses.encode import answer_to
+from plimsoll.formats.registry import FORMATS
+from plimsoll.formats.repairs import repaired
 from plimsoll.formats.turns import OPENING
+from plimsoll.formats.ui_parts.validate import needs_result
 from plimsoll.message import FormatName, Message, Part, Reasoning, Text, ToolCall, ToolResult, said
 
 EMPTY = "(empty)"
 NO_RESULT = "[No result: the call was interrupted or its result was not recorded.]"
 OPENER = "[The conversation begins with the assistant's message below.]"
+LABELLED = "system text at the beginning stands under a label of its own"
 _NOTE = re.compile(
     r"\[Result(?:(?: of [^\]\n]{1,200})? of a call that is not shown| of an unknown tool call)\](?:\n|\Z)"
 )
@@ -59,13 +67,17 @@ class Arranger:
     held: list[tuple[int, Message]] = field(default_factory=list)
     """Reasoning whose answer has not come yet, with its position: alone, OpenAI refuses it."""
 
-    def feed(self, message: Message, position: int) -> list[Arranged]:
-        """What the next message of the history becomes: itself, repaired, perhaps after made messages or not yet."""
-        if self.format == "openai-responses" and _only_reasons(message):
-            self.held.append((position, message))
-            return self._before(message)
-        before = [*self._before(message), *self._released(message)] if self.held else self._before(message)
+    def feed(self, came: Message, position: int, *, is_last: bool = True) -> list[Arranged]:
+        """What the next message of the history becomes: itself, repaired, perhaps after made messages or not yet.
+
+        `is_last` is False where another is known to follow, so that nothing in this one can still be waited for.
+        """
+        if self.format == "openai-responses" and _only_reasons(came):
+            self.held.append((position, came))
+            return self._before(came)
         repairs: list[str] = []
+        message = self._by_itself(came, position, repairs)
+        before = [*self._before(message), *self._released(message)] if self.held else self._before(message)
         parts: list[Part] = self._inserted(message, repairs) if self.pending else []
         named: set[str] = set()
         for index, part in enumerate(message.parts):
@@ -78,19 +90,47 @@ class Arranger:
                     self._blank(part, parts, repairs)
                 case _:
                     parts.append(part)
+        if self.pending and self.format == "ui-parts":
+            parts = self._settled(parts, repairs, is_last=is_last)
         fixed = self._finish(message, parts, repairs)
         self.answering = bool(named) or (self.answering and message.role == "assistant")
-        if fixed is message:
-            return [*before, Arranged(message=message, position=position)]
+        if fixed is came:
+            return [*before, Arranged(message=came, position=position)]
         note = _is_note(message, fixed)
         return [*before, Arranged(message=fixed, position=position, repairs=tuple(repairs) or ("order",), note=note)]
+
+    def _by_itself(self, message: Message, position: int, repairs: list[str]) -> Message:
+        """The message with what is refused of it whatever stands around it made acceptable."""
+        if message.format != self.format:
+            return message
+        if self.format == "anthropic" and not self.begun and (words := leading_system_text(message)) is not None:
+            repairs.append(LABELLED)
+            return Message(role="system", parts=(Text(text=words),), format="anthropic")
+        return repaired(FORMATS[self.format], message, position, repairs)
+
+    def _settled(self, parts: list[Part], repairs: list[str], *, is_last: bool) -> list[Part]:
+        """The parts of a UI message, where a call and its result are one, with every call in it answered that must be."""
+        waiting = {id(call) for calls in self.pending.values() for call in calls}
+        self.pending.clear()
+        settled: list[Part] = []
+        for part in parts:
+            settled.append(part)
+            if id(part) in waiting and isinstance(part, ToolCall) and needs_result(part.wire or {}, is_last=is_last):
+                repairs.append(f"call {part.id} had no result")
+                settled.append(_placeholder(part))
+        return settled
 
     def _released(self, message: Message) -> list[Arranged]:
         """Held reasoning, now that its answer is there; without an answer it stays out of the view."""
         held, self.held = self.held, []
         if message.role != "assistant":
             return []
-        return [Arranged(message=reasoning, position=position) for position, reasoning in held]
+        return [self._reasoned(reasoning, position) for position, reasoning in held]
+
+    def _reasoned(self, reasoning: Message, position: int) -> Arranged:
+        repairs: list[str] = []
+        message = self._by_itself(reasoning, position, repairs)
+        return Arranged(message=message, position=position, repairs=tuple(repairs))
 
     def _blank(self, part: Text, parts: list[Part], repairs: list[str]) -> None:
         """Text of nothing but space, which some formats refuse."""
@@ -198,7 +238,7 @@ class Arranger:
         if not calls:
             repairs.append(f"result {result.call_id!r} answers no call before it")
             return Text(text=note_of(result))
-        call = calls.pop(0)
+        call = calls.pop(-1 if self.format == "ui-parts" else 0)  # a UI result is in one part with its call
         if not calls:
             del self.pending[result.call_id]
         if self.format == "anthropic" and _holds_blank(result):
@@ -216,6 +256,9 @@ class Arranger:
             role = "user"
         if self.format == "anthropic" and role in ("user", "tool"):
             parts.sort(key=lambda part: not isinstance(part, ToolResult))
+        while self.format == "anthropic" and parts and isinstance(parts[-1], Reasoning):
+            repairs.append("thinking that led to nothing left out")
+            parts.pop()
         if is_empty(parts, role, self.format):
             repairs.append("empty message")
             parts = [Text(text=EMPTY)]
@@ -228,7 +271,7 @@ class Arranger:
     def _placeholders(self, shown: Container[str] | None = None) -> list[Arranged]:
         """Results for every open call, as messages of their own."""
         calls = (call for calls in self.pending.values() for call in calls)
-        parts = [_placeholder(call) for call in calls if shown is None or call.id in shown]
+        parts = [_placeholder(call) for call in calls if (shown is None or call.id in shown) and not is_legacy(call)]
         if not parts:
             return []
         reason = "a call had no result"
@@ -252,8 +295,8 @@ def note_of(result: ToolResult) -> str:
 
 
 def is_note(part: Part) -> bool:
-    """Whether a text is one of ours and nobody's request: a result without its call, or the opening message."""
-    return isinstance(part, Text) and (part.text in (OPENER, OPENING) or _NOTE.match(part.text) is not None)
+    """Whether a text is one of ours and nobody's request: a result without its call, the opening, the words for nothing."""
+    return isinstance(part, Text) and (part.text in (OPENER, OPENING, EMPTY) or _NOTE.match(part.text) is not None)
 
 
 def as_said(message: Message) -> Message:
@@ -317,7 +360,9 @@ def is_empty(parts: Iterable[Part], role: str, format: FormatName) -> bool:
 
 
 def _placeholder(call: ToolCall) -> ToolResult:
-    return ToolResult(call_id=call.id, name=call.name, content=NO_RESULT, is_error=True)
+    return ToolResult(
+        call_id=call.id, name=call.name, content=NO_RESULT, is_error=True, wire=answer_to(call, NO_RESULT)
+    )
 
 
 def _made(message: Message, reason: str) -> Arranged:
@@ -328,7 +373,10 @@ def arrange(messages: Iterable[Message], format: FormatName) -> list[Arranged]:
     """The whole history made acceptable, in order. Linear. A valid history comes back as it is, message for message."""
     arranger = Arranger(format)
     ordered = reunited(list(messages), format)
-    arranged = [item for position, message in ordered for item in arranger.feed(message, position)]
+    last = ordered[-1][0] if ordered else 0
+    arranged = [
+        item for position, message in ordered for item in arranger.feed(message, position, is_last=position == last)
+    ]
     if ordered and format == "anthropic" and _says_nothing_yet(ordered[-1][1]):
         position, message = ordered[-1]
         arranged[-1] = Arranged(message=message, position=position)
@@ -338,36 +386,3 @@ def arrange(messages: Iterable[Message], format: FormatName) -> list[Arranged]:
 def _says_nothing_yet(message: Message) -> bool:
     """Whether it is an assistant's message without content, which Anthropic takes at the very end."""
     return message.role == "assistant" and message.wire is not None and message.wire.get("content") in ("", [])
-
-
-def reunited(messages: Sequence[Message], format: FormatName) -> list[tuple[int, Message]]:
-    """The messages with their positions, late results moved up to the call they answer. Linear.
-
-    A result is late when other messages came between. Formats that send several results in one message are left alone.
-    """
-    numbered = list(enumerate(messages))
-    if format not in ("openai-chat", "openai-responses"):
-        return numbered
-    late = _late(messages)
-    if not late:
-        return numbered
-    moved = {position for positions in late.values() for position in positions}
-    ordered: list[tuple[int, Message]] = []
-    for position, message in numbered:
-        if position not in moved:
-            ordered.append((position, message))
-        ordered.extend((other, messages[other]) for other in late.get(position, ()))
-    return ordered
-
-
-def _late(messages: Sequence[Message]) -> dict[int, list[int]]:
-    """Last position of an exchange -> positions of the results that come too late for it."""
-    open_at: dict[str, int] = {}
-    late: dict[int, list[int]] = {}
-    for exchange in group(messages):
-        for result in exchange.results:
-            end = open_at.pop(result.call_id, None) if exchange.messages[0].role == "tool" else None
-            if end is not None:
-                late.setdefault(end, []).append(exchange.start)
-        open_at.update(dict.fromkeys(exchange.pending, exchange.end - 1))
-    return late

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.piece import Block
 from plimsoll.cutting import cut_json, cut_text
+from plimsoll.cutting.marker import SHORTEST
 from plimsoll.cutting.measure import fair_cap
 from plimsoll.cutting.remembered import Remembered
 from plimsoll.limits import CUT_TEXTS_MAX
@@ -71,8 +72,12 @@ def shrink_to(draft: Draft, block: Block, tokens_max: int, reason: str) -> None:
 
 
 def cut_spots(draft: Draft, block: Block, chosen: Sequence[Spot], tokens_max: int, reason: str) -> bool:
-    """Cut each chosen part to `tokens_max`. Says whether anything became smaller."""
+    """Cut each chosen part to `tokens_max`, or to its mark: never to nothing, which providers refuse.
+
+    Says whether anything became smaller. What would cost more cut than whole, as a small image does, stays.
+    """
     before = block.tokens
+    tokens_max = max(tokens_max, draft.counter.upper(SHORTEST))
     for spot in chosen:
         piece = block.pieces[spot.piece]
         part = piece.message.parts[spot.part]
@@ -82,7 +87,10 @@ def cut_spots(draft: Draft, block: Block, chosen: Sequence[Spot], tokens_max: in
             parts = list(piece.message.parts)
             parts[spot.part] = smaller
             draft.edit(block, spot.piece, parts)
-            block.decide("offload" if reference else "shrink", reason, reference=reference)
+            if block.pieces[spot.piece].tokens < piece.tokens:
+                block.decide("offload" if reference else "shrink", reason, reference=reference)
+            else:
+                block.pieces[spot.piece] = piece
     return block.tokens < before
 
 
@@ -141,7 +149,7 @@ def _cut(draft: Draft, part: Part, text: str, tokens_max: int, reference: str | 
 
 def _drop_reasoning(draft: Draft, block: Block) -> None:
     """Reasoning of an answer that calls no tool may be left out whole; beside a call some providers insist on it."""
-    if block.exchange.calls:
+    if block.exchange.calls_tools:
         return
     for number, piece in enumerate(block.pieces):
         kept = [part for part in piece.message.parts if not isinstance(part, Reasoning)]
@@ -151,11 +159,15 @@ def _drop_reasoning(draft: Draft, block: Block) -> None:
 
 
 def _drop_bulk(draft: Draft, block: Block, tokens_max: int) -> None:
-    """The last resort before a block leaves: every text of it down to its mark."""
-    if block.tokens <= tokens_max:
-        return
-    found = [spot for spot in spots(draft, block) if spot.tokens > 1]
-    excess = block.tokens - tokens_max
-    room = sum(spot.tokens for spot in found) - excess
-    cap = max(1, fair_cap([spot.tokens for spot in found], room))
-    cut_spots(draft, block, [spot for spot in found if spot.tokens > cap], cap, "cut to its mark")
+    """The last resort before a block leaves: texts down to their marks, the largest first, in the end all of them.
+
+    Where it ends above `tokens_max`, it ends at the same size whatever was cut before.
+    """
+    least, reason = draft.counter.upper(SHORTEST), "cut to its mark"
+    while block.tokens > tokens_max:
+        found = [spot for spot in spots(draft, block) if spot.tokens > least]
+        room = sum(spot.tokens for spot in found) - (block.tokens - tokens_max)
+        cap = max(least, fair_cap([spot.tokens for spot in found], room))
+        if not cut_spots(draft, block, [spot for spot in found if spot.tokens > cap], cap, reason):
+            cut_spots(draft, block, found, least, reason)
+            return

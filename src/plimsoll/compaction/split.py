@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.piece import Block
@@ -73,22 +74,40 @@ def _focused(movable: Sequence[Block], task: Task, room: int) -> list[Block]:
     """The exchanges that answer the focus best for their size, within the room."""
     if not task.focus or room <= 0:
         return []
-    scores = relevance(movable, task.focus)
-    ranked = sorted(zip(scores, movable, strict=True), key=lambda pair: -pair[0] / (pair[1].tokens + 50))
+    scored = [pair for pair in zip(relevance(movable, task.focus), movable, strict=True) if pair[0] > 0]
     chosen = []
-    for score, block in ranked:
-        if score > 0 and block.tokens <= room:
+    for _, block in sorted(scored, key=lambda pair: -pair[0] / (pair[1].tokens + 50)):
+        if block.tokens <= room:
             block.decide("keep", "answers what is asked")
             chosen.append(block)
             room -= block.tokens
     return chosen
 
 
+class _Sizes(Sequence[int]):
+    """The tokens of blocks, each counted when somebody looks."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self._blocks = blocks
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[int]: ...
+
+    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
+        return self._blocks[index].tokens if isinstance(index, int) else _Sizes(self._blocks[index])
+
+
 def _tail(draft: Draft, movable: Sequence[Block], task: Task, room: int, *, after_failure: bool) -> list[Block]:
     """The newest movable exchanges without a hole, within the room and the policy's caps."""
     said = [block for block in draft.blocks if not block.is_summary and not block.exchange.is_system]
-    exchanges, sizes = [block.exchange for block in said], [block.tokens for block in said]
-    cut = keep_from(exchanges, sizes, task.policy, budget_tokens=task.budget_tokens, after_failure=after_failure)
+    exchanges = [block.exchange for block in said]
+    cut = keep_from(exchanges, _Sizes(said), task.policy, budget_tokens=task.budget_tokens, after_failure=after_failure)
     allowed = {id(block) for block in said[cut:]}
     tail = []
     for block in reversed(movable):

@@ -25,17 +25,17 @@ BULK_FACTOR = 1.5
 
 def collapse_repeats(draft: Draft, goal_tokens: int, preview_tokens: int) -> None:  # noqa: ARG001
     """Tool results whose very content comes again later leave a line that says so."""
-    total = draft.total
     newest: set[str] = set()
     repeats: list[tuple[Block, int, int]] = []
     for block, number, index, result in _results(draft):
         if result.content in newest:
             repeats.append((block, number, index))
         newest.add(result.content)
+    excess = draft.excess(goal_tokens, at_most=1 + sum(block.tokens for block, _, _ in repeats))
     for block, number, index in reversed(repeats):
-        if total <= goal_tokens:
+        if excess <= 0:
             return
-        total -= _point_to_newest(draft, block, number, index)
+        excess -= _point_to_newest(draft, block, number, index)
 
 
 def _results(draft: Draft) -> Iterator[tuple[Block, int, int, ToolResult]]:
@@ -68,17 +68,16 @@ def offload_bulk(draft: Draft, goal_tokens: int, preview_tokens: int, *, later_t
     The last one cut keeps as much as the goal leaves room for. Where that is not enough to reach the goal, exchanges too old to
     stay even so are left to the steps after this one, whose summary takes `later_tokens`: cutting what leaves is work for nothing.
     """
-    total = draft.total
     found, enough = _within_reach(draft, goal_tokens, preview_tokens)
     if not enough:
         found, _ = _within_reach(draft, goal_tokens - later_tokens, preview_tokens)
+    excess = draft.excess(goal_tokens, at_most=1 + sum(spot.tokens for _, spot in found))
     for block, spot in reversed(found):
-        if total <= goal_tokens:
+        if excess <= 0:
             return
         before = block.tokens
-        room = spot.tokens - (total - goal_tokens)
-        cut_spots(draft, block, [spot], max(preview_tokens, room), "old and large")
-        total -= before - block.tokens
+        cut_spots(draft, block, [spot], max(preview_tokens, spot.tokens - excess), "old and large")
+        excess -= before - block.tokens
 
 
 def _within_reach(draft: Draft, goal_tokens: int, preview_tokens: int) -> tuple[list[tuple[Block, Spot]], bool]:
@@ -109,10 +108,10 @@ def _bulk(draft: Draft, block: Block, preview_tokens: int) -> list[Spot]:
 
 def old_blocks(draft: Draft, tail_tokens: int) -> list[Block]:
     """The blocks that call tools outside the newest `tail_tokens`, oldest first; the newest exchange is never among them."""
-    room = tail_tokens
     blocks = draft.blocks
-    end = len(blocks) - 1
+    end = max(0, len(blocks) - 1)
+    room = tail_tokens - sum(block.tokens for block in blocks[end:])
     while end > 0 and room > 0:
-        room -= blocks[end].tokens
         end -= 1
-    return [block for block in blocks[: end + 1] if block.exchange.calls]
+        room -= blocks[end].tokens
+    return [block for block in blocks[:end] if block.exchange.calls_tools]

@@ -209,7 +209,7 @@ def _take_back(draft: Draft, task: Task, block: Block) -> None:
     room = task.goal_tokens - draft.total
     if room < max(BOUNDARY_TOKENS_MIN, task.goal_tokens * SLACK_SHARE) or task.policy.caps_tail:
         return
-    kept = Block(pieces=list(block.pieces), exchange=block.exchange, tokens_before=block.tokens_before)
+    kept = Block(pieces=list(block.pieces), exchange=block.exchange, pieces_before=block.pieces_before)
     shrink_to(draft, kept, room, "cut to the room left")
     if kept.tokens <= room and block.first is not None:
         draft.left = [other for other in draft.left if other is not block]

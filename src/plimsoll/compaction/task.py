@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from plimsoll.budget import Level
+from plimsoll.mentions import FileContent
 from plimsoll.message import Message
 from plimsoll.policy import Policy, Step
 from plimsoll.summary.ledger import Ledger
@@ -32,6 +33,8 @@ class Task:
     steps: tuple[Step, ...]
     ledger: Ledger = field(default_factory=Ledger.empty)
     """Facts of everything that left before."""
+    carried: str | None = None
+    """Words of an earlier summary that are not in the ledger; None when the ledger was not read from one."""
     covers: tuple[int, int] | None = None
     """The positions `[start, end)` that earlier summaries speak for, None when there are none."""
     pins: frozenset[int] = frozenset()
@@ -63,6 +66,13 @@ class SummaryRequest:
     language: str
     focus: str | None
     prompt: tuple[dict[str, str], ...]
+    write: Callable[[Sequence[tuple[str, str]]], tuple[dict[str, str], ...]] = field(repr=False, compare=False)
+    """The same prompt with files in it, each a path and its content."""
+
+    def with_files(self, files: Iterable[FileContent]) -> SummaryRequest:
+        """The request with a prompt that shows these files too, as `read_files` gives them, within the same limit."""
+        contents = [(file.path, file.content) for file in files if file.content]
+        return replace(self, prompt=self.write(contents)) if contents else self
 
     def __len__(self) -> int:
         """How many messages the prompt has."""

@@ -12,6 +12,7 @@ from math import ceil
 
 from plimsoll.budget import mark_tokens
 from plimsoll.cutting import cut_json, cut_text
+from plimsoll.cutting.marker import SHORTEST
 from plimsoll.cutting.measure import fair_cap
 from plimsoll.errors import CannotFit
 from plimsoll.exchange import Exchange, group
@@ -131,6 +132,11 @@ class _Frame:
     counter: TokenCounter
     weigh: Callable[[Message], int]
 
+    @property
+    def least(self) -> int:
+        """What is left of a text that is cut as far as it goes: a mark, never nothing, which providers refuse."""
+        return self.counter.upper(SHORTEST)
+
     def size(self, exchange: Exchange) -> int:
         return sum(map(self.weigh, exchange.messages))
 
@@ -159,50 +165,47 @@ def apply_window(  # noqa: PLR0913 - one call with its options
     exchanges = group(messages)
     head = next((index for index, exchange in enumerate(exchanges) if not exchange.is_system), len(exchanges))
     system = exchanges[:head]
-    clipped = [_clipped(exchange, frame) for exchange in exchanges[head:] if exchange.end > start_seq]
-    clipped = _with_newest_request(clipped, exchanges[head:])
     room = budget - sum(map(frame.size, system))
-    if room < 0:
-        raise CannotFit(part="system text", budget_tokens=budget, needed_tokens=budget - room)
-    chosen = _squeezed(_chosen(clipped, room, frame), room, frame)
+    after = [exchange for exchange in exchanges[head:] if exchange.end > start_seq]
+    chosen = _squeezed(_chosen(after, room, frame), room, frame)
     return _result(messages, [*system, *chosen], start_seq, frame)
 
 
-def _with_newest_request(clipped: list[Exchange], exchanges: Sequence[Exchange]) -> list[Exchange]:
-    """The newest request is what is being answered: it comes whole."""
-    newest = next((exchange for exchange in reversed(exchanges) if exchange.is_request), None)
-    return [newest if newest and exchange.start == newest.start else exchange for exchange in clipped]
-
-
 def _chosen(exchanges: list[Exchange], room: int, frame: _Frame) -> list[Exchange]:
-    """The tail within the caps and the room, and the newest request before it when it is not in it."""
-    sizes = [frame.size(exchange) for exchange in exchanges]
-    caps = keep_from(exchanges, sizes, frame.policy, budget_tokens=frame.budget_tokens)
-    cut = min(max(caps, last_tokens(exchanges, sizes, room)), _newest(exchanges))
+    """The tail within the caps and the room, clipped, and the newest request before it when it is not in it.
+
+    The request comes whole: it is what is being answered. What caps in messages and turns leave out is not even weighed.
+    """
     request = next((index for index in range(len(exchanges) - 1, -1, -1) if exchanges[index].is_request), None)
+    reach = keep_from(exchanges, [0] * len(exchanges), frame.policy)
+    tail = [_clipped(other, frame) if at >= reach and at != request else other for at, other in enumerate(exchanges)]
+    sizes = [frame.size(other) if at >= reach or at == request else 0 for at, other in enumerate(tail)]
+    caps = keep_from(tail, sizes, frame.policy, budget_tokens=frame.budget_tokens)
+    cut = min(max(caps, last_tokens(tail, sizes, room)), _newest(tail))
     if request is None or request >= cut:
-        return exchanges[cut:]
-    cut = min(max(caps, last_tokens(exchanges, sizes, room - sizes[request])), _newest(exchanges))
-    return exchanges[cut:] if request >= cut else [exchanges[request], *exchanges[cut:]]
+        return tail[cut:]
+    cut = min(max(caps, last_tokens(tail, sizes, room - sizes[request])), _newest(tail))
+    return tail[cut:] if request >= cut else [tail[request], *tail[cut:]]
 
 
 def _squeezed(exchanges: list[Exchange], room: int, frame: _Frame) -> list[Exchange]:
-    """The same exchanges within the room: their longest parts are cut, small ones stay whole."""
+    """The same exchanges within the room: their longest parts are cut, small ones stay whole, none becomes empty."""
     total = sum(map(frame.size, exchanges))
     if total <= room:
         return exchanges
     messages = [message for exchange in exchanges for message in exchange.messages]
-    sizes = [_text_size(message, frame) for message in messages]
+    sizes = [size for message in messages for size in _text_sizes(message, frame) if size]
     spare = sum(sizes) - (total - room)
-    while spare > 0:
-        cap = fair_cap(sizes, spare)
-        cut = [_cut_message(message, cap, frame) for message in messages]
+    while True:
+        cap = max(frame.least, fair_cap(sizes, max(0, spare)))
+        cut = [_capped(message, cap, frame) for message in messages]
         excess = sum(map(frame.weigh, cut)) - room
         if excess <= 0:
             return _refilled(exchanges, cut)
+        if cap == frame.least:
+            part, budget = "system text" if room < 0 else "newest exchange", frame.budget_tokens
+            raise CannotFit(part=part, budget_tokens=budget, needed_tokens=budget + excess)
         spare -= max(excess, spare // 8)
-    needed = frame.budget_tokens - room + total - sum(sizes)
-    raise CannotFit(part="newest exchange", budget_tokens=frame.budget_tokens, needed_tokens=needed)
 
 
 def _refilled(exchanges: list[Exchange], messages: list[Message]) -> list[Exchange]:
@@ -225,11 +228,17 @@ def _clipped(exchange: Exchange, frame: _Frame) -> Exchange:
 
 def _cut_message(message: Message, tokens_max: int, frame: _Frame) -> Message:
     """The message with its texts within `tokens_max` together; the same object when they are."""
-    sizes = [frame.counter.upper(_text_of(part)) for part in message.parts]
+    sizes = _text_sizes(message, frame)
     if sum(sizes) <= tokens_max:
         return message
-    cap = fair_cap(sizes, tokens_max)
-    sized = zip(message.parts, sizes, strict=True)
+    return _capped(message, max(frame.least, fair_cap(sizes, tokens_max)), frame)
+
+
+def _capped(message: Message, cap: int, frame: _Frame) -> Message:
+    """The message with none of its texts above `cap`; the same object when none is."""
+    sized = list(zip(message.parts, _text_sizes(message, frame), strict=True))
+    if all(size <= cap for _, size in sized):
+        return message
     return message.with_parts(tuple(_cut_part(part, cap, frame) if size > cap else part for part, size in sized))
 
 
@@ -260,15 +269,15 @@ def _text_of(part: Part) -> str:
             return ""
 
 
-def _text_size(message: Message, frame: _Frame) -> int:
-    return sum(frame.counter.upper(_text_of(part)) for part in message.parts)
+def _text_sizes(message: Message, frame: _Frame) -> list[int]:
+    return [frame.counter.upper(_text_of(part)) for part in message.parts]
 
 
 def _result(messages: Sequence[Message], chosen: list[Exchange], start_seq: int, frame: _Frame) -> WindowResult:
     positions = [exchange.start + index for exchange in chosen for index in range(len(exchange.messages))]
     kept = [message for exchange in chosen for message in exchange.messages]
     covered = min(start_seq, len(messages))
-    holes = _holes([at for at in positions if at >= covered], covered, len(messages))
+    holes = holes_between([at for at in positions if at >= covered], covered, len(messages))
     return WindowResult(
         messages=tuple(kept),
         positions=tuple(positions),
@@ -282,7 +291,7 @@ def _result(messages: Sequence[Message], chosen: list[Exchange], start_seq: int,
     )
 
 
-def _holes(positions: Sequence[int], start: int, end: int) -> tuple[tuple[int, int], ...]:
+def holes_between(positions: Sequence[int], start: int, end: int) -> tuple[tuple[int, int], ...]:
     """The runs of `[start, end)` between ascending positions."""
     holes = []
     for position in (*positions, end):

@@ -108,6 +108,17 @@ class Format(Protocol):
         """What the provider would refuse, in order of position. Never raises for wrong values inside a message."""
         ...
 
+    def is_sound(self, message: Message) -> bool:
+        """Whether a glance is enough to see that the provider refuses nothing in the message itself. May err on the side of no."""
+        ...
+
+    def repair(self, wire: Wire, repairs: list[str]) -> dict[str, Any]:
+        """The wire object with what the provider refuses of it by itself in words or left out; `repairs` takes what was done.
+
+        What it says as text stays. Blank texts, and what depends on the messages before and after, are not looked at.
+        """
+        ...
+
     def render(self, messages: Sequence[Message]) -> Rendered:
         """Write messages that came from any format, split or merged as this one needs, with the losses named."""
         ...

@@ -48,22 +48,20 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
     """Rows under their columns; a column whose name begins with ">" is of numbers, and stands to the right; one with "~" is cut."""
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for column in columns:
-        right, cut = column.startswith(">"), column.startswith("~")
-        drawn.add_column(
-            column.lstrip(">~"),
-            justify="right" if right else "left",
-            overflow="ellipsis" if cut else "fold",
-            no_wrap=right or cut,
-        )
+        right = column.startswith(">")
+        drawn.add_column(column.lstrip(">~"), justify="right" if right else "left", overflow="fold", no_wrap=right)
     for row in rows:
-        drawn.add_row(*map(_cell, row))
+        cells = zip(columns, row, strict=True)
+        drawn.add_row(*(_cell(value, cut=column.startswith("~")) for column, value in cells))
     return drawn
 
 
-def _cell(value: Cell) -> Text:
+def _cell(value: Cell, *, cut: bool) -> Text:
+    """A cell that is cut gives way to the width of the others: the column may shrink, and its text then loses its end."""
     if isinstance(value, Text):
         return value
-    return Text(number(value) if isinstance(value, int) else one_line(value, _CELL_CHARS_MAX))
+    text = number(value) if isinstance(value, int) else one_line(value, _CELL_CHARS_MAX)
+    return Text(text, no_wrap=True, overflow="ellipsis") if cut else Text(text)
 
 
 def counted(weights: Weights, *, window_tokens: int, label: str, counter: str, exact: bool) -> RenderableType:

@@ -152,7 +152,7 @@ class Log:
             except StoreUnusable as error:
                 self._unusable = f"{error.reason}; open it again"
                 raise
-            end = tail.end + sum(len(line) for line in lines)
+            end = tail.end + sum(map(len, lines))
             self._tail = Tail(seq=tail.seq + len(lines), messages=messages, end=end)
             return tail.seq
 

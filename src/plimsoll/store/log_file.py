@@ -110,20 +110,21 @@ class LogFile:
     def append(self, data: bytes, end: int, *, durable: bool) -> None:
         """Write bytes at `end`, where the file must end. Whatever goes wrong, they are taken away again."""
         try:
-            here = self._calls.stat(self.fd)
+            fd = self.fd
+            here = self._calls.stat(fd)
             if here.st_size != end or here.st_nlink == 0:
                 raise StoreUnusable(self.path, reason="something else changed or removed it")
-            self._append(data, end, durable=durable)
+            self._append(fd, data, end, durable=durable)
         except OSError as error:
             raise store_error(error, self.path) from error
 
-    def _append(self, data: bytes, end: int, *, durable: bool) -> None:
+    def _append(self, fd: int, data: bytes, end: int, *, durable: bool) -> None:
         written = False
         try:
-            write_all(self._calls, self.fd, data)
+            write_all(self._calls, fd, data)
             written = True
             if durable:
-                self._calls.sync_data(self.fd)
+                self._calls.sync_data(fd)
         except OSError as error:
             self._undo(end)
             if written:  # the system may have dropped what it could not write and will not say so twice

@@ -12,20 +12,19 @@ from plimsoll.ports import Durability, SessionLog, Store
 StoreSpec = str | os.PathLike[str] | Store | None
 
 
-def open_store(
-    spec: StoreSpec = None, *, project: str | os.PathLike[str] | None = None, durability: Durability = "fsync"
-) -> Store:
+def open_store(spec: StoreSpec = None, *, durability: Durability = "fsync") -> Store:
     """The store that `spec` names. Nothing is made on disk before the first session is.
 
-    None: the user's data directory ($PLIMSOLL_HOME, else the XDG one), or a project's own folder in it. A path: JSON
-    lines in that directory. "sqlite:///file.db" (relative) or "sqlite:////absolute/file.db": one SQLite file.
-    "memory:" or "memory:label": this process's memory, the same store for the same text. A Store is taken as it is.
+    None: the user's data directory ($PLIMSOLL_HOME, else the XDG one). "project:" or "project:/path": a folder of its own in
+    there for the project around the current or that folder. A path: JSON lines in that directory. "sqlite:///file.db"
+    (relative) or "sqlite:////absolute/file.db": one SQLite file. "memory:" or "memory:label": this process's memory, the same
+    store for the same text. A Store is taken as it is.
     Raises SettingError for anything else.
     """
     if durability not in get_args(Durability):
         raise SettingError("durability", 'must be "fsync" or "os"')
     if spec is None:
-        return _directory(_default_dir(project), durability)
+        return _directory(_default_dir(), durability)
     if isinstance(spec, (str, os.PathLike)):
         return _named(_checked_text(spec), durability)
     if callable(getattr(spec, "create_from", None)):
@@ -66,10 +65,15 @@ def archive_oldest(store: Store, *, sessions_max: int) -> list[str]:
     return archived
 
 
-def _default_dir(project: str | os.PathLike[str] | None) -> str:
+def _default_dir(project: str | None = None) -> str:
+    """The sessions of everything, or of the project around a folder (empty text: the current one)."""
     from plimsoll.store.paths import sessions_dir  # noqa: PLC0415 - loaded when one is used
 
-    return str(sessions_dir(project))
+    if project is None:
+        return str(sessions_dir())
+    from plimsoll.workspace import workspace_context  # noqa: PLC0415 - as above
+
+    return str(sessions_dir(workspace_context(project or None).project_path))
 
 
 def _checked_text(spec: str | os.PathLike[str]) -> str:
@@ -88,12 +92,14 @@ def _named(text: str, durability: Durability) -> Store:
         from plimsoll.store.memory import shared_memory_store  # noqa: PLC0415 - loaded when one is used
 
         return shared_memory_store(text)
+    if text.startswith("project:"):
+        return _directory(_default_dir(text.removeprefix("project:")), durability)
     scheme, separator, rest = text.partition("://")
     if not separator:
         return _directory(text, durability)
     path = rest.removeprefix("/")
     if scheme != "sqlite" or path == rest or not path or path.startswith(":"):
-        raise SettingError("store", 'must be a directory, "sqlite:///file.db" or "memory:"')
+        raise SettingError("store", 'must be a directory, "project:", "sqlite:///file.db" or "memory:"')
     from plimsoll.store.sqlite import SqliteStore  # noqa: PLC0415 - loaded when one is used
 
     return SqliteStore(path, durability=durability)

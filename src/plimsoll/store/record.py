@@ -187,7 +187,7 @@ def _check(data: dict[str, Any]) -> None:
             nodes += len(children)
             if nodes > RECORD_NODES_MAX:
                 raise LimitExceeded("RECORD_NODES_MAX", allowed=RECORD_NODES_MAX)
-            below.extend(child for child in children if not isinstance(child, _SCALARS))
+            below += [child for child in children if not isinstance(child, _SCALARS)]
         if not below:
             return
         level = below
@@ -196,8 +196,9 @@ def _check(data: dict[str, Any]) -> None:
 
 def _children(value: Any) -> Collection[Any]:
     if isinstance(value, dict):
-        if not all(isinstance(key, str) for key in value):
-            _refuse("a key that is not a str")
+        for key in value:
+            if not isinstance(key, str):
+                _refuse("a key that is not a str")
         return value.values()
     if isinstance(value, (list, tuple)):
         return value

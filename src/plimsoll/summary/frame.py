@@ -36,11 +36,11 @@ PRESENTATIONS: dict[str, Presentation] = {
         recall="其余内容可用{tool}工具查找。",
         footer="[摘要结束 {mark}]",
     ),
-    "window": Presentation(header="[Previous conversation summary]", footer="[End of summary]"),
+    "bracketed": Presentation(header="[Previous conversation summary]", footer="[End of summary]"),
     "emergency": Presentation(role="system", header="[Emergency Summary - {count} messages]"),
     "chinese": Presentation(role="system", header="[以下是之前对话的摘要]"),
 }
-"""`en` and `zh` are the defaults by language; the others are the wordings other systems use."""
+"""`en` and `zh` are the policy's frame "numbered", by language; the others are the wordings other systems use."""
 
 _STEMS = (
     r"summary\s{1,3}of\s{1,3}messages|end\s{1,3}of\s{1,3}summary|previous\s{1,3}conversation\s{1,3}summary"

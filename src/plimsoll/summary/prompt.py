@@ -55,6 +55,9 @@ _TITLES: dict[Language, tuple[str, str, str]] = {
     "en": ("Summary so far:", "New messages:", "({count} messages left out here)"),
     "zh": ("目前的摘要：", "新消息：", "（此处省略{count}条消息）"),
 }
+_FILES: dict[Language, str] = {"en": "Important files, as they are now:", "zh": "重要文件（当前内容）："}
+_FILES_SHARE = 3
+"""Files may take one part in so many of the prompt."""
 _FOCUS: dict[Language, str] = {"en": " Pay most attention to: {focus}", "zh": "重点关注：{focus}"}
 
 
@@ -80,11 +83,12 @@ def build_prompt(  # noqa: PLR0913 - everything a prompt depends on
     counter: TokenCounter,
     language: str = "en",
     focus: str | None = None,
+    files: Sequence[tuple[str, str]] = (),
 ) -> tuple[dict[str, str], ...]:
     """The prompt as OpenAI chat messages: extend the summary `previous` by what `messages` add, in `tokens_max` tokens.
 
-    The texts are at most `input_tokens_max` tokens by `counter.upper`. Raises CannotFit when that does not even hold the
-    instructions.
+    `files` are shown to the model too, each a path and its content. The texts are at most `input_tokens_max` tokens by
+    `counter.upper`. Raises CannotFit when that does not even hold the instructions.
     """
     prompt = compose(
         messages,
@@ -94,6 +98,7 @@ def build_prompt(  # noqa: PLR0913 - everything a prompt depends on
         counter=counter,
         language="zh" if language == "zh" else "en",
         focus=focus or "",
+        files=files,
     )
     return ({"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user})
 
@@ -107,6 +112,7 @@ def compose(  # noqa: PLR0913 - everything a prompt depends on
     counter: TokenCounter,
     language: Language,
     focus: str,
+    files: Sequence[tuple[str, str]] = (),
 ) -> Prompt:
     """The prompt with what had to be cut for it. Raises CannotFit as `build_prompt` does.
 
@@ -119,11 +125,13 @@ def compose(  # noqa: PLR0913 - everything a prompt depends on
     task = _TASK[language].format(tokens=tokens_max, focus=wanted)
     anchor = recognise(previous)
     kept = _fenced(anchor.body if anchor is not None else previous)
-    chars = min(input_tokens_max * 6, sum(map(len, lines)) + len(kept))
+    contents = [(_fenced(path), _fenced(content)) for path, content in files]
+    chars = min(input_tokens_max * 6, sum(map(len, lines)) + len(kept) + sum(len(text) for _, text in contents))
     while True:
+        shown = _files(contents, chars // _FILES_SHARE, language)
         body, cut, dropped = _body(lines, chars)
         so_far = head_and_tail(kept, max(_MESSAGE_CHARS_MIN, chars))
-        user = _assemble(so_far, body, dropped + skipped, task, language)
+        user = _assemble(so_far, body, dropped + skipped, shown + task, language)
         tokens = counter.upper(system) + counter.upper(user)
         if tokens <= input_tokens_max:
             return Prompt(
@@ -144,6 +152,16 @@ def _body(lines: Sequence[str], chars: int) -> tuple[list[str], int, int]:
         cap = _MESSAGE_CHARS_MIN
     shown = lines[dropped:]
     return [head_and_tail(text, cap) for text in shown], sum(len(text) > cap for text in shown), dropped
+
+
+def _files(contents: Sequence[tuple[str, str]], chars: int, language: Language) -> str:
+    """The files as a section of the prompt, cut to a level length; empty without any."""
+    lengths = [len(content) for _, content in contents]
+    cap = level(lengths, chars)
+    if cap < min(_MESSAGE_CHARS_MIN, max(lengths, default=1)):
+        return ""
+    shown = (f"<data>\n{path}:\n{head_and_tail(content, cap)}\n</data>" for path, content in contents)
+    return "\n".join((_FILES[language], *shown, ""))
 
 
 def _assemble(previous: str, body: list[str], dropped: int, task: str, language: Language) -> str:

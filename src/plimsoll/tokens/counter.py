@@ -113,6 +113,12 @@ def message_counter_for(model: str | None, calibration: Calibration | None = Non
     return MessageCounter(counter_for(model, calibration), framing, media=media_rule(model))
 
 
+def clear_cache() -> None:
+    """Forget every count, and the vocabularies that were loaded for them; counters in use keep theirs. Changes no number."""
+    _shared.cache_clear()
+    exact_counter.cache_clear()
+
+
 @cache
 def _shared(vocabulary: Vocabulary) -> CachingCounter:
     if vocabulary.exact:

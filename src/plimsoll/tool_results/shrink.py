@@ -134,8 +134,9 @@ class _Job:
         facts = origin.facts or _FACTS[kind](origin.body.split("\n"))
         header = self._header(origin.tokens, facts, origin.reference)
         room = self.tokens_max - self.counter.upper(header)
-        shaped = header + shrink_lines(origin.body, kind, room, self.counter, self.language)
-        return self._checked(shaped, kind, origin.body, origin.tokens, origin.reference)
+        lines = shrink_lines(origin.body, kind, room, self.counter, self.language)
+        shaped = header + lines if lines else None  # a header over nothing says less than the two ends
+        return self._checked(shaped, kind, origin.body or content, origin.tokens, origin.reference)
 
     def _json(self, content: str, value: dict[str, Any] | list[Any]) -> Shrunk:
         before, reference, value = self._earlier_note(content, value)
@@ -219,19 +220,28 @@ def shrink_lines(body: str, kind: Kind, tokens_max: int, counter: TokenCounter, 
 def _fullest(  # noqa: PLR0913, PLR0917 - a search with its state
     lines: Sequence[str], ranks: Sequence[int], body: str, tokens_max: int, counter: TokenCounter, language: str
 ) -> str:
-    """The most lines that fit, found by aiming with the characters per token of the last try. "" when hardly any do."""
+    """The most lines that fit, found by aiming with the characters per token of the last try. "" when hardly any do.
+
+    More room keeps the same lines and more, so their number tells one try from another.
+    """
     sample = body[:_SAMPLE_CHARS]
     room = tokens_max * len(sample) / max(1, counter.upper(sample))
-    best, best_tokens = "", 0
+    tried: dict[int, tuple[int, str]] = {}
     for _ in range(_ROUNDS_MAX):
         kept = keep_lines(lines, ranks, int(room))
         if len(kept) < _KEPT_MIN:
             break
-        text = render_kept(lines, kept, language)
-        tokens = counter.upper(text)
-        if tokens <= tokens_max and tokens > best_tokens:
-            best, best_tokens = text, tokens
-        if _NEAR * tokens_max <= tokens <= tokens_max or len(kept) == len(lines):
+        if len(kept) not in tried:
+            text = render_kept(lines, kept, language)
+            tried[len(kept)] = counter.upper(text), text
+        tokens = tried[len(kept)][0]
+        if _NEAR * tokens_max <= tokens <= tokens_max or len(kept) == len(lines) or _closed_in(tried, tokens_max):
             break
         room *= min(2.0, max(0.25, 0.97 * tokens_max / max(1, tokens)))
-    return best
+    return max((found for found in tried.values() if found[0] <= tokens_max), default=(0, ""))[1]
+
+
+def _closed_in(tried: Mapping[int, tuple[int, str]], tokens_max: int) -> bool:
+    """Whether one line more than fits was tried and is too much."""
+    fitting = max((count for count, (tokens, _) in tried.items() if tokens <= tokens_max), default=0)
+    return tried.get(fitting + 1, (0, ""))[0] > tokens_max

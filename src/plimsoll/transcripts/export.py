@@ -20,7 +20,7 @@ from plimsoll.transcripts.claude_write import ClaudeWriter
 from plimsoll.transcripts.codex_write import CodexWriter
 from plimsoll.transcripts.pi_write import PiWriter
 from plimsoll.transcripts.values import Compaction, Exported, Loss, Outgoing, Said, ToolName, Transcript
-from plimsoll.transcripts.writing import Ids, Sheet, Writer, clock, iso, moment, session_uuid
+from plimsoll.transcripts.writing import Clock, Ids, Sheet, Writer, clock, iso, moment, session_uuid
 
 _FORMAT_OF: dict[ToolName, FormatName] = {"claude-code": "anthropic", "codex": "openai-responses", "pi": "anthropic"}
 
@@ -66,12 +66,12 @@ def _append(outgoing: Outgoing, source: Transcript) -> Exported:
     said = len(source.messages)
     meta = source.meta
     ids = Ids(session=session_uuid(meta, source.tool))
-    time = clock(outgoing.at, meta, source)
+    time = clock(None if outgoing.times else outgoing.at, meta, source)
     writer = _writer(source.tool, Sheet(meta=meta, ids=ids, clock=time, source=source))
     before = len(writer.lines)
     able, losses = _able(outgoing.compactions[len(source.compactions) :], source.tool)
     fresh = [_no_earlier(compaction, said) for compaction in able]
-    _emit(writer, outgoing.messages, fresh, start=said)
+    _emit(writer, time, outgoing.messages, outgoing.times, fresh, start=said)
     return Exported(
         lines=tuple(writer.lines),
         losses=(*losses, *writer.losses),
@@ -89,16 +89,16 @@ def _no_earlier(compaction: Compaction, said: int) -> Compaction:
 
 def _fresh(outgoing: Outgoing, to: ToolName) -> Exported:
     carried, losses = _carried(outgoing, to)
-    wires, places, converted = _converted(carried, _FORMAT_OF[to])
+    wires, times, places, converted = _converted(carried, _FORMAT_OF[to])
     same = outgoing.source is None or outgoing.source.tool == to
     meta = outgoing.meta if same else replace(outgoing.meta, version=None)
     if not wires:
         meta = replace(meta, title=meta.title or "(empty)")  # a file without any line is no session
     ids = Ids(session=session_uuid(meta, to))
-    time = clock(outgoing.at, meta, None)
+    time = clock(next(filter(None, times), outgoing.at), meta, None)
     name = _name(to, ids, iso(time.now))
     writer = _writer(to, Sheet(meta=meta, ids=ids, clock=time, system=outgoing.system))
-    _emit(writer, wires, [_placed(compaction, places) for compaction in carried.compactions], start=0)
+    _emit(writer, time, wires, times, [_placed(compaction, places) for compaction in carried.compactions], start=0)
     return Exported(lines=tuple(writer.lines), losses=(*losses, *converted, *writer.losses), name=name)
 
 
@@ -120,7 +120,9 @@ def _carried(outgoing: Outgoing, to: ToolName) -> tuple[Outgoing, list[Loss]]:
     compactions, unable = _able(outgoing.compactions, to)
     before = [bisect_left(kept, index) for index in range(total + 1)]
     moved = [_moved(compaction, places, before) for compaction in compactions]
-    return replace(outgoing, messages=tuple(outgoing.messages[i] for i in kept), compactions=tuple(moved)), [
+    messages = tuple(outgoing.messages[i] for i in kept)
+    times = tuple(outgoing.times[i] for i in kept) if outgoing.times else ()
+    return replace(outgoing, messages=messages, times=times, compactions=tuple(moved)), [
         *(loss for loss in losses if loss.kind != "summary"),
         *unable,
     ]
@@ -158,8 +160,8 @@ def _moved(compaction: Compaction, places: Mapping[int, int], before: Sequence[i
     )
 
 
-def _converted(outgoing: Outgoing, to: FormatName) -> tuple[list[Wire], dict[int, int], list[Loss]]:
-    """The messages in the target's format, and where each place that a compaction names has gone.
+def _converted(outgoing: Outgoing, to: FormatName) -> tuple[list[Wire], list[str | None], dict[int, int], list[Loss]]:
+    """The messages in the target's format, their times, and where each place that a compaction names has gone.
 
     They are converted piece by piece between those places, because formats split and merge messages.
     """
@@ -168,14 +170,21 @@ def _converted(outgoing: Outgoing, to: FormatName) -> tuple[list[Wire], dict[int
         places.add(min(compaction.position, len(outgoing.messages)))
         places.update(place for span in compaction.kept for place in span)
     wires: list[Wire] = []
+    times: list[str | None] = []
     moved = {0: 0}
     losses: list[Loss] = []
     cuts = sorted(places)
     for start, end in pairwise(cuts):
         piece = _piece(outgoing, start, end, to, losses)
         wires.extend(piece)
+        times.extend(_times(outgoing.times[start:end], len(piece)))
         moved[end] = len(wires)
-    return wires, moved, losses
+    return wires, times, moved, losses
+
+
+def _times(known: Sequence[str | None], count: int) -> list[str | None]:
+    """The times of messages after a conversion: their own, or where it split or joined some, that of the first."""
+    return list(known) if len(known) == count else [next(iter(known), None)] * count
 
 
 def _piece(outgoing: Outgoing, start: int, end: int, to: FormatName, losses: list[Loss]) -> list[Wire]:
@@ -198,16 +207,26 @@ def _placed(compaction: Compaction, places: Mapping[int, int]) -> Compaction:
     return replace(compaction, position=places[compaction.position], kept=kept)
 
 
-def _emit(writer: Writer, wires: Sequence[Wire], compactions: Sequence[Compaction], *, start: int) -> None:
-    """Say the messages from `start` on, with each compaction where it happened."""
+def _emit(  # noqa: PLR0913 - a conversation
+    writer: Writer,
+    time: Clock,
+    wires: Sequence[Wire],
+    times: Sequence[str | None],
+    compactions: Sequence[Compaction],
+    *,
+    start: int,
+) -> None:
+    """Say the messages from `start` on, with each compaction where it happened and when."""
     waiting = sorted(compactions, key=lambda compaction: compaction.position)
     next_one = 0
     for index in range(start, len(wires) + 1):
         while next_one < len(waiting) and (waiting[next_one].position <= index or index == len(wires)):
             compaction = waiting[next_one]
+            time.reach(compaction.at if times else None)
             writer.compact(compaction, [i for a, b in compaction.kept for i in range(max(a, 0), min(b, index))])
             next_one += 1
         if index < len(wires):
+            time.reach(times[index] if times else None)
             writer.say(wires[index])
 
 

@@ -146,8 +146,8 @@ class Outgoing:
     """A conversation to write as a session file.
 
     `messages` is the whole history in `format`. With a `source`, the messages and compactions it already holds come
-    first and its lines are written again byte for byte; the rest is appended. `at` is the ISO time of what is new:
-    message n gets n ms more.
+    first and its lines are written again byte for byte; the rest is appended. `times` are ISO times, one for each message, where
+    they are known; lines whose time is not known follow the line before them, the first one `at`.
     """
 
     messages: tuple[Wire, ...] = field(repr=False)
@@ -157,6 +157,7 @@ class Outgoing:
     system: str | None = field(default=None, repr=False)
     source: Transcript | None = field(default=None, repr=False)
     at: str | None = None
+    times: tuple[str | None, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from plimsoll.transcripts.values import Compaction, Loss, Meta, Transcript
 
 _NAMESPACE = uuid.UUID("6d0a3f5e-7c1b-5b5e-9d55-706c696d736f")
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+_LATEST = datetime.max.replace(tzinfo=UTC) - timedelta(days=366)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +59,15 @@ def _plain(text: str) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class Clock:
-    """The times of new lines: one millisecond apart, from the caller's on and later than every line before."""
+    """The times of new lines: later than every line before, by a millisecond where nobody knows more."""
 
     now: datetime
+
+    def reach(self, text: str | None) -> None:
+        """See to it that the next line is not of before this ISO time. Nothing is ever dated back."""
+        found = moment(text)
+        if found is not None and found <= _LATEST:
+            self.now = max(self.now, found - timedelta(milliseconds=1))
 
     def next(self) -> datetime:
         """The time of the next line."""
@@ -93,8 +100,7 @@ def clock(at: str | None, meta: Meta, source: Transcript | None) -> Clock:
     """A clock that starts at the caller's time, or after the source's last line, whichever is later."""
     stamps = [mapping_of(entry.value).get("timestamp") for entry in source.entries] if source is not None else []
     candidates = [found for found in map(moment, (at, meta.started, *stamps)) if found is not None]
-    start = max(candidates, default=_EPOCH)
-    return Clock(now=min(start, datetime.max.replace(tzinfo=UTC) - timedelta(days=366)))
+    return Clock(now=min(max(candidates, default=_EPOCH), _LATEST))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -155,3 +155,17 @@ def test_html_and_json(run, chat, tmp_path):
 
     assert ran.json["label"] == "chat.json"
     assert (tmp_path / "page.html").stat().st_size > 2_000
+
+
+@pytest.mark.parametrize(
+    "text", ["", "hello world\n", "[not json", '[{"role": "user", "content": "x"}]', "潮汐 \udcff\0"]
+)
+def test_count_text(run, tmp_path, text):
+    """--text counts a file as the text it is, whatever it looks like (S2-18)."""
+    (tmp_path / "words.txt").write_bytes(text.encode("utf-8", "surrogateescape"))
+    shown = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    found = run("count", "words.txt", "--text", "--model", "gpt-4o", "--json").json
+
+    assert found["tokens"] == plimsoll.count_tokens(shown, model="gpt-4o")
+    assert (found["characters"], found["exact"]) == (len(shown), True)
+    assert f"{found['tokens']} tokens" in run("count", "words.txt", "--text").out

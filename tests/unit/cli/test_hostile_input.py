@@ -124,8 +124,9 @@ def test_text_is_neutral(run, tmp_path, name):
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_json_reads_back_as_it_was(run, tmp_path, name):
-    """What is escaped in JSON is the same text to who reads it."""
+    """What is escaped in JSON is the same text to who reads it. (A tool's name with it in it is refused, and so repaired.)"""
     messages = hostile_messages(ATTACKS[name])
+    messages[1]["tool_calls"][0]["function"]["name"] = "t"
     (tmp_path / "x.json").write_text(json.dumps(messages))
 
     assert run("fit", "x.json", "--max-tokens", "100k").json == messages

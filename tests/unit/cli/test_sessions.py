@@ -175,6 +175,36 @@ def test_sessions(run, chat):
 
 
 @pytest.mark.parametrize("spec", ["elsewhere", "sqlite:///sessions.db"])
+@pytest.mark.parametrize("command", ["show", "history", "compact", "verify", "inspect", "export", "delete"])
+def test_archived_sessions(run, chat, spec, command):
+    """Archived sessions have a list of their own, and any command that names one finds it and lists it again."""
+    run("import", chat, "--as", "old", "--max-tokens", "4k", "--store", spec)
+    plimsoll.open("new", store=spec, max_sessions=1).close()
+
+    def listed(*more):
+        return [row["name"] for row in run("sessions", "--store", spec, "--json", *more).json]
+
+    assert (listed(), listed("--archived")) == (["new"], ["old"])
+    assert "old" in run("sessions", "--archived", "--store", spec).out
+    more = {"export": ("--to", "pi"), "delete": ("--yes",)}.get(command, ())
+    assert run(command, "old", *more, "--store", spec).status == 0
+    assert (sorted(listed()), listed("--archived")) == (["new"] if command == "delete" else ["new", "old"], [])
+    assert "no archived sessions" in run("sessions", "--archived", "--store", spec).out
+
+
+def test_project_sessions(run, chat, tmp_path, monkeypatch):
+    """`--store project:` is another place in each project, and none of them is the user's own (S1-34)."""
+    for name in ("one", "two"):
+        (tmp_path / name / ".git").mkdir(parents=True)
+        monkeypatch.chdir(tmp_path / name)
+        assert run("import", chat, "--as", name, "--store", "project:").status == 0
+        assert [row["name"] for row in run("sessions", "--store", "project:", "--json").json] == [name]
+    assert run("sessions", "--json").json == []
+    assert run("show", "one", "--store", "project:").status == 1
+    assert run("show", "one", "--store", f"project:{tmp_path / 'one'}").status == 0
+
+
+@pytest.mark.parametrize("spec", ["elsewhere", "sqlite:///sessions.db"])
 def test_store(run, chat, spec):
     """--store keeps sessions in another place, on every command."""
     assert run("import", chat, "--as", "there", "--max-tokens", "4k", "--store", spec).status == 0
@@ -209,6 +239,19 @@ def test_show_for_people(run, session):
     assert whole.count("light on the pier") == 12 * 120
     assert "m3 tool" in whole
     assert run("show", session, "--last", 1).out.splitlines()[-2:] == ["m37 user", "And number 11?"]
+
+
+def test_show_says_whether_a_compaction_is_due(run, session):
+    """The check is shown: the line that was passed, how urgent that is, and what to do (S2-18, S2-19)."""
+    check = run("show", session, "--json").json["check"]
+    with plimsoll.open(session) as opened:
+        assert check == opened.check().to_dict()
+
+    assert (check["should_compact"], check["urgency"]) == (True, "hard")
+    assert check["recommendation"].startswith("CRITICAL")
+    assert check["recommendation"] in run("show", session).out
+    run("compact", session)
+    assert run("show", session, "--json").json["check"]["should_compact"] is False
 
 
 def test_show_full_or_last(run, session):
@@ -268,6 +311,16 @@ def test_focus(run, session):
     focused = run("compact", session, "--preview", "--focus", "line 2 number 2", "--json").json["actions"]
 
     assert plain != focused
+
+
+def test_policy_for_once(run, session):
+    """--policy plans by another policy, in the preview and in what is done; an unknown one is refused (S2-20)."""
+    plain = run("compact", session, "--preview", "--json").json
+    other = run("compact", session, "--preview", "--policy", "five-turns", "--json").json
+
+    assert plain["actions"] != other["actions"]
+    assert run("compact", session, "--policy", "nonsense").status == 1
+    assert run("compact", session, "--policy", "five-turns", "--json").json["tokens_after"] == other["tokens_after"]
 
 
 def test_history_for_people(run, session):

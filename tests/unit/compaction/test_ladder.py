@@ -130,8 +130,8 @@ def summaries(messages: list[dict[str, Any]]) -> int:
 
 @pytest.mark.parametrize("format", ["openai-chat", "anthropic", "openai-responses"])
 def test_a_caller_without_a_session_can_go_on_from_the_view(format: Any) -> None:
-    """Sixty turns, each added to the view before: one summary at a time, and it goes on from what the last one said (W0-05,
-    W1-13, W2-05).
+    """Sixty turns, each added to the view before: one summary at a time, no placeholder of ours that stays, and the first and the
+    latest request whatever the room (W0-05).
     """
     view: list[dict[str, Any]] = []
     compactions = 0

@@ -15,7 +15,7 @@ import plimsoll
 import proof
 from plimsoll.budget import Level
 from plimsoll.policy import Policy, policy_named
-from workloads import talk, words, work
+from workloads import talk, turns, words, work
 
 TALK = talk(21, 80)
 WORK = work(22, 40)
@@ -60,6 +60,12 @@ def roles(policy: Policy) -> set[str]:
     """Who speaks the summary."""
     messages = fitted(TALK, TOTAL // 2, policy).messages
     return {message["role"] for message in messages if "[Summary of messages" in str(message["content"])}
+
+
+def frame(policy: Policy) -> str:
+    """The first line of the summary as it is sent."""
+    (sent,) = [m for m in fitted(TALK, TOTAL // 2, policy).messages if m not in TALK]
+    return str(sent["content"]).split("\n", 1)[0]
 
 
 def arrived(policy: Policy) -> int:
@@ -147,6 +153,7 @@ CHANGES: dict[str, tuple[Callable[[Policy], Any], dict[str, Any], Any]] = {
     "summary_tokens_max": (lambda policy: summary_size(policy) <= 120, {"summary_tokens_max": 120}, True),
     "summary_share": (lambda policy: summary_size(policy) < WORK_TOTAL // 50, {"summary_share": 0.02}, True),
     "summary_role": (roles, {"summary_role": "system"}, {"system"}),
+    "summary_frame": (frame, {"summary_frame": "bracketed"}, "[Previous conversation summary]"),
     "language": (language, {"language": "zh"}, True),
     "use_summarizer": (model_speaks, {"use_summarizer": False}, "rules"),
     "summarizer_fallback": (failure, {"summarizer_fallback": False}, "window"),
@@ -172,6 +179,29 @@ def test_every_field_changes_what_comes_out(field: str) -> None:
 def test_no_field_is_forgotten() -> None:
     """Every field of Policy is in the table: none is without effect."""
     assert {field.name for field in dataclasses.fields(Policy)} == {*CHANGES}
+
+
+@pytest.mark.parametrize("role", ["user", "system", "assistant"])
+@pytest.mark.parametrize(
+    ("name", "header"),
+    [
+        ("bracketed", "[Previous conversation summary]"),
+        ("emergency", "[Emergency Summary - "),
+        ("chinese", "[以下是之前对话的摘要]"),
+    ],
+)
+def test_a_summary_in_another_frame_is_still_ours(name: Any, header: str, role: Any) -> None:
+    """Under the headers of other systems too there is one summary, which the next one goes on from (S0-21, S1-48, S2-11)."""
+    policy = Policy.named("ladder", summary_frame=name, summary_role=role)
+    view: list[Any] = []
+    for turn in turns(5, 60):
+        view = fitted([*view, *turn], 12_000, policy).messages
+        ours = [message for message in view if str(message["content"]).startswith(header)]
+        assert [message["role"] for message in ours] in ([], [role])
+
+    assert len(ours) == 1
+    assert "LIMIT-7 at 7." in ours[0]["content"]
+    assert fitted(view, 12_000, policy).messages == view
 
 
 def answer_of(**options: Any) -> Any:

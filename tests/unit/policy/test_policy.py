@@ -7,6 +7,7 @@ import math
 
 import pytest
 
+import plimsoll
 from plimsoll.budget import Level, LoadLines
 from plimsoll.compaction.levels import check_view
 from plimsoll.errors import SettingError
@@ -96,6 +97,15 @@ def test_overrides_merge_over_the_preset():
     assert policy.keep_last_messages == 10
     assert policy.summary_tokens_max == preset.summary_tokens_max
     assert preset.keep_last_messages == 6
+
+
+def test_a_policy_by_name_is_public():
+    """`Policy.named` is the same from the public class: presets, partial overrides, strategies, and errors (S0-03, S2-20)."""
+    policy = plimsoll.Policy.named("medium-window", lines={"soft": 12_000}, keep_last_messages=10, strategy="sliding")
+
+    assert policy == policy_named("medium-window", lines={"soft": 12_000}, keep_last_messages=10, steps=("window",))
+    with pytest.raises(SettingError):
+        plimsoll.Policy.named("medium-widow")
 
 
 def test_overrides_apply_to_a_policy_too():
@@ -233,6 +243,7 @@ def test_a_policy_knows_whether_it_caps_the_tail(cap, capped):
         ("summary_share", 0),
         ("summary_role", "tool"),
         ("summary_role", ["user"]),
+        ("summary_frame", "gilded"),
         ("language", "fr"),
         ("use_summarizer", None),
         ("summarizer_fallback", "yes"),

@@ -123,11 +123,35 @@ def test_a_compaction_costs_what_the_budget_is(work: Work) -> None:
     assert sum(done.decoded for done in late) <= 2 * sum(done.decoded for done in early) + 60
 
 
+def test_opening_reads_back_to_the_last_compaction(work: Work) -> None:
+    """Opening a long session, and its first view, read and decode what the view holds and not the history (W1-32)."""
+    costs = {}
+    for turns in (60, TURNS):
+        store = MemoryStore()
+        with plimsoll.open("x", store=store, max_tokens=BUDGET, project=False) as session:
+            for turn in list(workloads.turns(41, TURNS))[:turns]:
+                session.extend(turn)
+                session.view()
+            history = len(session.history())
+        work.take()
+        with plimsoll.open("x", store=store, project=False) as session:
+            session.view()
+        costs[history] = work.take()
+    (short, few), (long, many) = costs.items()
+
+    assert long > 5 * short > 500
+    assert many.read < long / 4
+    assert many.read <= 2 * few.read + 60
+    assert many.decoded <= 2 * few.decoded + 60
+    assert many.counted_chars <= 2 * few.counted_chars + 20_000
+
+
 def test_asking_changes_and_costs_nothing(work: Work) -> None:
-    """Status, check and stats count and read nothing (WE-10)."""
+    """What is new is counted once; after that status, check and stats count and read nothing (WE-10)."""
     with plimsoll.open("x", store="memory:", max_tokens=BUDGET) as session:
         for turn in workloads.turns(42, 30):
             session.extend(turn)
+        session.status()
         work.take()
         for _ in range(100):
             session.status()
@@ -148,3 +172,17 @@ def test_a_text_is_counted_once(work: Work) -> None:
 
     assert first > 50_000
     assert again < first / 3
+
+
+def test_appending_counts_nothing(work: Work) -> None:
+    """Messages are counted once, when the view or its size is asked for; appending them does not wait for a tokenizer."""
+    with plimsoll.open("x", store="memory:", max_tokens=1_000_000) as session:
+        work.take()
+        for turn in workloads.turns(45, 30):
+            session.extend(turn)
+        appending = work.take()
+        session.check()
+        asking = work.take()
+
+    assert appending.counted_chars == 0
+    assert asking.counted_chars > 20_000

@@ -54,6 +54,17 @@ def test_taken_name_is_refused(tmp_path):
         assert len(session.history()) == 4
 
 
+def test_a_session_without_messages_is_taken_too(tmp_path):
+    """A session that is there is nobody's to fill or to remove, also while nothing has been said in it."""
+    store = str(tmp_path)
+    plimsoll.open("taken", store=store, user_id="u-7").close()
+    for file in (chat(4), b'[{"role": "user", "content": 5}]'):
+        with pytest.raises(plimsoll.errors.PlimsollError):
+            import_file(file, name="taken", store=store)
+    with plimsoll.open("taken", store=store) as session:
+        assert (session.history(), session.context().session.user_id) == ([], "u-7")
+
+
 def test_failed_import_leaves_nothing(tmp_path):
     """A file with a message that cannot be read leaves no session behind."""
     broken = json.dumps([{"role": "user", "content": "fine"}, {"role": "user", "content": 5}]).encode()
@@ -112,3 +123,92 @@ def test_a_view_in_other_terms_is_a_loss(tmp_path):
         losses = export(session, to="claude-code", at="2026-01-01T00:00:00.000Z").losses
 
     assert "view" in {loss.kind for loss in losses}
+
+
+CLAUDE_LINES = [
+    {"type": "custom-title", "customTitle": "Tide tables", "sessionId": "s-1"},
+    {"type": "user", "uuid": "u1", "parentUuid": None, "timestamp": "2026-02-03T10:00:00.000Z"},
+    {"type": "assistant", "uuid": "u2", "parentUuid": "u1", "timestamp": "2026-02-03T10:00:07.500Z"},
+    {"type": "user", "uuid": "u3", "parentUuid": "u2", "timestamp": "no time"},
+    {"type": "user", "uuid": "u4", "parentUuid": "u3", "timestamp": "2026-02-04T00:00:00.000Z"},
+]
+WORDS = ["When is ebb?", [{"type": "text", "text": "At nine."}], "Thanks.", "And today?"]
+TIMES = [1_770_112_800_000, 1_770_112_807_500, 1_770_112_807_500, 1_770_163_200_000]
+
+
+def claude_file():
+    """A file of Claude Code's with four messages, one of them without a time."""
+    said = iter(WORDS)
+    lines = [
+        {**line, "sessionId": "s-1", "message": {"role": line["type"], "content": next(said)}}
+        if "uuid" in line
+        else line
+        for line in CLAUDE_LINES
+    ]
+    return "".join(json.dumps(line) + "\n" for line in lines).encode()
+
+
+def test_imported_messages_keep_their_times(tmp_path):
+    """What was said elsewhere was said when its file says, and not now; a title comes along (W1-17)."""
+    import_file(claude_file(), name="tides", store=str(tmp_path)).close()
+    with plimsoll.open("tides", store=str(tmp_path)) as session:
+        assert session.times_ms() == TIMES
+        assert session.messages(since_ms=TIMES[3])[-1].message["content"] == "And today?"
+        assert [said.id for said in session.messages(since_ms=TIMES[1])] == ["m1", "m2", "m3"]
+    assert [info.title for info in plimsoll.sessions(str(tmp_path))] == ["Tide tables"]
+
+
+@pytest.mark.parametrize("to", ["claude-code", "codex", "pi"])
+def test_exported_messages_keep_their_times(tmp_path, to):
+    """Each line of a new file has the time its message was said at, or a little later, and lines are in order of time (S1-17)."""
+    with plimsoll.open("x", store=str(tmp_path), format="anthropic") as session:
+        session.extend([{"role": "user", "content": word} for word in "abcd"], times_ms=[5_000, 9_000, 7_000, 60_000])
+        exported = export(session, to=to)
+    stamps = [json.loads(line).get("timestamp") for line in exported.lines]
+    known = [stamp for stamp in stamps if stamp]
+    said = [json.loads(line)["timestamp"] for line in exported.lines if any(f'"{word}"' in line for word in "abcd")]
+
+    assert known == sorted(known)
+    assert {"1970-01-01T00:00:05", "1970-01-01T00:00:09", "1970-01-01T00:01:00"} == {stamp[:19] for stamp in said}
+    assert len(said) >= 4
+
+
+def test_what_is_new_is_exported_with_its_time(tmp_path):
+    """Behind a file's own lines, which stay as they are, what was said since has the time it was said at."""
+    with import_file(claude_file(), name="tides", store=str(tmp_path)) as session:
+        session.extend([{"role": "assistant", "content": "At ten."}], times_ms=[TIMES[3] + 90_000])
+        exported = export(session, to="claude-code")
+
+    assert exported.data.startswith(claude_file())
+    assert json.loads(exported.lines[-1])["timestamp"] == "2026-02-04T00:01:30.000Z"
+
+
+@pytest.mark.parametrize("times", [[1], [1, 2, 3], [1, -1], [1, 1.5], [1, True], [1, 10**18], "ab", 5])
+def test_impossible_times(tmp_path, times):
+    """Times that are none, or not one for each message, are refused, and nothing is said."""
+    with plimsoll.open("x", store=str(tmp_path)) as session:
+        with pytest.raises(plimsoll.errors.SettingError):
+            session.extend([{"role": "user", "content": word} for word in "ab"], times_ms=times)
+        assert session.history() == []
+
+
+@pytest.mark.parametrize("to", ["claude-code", "codex", "pi"])
+def test_exported_sessions_are_told_apart(tmp_path, to):
+    """Each session is exported under an id of its own, the same each time, and says where it comes from (S1-17)."""
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    (project / ".git" / "HEAD").write_text("ref: refs/heads/side\n")
+    found = {}
+    for store in ("one", "two"):
+        for name in ("a", "b"):
+            with plimsoll.open(name, store=str(tmp_path / store), project=project, title="Tide tables") as session:
+                session.append({"role": "user", "content": "hello"})
+                found[store, name] = [load_file(export(session, to=to).data).meta for _ in range(2)]
+    ids = {meta.session_id for metas in found.values() for meta in metas}
+    meta = found["one", "a"][0]
+
+    assert len(ids) == 4
+    assert all(first.session_id == second.session_id for first, second in found.values())
+    assert meta.cwd == str(project)
+    assert meta.branch == (None if to == "pi" else "side")
+    assert meta.title == ("hello" if to == "codex" else "Tide tables")

@@ -43,6 +43,8 @@ ELSEWHERE = {
     "user_id",
     "preferences",
     "configuration",
+    "default_filter",
+    "title",
     "max_sessions",
     "durability",
 }
@@ -83,7 +85,7 @@ def test_options_are_remembered_and_may_be_changed(tmp_path: Path) -> None:
         assert session.status().max_tokens == made + 6_000
 
 
-@pytest.mark.parametrize("field", ["max_tokens", "policy", "format"])
+@pytest.mark.parametrize("field", ["max_tokens", "policy", "format", "summarizer"])
 def test_impossible_options_make_no_session(tmp_path: Path, field: str) -> None:
     """A refused option leaves no session behind."""
     options: dict[str, Any] = {field: "nonsense"}

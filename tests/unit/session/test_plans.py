@@ -13,6 +13,9 @@ import pytest
 import plimsoll
 import proof
 from plimsoll.errors import CannotFit, PlanIsStale, SettingError
+from plimsoll.formats.registry import decode_all
+from plimsoll.references import words_of
+from plimsoll.store.memory import MemoryStore
 from workloads import talk, turns, work
 
 BUDGET = 6_000
@@ -69,6 +72,31 @@ def test_the_actions_cover_the_history(session: plimsoll.Session) -> None:
     assert all(action.tokens_after == 0 for action in plan.report.lost)
     assert all(action.reason for action in plan.actions)
     assert sum(action.tokens_before for action in plan.actions) + 3 == plan.report.tokens_before
+
+
+def test_a_message_stays_or_is_summarised_and_keeps_its_name() -> None:
+    """No message is both in the view and in the summary; those that stay are the same messages, of the same time, under the same
+    ids, now and resumed (W1-17).
+    """
+    store, messages = MemoryStore(), talk(31, 60)
+    times = [1_000_000 + 60_000 * number for number in range(len(messages))]
+    with plimsoll.open("plans", store=store, max_tokens=BUDGET) as session:
+        session.extend(messages, times_ms=times)
+        before = session.messages()
+        done = session.compact()
+    with plimsoll.open("plans", store=store) as session:
+        assert session.messages() == before
+        assert session.times_ms() == times
+        view = session.view()
+    kept = {position for start, end in done.kept for position in range(start, end)}
+    lost = {position for action in done.lost for position in range(action.first, action.last + 1)}
+
+    assert done.covers is not None
+    assert lost
+    assert sorted([*kept, *lost]) == list(range(len(messages)))
+    assert done.covers == (min(lost), max(lost) + 1)
+    assert all(messages[position] in view for position in kept)
+    assert all(messages[position]["content"][:30] not in (done.summary or "") for position in kept if position)
 
 
 def test_an_edited_summary_is_what_gets_committed(session: plimsoll.Session) -> None:
@@ -142,6 +170,55 @@ def test_a_stale_plan_may_be_rebased(session: plimsoll.Session) -> None:
     assert done.stage == "edited"
     assert done.summary == "Ask ADA first."
     assert session.view()[-1] == {"role": "user", "content": "And now the exporter, please."}
+
+
+@pytest.mark.parametrize(
+    ("policy", "tail", "stage"),
+    [
+        ({"keep_last_messages": 4}, 4, "rules"),
+        ({"strategy": "sliding", "keep_last_messages": 6}, 6, "window"),
+        (plimsoll.Policy(steps=("window",), keep_last_messages=2), 2, "window"),
+        ({"lines": {"soft": 1_200, "warn": 1_300, "hard": 1_400, "target": 1_000}}, None, "rules"),
+    ],
+)
+def test_a_policy_for_once(session: plimsoll.Session, policy: Any, tail: int | None, stage: str) -> None:
+    """A policy, or some fields of one, may be given for one compaction: others as they were, and the session's own again for
+    the next (S2-10, S2-20).
+    """
+    before = shown(session)
+    usual, plan = session.preview(), session.preview(policy=policy)
+    done = session.compact(policy=policy)
+    kept = [message for message in session.view() if message in json.loads(before)]
+
+    assert plan.to_dict() != usual.to_dict()
+    assert (done.stage, done.tokens_after) == (stage, plan.report.tokens_after)
+    assert tail is None or kept[-tail:] == json.loads(before)[-tail:]
+    assert tail is None or len(kept) <= tail + 2
+    session.rollback()
+    assert session.preview().to_dict() == {**usual.to_dict(), "made_at": len(session.history())}
+    assert session._chronicle.gauge.policy.name == "ladder"
+
+
+@pytest.mark.parametrize("policy", ["no-such", {"no_such": 1}, {"keep_last_messages": 0}, {1: 2}, 7])
+def test_impossible_policies_for_once(session: plimsoll.Session, policy: Any) -> None:
+    """A policy that cannot be is refused, and nothing is done."""
+    with pytest.raises(SettingError):
+        session.preview(policy=policy)
+    with pytest.raises(SettingError):
+        session.compact(policy=policy)
+    assert session.compactions() == []
+
+
+def test_a_rebased_plan_is_still_what_was_wanted() -> None:
+    """Its focus and its policy hold for the plan that takes its place."""
+    with plimsoll.open("x", store="memory:", max_tokens=20_000) as session:
+        session.extend(work(34, 60))
+        plan = session.preview(focus="LIMIT-14", policy={"summary_tokens_max": 300})
+        session.append({"role": "user", "content": "LATER"})
+        done = session.compact(plan, rebase=True)
+
+        assert any(str(message["content"]).startswith("Request 14:") for message in session.view())
+        assert plimsoll.count_tokens(done.summary or "") <= 300
 
 
 def test_nothing_to_do_is_no_compaction() -> None:
@@ -257,6 +334,22 @@ def test_what_left_can_be_read_back() -> None:
             text = session.read(name)
             assert json.dumps(text)[1:-1] in json.dumps(session.history())
             assert session.read(name, offset=3, limit=5) == text[3:8]
+
+
+@pytest.mark.parametrize("format", ["openai-chat", "anthropic"])
+def test_what_left_is_named(format: Any) -> None:
+    """Each compaction says of every exchange that left it by which names its texts are read back: all of them, word for word."""
+    store = MemoryStore()
+    with plimsoll.open("x", store=store, max_tokens=6_000, format=format) as session:
+        for message in plimsoll.convert(work(36, 40), to=format).messages:
+            session.append(message)
+            session.view()
+        assert len(session.compactions()) > 2
+    with plimsoll.open("x", store=store) as session:
+        history = decode_all(session.history(), format)[1]
+        for action in (action for done in session.compactions() for action in done.lost):
+            texts = [words_of(part) for message in history[action.first : action.last + 1] for part in message.parts]
+            assert [session.read(name) for name in action.references] == texts
 
 
 def test_can_append_knows_what_a_message_costs() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import plimsoll
 from plimsoll.errors import SettingError
+from plimsoll.interchange import export
 from plimsoll.limits import ACTIVITY_CALLS_MAX, ACTIVITY_TOPICS_MAX
 from plimsoll.store.memory import MemoryStore
 
@@ -46,13 +48,17 @@ def kinds(session: plimsoll.Session) -> list[str]:
 def test_kept_after_resuming(tmp_path: Path, project: Path, kind: str) -> None:
     """What a session was given is there after resuming, whole, and nothing is written when nothing has changed (W1-25)."""
     store = store_of(kind, tmp_path)
-    with plimsoll.open("a", store=store, project=project, **MINE) as session:
+    with plimsoll.open("a", store=store, project=project, title="Tides", model="gpt-4", **MINE) as session:
+        session.extend([{"role": "user", "content": "Mend the crane."}], times_ms=[86_400_000])
         first = session.context()
     with plimsoll.open("a", store=store) as session:
         again = session.context()
         assert kinds(session) == []
 
     assert again == first
+    assert (again.conversation.messages, again.conversation.topics) == (1, ("Mend the crane.",))
+    assert again.conversation.last_activity_ms == again.metadata.last_updated_ms == 86_400_000
+    assert (again.session.title, again.session.model) == ("Tides", "gpt-4")
     assert (again.session.session_id, again.session.user_id) == ("a", "u-7")
     assert again.session.preferences == MINE["preferences"]
     assert again.session.configuration == MINE["configuration"]
@@ -78,6 +84,54 @@ def test_recorded_again_when_changed(tmp_path: Path, project: Path) -> None:
             assert kinds(session) == ["context"]
     with plimsoll.open("a", store=store, user_id="u-8") as session:
         assert (session.context().session.user_id, len(kinds(session))) == ("u-8", 2)
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_detached_head_is_no_branch(tmp_path: Path, project: Path, kind: str) -> None:
+    """Without a branch the commit is kept in its place, also in the log and in exports; with one again, the branch (W1-30)."""
+    store = store_of(kind, tmp_path)
+    (project / ".git" / "HEAD").write_text("0123456789abcdef0123456789abcdef01234567\n")
+    plimsoll.open("a", store=store, project=project).close()
+    with plimsoll.open("a", store=store) as session:
+        found = session.context().workspace
+        session.append({"role": "user", "content": "hello"})
+        lines = export(session, to="claude-code").lines
+    assert found is not None
+    assert (found.git_branch, found.git_detached_at) == (None, "0123456")
+    assert json.loads(lines[-1])["gitBranch"] == ""
+
+    (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    with plimsoll.open("a", store=store) as session:
+        found = session.context().workspace
+    assert found is not None
+    assert (found.git_branch, found.git_detached_at) == ("main", None)
+
+
+SEEN: list[str] = []
+STARTING = ("subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system")
+
+
+def test_no_message_asks_the_project(tmp_path: Path, project: Path) -> None:
+    """Once a session is open, nothing it does runs a program or looks at the project again, whatever happens to that (W1-30)."""
+    watched: list[str] = []
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        if watched and (event in STARTING or any(watched[0] in str(argument) for argument in arguments)):
+            SEEN.append(event)
+
+    sys.addaudithook(watch)
+    with plimsoll.open("a", store=str(tmp_path / "s"), project=project, max_tokens=2_000) as session:
+        watched.append(str(project))
+        (project / ".git" / "HEAD").rename(project / ".git" / "gone")  # this the watch sees
+        fill(session)
+        session.view()
+        session.compact()
+        found = session.context().workspace
+        watched.clear()
+
+    assert SEEN == ["os.rename"]
+    assert found is not None
+    assert found.git_branch == "main"
 
 
 @pytest.mark.parametrize("kind", STORES)
@@ -121,6 +175,8 @@ def test_without_project(tmp_path: Path) -> None:
         ("preferences", [1]),
         ("preferences", {"a": object()}),
         ("preferences", {1: 2}),
+        ("preferences", {"deep": [float("nan")]}),
+        ("configuration", {"a": float("inf")}),
         ("configuration", "x"),
         ("project", 3.5),
         ("project", True),
@@ -173,6 +229,39 @@ def test_conversation_and_tools() -> None:
     assert (found.tool.tool_states["run"].calls, found.tool.tool_states["run"].failed) == (2, 1)
 
 
+@pytest.mark.parametrize(
+    ("found", "asked", "depends"),
+    [
+        ("src/tide.py:12: def ebb", {"path": "src/tide.py"}, True),
+        ("order ORD-7719 waits", {"id": "ORD-7719"}, True),
+        ("see https://example.org/a?b", {"deep": [{"url": "https://example.org/a"}]}, True),
+        ("run 8812345 failed", {"run": 8812345}, True),
+        ("修复 src/tide.py。", {"command": "cat src/tide.py"}, True),
+        ("there are 1000 of these files", {"limit": 1000, "what": "files"}, False),
+        ("nothing", {"path": "src/tide.py"}, False),
+        ("named/by/user.py", {"path": "named/by/user.py"}, False),
+        ("own.py", {"path": "own.py"}, False),
+    ],
+)
+def test_dependencies(found: str, asked: dict[str, Any], depends: bool) -> None:
+    """A tool depends on the one whose result first named what it is called with; not on one that repeats what was said (S1-08)."""
+    own = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "0", "name": "read", "input": {"path": "own.py"}}],
+    }
+    search = call("search", "1")
+    then = {"role": "assistant", "content": [{"type": "tool_use", "id": "2", "name": "read", "input": asked}]}
+    answer = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": found}]}
+    store = MemoryStore()
+    with plimsoll.open("a", store=store, format="anthropic") as session:
+        session.append({"role": "user", "content": "Look at named/by/user.py"})
+        session.extend([own, result("0"), search, answer, then, result("2")])
+    with plimsoll.open("a", store=store) as session:
+        tools = session.context().tool
+
+    assert tools.dependencies == ({"read": ("search",)} if depends else {})
+
+
 def test_lists_are_bounded() -> None:
     """However long the history, only the newest requests and calls are listed, each cut to a line."""
     with plimsoll.open("a", store="memory:", format="anthropic") as session:
@@ -186,6 +275,24 @@ def test_lists_are_bounded() -> None:
     assert found.conversation.topics[-1].startswith("request 59 ")
     assert max(map(len, found.conversation.topics)) <= 80
     assert json.loads(json.dumps(found.to_dict()))["conversation"]["messages"] == 180
+
+
+def test_metadata(tmp_path: Path) -> None:
+    """How much the view holds and when the log last grew is said too, as it is now (S1-10)."""
+    with plimsoll.open("a", store=str(tmp_path), max_tokens=2_000, project=False) as session:
+        first = session.context().metadata
+        fill(session)
+        then = session.context().metadata
+        session.compact()
+        last = session.context().metadata
+        status = session.status()
+
+    assert (first.total_tokens < last.total_tokens < then.total_tokens, first.budget_tokens) == (True, 2_000)
+    assert last.total_tokens == status.current_tokens
+    assert first.last_updated_ms is not None
+    assert then.last_updated_ms is not None
+    assert last.last_updated_ms is not None
+    assert time.time() * 1000 - 60_000 < first.last_updated_ms <= then.last_updated_ms <= last.last_updated_ms
 
 
 def test_a_fork_has_the_same(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from itertools import chain, count
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any
 import pytest
 
 import plimsoll
+from plimsoll.context import Filter
 from plimsoll.errors import SettingError
 from plimsoll.limits import LARGE_MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_CHARS_MAX, MESSAGE_CACHE_ENTRIES_MAX
 from plimsoll.message import Message, Text
 from plimsoll.originals import Originals
+from plimsoll.policy import policy_named
 from plimsoll.store.memory import MemoryStore
 
 
@@ -26,6 +29,11 @@ def session() -> Any:
         for number in range(200):
             opened.append({"role": "user", "content": f"word {number}"})
         yield opened
+
+
+def store_of(kind: str, place: Path) -> Any:
+    """A store that later openings find again."""
+    return {"lines": str(place / "s"), "sqlite": f"sqlite:///{place / 's.db'}", "memory": MemoryStore()}[kind]
 
 
 def ids(session: plimsoll.Session, **bounds: Any) -> list[str]:
@@ -83,6 +91,103 @@ def test_nothing_shared(session: plimsoll.Session) -> None:
     session.messages(last=1)[0].message["content"] = "changed"
 
     assert session.messages(last=1)[0].message["content"] == "word 199"
+
+
+def acting(number: int, tool: str, **arguments: Any) -> list[dict[str, Any]]:
+    """A call of a tool and its result."""
+    call = {"id": f"c{number}", "type": "function", "function": {"name": tool, "arguments": json.dumps(arguments)}}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"c{number}", "content": "done " * 150},
+    ]
+
+
+def test_files(tmp_path: Path) -> None:
+    """The files that were read and modified, how often and where last: now, after resuming, and as of each compaction (S1-15,
+    S1-16).
+    """
+    policy = policy_named("ladder", strategy="summary")
+    with plimsoll.open("a", store=str(tmp_path), project=False, max_tokens=3_000, policy=policy) as session:
+        session.append({"role": "user", "content": "Mend the crane."})
+        session.extend(acting(1, "read_file", path="src/crane.py"))
+        for number in range(2, 12):
+            session.extend(acting(number, "read_file", path=f"docs/page{number}.md"))
+        first = session.compact()
+        session.extend(acting(12, "bash", command="sed -i s/a/b/ src/crane.py"))
+        found = {file.path: file for file in session.files()}
+        then = {file.path: file for file in session.files(first.id)}
+    with plimsoll.open("a", store=str(tmp_path), project=False) as session:
+        assert {file.path: file for file in session.files()} == found
+        session.compact()
+        assert {file.path: file for file in session.files(first.id)} == then
+        with pytest.raises(SettingError):
+            session.files("c1")
+
+    before, now = then["src/crane.py"], found["src/crane.py"]
+    assert (before.mentions, before.last_mentioned, before.modified) == (1, 1, False)
+    assert (now.mentions, now.last_mentioned, now.modified) == (2, 23, True)
+    assert set(then) < set(found) == {"src/crane.py", *(f"docs/page{number}.md" for number in range(2, 12))}
+    assert list(found) == sorted(found)
+
+
+WORDS = [{"role": "user", "content": f"word {number}"} for number in range(80)]
+
+
+@pytest.mark.parametrize(
+    ("default_filter", "kept"),
+    [
+        (None, 80),
+        ({}, 50),
+        ({"max_messages": 7}, 7),
+        ({"max_messages": None}, 80),
+        ({"max_tokens": 30}, 4),
+        ({"max_messages": None, "time_window_s": 10}, 11),
+        (Filter(max_messages=3), 3),
+        (Filter(max_tokens=None, max_messages=None, time_window_s=None), 80),
+    ],
+)
+@pytest.mark.parametrize("kind", ["lines", "sqlite", "memory"])
+def test_default_filter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, default_filter: Any, kept: int
+) -> None:
+    """Where nobody says, the session's own bounds hold, the usual ones (50 messages, 32,000 tokens, a day) for those it leaves
+    out; they are there after resuming and in forks, and each gives way to what is asked for (S1-12, W1-24).
+    """
+    monkeypatch.setattr("plimsoll.dialogue.time.time", lambda: 1_080.0)
+    store = store_of(kind, tmp_path)
+    with plimsoll.open("a", store=store, project=False, format="openai-chat", default_filter=default_filter) as session:
+        for at_ms, word in enumerate(WORDS, 1_001):
+            session._chronicle.log._clock = lambda at_ms=at_ms: at_ms * 1_000
+            session.append(word)
+    with plimsoll.open("a", store=store, project=False) as session, session.fork(name="b") as fork:
+        assert ids(session) == ids(fork) == run_of(80 - kept, 80)
+        assert ids(session, last=2) == ids(session)[-2:]
+        assert ids(session, last=80, since_ms=0, max_tokens=10**6) == run_of(0, 80)
+        assert len(session.history()) == 80
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        7,
+        "x",
+        {"messages": 3},
+        {"max_messages": -1},
+        {"max_tokens": 1.5},
+        {"time_window_s": -1},
+        {"time_window_s": float("nan")},
+        {"time_window_s": True},
+        {"time_window_s": "day"},
+        {1: 2},
+    ],
+)
+def test_impossible_filters(tmp_path: Path, wrong: Any) -> None:
+    """A filter that cannot be is refused by name, and no session is made."""
+    with pytest.raises(SettingError) as refusal:
+        plimsoll.open("a", store=str(tmp_path), default_filter=wrong)
+
+    assert refusal.value.field in {"default_filter", "max_messages", "max_tokens", "time_window_s"}
+    assert plimsoll.sessions(str(tmp_path)) == []
 
 
 @pytest.mark.parametrize(

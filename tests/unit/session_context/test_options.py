@@ -11,6 +11,7 @@ import pytest
 
 import plimsoll
 from plimsoll.errors import SettingError
+from plimsoll.limits import SESSION_TITLE_CHARS_MAX
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import open_store
 
@@ -86,3 +87,55 @@ def test_unknown_durability(tmp_path: Path) -> None:
         with pytest.raises(SettingError) as refusal:
             plimsoll.open("a", store=store, durability="sometimes")  # type: ignore[arg-type]
         assert refusal.value.field == "durability"
+
+
+@pytest.mark.parametrize("kind", ["lines", "sqlite", "memory"])
+def test_titles_are_listed(tmp_path: Path, kind: str) -> None:
+    """A session made with a title is listed with it, cut to a line's length; one without has none."""
+    store = {"lines": str(tmp_path / "s"), "sqlite": f"sqlite:///{tmp_path / 's.db'}", "memory": MemoryStore()}[kind]
+    for name, title in (("a", "Tide tables 潮"), ("b", "x" * 9_999), ("c", None)):
+        plimsoll.open(name, store=store, title=title).close()
+    listed = {info.name: info.title for info in plimsoll.sessions(store)}
+
+    assert listed == {"a": "Tide tables 潮", "b": "x" * SESSION_TITLE_CHARS_MAX, "c": None}
+    with pytest.raises(SettingError) as refusal:
+        plimsoll.open("d", store=store, title=7)  # type: ignore[arg-type]
+    assert refusal.value.field == "title"
+    assert len(plimsoll.sessions(store)) == 3
+
+
+def test_a_session_without_a_name_is_a_new_one(tmp_path: Path) -> None:
+    """Without a name each opening makes a session of its own, whose name opens it again (S1-50)."""
+    made = []
+    for number in range(20):
+        with plimsoll.open(store=str(tmp_path)) as session:
+            session.append({"role": "user", "content": str(number)})
+            made.append(session.name)
+
+    assert len(set(made)) == 20
+    assert sorted(made) == sorted(names(str(tmp_path)))
+    for number, name in enumerate(made):
+        with plimsoll.open(name, store=str(tmp_path)) as session:
+            assert session.history() == [{"role": "user", "content": str(number)}]
+
+
+def test_projects_keep_their_sessions_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In `project:` the same name is another session in each project, wherever in the project one stands, and none of them is
+    among those of no project (S1-28, S1-34, W1-21).
+    """
+    monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path / "home"))
+    places = [tmp_path / "a" / "b-c", tmp_path / "a-b" / "c", tmp_path / "a" / "b" / "c"]
+    for place in places:
+        (place / "inside" / "deep").mkdir(parents=True)
+        (place / ".git").mkdir()
+        monkeypatch.chdir(place / "inside")
+        with plimsoll.open("main", store="project:") as session:
+            session.append({"role": "user", "content": str(place)})
+    for place in places:
+        for spec in (f"project:{place}", f"project:{place}/inside/deep"):
+            assert names(spec) == ["main"]
+            with plimsoll.open("main", store=spec) as session:
+                assert session.history() == [{"role": "user", "content": str(place)}]
+    assert names(None) == []
+    plimsoll.delete("main", f"project:{places[0]}")
+    assert [names(f"project:{place}") for place in places] == [[], ["main"], ["main"]]

@@ -87,6 +87,7 @@ def test_least_recently_used_leaves_even_within_one_tick(clock):
         cache.set(key, key)
     cache.get("a")
     cache.set("d", "d")
+    assert kept(cache) == ["a", "c", "d"]
     cache.get("c")
     cache.set("e", "e")
 

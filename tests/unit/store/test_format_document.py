@@ -6,6 +6,9 @@ import json
 import re
 from pathlib import Path
 
+import plimsoll
+from plimsoll.interchange import export, import_file
+from plimsoll.payloads import unpacked
 from plimsoll.ports import Draft
 from plimsoll.store.jsonl import JsonlStore
 from plimsoll.store.paths import folder_of
@@ -58,3 +61,59 @@ def test_the_folders_on_the_page_are_right():
         assert folder_of(name) == folder
     assert folder_of("my-session") == "my-session"
     assert json.loads(block("jsonl").splitlines()[0])["d"]["format"] == 1
+
+
+def told(kind: str) -> set[str]:
+    """The words in code on the page's row of a kind, and below the table."""
+    section = PAGE.split("## What the payloads of a session say")[1].split("## The end of the log")[0]
+    row = re.search(rf"^\| `{kind}` \|.*$", section, re.MULTILINE)[0]
+    return set(re.findall(r"`([a-z_]+)`", row + section.split("\n\n", 3)[3]))
+
+
+def lived(store: str) -> list[plimsoll.Session]:
+    """Sessions that have done everything that writes a record."""
+    everything = {
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 4_000,
+        "policy": "ladder",
+        "tools": [{"name": "look", "input_schema": {"type": "object"}}],
+        "recall_tools": True,
+        "system": "Be brief.",
+        "user_id": "u",
+        "preferences": {},
+        "configuration": {},
+        "default_filter": {},
+        "title": "Tides",
+        "project": Path(store),
+    }
+    plimsoll.open("a", store=store, **everything).close()
+    session = plimsoll.open("a", store=store, user_id="v")
+    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "look", "input": {}}]}
+    answer = {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "c", "content": "line of words\n" * 4_000}],
+    }
+    session.extend([{"role": "user", "content": "look"}, call, answer])
+    session.extend([{"role": role, "content": f"{n} " * 150} for n in range(20) for role in ("assistant", "user")])
+    session.compact()
+    session.pin("m0")
+    session.record_usage(1_000, 10, 5)
+    session.rollback()
+    return [session, session.fork("m9"), import_file(export(session, to="pi").data, name="b", store=store)]
+
+
+def test_every_field_is_on_the_page(tmp_path):
+    """Each field of each record that sessions write is named in its kind's row or below the table, and every kind is written."""
+    seen = set()
+    for session in lived(str(tmp_path)):
+        with session:
+            records = list(session._chronicle.log.read())
+        for record in records:
+            data = unpacked(record.data) if record.kind == "compaction" else record.data
+            inner = {key: data[key] for key in ("options", "context", "state") if isinstance(data.get(key), dict)}
+            fields = {*record.data, *data, *(key for value in inner.values() for key in value)}
+            seen.add(record.kind)
+
+            known = told(record.kind) | (told("session") if "context" in data else set())
+            assert fields - known - {"format", "name", "z"} == set(), record.kind  # those are in the table of kinds
+    assert seen == KINDS - {"blob"}

@@ -1,7 +1,10 @@
 """The frame around a summary: recognised when it comes back, impossible to forge or to break out of."""
 
+from typing import get_args
+
 import pytest
 
+from plimsoll.policy import SummaryFrame
 from plimsoll.summary.frame import PRESENTATIONS, neutralised, recognise, wrap
 
 ALL = sorted(PRESENTATIONS)
@@ -18,7 +21,7 @@ def test_a_wrapped_summary_is_recognised(name):
 @pytest.mark.parametrize(
     ("name", "header", "role"),
     [
-        ("window", "[Previous conversation summary]", "user"),
+        ("bracketed", "[Previous conversation summary]", "user"),
         ("emergency", "[Emergency Summary - 12 messages]", "system"),
         ("chinese", "[以下是之前对话的摘要]", "system"),
     ],
@@ -27,6 +30,11 @@ def test_the_wordings_of_other_systems_are_data(name, header, role):
     """Their headers and roles are options."""
     assert wrap("x", covers=(0, 12), presentation=PRESENTATIONS[name]).startswith(header + "\n")
     assert PRESENTATIONS[name].role == role
+
+
+def test_a_policy_can_name_each():
+    """The frames of a policy are the two by language and every other one there is."""
+    assert {*get_args(SummaryFrame)} == {*PRESENTATIONS, "numbered"} - {"en", "zh"}
 
 
 @pytest.mark.parametrize("name", ["en", "zh"])

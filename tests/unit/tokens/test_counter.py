@@ -6,7 +6,7 @@ import pytest
 
 from plimsoll.tokens import counter as counters
 from plimsoll.tokens.cache import CachingCounter
-from plimsoll.tokens.counter import ScaledCounter, counter_for, message_counter_for
+from plimsoll.tokens.counter import ScaledCounter, clear_cache, counter_for, message_counter_for
 from plimsoll.tokens.estimate import EstimatingCounter
 from plimsoll.tokens.exact import exact_counter
 from plimsoll.tokens.framing import ANTHROPIC, OPENAI_CHAT
@@ -92,6 +92,18 @@ def test_counters_of_one_vocabulary_share_a_cache() -> None:
     hits = one.cache_info().hits
     other.count(text)
     assert one.cache_info().hits == hits + 1
+
+
+def test_counts_can_be_forgotten() -> None:
+    """A cleared cache holds nothing, and what is counted again is the same (S1-18)."""
+    text = "a text that is counted, forgotten and counted again " * 30
+    before = counter_for("gpt-4o").count(text)
+    assert counter_for("gpt-4o").cache_info().size
+    clear_cache()
+
+    assert counter_for("gpt-4o").cache_info().size == 0
+    assert counter_for("gpt-4o").count(text) == before
+    assert message_counter_for("gpt-4o").cache_info().size == 1
 
 
 def test_without_an_engine_the_estimator_counts(monkeypatch: pytest.MonkeyPatch) -> None:

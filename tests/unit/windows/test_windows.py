@@ -259,6 +259,8 @@ def test_a_budget_override_replaces_the_policys():
     [
         ([said("system", "s" * 400), said("user", "hi")], "system text"),
         ([said("user", "hi"), call("a", "b", "c")], "newest exchange"),
+        ([said("user", "hello " * 90), call("a"), result("a", "z" * 900)], "newest exchange"),
+        ([said("system", "s" * 400), said("user", "hello " * 90)], "system text"),
     ],
 )
 def test_a_budget_below_the_frame_names_what_does_not_fit(talk, part):
@@ -267,6 +269,30 @@ def test_a_budget_below_the_frame_names_what_does_not_fit(talk, part):
         window(talk, budget_override=5)
 
     assert raised.value.part == part
+    enough = window(talk, budget_override=raised.value.needed_tokens)
+    assert enough.tokens == raised.value.needed_tokens
+    assert all(message.text or message.calls for message in enough.messages)
+
+
+def test_a_share_of_all_messages_is_kept_once():
+    """A cap as a share is of the whole conversation, not again of what it left."""
+    talk = [said("user", f"message {number}") for number in range(30)]
+
+    assert len(window(talk, policy=Policy(window_tokens=4_000, keep_fraction=0.2)).messages) == 6
+
+
+def test_what_caps_leave_out_is_not_weighed():
+    """A window of five turns costs the same however long the conversation is."""
+    weighed = []
+    talk = [said(role, f"{role} {turn}") for turn in range(2_000) for role in ("user", "assistant")]
+    apply_window(
+        talk,
+        policy=policy_named("five-turns"),
+        counter=COUNTER,
+        weigh=lambda message: weighed.append(message) or weigh(message),
+    )
+
+    assert len(weighed) < 100
 
 
 def test_windows_change_no_input():

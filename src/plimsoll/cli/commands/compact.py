@@ -35,6 +35,7 @@ def add(commands: Commands) -> None:
         help="edit the summary in $VISUAL or $EDITOR first; what is saved is what is kept",
     )
     parser.add_argument("--focus", metavar="F", help="what matters now: it stays longer")
+    parser.add_argument("--policy", metavar="P", help="by this policy, this once (default: the session's own)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     plan, path = _edited(arguments) if arguments.edit else (None, None)
     try:
         with Session(existing(arguments.name, store=arguments.store, writable=True)) as session:
-            compaction = session.compact(plan, focus=arguments.focus)
+            compaction = session.compact(plan, focus=arguments.focus, policy=arguments.policy)
     except PlimsollError as error:
         if path is None:
             raise
@@ -63,7 +64,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     from plimsoll.session import Session
 
     with Session(existing(arguments.name, store=arguments.store)) as session:
-        return session.preview(focus=arguments.focus)
+        return session.preview(focus=arguments.focus, policy=arguments.policy)
 
 
 def _preview(arguments: argparse.Namespace) -> int:

@@ -19,10 +19,15 @@ def add(commands: Commands) -> None:
     )
     add_file(parser)
     add_model(parser)
+    parser.add_argument(
+        "--text", action="store_true", help="FILE is plain text: count it as it is, without any framing"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Weigh and show."""
+    if arguments.text:
+        return _count_text(arguments)
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import note_findings, show, working
     from plimsoll.cli.source import open_material
@@ -49,4 +54,26 @@ def run(arguments: argparse.Namespace) -> int:
 
     label = f"{material.label}, {model}"
     show(counted(weights, window_tokens=window, label=label, counter=counter.name, exact=counter.exact))
+    return DONE
+
+
+def _count_text(arguments: argparse.Namespace) -> int:
+    from plimsoll.cli.output import print_json
+    from plimsoll.cli.screen import say
+    from plimsoll.cli.source import label_of, read_raw
+    from plimsoll.gauge import DEFAULT_MODEL
+    from plimsoll.report.figures import number
+    from plimsoll.tokens.counter import counter_for
+
+    text = read_raw(arguments.file).decode("utf-8", "replace")
+    model = arguments.model or DEFAULT_MODEL
+    counter = counter_for(model)
+    tokens = counter.upper(text)
+    if arguments.json:
+        about = {"label": label_of(arguments.file), "model": model, "counter": counter.name, "exact": counter.exact}
+        print_json({**about, "tokens": tokens, "characters": len(text)})
+    else:
+        say(
+            f"{label_of(arguments.file)}, {model}: {number(tokens)} tokens, {number(len(text))} characters, by {counter.name}"
+        )
     return DONE

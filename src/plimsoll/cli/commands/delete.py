@@ -20,10 +20,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Ask and remove."""
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
-    from plimsoll.opening import delete
+    from plimsoll.opening import delete, found
     from plimsoll.store.open import open_store
 
-    with open_store(arguments.store).open(arguments.name, writable=False) as log:
+    with found(open_store(arguments.store), arguments.name) as log:
         messages = log.messages
     if not arguments.yes:
         _ask(arguments.name, messages)

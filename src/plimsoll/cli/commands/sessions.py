@@ -10,7 +10,14 @@ from plimsoll.cli.refusal import DONE
 
 def add(commands: Commands) -> None:
     """Its options."""
-    parser = command(commands, "sessions", run, "list the sessions, the last changed first")
+    parser = command(
+        commands,
+        "sessions",
+        run,
+        "list the sessions, the last changed first",
+        "An archived one is listed again as soon as a command names it.",
+    )
+    parser.add_argument("--archived", action="store_true", help="list those that were archived instead")
     add_store(parser)
 
 
@@ -23,12 +30,13 @@ def run(arguments: argparse.Namespace) -> int:
     from plimsoll.opening import sessions
     from plimsoll.store.open import open_store
 
-    found = sessions(arguments.store)
+    found = sessions(arguments.store, archived=arguments.archived)
     if arguments.json:
         print_json([asdict(info) for info in found])
         return DONE
     if not found:
-        say(f"no sessions in {open_store(arguments.store).where}")
+        what = "archived sessions" if arguments.archived else "sessions"
+        say(f"no {what} in {open_store(arguments.store).where}")
         return DONE
     from plimsoll.report.figures import size, when
     from plimsoll.report.terminal import table

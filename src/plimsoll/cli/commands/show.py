@@ -71,6 +71,7 @@ def _facts(chronicle: Chronicle) -> dict[str, Any]:
         "budget_tokens": gauge.budget.tokens,
         "level": str(gauge.level(total)),
         "policy": gauge.policy.name,
+        "check": chronicle.check().to_dict(),
     }
 
 
@@ -88,6 +89,7 @@ def _print(chronicle: Chronicle, messages: Sequence[Any], *, whole: bool) -> Non
             f"policy {facts['policy']}, {facts['format']}",
             "dim",
         ),
+        line(facts["check"]["recommendation"], "dim"),
     )
     first = chronicle.log.messages - len(messages) if whole else None
     for index, message in enumerate(decode_all(messages, facts["format"])[1]):

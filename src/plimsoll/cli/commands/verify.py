@@ -31,10 +31,12 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, and repair if asked and needed."""
+    from plimsoll.opening import found
     from plimsoll.store.open import open_store
     from plimsoll.store.verify import repair, verify
 
     place = open_store(arguments.store)
+    found(place, arguments.name).close()
     verified = verify(place, arguments.name)
     repaired = repair(place, arguments.name) if arguments.repair and not verified.ok else None
     _report(verified, repaired, as_json=arguments.json)

@@ -8,6 +8,7 @@ from typing import Any
 from plimsoll.formats.anthropic.decode import decode
 from plimsoll.formats.anthropic.encode import encode
 from plimsoll.formats.anthropic.render import render
+from plimsoll.formats.anthropic.repair import is_sound, repair
 from plimsoll.formats.anthropic.validate import validate
 from plimsoll.formats.format import Rendered, SystemText, Violation
 from plimsoll.message import FormatName, Message, Wire
@@ -29,6 +30,14 @@ class Anthropic:
     def validate(self, wires: Sequence[Wire], *, system: SystemText = None) -> list[Violation]:
         """What the API would refuse, in the messages and in the `system` parameter."""
         return validate(wires, system)
+
+    def is_sound(self, message: Message) -> bool:
+        """Whether a glance is enough to see that nothing in the message itself is refused."""
+        return is_sound(message)
+
+    def repair(self, wire: Wire, repairs: list[str]) -> dict[str, Any]:
+        """What is refused of a message by itself, in words or left out."""
+        return repair(wire, repairs)
 
     def render(self, messages: Sequence[Message]) -> Rendered:
         """Write any conversation in this format."""

@@ -24,6 +24,8 @@ _ONLY_IN: Final = {
     "redacted_thinking": "assistant",
     "tool_result": "user",
 }
+_IN_SYSTEM: Final = frozenset({"text", "tool_addition", "tool_removal"})
+"""What a system message between the others may hold (anthropic.types.SystemMessageParam, and the beta's)."""
 
 
 def validate(wires: Sequence[Wire], system: SystemText) -> list[Violation]:
@@ -36,9 +38,16 @@ def validate(wires: Sequence[Wire], system: SystemText) -> list[Violation]:
     return checking.findings.sorted()
 
 
+def may_stand(kind: str, role: str) -> bool:
+    """Whether a message of that role may hold a block of that type."""
+    return kind in _IN_SYSTEM if role == "system" else _ONLY_IN.get(kind, role) == role
+
+
 class _Checking:
     def __init__(self) -> None:
         self.findings = Findings()
+        self._begun = False
+        """Whether anybody but the system has spoken."""
         self._role = ""
         self._words_came = False
         self._seen: set[str] = set()
@@ -62,11 +71,13 @@ class _Checking:
         self.findings.position = position
         role = wire.get("role")
         if role == "system":
-            self.findings.add("system_inside", "system text goes into the system parameter")
+            if not self._begun:
+                self.findings.add("system_inside", "system text at the beginning goes into the system parameter")
         elif role not in ("user", "assistant"):
             self.findings.add("unknown_role", "role must be user or assistant")
-        elif position == 0 and role != "user":
+        elif not self._begun and role != "user":
             self.findings.add("first_not_user", "the first message must be the user's")
+        self._begun = self._begun or role != "system"
         self._begin(str(role))
         self._check_content(wire.get("content"), str(role), is_last=is_last)
 
@@ -124,8 +135,8 @@ class _Checking:
         if not isinstance(kind, str) or not kind:
             self.findings.add("unknown_block", "a block needs a type")
             return
-        if _ONLY_IN.get(kind, role) != role:
-            self.findings.add("wrong_place", f"{kind} may stand only in a message of role {_ONLY_IN[kind]}")
+        if not may_stand(kind, role):
+            self.findings.add("wrong_place", f"{kind} may not stand in a message of role {role}")
         match kind:
             case "text":
                 self._check_text(block.get("text"))

@@ -9,6 +9,7 @@ from plimsoll.formats.format import Rendered, SystemText, Violation
 from plimsoll.formats.openai_chat.decode import decode
 from plimsoll.formats.openai_chat.encode import encode
 from plimsoll.formats.openai_chat.render import render
+from plimsoll.formats.openai_chat.repair import is_sound, repair
 from plimsoll.formats.openai_chat.validate import validate
 from plimsoll.message import FormatName, Message, Wire
 
@@ -30,6 +31,14 @@ class OpenAIChat:
         """What the API would refuse. The system text is among the messages here, so `system` is not looked at."""
         del system
         return validate(wires)
+
+    def is_sound(self, message: Message) -> bool:
+        """Whether a glance is enough to see that nothing in the message itself is refused."""
+        return is_sound(message)
+
+    def repair(self, wire: Wire, repairs: list[str]) -> dict[str, Any]:
+        """What is refused of a message by itself, in words or left out."""
+        return repair(wire, repairs)
 
     def render(self, messages: Sequence[Message]) -> Rendered:
         """Write any conversation in this format."""

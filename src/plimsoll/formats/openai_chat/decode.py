@@ -48,6 +48,11 @@ def legacy_call_id(name: str) -> str:
     return f"function_call:{name}"
 
 
+def is_legacy(call: ToolCall) -> bool:
+    """Whether it is a `function_call`, which nobody has to answer."""
+    return "function_call" in (call.wire or {})
+
+
 def decode(wire: Wire, position: int) -> Message:
     """One chat message. Raises FormatError."""
     try:
@@ -68,7 +73,7 @@ def _decoded(own: dict[str, Any], word: str) -> Message:
         parts = (Text(text=content),)
     else:
         parts = (*_reasoning(own), *content_parts(own), *_calls(own), *_extras(own))
-    name = text_field(own, "name") or None
+    name = None if own.get("name") is None else text_field(own, "name")
     return Message(role=role, parts=parts, name=name, format="openai-chat", wire=own)
 
 

@@ -17,7 +17,7 @@ from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire
 
 _TEXT: Final = {"text": "text"}
-_BLOCKS: Final[dict[str, dict[str, str]]] = {
+BLOCKS: Final[dict[str, dict[str, str]]] = {
     "system": _TEXT,
     "developer": _TEXT,
     "tool": _TEXT,
@@ -31,6 +31,9 @@ _BLOCKS: Final[dict[str, dict[str, str]]] = {
         "video_url": "video_url",
     },
 }
+
+SILENT: Final = ("tool_calls", "function_call", "audio", "refusal")
+"""Fields beside which an assistant's content may be null."""
 
 
 def validate(wires: Sequence[Wire]) -> list[Violation]:
@@ -62,6 +65,8 @@ class _Checking:
         self._check_content(wire, role)
         if role == "assistant":
             self._check_calls(wire)
+        elif wire.get("tool_calls"):
+            self.findings.add("wrong_place", "only an assistant message makes calls")
         if role == "function" and not has_text(wire.get("name")):
             self.findings.add("bad_name", "a function message needs a name")
 
@@ -87,13 +92,11 @@ class _Checking:
     def _check_content(self, wire: Wire, role: str) -> None:
         content = wire.get("content")
         if content is None:
-            silent = role == "assistant" and any(
-                wire.get(field) for field in ("tool_calls", "function_call", "audio", "refusal")
-            )
+            silent = role == "assistant" and any(wire.get(field) for field in SILENT)
             if not silent and role != "function":
                 self.findings.add("empty_content", f"a message of role {role} needs content")
         elif isinstance(content, list):
-            check_blocks(self.findings, content, _BLOCKS[role])
+            check_blocks(self.findings, content, BLOCKS[role])
         elif not isinstance(content, str):
             self.findings.add("wrong_type", f"content must be text or a list, not {kind_of(content)}")
 

@@ -34,6 +34,7 @@ CALLS: Final = {
     "apply_patch_call": "operation",
     "computer_call": "action",
     "tool_search_call": "arguments",
+    "program": "code",
 }
 """Items that a later item answers, and the field that says what is asked for."""
 
@@ -45,13 +46,16 @@ RESULTS: Final = {
     "apply_patch_call_output": "output",
     "computer_call_output": "output",
     "tool_search_output": "tools",
+    "program_output": "result",
 }
 """The items that answer, and the field that holds the answer."""
 
-_PAIRED: Final = frozenset({"function_call", "custom_tool_call", "function_call_output", "custom_tool_call_output"})
-"""Items that always need a `call_id`; the server's own calls may do without, and then nothing answers them."""
+_SERVED: Final = frozenset({"tool_search_call", "tool_search_output"})
+"""Items that may do without a `call_id`: then the server answers them itself."""
 
-_USER_ITEMS: Final = frozenset({"mcp_approval_response", "additional_tools"})
+_SETTINGS: Final = frozenset({"additional_tools", "configuration_update"})
+"""Items that set something for what follows: nobody's words. An answer to an approval is no request either, and stays with it."""
+
 _TEXTS: Final = frozenset({"input_text", "output_text", "text"})
 _BOOKKEEPING: Final = frozenset({"type", "id", "status", "role", "content", "prompt_cache_breakpoint"})
 
@@ -74,13 +78,14 @@ def _read(own: dict[str, Any]) -> tuple[Role, list[Part]]:
         raise FormatError(f"type must be text, not {kind_of(kind)}")
     if kind is None and not isinstance(own.get("id"), str):
         raise FormatError("an item needs a type, a role, or the id it refers to")
-    if kind in CALLS and (call_id(own) or kind in _PAIRED):
+    served = kind in _SERVED and own.get("call_id") is None
+    if kind in CALLS and not served:
         return "assistant", [_call(own)]
-    if kind in RESULTS and (call_id(own) or kind in _PAIRED):
+    if kind in RESULTS and not served:
         return "tool", [_result(own)]
     if kind == "reasoning":
         return "assistant", [_reasoning(own)]
-    role: Role = "user" if kind in _USER_ITEMS else "assistant"
+    role: Role = "system" if kind in _SETTINGS else "assistant"
     return role, [media_of(own) or Opaque(wire=own)]
 
 
@@ -93,7 +98,7 @@ def call_id(own: Wire) -> str:
 
 def _message(own: dict[str, Any]) -> list[Part]:
     content = own.get("content")
-    if not isinstance(content, (str, list)):
+    if content is not None and not isinstance(content, (str, list)):
         raise FormatError(f"content must be text or a list of parts, not {kind_of(content)}")
     parts: list[Part] = [Text(text=content)] if isinstance(content, str) else content_parts(own, "content")
     return [*parts, *(Opaque(wire={field: own[field]}) for field in exposed_fields(own))]

@@ -15,9 +15,10 @@ from plimsoll.formats.openai_responses.decode import CALLS, RESULTS, ROLES
 from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire
 
-_INPUT: Final = {"input_text": "text", "input_image": "", "input_file": "", "input_audio": ""}
-_OUTPUT: Final = {"output_text": "text", "refusal": "refusal"}
-_TEXT_CALLS: Final = frozenset({"function_call", "custom_tool_call"})
+INPUT: Final = {"input_text": "text", "input_image": "", "input_file": "", "input_audio": ""}
+OUTPUT: Final = {"output_text": "text", "refusal": "refusal"}
+TEXT_CALLS: Final = frozenset({"function_call", "custom_tool_call"})
+TEXT_RESULTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
 _NOT_LED_TO: Final = frozenset({"item_reference", "additional_tools", "mcp_approval_response", "compaction_trigger"})
 
 
@@ -86,13 +87,13 @@ class _Checking:
         if content is None:
             self.findings.add("empty_content", "a message needs content")
         elif isinstance(content, list):
-            check_blocks(self.findings, content, _OUTPUT if role == "assistant" else _INPUT)
+            check_blocks(self.findings, content, OUTPUT if role == "assistant" else INPUT)
         elif not isinstance(content, str):
             self.findings.add("wrong_type", f"content must be text or a list, not {kind_of(content)}")
 
     def _check_call(self, wire: Wire, kind: str) -> None:
         asked = wire.get(CALLS[kind])
-        if kind in _TEXT_CALLS:
+        if kind in TEXT_CALLS:
             check_tool_name(self.findings, wire.get("name"))
             if not isinstance(asked, str):
                 self.findings.add("wrong_type", f"{CALLS[kind]} must be text, not {kind_of(asked)}")
@@ -123,10 +124,10 @@ class _Checking:
             self.findings.add("result_without_call", "no call before it has this call_id")
 
     def _check_output(self, output: object, kind: str) -> None:
-        if kind not in ("function_call_output", "custom_tool_call_output"):
+        if kind not in TEXT_RESULTS:
             return
         if isinstance(output, list):
-            check_blocks(self.findings, output, _INPUT)
+            check_blocks(self.findings, output, INPUT)
         elif not isinstance(output, str):
             self.findings.add("wrong_type", f"output must be text or a list, not {kind_of(output)}")
 

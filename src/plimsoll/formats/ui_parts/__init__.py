@@ -9,6 +9,7 @@ from plimsoll.formats.format import Rendered, SystemText, Violation
 from plimsoll.formats.ui_parts.decode import decode
 from plimsoll.formats.ui_parts.encode import encode
 from plimsoll.formats.ui_parts.render import render
+from plimsoll.formats.ui_parts.repair import is_sound, repair
 from plimsoll.formats.ui_parts.validate import validate
 from plimsoll.message import FormatName, Message, Wire
 
@@ -30,6 +31,14 @@ class UIParts:
         """What the SDK or a provider behind it would refuse. System text is a message here: `system` is unused."""
         del system
         return validate(wires)
+
+    def is_sound(self, message: Message) -> bool:
+        """Whether a glance is enough to see that nothing in the message itself is refused."""
+        return is_sound(message)
+
+    def repair(self, wire: Wire, repairs: list[str]) -> dict[str, Any]:
+        """What is refused of a message by itself, in words or left out."""
+        return repair(wire, repairs)
 
     def render(self, messages: Sequence[Message]) -> Rendered:
         """Write any conversation in this format."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from plimsoll.formats.media import source_of, ui_block
@@ -33,9 +34,14 @@ def encode(message: Message) -> dict[str, Any]:
 
 def _made_id(message: Message) -> str:
     """An id that is the same for the same words, since nothing else is known here."""
-    import hashlib  # noqa: PLC0415  (only messages made here need one)
+    return made_id(message.role, [message.text, *(call.id for call in message.calls)])
 
-    said = "\0".join([message.role, message.text, *(call.id for call in message.calls)])
+
+def made_id(role: str, texts: Iterable[str]) -> str:
+    """An id that is the same for the same words."""
+    import hashlib  # noqa: PLC0415  (only messages without one need it)
+
+    said = "\0".join([role, *texts])
     return f"msg-{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 

@@ -11,7 +11,7 @@ from plimsoll.formats.ui_parts.decode import ID_FIELDS, ROLES, is_tool, tool_nam
 from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire
 
-_TEXT_FIELDS: Final[dict[str, tuple[str, ...]]] = {
+TEXT_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "text": ("text",),
     "reasoning": ("text",),
     "custom": ("kind",),
@@ -21,7 +21,7 @@ _TEXT_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "reasoning-file": ("mediaType", "url"),
     "step-start": (),
 }
-_STATES: Final = {
+STATES: Final = {
     "input-streaming": "",
     "input-available": "input",
     "approval-requested": "approval",
@@ -69,22 +69,22 @@ def _check_part(findings: Findings, part: dict[str, Any], role: object, seen: se
         _check_tool(findings, part, seen, is_last=is_last)
     elif isinstance(kind, str) and kind.startswith("data-"):
         return
-    elif not isinstance(kind, str) or kind not in _TEXT_FIELDS:
+    elif not isinstance(kind, str) or kind not in TEXT_FIELDS:
         findings.add("unknown_block", f"{ascii(kind)[:40]} is no part of a UI message")
     else:
-        for field in _TEXT_FIELDS[kind]:
+        for field in TEXT_FIELDS[kind]:
             if not isinstance(part.get(field), str):
                 findings.add("wrong_type", f"{field} must be text, not {kind_of(part.get(field))}")
 
 
 def _check_tool(findings: Findings, part: dict[str, Any], seen: set[str], *, is_last: bool) -> None:
     state = part.get("state")
-    if not isinstance(state, str) or state not in _STATES:
-        findings.add("wrong_type", f"state must be one of {', '.join(_STATES)}")
+    if not isinstance(state, str) or state not in STATES:
+        findings.add("wrong_type", f"state must be one of {', '.join(STATES)}")
         return
     if not _name_of(part):
         findings.add("bad_name", "a tool part needs the tool's name")
-    field = _STATES[state]
+    field = STATES[state]
     if field and field not in part:
         findings.add("wrong_type", f"a part in state {state} needs {field}")
     elif field == "errorText" and not isinstance(part[field], str):
@@ -94,9 +94,15 @@ def _check_tool(findings: Findings, part: dict[str, Any], seen: set[str], *, is_
         if call_id in seen:
             findings.add("duplicate_id", "another tool part of the message has the same toolCallId")
         seen.add(call_id)
-    waits = state in _UNANSWERED or (state == "approval-responded" and not is_last)
-    if waits and part.get("providerExecuted") is not True:
+    if needs_result(part, is_last=is_last):
         findings.add("call_without_result", f"a call in state {state} has no result")
+
+
+def needs_result(part: Wire, *, is_last: bool) -> bool:
+    """Whether a tool part without a result is refused as it stands. In the last message an approved call may still be run."""
+    state = part.get("state")
+    waits = state in _UNANSWERED or (state == "approval-responded" and not is_last)
+    return waits and part.get("providerExecuted") is not True
 
 
 def _name_of(part: dict[str, Any]) -> object:

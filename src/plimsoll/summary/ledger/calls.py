@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from plimsoll.summary.ledger.sentences import line
@@ -39,8 +40,10 @@ _EDIT_KEYS = frozenset(
     {"old_str", "new_str", "old_string", "new_string", "content", "oldText", "newText", "edits", "patch"}
 )
 _ARGUMENTS_CHARS_MAX = 65_536
+_NAME_CHARS_MAX = 80
+_NAMES_MAX = 512
 _PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (\S[^\n]{0,300})", re.MULTILINE)
-_VIEW_COMMANDS = frozenset({"view", "read", "undo_edit"})
+_VIEW_COMMANDS = ("view", "read", "undo_edit")
 
 
 class Call(NamedTuple):
@@ -101,22 +104,32 @@ def _cut_fields(arguments: str) -> dict[str, Any]:
 
 def may_edit(name: str) -> bool:
     """Whether a tool of that name may change files, told without reading its arguments."""
-    lowered = name[:80].lower()
+    return _may_edit(name[:_NAME_CHARS_MAX])
+
+
+@lru_cache(_NAMES_MAX)
+def _may_edit(name: str) -> bool:
+    lowered = name.lower()
     return any(word in lowered for action, words in _WORDS if action == "edit" for word in words)
 
 
 def _action(name: str, fields: dict[str, Any]) -> Action:
-    lowered = name[:80].rsplit("__", 1)[-1].lower()
-    if lowered.startswith("str_replace") and fields.get("command") in _VIEW_COMMANDS:
+    if fields.get("command") in _VIEW_COMMANDS and name.rsplit("__", 1)[-1].lower().startswith("str_replace"):
         return "read"
-    if lowered.startswith(("task", "todo")):
-        return "delegate" if lowered in ("task", "taskoutput") else "plan"
-    for action, words in _WORDS:
-        if any(word in lowered for word in words):
-            return action
+    if action := _named_action(name[:_NAME_CHARS_MAX]):
+        return action
     if any(key in fields for key in _PATH_KEYS[:4]):
         return "edit" if not _EDIT_KEYS.isdisjoint(fields) else "read"
     return "other"
+
+
+@lru_cache(_NAMES_MAX)
+def _named_action(name: str) -> Action | None:
+    """What a tool does by its name alone. An agent has few tools and calls them often."""
+    lowered = name.rsplit("__", 1)[-1].lower()
+    if lowered.startswith(("task", "todo")):
+        return "delegate" if lowered in ("task", "taskoutput") else "plan"
+    return next((action for action, words in _WORDS if any(word in lowered for word in words)), None)
 
 
 def _command(fields: dict[str, Any]) -> str:

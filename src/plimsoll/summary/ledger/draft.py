@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 from typing import TYPE_CHECKING
 
-from plimsoll.summary.ledger.fact import CAPS, KINDS, Fact, Kind
+from plimsoll.summary.ledger.fact import CAPS, KINDS, Fact, Kind, first_seen
 from plimsoll.summary.ledger.sentences import line
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class Draft:
         kept = self.facts[fact.kind]
         known = kept.get(fact.key)
         if known is None:
-            kept[fact.key] = fact if fact.last >= 0 else fact._replace(last=fact.position)
-            if len(kept) > CAPS[fact.kind].facts_max * 5 // 4:
+            kept[fact.key] = fact if fact.last >= 0 else first_seen(fact)
+            if len(kept) > CAPS[fact.kind].facts_max * 2:  # ranking them costs more than holding them
                 self._evict(fact.kind)
             return
         kept[fact.key] = _merged(known, fact)
@@ -86,7 +86,8 @@ class Draft:
 
 def value(fact: Fact, newest: int) -> float:
     """How much a fact is worth keeping: its weight, raised by mentions and, gently, by how late it was last mentioned."""
-    return fact.weight * (1.0 + 0.35 * log2(fact.mentions)) * (0.6 + 0.4 * (fact.last + 1) / (newest + 1))
+    worth = fact.weight * (0.6 + 0.4 * (fact.last + 1) / (newest + 1))
+    return worth if fact.mentions == 1 else worth * (1.0 + 0.35 * log2(fact.mentions))
 
 
 def _merged(known: Fact, new: Fact) -> Fact:

@@ -1,0 +1,165 @@
+"""Carrying compactions out: planned for the view as it stands, recorded with whatever was said while a model wrote.
+
+Most are generators, because a model may be asked: compaction/drive.py resumes them for sync and async callers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
+
+from plimsoll.budget import Level
+from plimsoll.chronicle import Chronicle
+from plimsoll.compaction.engine import Compacting, reworded, untouched
+from plimsoll.compaction.join import kept_apart
+from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.plan import Outline
+from plimsoll.compaction.repair import Arranger
+from plimsoll.compaction.task import SummaryReply, SummaryRequest
+from plimsoll.errors import PlanIsStale, SettingError
+from plimsoll.events import IMPORT
+from plimsoll.fitted import Fitted, Plan, Wish, report_of
+from plimsoll.payloads import Adopted, Compaction
+from plimsoll.policy import Policy, policy_named
+from plimsoll.timeline import Moment
+from plimsoll.writing import written
+
+Result = TypeVar("Result")
+Carrying: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
+
+
+def kept_within(chronicle: Chronicle, query: str | None, *, asks_model: bool) -> Carrying[None]:
+    """Compact the view while that is due. What is said meanwhile may make it due again; nobody waits for a model a third time."""
+
+    def planning(asks: bool) -> Compacting:  # noqa: FBT001 - as _recorded calls it
+        return chronicle.planning(query, asked=False, asks_model=asks)
+
+    for asks in (asks_model, asks_model, False):
+        said = chronicle.log.messages
+        if chronicle.check().should_compact:
+            yield from _recorded(chronicle, "auto", planning, asks_model=asks)
+        if chronicle.log.messages == said:
+            return
+
+
+def compacted(chronicle: Chronicle, wish: Wish, trigger: str, *, asks_model: bool) -> Carrying[Compaction]:
+    """Compact because somebody asked for it."""
+    return _recorded(chronicle, trigger, lambda asks: planned(chronicle, wish, asks_model=asks), asks_model=asks_model)
+
+
+def carried_out(
+    chronicle: Chronicle, plan: Plan, trigger: str, *, rebase: bool, asks_model: bool
+) -> Carrying[Compaction]:
+    """Record a plan that was made before. When the session is no longer as it was for, a new one with its edited summary takes
+    its place where `rebase` allows it; else PlanIsStale is raised.
+    """
+    if plan.made_at == chronicle.state():
+        return _recorded(chronicle, trigger, lambda _: _known(plan.outline), asks_model=asks_model)
+    if not rebase:
+        raise PlanIsStale(planned_for=plan.made_at[0], now=chronicle.state()[0])
+    return _recorded(chronicle, trigger, lambda asks: _anew(chronicle, plan, asks_model=asks), asks_model=asks_model)
+
+
+def wish_for(chronicle: Chronicle, focus: str | None, policy: str | Policy | Mapping[str, Any] | None) -> Wish:
+    """A wish as it is given: a policy by name or as it is, or some of its fields in place of the session's. Raises SettingError."""
+    if not isinstance(policy, Mapping):
+        return Wish(focus=focus, policy=None if policy is None else policy_named(policy))
+    if not all(isinstance(name, str) for name in policy):
+        raise SettingError("policy", "the names of its fields are text")
+    return Wish(focus=focus, policy=policy_named(chronicle.gauge.policy, **policy))
+
+
+def planned(chronicle: Chronicle, wish: Wish, *, asks_model: bool) -> Compacting:
+    """The steps to a plan that somebody asked for, whatever the load."""
+    return chronicle.planning(wish.focus, asked=True, asks_model=asks_model, policy=wish.policy)
+
+
+def _recorded(
+    chronicle: Chronicle, trigger: str, planning: Callable[[bool], Compacting], *, asks_model: bool
+) -> Carrying[Compaction]:
+    """Plan and record. When the view went on from another compaction meanwhile, that is done again, without the model."""
+    while True:
+        moment = chronicle.timeline.moment()
+        outline = yield from planning(asks_model)
+        now = chronicle.timeline.moment()
+        if (now.event, now.format) == (moment.event, moment.format):
+            return chronicle.commit(*_followed(chronicle, outline, moment), trigger)
+        asks_model = False
+
+
+def _followed(chronicle: Chronicle, outline: Outline, made_at: Moment) -> tuple[Outline, Arranger]:
+    """The outline with everything at the end of its view that was said since it was begun."""
+    timeline, gauge = chronicle.timeline, chronicle.gauge
+    if made_at.messages == chronicle.log.messages or not outline.changed:
+        return outline, timeline.arranger
+    line = timeline.followed(outline.pieces, made_at)
+    after = gauge.reserve_tokens + sum(map(gauge.weigh, line.closing())) + line.tokens
+    before = chronicle.total()
+    followed = replace(outline, pieces=tuple(line.pieces), tokens_after=after, count_before=lambda: before)
+    return followed, line.arranger
+
+
+def _known(outline: Outline) -> Compacting:
+    yield from ()
+    return outline
+
+
+def _anew(chronicle: Chronicle, plan: Plan, *, asks_model: bool) -> Compacting:
+    fresh = yield from planned(chronicle, plan.wish, asks_model=asks_model)
+    if plan.outline.stage != "edited" or plan.summary is None or fresh.summary is None:
+        return fresh
+    return _reworded(chronicle, fresh, plan.summary)
+
+
+def previewed(chronicle: Chronicle, wish: Wish, *, asks_model: bool) -> Carrying[Plan]:
+    """A plan to look at, to edit, and to carry out while the session is as it is now."""
+    made_at = chronicle.state()
+    outline = yield from planned(chronicle, wish, asks_model=asks_model)
+
+    def reword(outline: Outline, text: str) -> Outline:
+        return _reworded(chronicle, outline, text)
+
+    def write(outline: Outline) -> Fitted:
+        closing = chronicle.closing({call.id for piece in outline.pieces for call in piece.message.calls})
+        messages = written([*outline.pieces, *closing], chronicle.gauge.format)
+        return Fitted(messages=messages, make_report=partial(report_of, outline))
+
+    return Plan(outline=outline, made_at=made_at, _write=write, _reword=reword, wish=wish)
+
+
+def _reworded(chronicle: Chronicle, outline: Outline, text: str) -> Outline:
+    return reworded(outline, text, chronicle.draft(()), chronicle.task(None))
+
+
+def adopt(chronicle: Chronicle, view: Sequence[Adopted], summary: str | None, note: Mapping[str, Any]) -> Compaction:
+    """Go on from a view as another tool left it, with a note of where it came from. Until it grows it stays as it is."""
+    gauge, arranger = chronicle.gauge, Arranger(chronicle.gauge.format.name)
+    pieces = [_adopted(chronicle, item) for item in view]
+    for position, piece in enumerate(pieces):
+        arranger.feed(piece.message, position)
+    task = replace(chronicle.task(None), level=Level.none, steps=())
+    outline = replace(
+        untouched(kept_apart(pieces, gauge.format.name), task, chronicle.total()),
+        tokens_after=gauge.total(pieces),
+        summary=summary,
+        stage="import",
+        changed=True,
+        list_actions=tuple,
+    )
+    chronicle.note(note)
+    return chronicle.commit(outline, arranger, IMPORT)
+
+
+def _adopted(chronicle: Chronicle, item: Adopted) -> Piece:
+    """A message of another tool's view as a piece: plain where it is the session's own, word for word."""
+    message = chronicle.gauge.format.decode(item.wire, item.position or 0)
+    said = None if item.position is None else chronicle.originals.find(item.position)
+    return Piece(
+        message=message,
+        weigh=chronicle.gauge.weigh,
+        position=item.position,
+        origin=item.origin,
+        whole=said is not None and said.wire == message.wire,
+    )

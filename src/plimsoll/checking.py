@@ -1,0 +1,38 @@
+"""How full a view of some messages would be, without a session: `check`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from plimsoll.budget import Check
+from plimsoll.compaction.levels import check_view
+from plimsoll.formats.format import SystemText
+from plimsoll.formats.registry import decode_all
+from plimsoll.gauge import gauge_for
+from plimsoll.message import FormatName
+from plimsoll.policy import Policy
+
+
+def check(  # noqa: PLR0913 - the options of fit
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    max_tokens: int | None = None,
+    model: str | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    policy: str | Policy = "ladder",
+    format: FormatName | None = None,
+    system: SystemText = None,
+) -> Check:
+    """Whether these messages are due for a compaction under a policy, how urgently, and by which line. Does nothing.
+
+    The options are those of `fit`. A session's `check()` says the same of its view, and waits for enough that is new.
+    Raises FormatError, SettingError.
+    """
+    found, decoded = decode_all(messages, format)
+    gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy)
+    budget, beside = gauge.budget.tokens, replace(gauge, system=system).reserve_tokens
+    tokens = beside + sum(map(gauge.messages.message, decoded))
+    made = check_view(tokens, gauge.policy, budget)
+    return replace(made, should_compact=made.should_compact or tokens > budget)

@@ -1,0 +1,120 @@
+"""Anthropic messages that the API refuses by themselves, made acceptable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plimsoll.formats.anthropic.encode import RAW_ARGUMENTS, SYSTEM_LABEL
+from plimsoll.formats.anthropic.validate import may_stand
+from plimsoll.formats.repairs import has_opaque, in_words, is_name, tool_name
+from plimsoll.formats.wire import arguments_text, copied, parsed_object
+from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult, Wire
+
+
+def is_sound(message: Message) -> bool:
+    """Whether it is plain at a glance that nothing in the message is refused; blank texts are the arranger's business."""
+    content = (message.wire or {}).get("content")
+    if isinstance(content, str):
+        return True
+    if content is None or has_opaque(message.parts) or message.role == "system":
+        return False
+    return all(_is_sound(part, message.role) for part in message.parts)
+
+
+def _is_sound(part: object, role: str) -> bool:
+    match part:
+        case Text():
+            return True
+        case ToolCall(name=name, wire=wire):
+            return role == "assistant" and is_name(name) and isinstance((wire or {}).get("input"), dict)
+        case ToolResult(wire=wire):
+            return role == "user" and isinstance((wire or {}).get("content"), str)
+        case Reasoning(signature=signature):
+            return role == "assistant" and bool(signature)
+        case Media():
+            return role == "user"
+        case _:
+            return False
+
+
+def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
+    """The message with what is refused of it in words or left out; `repairs` takes what was done."""
+    own = copied(wire)
+    content = own.get("content")
+    if content is None:
+        return {**own, "content": ""}
+    if isinstance(content, list):
+        own["content"] = [
+            kept for block in content for kept in [_repaired(block, own["role"], repairs)] if kept is not None
+        ]
+    return own
+
+
+def leading_system_text(message: Message) -> str | None:
+    """What a message at the beginning says as the system: its words, or those under the label that `encode` gives to such.
+
+    None for any other message. Anthropic wants system text beside the messages; who sent it among them finds it there.
+    """
+    wire = message.wire or {}
+    if message.role == "system" and wire:
+        return "\n".join(part.text if isinstance(part, Text) else in_words(part.wire or {}) for part in message.parts)
+    content = wire.get("content")
+    if isinstance(content, str) and content.startswith(SYSTEM_LABEL) and wire == {"role": "user", "content": content}:
+        return content.removeprefix(SYSTEM_LABEL)
+    return None
+
+
+def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str, Any] | None:
+    """One block as it may stand in a message of that role; None where it may not in any form."""
+    kind = block.get("type")
+    match kind:
+        case "text" if not isinstance(block.get("text"), str):
+            repairs.append("a text block without text left out")
+            return None
+        case "thinking" | "redacted_thinking" if role != "assistant" or not _is_thought(block):
+            repairs.append("thinking that nobody signed left out")
+            return None
+        case "tool_use" if role == "assistant":
+            return _call(block, repairs)
+        case "tool_result" if role == "user":
+            return _result(block, repairs)
+        case "image" | "document" if not isinstance(block.get("source"), dict):
+            pass
+        case str() if kind and may_stand(kind, role):
+            return block
+    repairs.append(f"{ascii(kind)[:40]} cannot stand in a message of role {role}: kept as text")
+    return {"type": "text", "text": in_words(block)}
+
+
+def _is_thought(block: Wire) -> bool:
+    fields = ("thinking", "signature") if block["type"] == "thinking" else ("data",)
+    return all(isinstance(block.get(field), str) for field in fields)
+
+
+def _call(block: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
+    given = block.get("input")
+    if not is_name(block.get("name")):
+        repairs.append("a tool's name had characters that are refused")
+        block["name"] = tool_name(block.get("name"))
+    if not isinstance(given, dict):
+        repairs.append("arguments must be an object")
+        text = arguments_text(given)
+        value = parsed_object(text)
+        block["input"] = {RAW_ARGUMENTS: text} if value is None else value
+    return block
+
+
+def _result(block: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
+    content = block.get("content")
+    if isinstance(content, list):
+        block["content"] = [_inside(inner, repairs) for inner in content]
+    return block
+
+
+def _inside(inner: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
+    """A block of a result."""
+    kind = inner.get("type")
+    if isinstance(kind, str) and (kind != "text" or isinstance(inner.get("text"), str)):
+        return inner
+    repairs.append("a block of a result without type or text: kept as text")
+    return {"type": "text", "text": in_words(inner)}

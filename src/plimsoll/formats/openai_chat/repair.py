@@ -1,0 +1,74 @@
+"""Chat messages that the API refuses by themselves, made acceptable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plimsoll.formats.openai_chat.validate import BLOCKS, SILENT
+from plimsoll.formats.repairs import in_words, is_name, tool_name
+from plimsoll.formats.wire import arguments_text, copied
+from plimsoll.message import Message, Wire
+
+
+def is_sound(message: Message) -> bool:
+    """Whether it is plain at a glance that nothing in the message is refused."""
+    wire = message.wire or {}
+    content = wire.get("content")
+    if "tool_calls" not in wire:
+        return isinstance(content, str) and wire.get("role") != "function"
+    if message.role != "assistant" or not message.calls or not (content is None or isinstance(content, str)):
+        return False
+    return all(_is_sound(call.wire or {}) for call in message.calls)
+
+
+def _is_sound(call: Wire) -> bool:
+    said = call.get("function")
+    if call.get("type") != "function" or not isinstance(said, dict) or not isinstance(said.get("arguments"), str):
+        return False
+    return is_name(said.get("name"))
+
+
+def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
+    """The message with what is refused of it in words or left out; `repairs` takes what was done."""
+    own = copied(wire)
+    role, calls = own["role"], own.get("tool_calls")
+    if isinstance(calls, list):
+        own["tool_calls"] = [_call(call, repairs) for call in calls]
+        if not calls or role != "assistant":
+            repairs.append("tool_calls left out where there is no call, or nobody who may make one")
+            del own["tool_calls"]
+    if role == "function" and not own.get("name"):
+        repairs.append("a function message needs a name")
+        own["name"] = tool_name(own.get("name"))
+    content = own.get("content")
+    if isinstance(content, list):
+        own["content"] = [kept for block in content for kept in [_repaired(block, role, repairs)] if kept is not None]
+    if not own.get("content") and not isinstance(content, str):
+        silent = role in ("user", "system", "developer") or any(own.get(field) for field in SILENT)
+        own["content"] = None if silent else ""
+    return own
+
+
+def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str, Any] | None:
+    """One block as it may stand in a message of that role; None where it says nothing at all."""
+    kind = block.get("type")
+    field = BLOCKS[role].get(kind) if isinstance(kind, str) else None
+    if field is not None and isinstance(block.get(field), str if field in ("text", "refusal") else dict):
+        return block
+    if kind == "text":
+        repairs.append("a text block without text left out")
+        return None
+    if kind == "image_url" and role == "user" and isinstance(block.get("image_url"), str):
+        repairs.append("image_url must be an object")
+        return {**block, "image_url": {"url": block["image_url"]}}
+    repairs.append(f"{ascii(kind)[:40]} cannot stand in a message of role {role}: kept as text")
+    return {"type": "text", "text": in_words(block)}
+
+
+def _call(call: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
+    kind, field = ("custom", "input") if isinstance(call.get("custom"), dict) else ("function", "arguments")
+    said = call[kind]
+    fixed = {**said, "name": tool_name(said.get("name")), field: arguments_text(said.get(field))}
+    if fixed != said or call.get("type") != kind:
+        repairs.append("a call needs its type, a name that is accepted, and its arguments as text")
+    return {**call, "type": kind, kind: fixed}

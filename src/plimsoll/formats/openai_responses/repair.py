@@ -1,0 +1,81 @@
+"""Responses items that the API refuses by themselves, made acceptable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plimsoll.formats.openai_responses.decode import CALLS, RESULTS
+from plimsoll.formats.openai_responses.encode import text_block
+from plimsoll.formats.openai_responses.validate import INPUT, OUTPUT, TEXT_CALLS, TEXT_RESULTS
+from plimsoll.formats.repairs import in_words, is_name, tool_name
+from plimsoll.formats.wire import arguments_text, copied, output_text
+from plimsoll.message import Message, Wire
+
+
+def is_sound(message: Message) -> bool:
+    """Whether it is plain at a glance that nothing in the item is refused."""
+    wire = message.wire or {}
+    match wire.get("type"):
+        case None | "message":
+            return isinstance(wire.get("content"), str)
+        case "function_call":
+            return isinstance(wire.get("arguments"), str) and is_name(wire.get("name"))
+        case "function_call_output":
+            return isinstance(wire.get("output"), str)
+        case "reasoning":
+            return isinstance(wire.get("summary"), list)
+        case _:
+            return False
+
+
+def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
+    """The item with what is refused of it in words or left out; `repairs` takes what was done."""
+    own = copied(wire)
+    kind = own.get("type")
+    if kind == "message" or (kind is None and "role" in own):
+        own["content"] = _content(own.get("content"), own["role"], repairs)
+        if own["role"] == "assistant" and "id" not in own and isinstance(own["content"], list):
+            own["content"] = "\n".join(block.get("text") or in_words(block) for block in own["content"])
+    elif kind in TEXT_CALLS:
+        fixed = {**own, "name": tool_name(own.get("name")), CALLS[kind]: arguments_text(own.get(CALLS[kind]))}
+        if fixed != own:
+            repairs.append("a call needs a name that is accepted, and its arguments as text")
+        own = fixed
+    elif kind in TEXT_RESULTS:
+        own[RESULTS[kind]] = _output(own.get(RESULTS[kind]), repairs)
+    elif kind == "reasoning" and not isinstance(own.get("summary"), list):
+        repairs.append("reasoning needs a summary, if an empty one")
+        own["summary"] = []
+    return own
+
+
+def _output(output: object, repairs: list[str]) -> object:
+    if isinstance(output, str):
+        return output
+    if isinstance(output, list) and output and all(isinstance(block, dict) for block in output):
+        return [_block(block, "user", repairs) for block in output]
+    repairs.append("an output must be text or content parts")
+    return output_text(output) if output else ""
+
+
+def _content(content: object, role: str, repairs: list[str]) -> object:
+    """Text or blocks; an empty list, or nothing, is empty text."""
+    if not isinstance(content, list):
+        return content or ""
+    if not content:
+        repairs.append("content may not be an empty list")
+        return ""
+    return [_block(block, role, repairs) for block in content]
+
+
+def _block(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str, Any]:
+    """One block as it may stand in a message of that role."""
+    allowed, kind = OUTPUT if role == "assistant" else INPUT, block.get("type")
+    field = allowed.get(kind) if isinstance(kind, str) else None
+    if field is not None and (not field or isinstance(block.get(field), str)):
+        return block
+    repairs.append(f"{ascii(kind)[:40]} cannot stand in a message of role {role}: kept as text")
+    text = block.get("text")
+    return text_block(
+        text if isinstance(text, str) else in_words(block), "output_text" if role == "assistant" else "input_text"
+    )

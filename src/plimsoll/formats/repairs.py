@@ -1,0 +1,53 @@
+"""What the formats share in repairing a message that its provider refuses whatever stands around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from plimsoll.formats.format import Format
+from plimsoll.formats.ids import SAFE
+from plimsoll.formats.media import media_of
+from plimsoll.formats.wire import json_text
+from plimsoll.message import Message, Opaque, Part, Wire
+
+_ALONE: Final = frozenset(
+    ("wrong_type", "unknown_block", "wrong_place", "empty_content", "empty_tool_calls", "missing_id", "bad_name")
+)
+"""Violations that a message can have by itself; the others are about what stands before and after it."""
+
+_UNSAFE: Final = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def repaired(format: Format, message: Message, position: int, repairs: list[str]) -> Message:
+    """The message as its provider takes it whatever stands around it; itself where that is how it came."""
+    if message.edited or message.wire is None or format.is_sound(message):
+        return message
+    if not any(found.code in _ALONE for found in format.validate([message.wire])):
+        return message
+    return format.decode(format.repair(message.wire, repairs), position)
+
+
+def has_opaque(parts: Sequence[Part]) -> bool:
+    """Whether one of the parts is something this version does not understand, which only the validator judges."""
+    return any(isinstance(part, Opaque) for part in parts)
+
+
+def is_name(value: object) -> bool:
+    """Whether a tool can have that name."""
+    return isinstance(value, str) and SAFE.fullmatch(value) is not None
+
+
+def tool_name(value: object) -> str:
+    """A name a tool can have: other characters become `_`."""
+    return _UNSAFE.sub("_", value if isinstance(value, str) else "") or "tool"
+
+
+def in_words(block: Wire) -> str:
+    """A block that may not stand where it does, as text: a medium by its name, refusals in their words, others as JSON."""
+    medium = media_of(block)
+    if medium is not None:
+        return f"[{medium.kind} left out]"
+    refusal = block.get("refusal")
+    return refusal if isinstance(refusal, str) and refusal else json_text(block)

@@ -1,0 +1,81 @@
+"""UI messages that the AI SDK refuses by themselves, made acceptable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plimsoll.formats.repairs import has_opaque, in_words
+from plimsoll.formats.ui_parts.decode import ID_FIELDS, NAME_FIELDS, is_tool, tool_arguments
+from plimsoll.formats.ui_parts.decode import tool_name as name_of
+from plimsoll.formats.ui_parts.encode import made_id
+from plimsoll.formats.ui_parts.validate import STATES, TEXT_FIELDS
+from plimsoll.formats.wire import copied, output_text, parsed_object
+from plimsoll.message import Media, Message, Reasoning, Text, Wire
+
+
+def is_sound(message: Message) -> bool:
+    """Whether it is plain at a glance that nothing in the message is refused."""
+    wire = message.wire or {}
+    if not wire.get("id") or not isinstance(wire["id"], str) or has_opaque(message.parts):
+        return False
+    return bool(message.parts) and all(isinstance(part, (Text, Reasoning, Media)) for part in message.parts)
+
+
+def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
+    """The message with what is refused of it in words or left out; `repairs` takes what was done."""
+    own = copied(wire)
+    own["parts"] = [
+        kept for part in own["parts"] for kept in [_repaired(part, own["role"], repairs)] if kept is not None
+    ]
+    if not isinstance(own.get("id"), str) or not own["id"]:
+        repairs.append("a message needs an id")
+        own = {**own, "id": made_id(own["role"], [str(part) for part in own["parts"]])}
+    return own
+
+
+def _repaired(part: dict[str, Any], role: str, repairs: list[str]) -> dict[str, Any] | None:
+    """One part as it may stand in a message of that role; None where it says nothing at all."""
+    kind = part.get("type")
+    if isinstance(kind, str) and kind.startswith("data-"):
+        return part
+    if isinstance(kind, str) and (is_tool(part) or kind.startswith("tool-")) and role == "assistant":
+        return _tool(part, repairs)
+    fields = TEXT_FIELDS.get(kind) if isinstance(kind, str) else None
+    if fields is not None and all(isinstance(part.get(field), str) for field in fields):
+        return part
+    if kind in ("text", "reasoning"):
+        repairs.append(f"a part of type {kind} without text left out")
+        return None
+    repairs.append(f"{ascii(kind)[:40]} cannot stand in a message of role {role}: kept as text")
+    return {"type": "text", "text": in_words(part)}
+
+
+def _tool(part: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
+    """A tool part whose state is one of those there are, with what that state needs."""
+    fixed = dict(part)
+    state = _state(part)
+    fixed["state"] = state
+    field = STATES[state]
+    if field == "errorText" and not isinstance(part.get(field), str):
+        fixed[field] = output_text(part.get(field))
+    elif field == "input" and field not in part:
+        fixed[field] = parsed_object(tool_arguments(part)) or {}
+    elif field == "output" and field not in part:
+        fixed[field] = None
+    if part["type"] == "dynamic-tool" and not name_of(part):
+        fixed[next((name for name in NAME_FIELDS if name in part), NAME_FIELDS[0])] = "tool"
+    elif part["type"] == "tool-":
+        fixed["type"] = "tool-tool"
+    if not any(isinstance(part.get(name), str) for name in ID_FIELDS):
+        fixed[ID_FIELDS[0]] = ""
+    if fixed != part:
+        repairs.append("a tool part lacked what its state needs")
+    return fixed
+
+
+def _state(part: Wire) -> str:
+    """Its state, or the one that what it holds belongs to."""
+    state = part.get("state")
+    if isinstance(state, str) and state in STATES and (STATES[state] != "approval" or "approval" in part):
+        return state
+    return "output-available" if "output" in part else "output-error" if "errorText" in part else "input-available"

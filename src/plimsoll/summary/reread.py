@@ -1,0 +1,198 @@
+"""A summary made by rules, read back into facts: a caller without a session has nothing else of what left before.
+
+Without this a summary of a summary would be a cut of its words, and the next a cut of that: each request would be gone after a few.
+What is not in our own layout (a model's prose, Chinese dialogue by topic, what a cut left over) comes back as the words it is.
+"""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+
+from plimsoll.summary.labels import CHINESE, ENGLISH, Labels
+from plimsoll.summary.ledger import Fact, Kind, Ledger
+from plimsoll.summary.ledger.fact import Origin
+from plimsoll.summary.ledger.requests import from_user
+from plimsoll.summary.ledger.wire import Counts
+
+_LANGUAGES = (ENGLISH, CHINESE)
+_SECTIONS = {title: name for labels in _LANGUAGES for name, title in labels.sections.items()}
+_FILES = frozenset({"modified", "read", "seen"})
+_KINDS: dict[str, tuple[Kind, Origin, float]] = {
+    "constraint": ("constraint", "user", 3.0),
+    "decision": ("decision", "assistant", 2.0),
+    "work": ("work", "assistant", 2.5),
+    "error": ("error", "tool", 2.0),
+}
+_FILE_WEIGHTS = {"modified": 4.0, "read": 1.5, "seen": 0.8}
+_CUT = "[…"
+"""A line that begins like this stands for lines that were cut, titles perhaps among them. Inside a line it is the tool's."""
+
+_ROOT = re.compile(r"\(in (/[^)\n]*/)\)")
+_FOLDER = re.compile(r"(.+/): (.+)")
+_LEGEND = re.compile(r"\(([^\W\d_] = [^,)\n]{1,60}(?:, [^\W\d_] = [^,)\n]{1,60})*)\)")
+_HEADING = re.compile(r"\[([^\]\n]{1,200})\]")
+_SPOKEN = re.compile(r"([^:;\n]{1,50}): (.+)")
+
+_FIRST_POSITION = -(10**9)
+"""Facts read back stand before every message, in their own order. They were last mentioned in none that is here."""
+
+
+def _closing(labels: Labels) -> re.Pattern[str]:
+    """The line a summary ends with: how many messages it stands for and what it leaves out, or as much as a cut has left of it."""
+    counts = re.escape(labels.counts).replace(r"\{numbers\}", r"(?:[0-9]{1,9}-[0-9]{1,9} )?")
+    for name in ("user", "assistant", "tool"):
+        counts = counts.replace(rf"\{{{name}\}}", f"(?P<{name}>[0-9]{{1,9}})")
+    short = re.escape(labels.left_out_short).replace(r"\{count\}", r"(?P<count>[0-9]{1,9})")
+    return re.compile(rf"{counts}(?P<left>[^\n]{{0,600}})|{short}\Z")
+
+
+_CLOSINGS = tuple((labels, _closing(labels)) for labels in _LANGUAGES)
+
+
+def reread(body: str) -> tuple[Ledger, str]:
+    """The facts in the body of a summary, and the words in it that are none. Linear, never raises.
+
+    Requests and constraints come back as the user's, because a summary of ours has no others under those titles.
+    """
+    reader = _Reader()
+    for line in body.split("\n"):
+        reader.feed(line)
+    return reader.finished()
+
+
+class _Reader:
+    """Takes a summary's lines one by one."""
+
+    __slots__ = ("counts", "evicted", "facts", "group", "item", "names", "order", "rest", "root", "section")
+
+    def __init__(self) -> None:
+        self.order = _FIRST_POSITION
+        self.facts: dict[Kind, dict[str, Fact]] = {}
+        self.evicted: dict[Kind, int] = {}
+        self.counts = Counts(messages=1)
+        self.rest: list[str] = []
+        self.section, self.group, self.root = "", "", ""
+        self.names: dict[str, str] = {}
+        self.item: list[str] = []
+
+    def feed(self, line: str) -> None:
+        """One more line: a title, a part of an item, the closing, or words."""
+        if line in _SECTIONS:
+            self._open(_SECTIONS[line])
+        elif not self._closed_by(line):
+            is_whole = bool(self.section) and not line.startswith(_CUT)
+            if is_whole and self.section == "chat" and not line.startswith("- "):
+                self._said(line)
+            elif not (is_whole and line.startswith(("- ", "  "))) or self.section == "chat":
+                self._open(self.section if self.section == "chat" and is_whole else "")
+                self.rest.append(line)
+            elif line.startswith("- ") or self.section == "identifier":
+                self._finish_item()
+                self.item = [line]
+            else:
+                self.item.append(line[2:])
+
+    def finished(self) -> tuple[Ledger, str]:
+        """The ledger, and the words that are no facts of it."""
+        self._finish_item()
+        facts = {kind: tuple(found.values()) for kind, found in self.facts.items()}
+        if "chat" not in facts:  # how many results there were it does not say, but nobody talks in it
+            self.counts = self.counts._replace(results=self.counts.messages)
+        ledger = Ledger(facts=MappingProxyType(facts), counts=self.counts, evicted=MappingProxyType(self.evicted))
+        return ledger, "\n".join(self.rest).strip("\n")
+
+    def _open(self, section: str) -> None:
+        self._finish_item()
+        self.section, self.group, self.root = section, "", ""
+
+    def _closed_by(self, line: str) -> bool:
+        for labels, closing in _CLOSINGS:
+            found = closing.match(line)
+            if found is not None:
+                self._open("")
+                self._count(found, labels)
+                return True
+        return False
+
+    def _count(self, found: re.Match[str], labels: Labels) -> None:
+        if found["user"] is not None:
+            user, assistant, tool = (int(found[name]) for name in ("user", "assistant", "tool"))
+            total = max(1, user + assistant + tool)
+            self.counts = Counts(total, user, assistant, tool)
+        if found["count"] is not None:
+            self.evicted["identifier"] = int(found["count"])  # most of what is left out are values
+        for kind, word in labels.kinds.items():
+            number = re.search(rf"([0-9]{{1,9}}) {re.escape(word)}", found["left"] or "")
+            if number is not None:
+                self.evicted[kind] = int(number[1])
+
+    def _finish_item(self) -> None:
+        lines, self.item = self.item, []
+        if not lines:
+            return
+        text = "\n".join([lines[0].removeprefix("- "), *lines[1:]])
+        match self.section:
+            case "request":
+                for fact in from_user(
+                    text, self.order, ""
+                ):  # with the constraints in it, which it may lose when it is cut
+                    self._add(fact.kind, fact.key, fact.text, "user", fact.weight)
+            case "command":
+                self._command(text)
+            case "identifier":
+                self._value(lines[0])
+            case section if section in _FILES:
+                self._files(text)
+            case section if section in _KINDS:
+                kind, origin, weight = _KINDS[section]
+                self._add(kind, text.casefold()[:160], text, origin, weight)
+            case _:
+                pass  # the latest steps are no longer the latest
+
+    def _command(self, text: str) -> None:
+        command, _, ended = text.partition(" → ")
+        failed = next((labels.failed for labels in _LANGUAGES if ended.startswith(labels.failed)), None)
+        state, note = ("failed", ended.removeprefix(failed).strip()) if failed else ("ok", ended)
+        self._add("command", command, command, "tool", 1.5, note=note, state=state)
+
+    def _value(self, line: str) -> None:
+        """A value under its group's heading, or beside it, or alone."""
+        if line.startswith("- ") and line.endswith(":"):
+            self.group = line[2:-1]
+            return
+        if line.startswith("- "):
+            self.group, _, text = line[2:].rpartition(": ") if ": " not in line else (*line[2:].partition(": "),)
+        else:
+            text = line[2:]
+        self._add("identifier", f"{self.group}|{text}", text, "tool", 1.5, note=f"{self.group}\t")
+
+    def _said(self, line: str) -> None:
+        """What people said, under a heading and a speaker, whose name the legend may give."""
+        if (legend := _LEGEND.fullmatch(line)) is not None:
+            self.names = dict(pair.split(" = ", 1) for pair in legend[1].split(", "))
+        elif (heading := _HEADING.fullmatch(line)) is not None:
+            self._add("heading", f"{self.order}", heading[1], "user", 1.0)
+        else:
+            spoken = _SPOKEN.fullmatch(line)
+            name, texts = (self.names.get(spoken[1], spoken[1]), spoken[2]) if spoken else ("", line)
+            for text in filter(None, texts.split("; ")):
+                self._add("chat", f"{self.order}", text, "assistant" if name == "assistant" else "user", 1.2, note=name)
+
+    def _files(self, text: str) -> None:
+        root = _ROOT.fullmatch(text)
+        if root is not None:
+            self.root = root[1]
+            return
+        folder = _FOLDER.fullmatch(text) if self.section != "modified" else None
+        inside, names = (folder[1].removeprefix("./"), folder[2]) if folder else ("", text)
+        for name in names.split(", "):
+            path = f"{self.root}{inside}{name}"
+            self._add("file", path, path, "tool", _FILE_WEIGHTS[self.section], state=self.section)
+
+    def _add(  # noqa: PLR0913, PLR0917 - the fields of a fact
+        self, kind: Kind, key: str, text: str, origin: Origin, weight: float, note: str = "", state: str = ""
+    ) -> None:
+        fact = Fact(kind, key, text, self.order, origin, weight, note=note, state=state)
+        self.facts.setdefault(kind, {}).setdefault(key, fact)
+        self.order += 1

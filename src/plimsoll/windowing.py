@@ -1,0 +1,166 @@
+"""The newest part of a conversation, with no summary, no session and no disk: `window`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from plimsoll.compaction.join import kept_apart
+from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.repair import OPENER, WANTS_USER_FIRST, Arranged, arrange
+from plimsoll.compaction.windows import apply_window, holes_between
+from plimsoll.errors import CannotFit
+from plimsoll.exchange import group
+from plimsoll.formats.format import SystemText
+from plimsoll.formats.registry import decode_all
+from plimsoll.gauge import Gauge, gauge_for
+from plimsoll.message import FormatName, Message, said
+from plimsoll.policy import Policy
+from plimsoll.settings import flag, whole
+from plimsoll.writing import written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Windowed:
+    """The newest messages in the format they came in, and an honest account of the others. Sizes in tokens.
+
+    `positions` and `sizes` say of each message where it stood among those given (None: made here, so that the provider
+    accepts the rest) and what it costs; `tokens` is the whole request. `covered_count` messages lie before `start_seq`: a
+    summary speaks for them. `excluded_count` are neither covered nor here, and `holes` says where: half-open runs of
+    positions that nothing speaks for.
+    """
+
+    messages: list[dict[str, Any]]
+    positions: tuple[int | None, ...]
+    sizes: tuple[int, ...]
+    tokens: int
+    budget: int
+    truncated_count: int
+    excluded_count: int
+    covered_count: int
+    first_included: int | None
+    last_included: int | None
+    holes: tuple[tuple[int, int], ...]
+
+    @property
+    def trimmed(self) -> bool:
+        """Whether anything after `start_seq` is not here, or not whole."""
+        return bool(self.excluded_count or self.truncated_count)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {**asdict(self), "trimmed": self.trimmed}
+
+
+def window(  # noqa: PLR0913 - one call with its options
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    start_seq: int = 0,
+    max_tokens: int | None = None,
+    model: str | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    policy: str | Policy = "five-turns",
+    keep_system: bool = True,
+    format: FormatName | None = None,
+    system: SystemText = None,
+) -> Windowed:
+    """The newest messages that a policy's caps and the budget allow: no summary, no hole in the tail, valid for the provider.
+
+    Messages before position `start_seq` are left to a summary of yours. Leading system text stays (unless `keep_system` is
+    off: then no system message does) and is paid first. Messages longer than the policy's `message_tokens_max` lose their
+    middle. The newest request does not, and stays even where the tail does not reach back to it; only where it and the
+    newest exchange alone pass the budget are they cut. `max_tokens` replaces the policy's window; both include `tools`, and
+    `system` is Anthropic's system text, sent apart. Raises CannotFit, FormatError, SettingError.
+    """
+    whole("start_seq", start_seq)
+    flag("keep_system", keep_system)
+    found, decoded = decode_all(messages, format)
+    gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy)
+    arranged = [item for item in arrange(decoded, found.name) if keep_system or item.message.role != "system"]
+    return _Window(gauge=replace(gauge, system=system), arranged=arranged, start_seq=start_seq, end=len(decoded)).made()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Window:
+    """One window to make over messages that the provider accepts. `end` is how many were given."""
+
+    gauge: Gauge
+    arranged: list[Arranged]
+    start_seq: int
+    end: int
+
+    def made(self) -> Windowed:
+        """The window, begun by the user where the provider wants that."""
+        opener = [self.gauge.piece(Arranged(message=said("user", OPENER), position=None))]
+        opener_tokens = self.gauge.total(opener) - self.gauge.reserve_tokens
+        pieces = self._pieces(opener_tokens if self._must_open() else 0)
+        if self.gauge.format.name not in WANTS_USER_FIRST:
+            return self._windowed(pieces)
+        spoken = [exchange for exchange in group([piece.message for piece in pieces]) if not exchange.is_system]
+        if not spoken or spoken[0].messages[0].role != "assistant":
+            return self._windowed(pieces)
+        first = spoken[0].start
+        if self.gauge.total(pieces) + opener_tokens <= self.gauge.budget.tokens:
+            return self._windowed([*pieces[:first], *opener, *pieces[first:]])
+        begun = next(exchange.start for exchange in spoken if exchange.messages[0].role != "assistant")
+        return self._windowed([*pieces[:first], *pieces[begun:]])
+
+    def _must_open(self) -> bool:
+        """Whether what stays whatever the budget begins with the assistant, for a provider that wants the user first."""
+        start = self._start()
+        after = [each for each in group(self._messages()) if each.end > start and not each.is_system]
+        held = next((each for each in reversed(after) if each.is_request), after[-1] if after else None)
+        is_strict = self.gauge.format.name in WANTS_USER_FIRST
+        return is_strict and held is not None and held.messages[0].role == "assistant"
+
+    def _messages(self) -> list[Message]:
+        return [item.message for item in self.arranged]
+
+    def _start(self) -> int:
+        """Where in the arranged messages `start_seq` is."""
+        after = (at for at, item in enumerate(self.arranged) if self._is_after(item.position))
+        return next(after, len(self.arranged))
+
+    def _pieces(self, held_back: int) -> list[Piece]:
+        """What is in the window when `held_back` tokens of the budget are spent otherwise. Raises CannotFit."""
+        budget, held_back = self.gauge.budget.tokens, held_back + self.gauge.reserve_tokens
+        try:
+            made = apply_window(
+                self._messages(),
+                policy=self.gauge.policy,
+                counter=self.gauge.counter,
+                weigh=self.gauge.weigh,
+                start_seq=self._start(),
+                budget_override=max(1, budget - held_back),
+            )
+        except CannotFit as error:
+            needed = error.needed_tokens + held_back
+            raise CannotFit(part=error.part, budget_tokens=budget, needed_tokens=needed) from None
+        kept = [
+            replace(self.arranged[at], message=message)
+            for at, message in zip(made.positions, made.messages, strict=True)
+        ]
+        return [self.gauge.piece(item) for item in kept]
+
+    def _is_after(self, position: int | None) -> bool:
+        return position is not None and position >= self.start_seq
+
+    def _windowed(self, pieces: Sequence[Piece]) -> Windowed:
+        positions = sorted(piece.position for piece in pieces if piece.position is not None)
+        after, covered = list(filter(self._is_after, positions)), min(self.start_seq, self.end)
+        holes = holes_between(after, covered, self.end)
+        uncut = {id(item.message) for item in self.arranged}
+        return Windowed(
+            messages=written(kept_apart(pieces, self.gauge.format.name), self.gauge.format),
+            positions=tuple(piece.position for piece in pieces),
+            sizes=tuple(piece.tokens for piece in pieces),
+            tokens=self.gauge.total(pieces),
+            budget=self.gauge.budget.tokens,
+            truncated_count=sum(piece.position is not None and id(piece.message) not in uncut for piece in pieces),
+            excluded_count=sum(end - start for start, end in holes),
+            covered_count=covered - (len(positions) - len(after)),
+            first_included=min(positions, default=None),
+            last_included=max(positions, default=None),
+            holes=holes,
+        )

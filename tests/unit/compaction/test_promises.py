@@ -1,0 +1,154 @@
+"""What every view keeps, on the histories that once broke it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import plimsoll
+import proof
+from plimsoll.errors import CannotFit
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PIXEL = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}", "detail": "low"}}
+LONG = "\n".join(f"line {n} of what the tool found" for n in range(60))
+
+
+def ui_answer(number: int, *outputs: str) -> dict[str, Any]:
+    """A UI message of the agent's with a call for each output."""
+    tools = [
+        {"type": "tool-search", "toolCallId": f"c{number}_{at}", "state": "output-available", "input": {}, "output": output}
+        for at, output in enumerate(outputs)
+    ]
+    return {"id": f"m{number}", "role": "assistant", "parts": tools}
+
+
+def chat_call(*ids: str, arguments: str = '{"path": "somewhere"}') -> dict[str, Any]:
+    """A chat message with a call for each id."""
+    calls = [{"id": id, "type": "function", "function": {"name": "read", "arguments": arguments}} for id in ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def chat_results(*ids: str, content: str = LONG) -> list[dict[str, Any]]:
+    """The results of these calls."""
+    return [{"role": "tool", "tool_call_id": id, "content": content} for id in ids]
+
+
+@pytest.mark.parametrize("policy", ["graded-200k", "ladder", "threshold-80", "five-turns"])
+@pytest.mark.parametrize("share", [0.4, 0.6, 0.7, 0.75, 0.9])
+def test_a_run_where_nobody_asks_reaches_its_target_at_once(policy: str, share: float) -> None:
+    """Only the agent speaks, and its newest answer passes the target by itself: a second run finds nothing left to do."""
+    history = [ui_answer(1, LONG, LONG), ui_answer(2, LONG.upper(), LONG, LONG)]
+    budget = int(plimsoll.count_tokens(history, format="ui-parts") * share)
+    view = plimsoll.fit(history, max_tokens=budget, format="ui-parts", policy=policy).messages
+
+    assert plimsoll.fit(view, max_tokens=budget, format="ui-parts", policy=policy).messages == view
+
+
+def test_the_newest_exchange_is_no_old_bulk_even_alone() -> None:
+    """Past the soft line only old results are taken out of the view; the only exchange there is, is not old."""
+    history = [ui_answer(1, LONG, LONG.upper())]
+    budget = int(plimsoll.count_tokens(history, format="ui-parts") / 0.75)
+
+    assert plimsoll.fit(history, max_tokens=budget, format="ui-parts", policy="ladder").messages == history
+
+
+@pytest.mark.parametrize("blank", ["", "\n ", []])
+@pytest.mark.parametrize("format", ["openai-chat", "openai-responses", "anthropic"])
+def test_a_blank_message_is_no_request(format: Any, blank: Any) -> None:
+    """What the user asked last stays whole though an empty message came after it."""
+    asked = {"role": "user", "content": "Which of the two parsers is faster, and why?"}
+    working = {"role": "assistant", "content": "Measuring both of them. " * 40}
+    history = [{"role": "user", "content": "hi " * 300}, asked, working, {"role": "user", "content": blank}, working]
+
+    assert asked in plimsoll.fit(history, max_tokens=150, format=format).messages
+
+
+def test_late_outputs_stay_where_they_were_said() -> None:
+    """Responses takes an output anywhere after its call: a kept one keeps its place."""
+    old = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi " * 300}]
+    late = [
+        {"role": "user", "content": "start both"},
+        {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
+        {"type": "function_call", "call_id": "b", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "b", "output": "b is done"},
+        {"role": "assistant", "content": "waiting for a"},
+        {"role": "user", "content": "and?"},
+        {"type": "function_call_output", "call_id": "a", "output": "a is done"},
+        {"role": "assistant", "content": "both are done"},
+    ]
+    assert plimsoll.validate(late, format="openai-responses") == []
+
+    view = plimsoll.fit([*old, *late], max_tokens=160, format="openai-responses").messages
+    assert view[-len(late) :] == late
+
+
+SEARCH = {"type": "tool_search_call", "call_id": "a", "arguments": {"query": LONG}}
+"""A call whose arguments are the provider's: they cannot be cut."""
+
+FRAMES: dict[str, tuple[Any, list[dict[str, Any]]]] = {
+    "words": (
+        "openai-chat",
+        [{"role": "system", "content": "Be brief. " * 30}, {"role": "user", "content": "What now? " * 30}],
+    ),
+    "calls": ("openai-chat", [chat_call("a", "b"), *chat_results("a", "b")]),
+    "unanswered": ("openai-chat", [chat_call(*"abcdef", arguments='{"deep": [[["x"]]], "n": 1, "say": "much"}')]),
+    "a small image": ("openai-chat", [{"role": "system", "content": LONG}, {"role": "user", "content": [PIXEL]}]),
+    "names": ("openai-chat", [{"role": "user", "name": "", "content": LONG}, {"role": "developer", "content": LONG}]),
+    "what cannot be cut": ("openai-responses", [SEARCH, {"role": "assistant", "content": LONG}]),
+    "nobody asks": (
+        "anthropic",
+        [{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"q": LONG}}]}],
+    ),
+}
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5"])
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_refusal_tells_the_truth(frame: str, model: str) -> None:
+    """Whatever was asked for, the same smallest budget is named; it is enough, and one less is not."""
+    format, history = FRAMES[frame]
+    with pytest.raises(CannotFit) as refusal:
+        plimsoll.fit(history, max_tokens=1, format=format, model=model)
+    needed = refusal.value.needed_tokens
+
+    for budget in (*range(1, needed, max(1, needed // 8)), needed - 1):
+        with pytest.raises(CannotFit) as again:
+            plimsoll.fit(history, max_tokens=budget, format=format, model=model)
+        assert again.value.needed_tokens == needed
+    view = plimsoll.fit(history, max_tokens=needed, format=format, model=model).messages
+    assert plimsoll.count_tokens(view, model=model, format=format) <= needed
+    assert "'content': ''" not in str(view)
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5", "no-such-model"])
+def test_nothing_is_cut_to_nothing(model: str) -> None:
+    """However short room is, each text that stays says at least that something was cut."""
+    used = [{"type": "tool_use", "id": id, "name": "f", "input": {"q": LONG}} for id in "ab"]
+    results = [{"type": "tool_result", "tool_use_id": id, "content": LONG, "is_error": id == "a"} for id in "ab"]
+    history = [
+        {"role": "user", "content": [{"type": "text", "text": LONG}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "Looking."}, *used]},
+        {"role": "user", "content": results},
+    ]
+    for budget in (*range(20, 160), *range(160, 2_000, 90)):
+        try:
+            fitted = plimsoll.fit(history, max_tokens=budget, model=model, format="anthropic", system=[{"type": "text", "text": LONG}])
+        except CannotFit:
+            continue
+        assert plimsoll.validate(fitted.messages, format="anthropic", system=fitted.system) == []
+        assert '"text": ""' not in str([fitted.messages, fitted.system]).replace("'", '"')
+        assert "The tool failed without output." not in str(fitted.messages)
+
+
+def test_ui_calls_of_one_id_keep_their_own_results() -> None:
+    """A call without a result does not take the result of another call of the same id."""
+    waiting = {"type": "tool-f", "toolCallId": "c", "state": "input-available", "input": {}}
+    done = {"type": "tool-f", "toolCallId": "c", "state": "output-available", "input": {}, "output": "the answer"}
+    history = [{"id": "m", "role": "assistant", "parts": [waiting, done, waiting]}]
+    view = plimsoll.fit(history, max_tokens=500, format="ui-parts").messages
+
+    proof.fits(view, 500, "ui-parts")
+    assert [part["state"] for part in view[0]["parts"]] == ["output-error", "output-available", "output-error"]
+    assert view[0]["parts"][1]["output"] == "the answer"

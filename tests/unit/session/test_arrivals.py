@@ -1,0 +1,46 @@
+"""Messages as the log keeps them, from the moment they are appended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import plimsoll
+
+GRIN = "\U0001f600"
+HALVES = "\ud83d\ude00"
+
+
+def call(arguments: str) -> dict[str, Any]:
+    """An assistant's message whose only text is deep inside it."""
+    function = {"name": "look", "arguments": arguments}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": function}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ({"role": "user", "content": f"a {HALVES}"}, {"role": "user", "content": f"a {GRIN}"}),
+        ({"role": "user", "content": "a", HALVES: 1}, {"role": "user", "content": "a", GRIN: 1}),
+        (call(HALVES), call(GRIN)),
+        ({"role": "user", "content": "half \ud83d"}, {"role": "user", "content": "half \ud83d"}),
+        ({"role": "user", "content": f"whole {GRIN}"}, {"role": "user", "content": f"whole {GRIN}"}),
+    ],
+)
+def test_halves_of_a_character_are_joined_at_once(tmp_path: Path, said: dict[str, Any], kept: dict[str, Any]) -> None:
+    """JSON cannot keep two halves of a character apart, so view and history have the whole before and after reopening."""
+    with plimsoll.open("x", store=tmp_path, project=False) as session:
+        session.append(said)
+        before = session.history(), session.view()
+    with plimsoll.open("x", store=tmp_path, project=False) as session:
+        after = session.history(), session.view()
+
+    assert before == after
+    assert before[0] == [kept]
+    assert before[1][0] == kept
