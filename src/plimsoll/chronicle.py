@@ -5,6 +5,8 @@ Each change is a record first and an effect second, so a write that fails change
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import time
 from collections.abc import Container, Mapping, Sequence
@@ -23,13 +25,13 @@ from plimsoll.compaction.shrink import cut_spots, spots
 from plimsoll.compaction.task import Task
 from plimsoll.context import Filter
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
-from plimsoll.events import IMPORT, Events, record_at
+from plimsoll.events import IMPORT, Events, compaction_at, record_at
 from plimsoll.formats.detect import telling
 from plimsoll.formats.registry import decode_all, format_named, wires_of
 from plimsoll.formats.wire import copied
 from plimsoll.gauge import Gauge
 from plimsoll.language import language_of
-from plimsoll.ledgers import Ledgers, ledger_data
+from plimsoll.ledgers import Ledgers, ledger_data, read_again
 from plimsoll.message import FormatName, Message, ToolResult
 from plimsoll.noticing import noticed
 from plimsoll.originals import Originals
@@ -51,14 +53,17 @@ from plimsoll.ports import Draft as RecordDraft
 from plimsoll.ports import Record, SessionLog, Store
 from plimsoll.references import reference_of
 from plimsoll.settings import whole
+from plimsoll.store.copying import fork
 from plimsoll.summary.ledger import Ledger
 from plimsoll.timeline import Timeline
 from plimsoll.writing import written
 
 _MESSAGE_ID = re.compile(r"m([0-9]{1,12})")
 
-State = tuple[int, int | None]
-"""How many messages there are, and which event the view goes on from: what a plan was made for."""
+State = tuple[int, int | None, str]
+"""How many messages there are, which event the view goes on from, and a digest of the view and the pins: what a plan was made
+for. The digest tells sessions apart that have come as far.
+"""
 
 
 class Chronicle:
@@ -74,15 +79,19 @@ class Chronicle:
         self._result_limit = gauge.policy.tool_result_limit(gauge.budget.tokens)
         self.timeline = Timeline.of(log, gauge.format, gauge.weigh)
         self.timeline.format_fixed = format_fixed
-        self.originals = Originals(log.name, lambda start, stop: self.timeline.gathered([(start, stop)], {}))
-        self._ledgers = Ledgers(lambda seq: unpacked(self._record(seq).data)["ledger"])
+        self.originals = Originals(lambda start, stop: self.timeline.gathered([(start, stop)], {}))
+        self._ledgers = Ledgers(
+            lambda seq: unpacked(compaction_at(log, seq).data)["ledger"],
+            lambda seq: read_again(self.timeline.said((compaction_at(log, seq).data["covers"] or (0, 0))[1])),
+        )
         self._calibrate()
 
     # --- reading
 
     def state(self) -> State:
         """What a plan made now is good for."""
-        return self.log.messages, self.timeline.event
+        shown = json.dumps([self.written(), sorted(self.timeline.pins)])
+        return self.log.messages, self.timeline.event, hashlib.sha256(shown.encode()).hexdigest()
 
     def closing(self, shown: Container[str] | None = None) -> list[Piece]:
         """Placeholder results for calls without one, as pieces: what the end of a view needs, and no part of the log."""
@@ -111,11 +120,13 @@ class Chronicle:
         return [copied(record.data["m"]) for record in self.log.read_messages()]
 
     def message(self, position: int, reference: str) -> Message:
-        """A message of the history. Raises ReferenceNotFound."""
+        """A message of the history. Raises ReferenceNotFound, or SessionDamaged where it was and cannot be read."""
         found = self.originals.find(position)
-        if found is None:
-            raise ReferenceNotFound(reference)
-        return found
+        if found is not None:
+            return found
+        if position < self.log.messages:
+            raise SessionDamaged(self.log.name, detail=f"message {position} cannot be read")
+        raise ReferenceNotFound(reference)
 
     def cost(self, message: Mapping[str, Any]) -> int:
         """Tokens a message would add to the view. Raises FormatError."""
@@ -222,7 +233,7 @@ class Chronicle:
         """Pieces to work on, with references into this session."""
         gauge = gauge or self.gauge
         language = language_of((piece.message for piece in self.timeline.pieces), gauge.policy.language)
-        draft = gauge.draft(pieces, refer=partial(reference_of, read=self.originals.at), language=language)
+        draft = gauge.draft(pieces, refer=partial(reference_of, read=self.originals.find), language=language)
         if reserve_tokens is not None:
             draft.reserve_tokens = reserve_tokens
         return draft
@@ -239,7 +250,7 @@ class Chronicle:
             pins=frozenset(self.timeline.pins),
             focus=focus,
             ask_model=asks_model,
-            original=self.originals.at,
+            original=self.originals.find,
             level=Level.aggressive if asked else None,
         )
         return replace(task, asked=asked, goal_tokens=min(task.goal_tokens, total // 2)) if asked else task
@@ -334,18 +345,11 @@ class Chronicle:
     def fork(self, at: str | None, name: str | None) -> Chronicle:
         """A new session whose log begins as a copy of this one's, up to and including message `at`."""
         stop = None if at is None else self._message_record(self.position(at)).seq
-        records = [record for record in self.log.read(1) if stop is None or record.seq <= stop]
-        chosen = name or self._free_name()
-        log = self._store.create(chosen, {**self._record(0).data, "forked_from": self.log.name, "forked_at": at})
-        log.append([RecordDraft(kind=record.kind, data=record.data, at_ms=record.at_ms) for record in records])
-        fork = Chronicle(log, self.gauge, store=self._store, format_fixed=self._format_fixed)
-        fork.default_filter = self.default_filter
-        return fork
-
-    def _free_name(self) -> str:
-        taken = {info.name for info in self._store.sessions()}
-        stem = self.log.name[:56]
-        return next(f"{stem}-fork{n}" for n in range(1, len(taken) + 2) if f"{stem}-fork{n}" not in taken)
+        about = {**self._record(0).data, "forked_from": self.log.name, "forked_at": at}
+        chosen = fork(self.log, self._store, about, stop=stop, name=name, now_ms=_now_ms())
+        forked = Chronicle(self._store.open(chosen), self.gauge, store=self._store, format_fixed=self._format_fixed)
+        forked.default_filter = self.default_filter
+        return forked
 
     def _message_record(self, position: int) -> Record:
         found = next(iter(self.log.read_messages(position, position + 1)), None)

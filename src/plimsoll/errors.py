@@ -6,7 +6,7 @@
     ├── SettingError          an option has an impossible value; also a ValueError
     ├── LimitExceeded         the input is larger than a named limit in limits.py
     ├── MissingExtra          an optional package is needed and not installed
-    ├── PlanIsStale           a plan was made for a history that has since grown
+    ├── PlanIsStale           a plan was made for another view, or for a history that has since grown
     └── StoreError            disk and database
         ├── SessionNotFound
         ├── SessionExists     a new session may not take the place of one that is there
@@ -88,14 +88,17 @@ class MissingExtra(PlimsollError):
 
 
 class PlanIsStale(PlimsollError):
-    """The history grew since the plan was made. The session is unchanged; make a new plan, or ask to rebase this one."""
+    """A plan was made for another view: the history grew, something was pinned or undone, or it is another session's.
+
+    The session is unchanged; make a new plan, or ask to rebase this one.
+    """
 
     def __init__(self, *, planned_for: int, now: int) -> None:
         self.planned_for = planned_for
         self.now = now
-        super().__init__(
-            f"the plan was made at message {planned_for} and the session is at {now}; the session is unchanged"
-        )
+        grown = f"the plan was made at message {planned_for} and the session is at {now}"
+        changed = f"the plan was made for another view than the session has at message {now}"
+        super().__init__(f"{changed if planned_for == now else grown}; the session is unchanged")
 
 
 class StoreError(PlimsollError):

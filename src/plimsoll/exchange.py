@@ -113,10 +113,19 @@ def _settle(pending: dict[str, int], id: str) -> None:
         pending.pop(id, None)
 
 
+RUNS_OF_ONE_ANSWER = frozenset({"openai-responses", "anthropic"})
+"""Formats in which what the assistant says in a row is one answer: results may come after all of it."""
+
+
 def _answer_end(messages: Sequence[Message], start: int) -> int:
-    """The end of one answer of the model. Responses items come one by one, so reasoning and calls in a row are one answer."""
-    end = start + 1
-    if messages[start].format != "openai-responses" or messages[start].role != "assistant":
+    """The end of one answer of the model. Responses items come one by one, so reasoning and calls in a row are one answer.
+
+    Anthropic reads neighbouring messages of the assistant as one; without a call in the first they can part all the same.
+    """
+    end, first = start + 1, messages[start]
+    if first.role != "assistant" or first.format not in RUNS_OF_ONE_ANSWER:
+        return end
+    if first.format == "anthropic" and not first.calls:
         return end
     while end < len(messages) and messages[end].role == "assistant":
         end += 1

@@ -98,12 +98,12 @@ class Wish:
 class Plan:
     """What a compaction would do. Nothing has been done yet.
 
-    `made_at` is what it was made for: how many messages the history had, and the event its view went on from. Printing,
-    editing and applying it are separate from making it.
+    `made_at` is what it was made for: how many messages the history had, the event its view went on from, and a digest of the
+    view. Printing, editing and applying it are separate from making it.
     """
 
     outline: Outline
-    made_at: tuple[int, int | None]
+    made_at: tuple[int, int | None, str]
     _write: Callable[[Outline], Fitted]
     _reword: Callable[[Outline, str], Outline]
     wish: Wish = field(default_factory=Wish)

@@ -149,7 +149,7 @@ class Gauge:
         pins: frozenset[int] = frozenset(),
         focus: str | None = None,
         ask_model: bool = False,
-        original: Callable[[int], Message] | None = None,
+        original: Callable[[int], Message | None] | None = None,
         level: Level | None = None,
     ) -> Task:
         """What to do about a view of that size. `level` asks for a stronger step than the size does."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
@@ -18,12 +17,13 @@ from plimsoll.formats.format import Converted
 from plimsoll.formats.registry import FORMATS, decode_all, format_named
 from plimsoll.gauge import gauge_for
 from plimsoll.limits import TIME_MS_MAX
-from plimsoll.opening import delete, is_taken
+from plimsoll.opening import is_taken, store_for
 from plimsoll.opening import open as open_session
 from plimsoll.payloads import Adopted
 from plimsoll.payloads import Compaction as SessionCompaction
 from plimsoll.session import Session
-from plimsoll.store.open import StoreSpec
+from plimsoll.store.memory import MemoryStore
+from plimsoll.store.open import StoreSpec, archive_oldest
 from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts import Compaction, Conversation, Exported, Outgoing, Transcript, load_file, write
 from plimsoll.transcripts.codex_write import response_item
@@ -46,18 +46,21 @@ def import_file(
     SessionExists, StoreError; then there is no new session.
     """
     found = load_file(source)
-    chosen = name or _name_for(found, source)
-    given = {key: value for key, value in options.items() if value is not None}
-    chosen_options = _large_enough(found, {"format": found.format, **_told(found), **given})
-    if is_taken(chosen, store):
+    chosen = _name_for(found, source) if name is None else name
+    place = store_for(store, options.get("durability") or "fsync")
+    if is_taken(chosen, place):
         raise SessionExists(chosen)
-    session = open_session(chosen, store=store, **{"project": False, **chosen_options})  # it was said elsewhere
-    with ExitStack() as undo:
-        undo.callback(delete, chosen, store)
-        undo.callback(session.close)
+    given = {key: value for key, value in options.items() if value is not None}
+    told = _large_enough(found, {"format": found.format, **_told(found), **given})
+    told = {"project": False, **told}  # it was said elsewhere
+    draft = MemoryStore()
+    with open_session(chosen, store=draft, **told) as session:
         _fill(session, found)
-        undo.pop_all()
-    return session
+    with draft.open(chosen, writable=False) as log:
+        place.create_from(chosen, log.lines(), map(log.get_blob, log.blobs()))
+    if given.get("max_sessions") is not None:
+        archive_oldest(place, sessions_max=given["max_sessions"])
+    return open_session(chosen, store=place, **told)
 
 
 def _told(found: Transcript | Conversation) -> dict[str, Any]:

@@ -7,11 +7,16 @@ neither the log nor the reading grows faster than the facts.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from plimsoll.changes import changed, changes
-from plimsoll.summary.ledger import Ledger
+from plimsoll.errors import SessionDamaged
+from plimsoll.message import Message
+from plimsoll.summary.ledger import Ledger, extend
+
+_CHARS_ENDLESS = 1 << 62
+"""How long changes are that lead back to nothing: a whole ledger is shorter."""
 
 
 def ledger_data(before: Ledger, after: Ledger, since: int | None, changes_chars: int) -> dict[str, Any]:
@@ -30,14 +35,31 @@ def ledger_data(before: Ledger, after: Ledger, since: int | None, changes_chars:
     return {"since": since, "changes": found, "chars": grown}
 
 
+def read_again(said: Iterable[tuple[int, Message]]) -> Ledger:
+    """The ledger of messages by their positions, gathered by rules from the beginning; some may be missing."""
+    runs: list[tuple[int, list[Message]]] = []
+    for position, message in said:
+        if not runs or runs[-1][0] + len(runs[-1][1]) != position:
+            runs.append((position, []))
+        runs[-1][1].append(message)
+    ledger = Ledger.empty()
+    for start, messages in runs:
+        ledger = extend(ledger, messages, start)
+    return ledger
+
+
 class Ledgers:
     """The ledgers of one session, by the record of the compaction they are in. `read` gives the `ledger` field of a record.
 
-    The one asked for last is at hand, so that the next is read from its own changes alone.
+    The one asked for last is at hand, so that the next is read from its own changes alone. Where a record that changes go back
+    to cannot be read, `anew` gathers the facts from the history again, and the next ledger is written whole.
     """
 
-    def __init__(self, read: Callable[[int], Mapping[str, Any]]) -> None:
+    def __init__(
+        self, read: Callable[[int], Mapping[str, Any]], anew: Callable[[int], Ledger] = lambda _: Ledger.empty()
+    ) -> None:
         self._read = read
+        self._anew = anew
         self._seq: int | None = None
         self._value: Any = None
         self._held = Ledger.empty(), 0
@@ -47,7 +69,10 @@ class Ledgers:
         if seq is None:
             return Ledger.empty(), 0
         if seq != self._seq:
-            pending, value = self._back_from(seq)
+            try:
+                pending, value = self._back_from(seq)
+            except SessionDamaged:
+                return self._anew(seq), _CHARS_ENDLESS
             for change in reversed(pending):
                 value = changed(value, change["changes"])
             self._held = Ledger.from_dict(value), pending[0]["chars"] if pending else 0

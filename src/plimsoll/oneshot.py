@@ -180,6 +180,8 @@ def _planned(work: _Work, query: str | None, *, asks: bool) -> Generator[Summary
     if tokens <= gauge.budget.tokens < gauge.load(pieces):
         pieces = work.pieces  # the frames of the parts alone would have it cut
     outline = yield from compact(gauge.draft(pieces, language=work.language), _recollected(task, pieces))
+    if not outline.changed and tokens <= gauge.budget.tokens:
+        return replace(untouched(work.as_said, task, tokens), note=outline.note)
     return outline if work.as_said is work.pieces else replace(outline, pieces=as_ordered(outline.pieces))
 
 
@@ -199,7 +201,7 @@ def _plan_of(work: _Work, outline: Outline) -> Plan:
         return reworded(outline, text, work.gauge.draft((), language=work.language), task)
 
     return Plan(
-        outline=outline, made_at=(work.made_at, None), _write=lambda outline: _write(work, outline), _reword=reword
+        outline=outline, made_at=(work.made_at, None, ""), _write=lambda outline: _write(work, outline), _reword=reword
     )
 
 

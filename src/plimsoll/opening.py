@@ -78,7 +78,7 @@ def open(  # noqa: PLR0913 - the options of the contract
     most = None if max_sessions is None else whole("max_sessions", max_sessions, least=1)
     here = surroundings(project=project, user_id=user_id, preferences=preferences, configuration=configuration)
     about = {"options": _remembered(given), "context": here, **_titled(title)}
-    place = _place(store, durability)
+    place = store_for(store, durability)
     log, is_new = _opened(place, _new_name() if name is None else name, about)
     chronicle = _chronicle(log, place, given)
     with _closed_on_failure(chronicle):
@@ -143,7 +143,7 @@ def existing(
     `options` are those of `open`, in the place of the remembered ones. Raises UnsafeName, SessionNotFound, SessionBusy,
     NewerFormat, StoreUnusable, SettingError.
     """
-    place = _place(store)
+    place = store_for(store)
     given = {key: value for key, value in (options or {}).items() if value is not None}
     return _chronicle(found(place, name, writable=writable), place, given)
 
@@ -239,13 +239,13 @@ def _told_format(log: SessionLog) -> FormatName | None:
 
 def sessions(store: StoreSpec = None, *, archived: bool = False) -> list[SessionInfo]:
     """The sessions of a store, or those that were archived; the last changed first. Raises StoreUnusable."""
-    return _place(store).sessions(archived=archived)
+    return store_for(store).sessions(archived=archived)
 
 
 def is_taken(name: str, store: StoreSpec = None) -> bool:
     """Whether a session of that name is listed. Raises UnsafeName, NewerFormat, StoreUnusable."""
     with suppress(SessionNotFound):
-        _place(store).open(name, writable=False).close()
+        store_for(store).open(name, writable=False).close()
         return True
     return False
 
@@ -255,7 +255,7 @@ def delete(name: str, store: StoreSpec = None) -> None:
 
     Raises SessionNotFound, SessionBusy, UnsafeName, StoreUnusable.
     """
-    place = _place(store)
+    place = store_for(store)
     with suppress(SessionNotFound):
         place.delete(name)
         return
@@ -263,6 +263,6 @@ def delete(name: str, store: StoreSpec = None) -> None:
     place.delete(name)
 
 
-def _place(store: StoreSpec, durability: Durability = "fsync") -> Store:
+def store_for(store: StoreSpec, durability: Durability = "fsync") -> Store:
     """The store that is meant. Each "memory:" is a new one, as with SQLite: nobody meets another's session by its name."""
     return MemoryStore() if store == "memory:" else open_store(store, durability=durability)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from plimsoll.errors import SessionDamaged
 from plimsoll.limits import (
     LARGE_MESSAGE_CACHE_ENTRIES_MAX,
     MESSAGE_CACHE_CHARS_MAX,
@@ -25,8 +24,7 @@ class Originals:
     A compaction looks at what it cut before, and a tool result is read page by page: each is decoded once.
     """
 
-    def __init__(self, session: str, read: Callable[[int, int], Mapping[int, Message]]) -> None:
-        self._session = session
+    def __init__(self, read: Callable[[int, int], Mapping[int, Message]]) -> None:
         self._read = read
         self._small: Cache[int, Message] = Cache(MESSAGE_CACHE_ENTRIES_MAX, ttl_s=MESSAGE_CACHE_TTL_S)
         self._large: Cache[int, Message] = Cache(LARGE_MESSAGE_CACHE_ENTRIES_MAX, ttl_s=MESSAGE_CACHE_TTL_S)
@@ -43,13 +41,6 @@ class Originals:
             found = said.get(position)
             for place, message in reversed(list(said.items())):
                 (self._small if _is_small(message) else self._large).set(place, message)
-        return found
-
-    def at(self, position: int) -> Message:
-        """The message. Raises SessionDamaged when it cannot be read."""
-        found = self.find(position)
-        if found is None:
-            raise SessionDamaged(self._session, detail=f"message {position} cannot be read")
         return found
 
     def info(self) -> CacheStats:

@@ -109,6 +109,8 @@ class Policy:
     """Language of the fixed strings: summary headings, markers. `auto` follows the conversation."""
     use_summarizer: bool = True
     """Ask the summariser, where one is configured, for the prose of a summary."""
+    summarizer_attempts: int = 2
+    """How often the summariser is asked before it has failed."""
     summarizer_fallback: bool = True
     """When the summariser fails, summarise by rules. Without it, what was to be summarised only leaves, marked."""
 
@@ -242,6 +244,7 @@ def _check_words(policy: Policy) -> None:
 
 
 def _check_amounts(policy: Policy) -> None:
+    whole("summarizer_attempts", policy.summarizer_attempts, least=1)
     for name in ("window_tokens", "keep_last_messages", "keep_last_turns", "summary_tokens_max"):
         if getattr(policy, name) is not None:
             whole(name, getattr(policy, name), least=1)

@@ -236,8 +236,10 @@ class Store(Protocol):
         """
         ...
 
-    def create_from(self, name: str, lines: Iterable[bytes]) -> None:
-        """A new session made of encoded lines numbered from 0 on, whole or not at all. For copies, forks and repair.
+    def create_from(self, name: str, lines: Iterable[bytes], blobs: Iterable[bytes] = ()) -> None:
+        """A new session made of encoded lines numbered from 0 on, whole or not at all. For imports, forks and repair.
+
+        `blobs` are the contents to keep beside it.
 
         Raises FormatError for a line that is not the record expected there, and what `create` raises.
         """
@@ -260,6 +262,10 @@ class Store(Protocol):
 
     def restore(self, name: str) -> None:
         """Bring the last archived session of that name back. Raises SessionNotFound, SessionExists, StoreUnusable."""
+        ...
+
+    def findings(self) -> tuple[str, ...]:
+        """What is wrong with the place itself, beside its sessions: a database with damaged pages. Reads all of it."""
         ...
 
     def close(self) -> None:

@@ -22,18 +22,20 @@ def name_of(position: int, part: int, text: str) -> str:
     return f"m{position}.{part}-{_digest(text)}"
 
 
-def reference_of(piece: Piece, index: int, read: Callable[[int], Message]) -> str | None:
+def reference_of(piece: Piece, index: int, read: Callable[[int], Message | None]) -> str | None:
     """The reference of what was said at part `index` of a piece, though the piece may show less of it by now.
 
-    `read` gives a message of the history by position. None for what was not said there.
+    `read` gives a message of the history by position, None where it cannot be read. None for what was not said there.
     """
     if piece.position is None or piece.origin != "history":
         return None
     if piece.whole:
         return name_of(piece.position, index, words_of(piece.message.parts[index]))
     original = read(piece.position)
-    place = _place_in(original, piece.message, index)
-    return None if place is None else name_of(piece.position, place, words_of(original.parts[place]))
+    place = None if original is None else _place_in(original, piece.message, index)
+    return (
+        None if original is None or place is None else name_of(piece.position, place, words_of(original.parts[place]))
+    )
 
 
 def _place_in(original: Message, shown: Message, index: int) -> int | None:

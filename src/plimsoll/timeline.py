@@ -6,7 +6,7 @@ is what was computed when it was written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,6 +119,11 @@ class Timeline:
     def read(self, start: int, stop: int) -> list[Message]:
         """Messages of the history at positions `[start, stop)`."""
         return [self.format.decode(record.data["m"], record.position) for record in self.log.read_messages(start, stop)]
+
+    def said(self, stop: int) -> Iterator[tuple[int, Message]]:
+        """Every message before a position, with its own."""
+        for record in self.log.read_messages(0, stop):
+            yield record.position, self.format.decode(record.data["m"], record.position)
 
     def gathered(self, runs: Iterable[tuple[int, int]], known: Mapping[int, Message]) -> dict[int, Message]:
         """The messages of the history in some runs `[start, stop)`, by position: those known already, the others read."""
@@ -249,12 +254,13 @@ class Timeline:
 
     def _arranged_again(self, pieces: Iterable[Piece]) -> list[Piece]:
         """A view some of whose messages are lost, such that a provider takes what is left of it."""
-        self.arranger = Arranger(self.format.name, held=self.arranger.held)
+        held, self.arranger = self.arranger.held, Arranger(self.format.name)
         arranged: list[Piece] = []
         for piece in pieces:
             found = self.arranger.feed(piece.message, -1 if piece.position is None else piece.position)
             same = len(found) == 1 and found[0].message is piece.message
             arranged += [piece] if same else [_arranged_piece(one, self.weigh) for one in found]
+        self.arranger.held += held
         return arranged
 
     def _restore(self, data: Mapping[str, Any]) -> None:

@@ -45,15 +45,17 @@ class Written:
         self.folder = path / "a"
         self.log_path = self.folder / "log.jsonl"
         self.data = self.log_path.read_bytes()
+        self.lock = (self.folder / "lock").read_bytes()
         self.lines = self.data.splitlines(keepends=True)
         self.records = [decode(line[:-1]) for line in self.lines]
         self.ends = [0]
         for line in self.lines:
             self.ends.append(self.ends[-1] + len(line))
 
-    def put(self, data: bytes) -> None:
-        """Make the log these bytes."""
+    def put(self, data: bytes, *, was_acknowledged: bool = True) -> None:
+        """Make the log these bytes. What was in it before was acknowledged, or the log is all there is."""
         self.log_path.write_bytes(data)
+        (self.folder / "lock").write_bytes(self.lock if was_acknowledged else b"")
 
     def read(self, *, writable: bool = False) -> tuple[list[Record], tuple]:
         """Every record of the log as it is, and the damage found."""
@@ -87,10 +89,44 @@ def test_cut_at_every_byte(written):
     file.close()
 
 
+@pytest.mark.parametrize("writable", [False, True])
+def test_a_log_that_lost_its_end_says_so(written, writable):
+    """Cut anywhere, between records too, a log lacks what was acknowledged: all that is readable is read, and every other number
+    is missing, for readers and writers, also after the writer went on.
+    """
+    cuts = {*written.ends, *(end - 1 for end in written.ends[1:]), *range(0, len(written.data), 997)}
+    for cut in sorted(cuts):
+        written.put(written.data[:cut])
+        whole = written.whole(cut)
+        records, damage = written.read(writable=writable)
+        kept = max(whole, 1) if writable else whole  # a writer begins an empty log again
+
+        assert [record.seq for record in records] == [*range(kept)], cut
+        assert sum(one.records for one in damage if one.offset is None) == RECORDS - whole, cut
+        if writable:
+            with written.store.open("a") as log:
+                assert log.append([Draft(kind="message", data={"c": "more"})]) == RECORDS
+            records, damage = written.read()
+            assert [record.seq for record in records] == [*range(kept), RECORDS], cut
+            assert sum(one.records for one in damage) == RECORDS - kept, cut
+            for aside in written.folder.glob("torn-*"):
+                aside.unlink()
+
+
+def test_a_witness_that_cannot_be_read_is_none(written):
+    """What is in the lock file is believed only as a whole: nothing, nonsense and half of a number change nothing."""
+    cut = written.ends[written.whole(written.ends[150])]
+    for lock in (b"", b"\0" * 40, b"9999 9999 9999", written.lock[:-3], written.lock.replace(b"200", b"900"), b"x" * 5_000):
+        written.put(written.data[:cut])
+        (written.folder / "lock").write_bytes(lock)
+        records, damage = written.read()
+        assert (len(records), damage) == (written.whole(cut), ()), lock
+
+
 def test_append_after_a_cut_is_not_glued_to_it(written):
     """After a cut the writer puts the torn bytes aside, whole, and what it appends is read back with what was there."""
     for cut in range(1, len(written.data), 41):
-        written.put(written.data[:cut])
+        written.put(written.data[:cut], was_acknowledged=False)
         whole = written.whole(cut)
         with written.store.open("a") as log:
             if whole == 0:

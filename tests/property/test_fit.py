@@ -16,14 +16,22 @@ from hypothesis import strategies as st
 import plimsoll
 import proof
 from generated import FORMATS, random_broken_history, random_history
+from hostile import random_hostile_history
+from plimsoll.budget import Level, LoadLines
 from plimsoll.errors import CannotFit
+from plimsoll.policy import STEP_LEVELS, Policy
 from plimsoll.presets import PRESETS
 from strategies import field_soups
 
 POLICIES = tuple(PRESETS)
 SHARES = (0.02, 0.1, 0.3, 0.6, 0.75, 0.9, 0.97, 1.0, 1.3)
 SMALL_CASES = 1_600
+HOSTILE_CASES = 1_200
 SOAK_CASES = 100_000
+SOAK_HOSTILE_CASES = 60_000
+LINES = (0.7, 0.85, 0.95, 1.0)
+"""Shares of the budget at which a policy begins to act, or may do more."""
+MODELS = ("gpt-4o", "gpt-4o", "gpt-4", "claude-sonnet-4-5", "no-such-model")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +40,11 @@ class Case:
 
     seed: int
     format: str
-    policy: str
+    policy: str | Policy
     budget: int
     messages: list[dict[str, Any]]
     valid: bool
+    model: str = "gpt-4o"
 
 
 def case_of(number: int) -> Case:
@@ -53,10 +62,47 @@ def case_of(number: int) -> Case:
     return Case(seed=number, format=format, policy=policy, budget=budget, messages=messages, valid=valid)
 
 
+def hostile_case_of(number: int) -> Case:
+    """What real clients get wrong, with any policy, for any model, in budgets of every size: on a line, and far too small."""
+    rng = random.Random(number)
+    format, model = FORMATS[number % len(FORMATS)], rng.choice(MODELS)
+    messages = random_hostile_history(rng, format)
+    tokens = plimsoll.count_tokens(messages, format=format, model=model)
+    near_line = int(tokens / rng.choice(LINES)) + rng.choice((-1, 0, 1))
+    budget = max(1, rng.choice((rng.randint(1, 60), near_line, near_line, int(tokens * rng.choice(SHARES)))))
+    policy = rng.choice(("fill", "ladder", *POLICIES)) if rng.random() < 0.6 else random_policy(rng)
+    return Case(seed=number, format=format, policy=policy, budget=budget, messages=messages, valid=False, model=model)
+
+
+def random_policy(rng: random.Random) -> Policy:
+    """Any steps in any order, with any lines and caps."""
+    soft = rng.choice((0.6, 0.7, 0.9))
+    caps: dict[str, Any] = {
+        "keep_last_messages": rng.choice((1, 3)),
+        "keep_last_turns": 2,
+        "keep_tokens": rng.choice((0.2, 100)),
+        "keep_fraction": 0.3,
+        "message_tokens_max": rng.choice((50, 0.2)),
+        "summary_tokens_max": rng.choice((60, 300)),
+    }
+    return Policy(
+        name="random",
+        steps=tuple(rng.sample(tuple(STEP_LEVELS), rng.randint(0, len(STEP_LEVELS)))),
+        lines=LoadLines(soft=soft, warn=rng.choice((soft, 0.92)), hard=0.95, target=rng.choice((0.1, 0.3, 0.5))),
+        levels_up=rng.choice((0, 0, 1, 2)),
+        fill=rng.random() < 0.2,
+        act_at=rng.choice((Level.normal, Level.aggressive, Level.emergency)),
+        summary_share=rng.choice((0.05, 0.3, 0.9)),
+        summary_role=rng.choice(("user", "system", "assistant")),
+        preview_chars=rng.choice((0, 500)),
+        **{name: cap for name, cap in caps.items() if rng.random() < 0.15},
+    )
+
+
 def check(case: Case) -> bool:
     """Assert every promise of `fit` on one case; whether it fitted at all."""
     before = json.dumps(case.messages)
-    options: dict[str, Any] = {"format": case.format, "policy": case.policy}
+    options: dict[str, Any] = {"format": case.format, "policy": case.policy, "model": case.model}
     try:
         fitted = plimsoll.fit(case.messages, max_tokens=case.budget, **options)
     except CannotFit as refusal:
@@ -64,27 +110,39 @@ def check(case: Case) -> bool:
         check_refusal(case, refusal, options)
         return False
     assert json.dumps(case.messages) == before
-    proof.fits(fitted.messages, case.budget, case.format)
-    check_count(case, fitted)
-    assert plimsoll.fit(fitted.messages, max_tokens=case.budget, **options).messages == fitted.messages
+    check_view(case, fitted, case.budget)
+    again = plimsoll.fit(fitted.messages, max_tokens=case.budget, **options)
+    assert again.messages == fitted.messages
     if case.valid:
         check_words(case, fitted)
+    elif plimsoll.validate(case.messages, format=case.format) == []:
+        assert proof.strange_words(fitted.messages, case.messages) == []
     return True
+
+
+def check_view(case: Case, fitted: plimsoll.Fitted, budget: int) -> None:
+    """What is true of every view; and it is as large as the report says."""
+    proof.fits(fitted.messages, budget, case.format, case.model)
+    check_count(case, fitted)
 
 
 def check_count(case: Case, fitted: plimsoll.Fitted) -> None:
     """The report's size is the result's own count; where Anthropic's messages join, at most their frames above it."""
     blocks = (block for message in fitted.messages for block in message.get("content") or ())
     joins = len(list(blocks)) if case.format == "anthropic" else 0
-    assert 0 <= fitted.report.tokens_after - plimsoll.count_tokens(fitted.messages, format=case.format) <= 7 * joins
+    counted = plimsoll.count_tokens(fitted.messages, format=case.format, model=case.model)
+    assert 0 <= fitted.report.tokens_after - counted <= 12 * joins
 
 
 def check_refusal(case: Case, refusal: CannotFit, options: dict[str, Any]) -> None:
-    """A refusal names what it needs, that is more than there was, and it is enough."""
-    assert refusal.budget_tokens == case.budget < refusal.needed_tokens
+    """A refusal names what it needs: that is more than there was, it is enough, and one less is not."""
+    needed = refusal.needed_tokens
+    assert refusal.budget_tokens == case.budget < needed
     assert refusal.part
-    fitted = plimsoll.fit(case.messages, max_tokens=refusal.needed_tokens, **options)
-    proof.fits(fitted.messages, refusal.needed_tokens, case.format)
+    check_view(case, plimsoll.fit(case.messages, max_tokens=needed, **options), needed)
+    with pytest.raises(CannotFit) as again:
+        plimsoll.fit(case.messages, max_tokens=needed - 1, **options)
+    assert again.value.needed_tokens == needed
 
 
 def check_words(case: Case, fitted: plimsoll.Fitted) -> None:
@@ -130,13 +188,21 @@ def test_fit_keeps_its_promises() -> None:
     assert fitted > SMALL_CASES * 0.9
 
 
+def test_fit_keeps_its_promises_on_hostile_histories() -> None:
+    """Whatever stands in a history, and wherever: the same promises."""
+    for number in range(HOSTILE_CASES):
+        check(hostile_case_of(number))
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("share", range(10))
 def test_fit_keeps_its_promises_for_long(share: int) -> None:
-    """The same on 100,000 histories."""
+    """The same on 100,000 histories, and on 60,000 hostile ones."""
     first = int(os.environ.get("SOAK_SEED", "1000000"))
     for number in range(first + share, first + SOAK_CASES, 10):
         check(case_of(number))
+    for number in range(first + share, first + SOAK_HOSTILE_CASES, 10):
+        check(hostile_case_of(number))
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -19,6 +19,15 @@ WORK = work(61, 30)
 TOTAL = plimsoll.count_tokens(WORK)
 
 
+def step(name: str, arguments: Any, output: str) -> list[dict[str, Any]]:
+    """One call and its result."""
+    call = {"id": f"c-{name}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"c-{name}", "content": output},
+    ]
+
+
 def test_what_fits_comes_back_equal() -> None:
     """With room for exactly all of it nothing changes, and the result shares nothing with the input."""
     fitted = plimsoll.fit(WORK, max_tokens=TOTAL)
@@ -124,6 +133,7 @@ def test_a_budget_below_the_frame_is_refused(budget: int) -> None:
         plimsoll.fit(messages, max_tokens=budget)
 
     assert raised.value.part in ("system text", "newest user message")
+    assert raised.value.needed_tokens < 20
     assert (
         plimsoll.fit(messages, max_tokens=raised.value.needed_tokens).report.tokens_after <= raised.value.needed_tokens
     )
@@ -209,6 +219,17 @@ def test_a_long_newest_request_keeps_both_ends() -> None:
     assert content.endswith("LAST WORDS?")
 
 
+@pytest.mark.parametrize("policy", ["five-turns", "graded-200k"])
+def test_the_newest_request_is_not_clipped(policy: str) -> None:
+    """A policy that cuts long messages does not cut what is being answered while it fits, however long it is (W3-12)."""
+    ask = {"role": "user", "content": "filler words here. " * 800}
+    messages = [*talk(64, 20), ask, *talk(65, 40)[2:3], *step("grep", {"pattern": "x"}, "lorem ipsum " * 2_000)]
+    fitted = plimsoll.fit(messages, max_tokens=5_000, policy=policy)
+
+    assert ask in fitted.messages
+    proof.fits(fitted.messages, 5_000, "openai-chat")
+
+
 def test_every_message_between_summary_and_tail_is_accounted_for() -> None:
     """Positions of the summary and of what stays cover the history without a gap (W3-10, W3-11, W1-17)."""
     for budget in (1_000, 3_000, 9_000):
@@ -231,11 +252,26 @@ def test_the_report_counts_messages() -> None:
 
 
 def test_emergencies_keep_goals_files_and_errors() -> None:
-    """When next to nothing fits, the summary still names requests, files and values of the work (W0-19)."""
-    fitted = plimsoll.fit(WORK, max_tokens=2_000, policy="ladder")
+    """When next to nothing fits, the summary still has what was asked, decided, changed and what failed long ago (W0-19)."""
+    early = [
+        {"role": "user", "content": "Begin."},
+        {"role": "user", "content": "Move the lease table to quay.db. Never touch the berths."},
+        *step("edit_file", {"path": "src/quay_store.py", "old_string": "a", "new_string": "b"}, "edited"),
+        *step("bash", {"command": "make test"}, "ValueError: berth 17 is taken\nmake: *** [test] Error 1"),
+        {"role": "assistant", "content": "I decided to keep the old index because readers still use it."},
+    ]
+    fitted = plimsoll.fit([*early, *WORK[1:]], max_tokens=4_000, policy="ladder")
 
-    assert "LIMIT-" in (fitted.report.summary or "")
-    assert ".py" in (fitted.report.summary or "")
+    assert fitted.report.level is plimsoll.budget.Level.emergency
+    for fact in (
+        "Move the lease table",
+        "Never touch the berths",
+        "quay_store.py",
+        "make test",
+        "berth 17 is taken",
+        "old index",
+    ):
+        assert fact in (fitted.report.summary or "")
 
 
 def test_a_summary_can_be_in_chinese() -> None:

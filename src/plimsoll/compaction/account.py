@@ -7,11 +7,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.piece import Block
 from plimsoll.compaction.task import SummaryFailed, SummaryRequest, Task
 from plimsoll.cutting import cut_text
-from plimsoll.message import Message, said
-from plimsoll.summary.frame import PRESENTATIONS, recognise, wrap
+from plimsoll.message import Message, Text, said
+from plimsoll.summary.frame import PRESENTATIONS, recognise, rewrapped, wrap
 from plimsoll.summary.ledger import Ledger
+from plimsoll.summary.reread import reread
 from plimsoll.summary.rules import render
 
 RECALL_TOOL = "recall"
@@ -140,6 +142,23 @@ def mark(draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int]) -> 
 def is_account(text: str) -> bool:
     """Whether a text is one of ours that speaks for what left, come back in a history: a summary in its frame, or a mark."""
     return text.startswith("[") and (recognise(text) is not None or _MARK.fullmatch(text) is not None)
+
+
+def shorten(draft: Draft, block: Block, tokens_max: int) -> bool:
+    """Bring a summary of ours down to `tokens_max`, in its frame: its least facts leave. False for one that is in no frame."""
+    piece = block.pieces[0]
+    text, parts = piece.message.text, piece.message.parts
+    span = recognise(text)
+    if span is None or len(parts) != 1 or not isinstance(parts[0], Text):
+        return False
+    bare = piece.message.with_parts((replace(parts[0], text=rewrapped(text, "") or ""),))
+    room = max(0, tokens_max - draft.weigh(bare) - 1)
+    ledger, words = reread(span.body)
+    kept = cut_text(words, tokens_max=int(room * CARRIED_SHARE), counter=draft.counter, keep="both").text
+    left = max(0, room - draft.counter.upper(f"{kept}\n"))
+    facts = render(ledger, tokens_max=left, counter=draft.counter, language=draft.language).text
+    draft.edit(block, 0, [replace(parts[0], text=rewrapped(text, f"{kept}\n{facts}".strip("\n")) or "")])
+    return True
 
 
 def edited_account(text: str, draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int]) -> Account:

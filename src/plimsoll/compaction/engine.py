@@ -6,12 +6,12 @@ drive.py resumes it, for sync and async callers.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from plimsoll.budget import Level
-from plimsoll.compaction.account import edited_account
+from plimsoll.compaction.account import Account, edited_account
 from plimsoll.compaction.draft import Draft, no_reference
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.fit import prove
@@ -25,7 +25,8 @@ from plimsoll.compaction.task import MIN_PROGRESS, MIN_PROGRESS_TOKENS, SummaryR
 from plimsoll.cutting.measure import fair_cap
 from plimsoll.errors import SettingError
 from plimsoll.message import Text, ToolCall, ToolResult
-from plimsoll.policy import Step
+from plimsoll.policy import STEP_LEVELS, Step
+from plimsoll.summary.frame import recognise
 
 OVERSIZED_SHARE = 0.5
 """In an emergency a tool result or a pinned text may take this share of the goal, whatever it holds."""
@@ -53,6 +54,10 @@ def compact(draft: Draft, task: Task) -> Compacting:
         if not draft.passes(task.goal_tokens):
             break
         summed = (yield from _run(step, draft, task, summed)) or summed
+    for step in _reversible(task) if draft.left else ():
+        yield from _run(
+            step, draft, task, summed
+        )  # what was out of their reach before others left may be within it now
     open_with_user(draft)
     cut = prove(draft, task.budget_tokens)
     after = draft.total
@@ -70,12 +75,21 @@ def compact(draft: Draft, task: Task) -> Compacting:
         goal_tokens=task.goal_tokens,
         ledger=summed.ledger,
         covers=summed.covers,
-        summary=summed.account.text if summed.account and draft.summaries() else None,
+        summary=_summary(draft, summed.account, cut=cut),
         changed=over,
         note=summed.failure,
         count_before=lambda: _cost(as_it_was, reserve_tokens),
         list_actions=lambda: actions_of(everything, draft.left, draft.refer),
     )
+
+
+def _summary(draft: Draft, account: Account | None, *, cut: bool) -> str | None:
+    """The text of a summary made now, as the view has it: the proof may have cut it, or left it out."""
+    made = draft.summaries()
+    if account is None or not made:
+        return None
+    span = recognise(made[-1].pieces[0].message.text) if cut else None
+    return account.text if span is None else span.body
 
 
 def _cost(pieces: Iterable[Piece], reserve_tokens: int) -> int:
@@ -136,6 +150,10 @@ def _run(
         case _:
             assert_never(step)
     return None
+
+
+def _reversible(task: Task) -> Iterator[Step]:
+    return (step for step in task.steps if STEP_LEVELS[step] <= Level.normal)
 
 
 def _clip(draft: Draft, task: Task) -> None:

@@ -6,6 +6,7 @@ the newest user message, and system text last.
 
 from __future__ import annotations
 
+from plimsoll.compaction.account import shorten
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.keep import (
     FIRST_REQUEST,
@@ -25,6 +26,9 @@ SUMMARY_LEAST_TOKENS = 120
 
 REASON = "over the budget"
 
+ROUNDS_MAX = 3
+"""What has to open the view once others left may cost what was just saved: then more leaves."""
+
 
 def prove(draft: Draft, budget_tokens: int) -> bool:
     """Cut until the view costs at most `budget_tokens`; says whether anything had to be cut.
@@ -33,11 +37,14 @@ def prove(draft: Draft, budget_tokens: int) -> bool:
     """
     if draft.total <= budget_tokens:
         return False
-    _shed_tail(draft, budget_tokens)
-    _cut_summary(draft, budget_tokens)
-    for reason, may_leave in ((PINNED, True), (FIRST_REQUEST, True), (NEWEST_EXCHANGE, True)):
-        _squeeze(draft, budget_tokens, reason, may_leave=may_leave)
-    open_with_user(draft)
+    for _ in range(ROUNDS_MAX):
+        _shed_tail(draft, budget_tokens)
+        _cut_summary(draft, budget_tokens)
+        for reason in (PINNED, FIRST_REQUEST, NEWEST_EXCHANGE):
+            _squeeze(draft, budget_tokens, reason, may_leave=True)
+        open_with_user(draft)
+        if draft.total <= budget_tokens:
+            return True
     for reason in (NEWEST_REQUEST, NEWEST_MESSAGE, SYSTEM):
         _squeeze(draft, budget_tokens, reason, may_leave=False)
     if draft.total > budget_tokens:
@@ -70,7 +77,7 @@ def _cut_summary(draft: Draft, budget_tokens: int) -> None:
         room = block.tokens - (draft.total - budget_tokens)
         if room >= block.tokens:
             return
-        if room >= SUMMARY_LEAST_TOKENS:
+        if room >= SUMMARY_LEAST_TOKENS and not shorten(draft, block, room):
             shrink_to(draft, block, room, REASON)
         if room < SUMMARY_LEAST_TOKENS or draft.total > budget_tokens:
             draft.leave([block], "drop", REASON)

@@ -9,7 +9,7 @@ from itertools import takewhile
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.piece import Block
 from plimsoll.compaction.repair import LABELLED, OPENER
-from plimsoll.formats.anthropic.repair import leading_system_text
+from plimsoll.formats.anthropic.repair import system_words
 from plimsoll.message import Message, Text, said
 
 SYSTEM = "system text"
@@ -30,9 +30,9 @@ def open_with_user(draft: Draft) -> None:
     """See to it that a view that must begin with the user does, whatever has left it."""
     if not draft.user_first:
         return
-    _label_leading_system(draft)
     speaking = [block for block in draft.blocks if not block.exchange.is_system]
     draft.blocks = [block for block in draft.blocks if block.kept_as != OPENING]
+    _label_leading_system(draft)
     spoken = [block for block in speaking if block.kept_as != OPENING]
     if spoken and spoken[0].pieces[0].message.role == "assistant":
         opener = next((block for block in speaking if block.kept_as == OPENING), None) or draft.made(
@@ -46,7 +46,7 @@ def _label_leading_system(draft: Draft) -> None:
     """System text that stood between messages and is now the first goes out under a label, in the user's role."""
     for block in takewhile(lambda block: block.exchange.is_system, draft.blocks):
         piece = block.pieces[0]
-        words = leading_system_text(piece.message)
+        words = system_words(piece.message)
         if words is not None:
             message = Message(role="system", parts=(Text(text=words),), format=piece.message.format)
             block.pieces = [replace(piece, message=message, weigh=draft.weigh, whole=False)]

@@ -12,15 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from operator import is_
 from typing import Any
 
-from plimsoll.compaction.reunite import reunited
-from plimsoll.exchange import speaks
-from plimsoll.formats.anthropic.decode import result_content
-from plimsoll.formats.anthropic.repair import leading_system_text
-from plimsoll.formats.openai_chat.decode import is_legacy
+from plimsoll.compaction.blank import holds_blank, is_empty, without_blanks
+from plimsoll.compaction.reunite import answered_soon, reunited
+from plimsoll.exchange import RUNS_OF_ONE_ANSWER, speaks
+from plimsoll.formats.anthropic.repair import system_words
+from plimsoll.formats.openai_chat.decode import answers_by_name, is_legacy
 from plimsoll.formats.openai_responses.encode import answer_to
+from plimsoll.formats.openai_responses.validate import is_led_to
 from plimsoll.formats.registry import FORMATS
 from plimsoll.formats.repairs import repaired
 from plimsoll.formats.turns import OPENING
@@ -30,7 +32,7 @@ from plimsoll.message import FormatName, Message, Part, Reasoning, Text, ToolCal
 EMPTY = "(empty)"
 NO_RESULT = "[No result: the call was interrupted or its result was not recorded.]"
 OPENER = "[The conversation begins with the assistant's message below.]"
-LABELLED = "system text at the beginning stands under a label of its own"
+LABELLED = "system text in the user's role stands under a label of its own"
 _NOTE = re.compile(
     r"\[Result(?:(?: of [^\]\n]{1,200})? of a call that is not shown| of an unknown tool call)\](?:\n|\Z)"
 )
@@ -67,10 +69,11 @@ class Arranger:
     held: list[tuple[int, Message]] = field(default_factory=list)
     """Reasoning whose answer has not come yet, with its position: alone, OpenAI refuses it."""
 
-    def feed(self, came: Message, position: int, *, is_last: bool = True) -> list[Arranged]:
+    def feed(self, came: Message, position: int, *, is_last: bool = True, soon: Container[str] = ()) -> list[Arranged]:
         """What the next message of the history becomes: itself, repaired, perhaps after made messages or not yet.
 
-        `is_last` is False where another is known to follow, so that nothing in this one can still be waited for.
+        `is_last` is False where another is known to follow, so that nothing in this one can still be waited for; `soon` are
+        the calls that messages right after it, of the same turn, are known to answer.
         """
         if self.format == "openai-responses" and _only_reasons(came):
             self.held.append((position, came))
@@ -78,7 +81,7 @@ class Arranger:
         repairs: list[str] = []
         message = self._by_itself(came, position, repairs)
         before = [*self._before(message), *self._released(message)] if self.held else self._before(message)
-        parts: list[Part] = self._inserted(message, repairs) if self.pending else []
+        parts: list[Part] = self._inserted(message, repairs, soon) if self.pending else []
         named: set[str] = set()
         for index, part in enumerate(message.parts):
             match part:
@@ -103,9 +106,11 @@ class Arranger:
         """The message with what is refused of it whatever stands around it made acceptable."""
         if message.format != self.format:
             return message
-        if self.format == "anthropic" and not self.begun and (words := leading_system_text(message)) is not None:
-            repairs.append(LABELLED)
-            return Message(role="system", parts=(Text(text=words),), format="anthropic")
+        if self.format == "anthropic" and (message.role == "user" or not self.begun):
+            words = system_words(message)
+            if words is not None:
+                repairs.append(LABELLED)
+                return Message(role="system", parts=(Text(text=words),), format="anthropic")
         return repaired(FORMATS[self.format], message, position, repairs)
 
     def _settled(self, parts: list[Part], repairs: list[str], *, is_last: bool) -> list[Part]:
@@ -123,7 +128,7 @@ class Arranger:
     def _released(self, message: Message) -> list[Arranged]:
         """Held reasoning, now that its answer is there; without an answer it stays out of the view."""
         held, self.held = self.held, []
-        if message.role != "assistant":
+        if not is_led_to(message.wire or {"role": message.role}):
             return []
         return [self._reasoned(reasoning, position) for position, reasoning in held]
 
@@ -186,20 +191,23 @@ class Arranger:
     def _continues(self, message: Message) -> bool:
         """Whether the message belongs to the open exchange."""
         if message.role == "assistant":
-            return self.answering and self.format == "openai-responses" and not message.results
+            return self.answering and self.format in RUNS_OF_ONE_ANSWER and not message.results
         return any(result.call_id in self.pending for result in message.results)
 
     def _takes_insertions(self, message: Message) -> bool:
         """Anthropic wants every result of a turn in the one message that follows the call."""
         return self.format == "anthropic" and any(result.call_id in self.pending for result in message.results)
 
-    def _inserted(self, message: Message, repairs: list[str]) -> list[Part]:
+    def _inserted(self, message: Message, repairs: list[str], soon: Container[str]) -> list[Part]:
         """Placeholder results that must stand inside this very message, before what it says."""
         if not (self.pending and self._takes_insertions(message)):
             return []
         answered = [result.call_id for result in message.results]
         missing = [
-            call for key, calls in self.pending.items() for call in calls[min(len(calls), answered.count(key)) :]
+            call
+            for key, calls in self.pending.items()
+            if key not in soon
+            for call in calls[min(len(calls), answered.count(key)) :]
         ]
         for key in list(self.pending):
             self.pending[key] = [call for call in self.pending[key] if call not in missing]
@@ -235,13 +243,15 @@ class Arranger:
     def _result(self, result: ToolResult, repairs: list[str]) -> Part:
         """The result under its call's id; a note when no open call asked for it."""
         calls = self.pending.get(result.call_id)
+        if not calls and answers_by_name(result):
+            return result
         if not calls:
             repairs.append(f"result {result.call_id!r} answers no call before it")
             return Text(text=note_of(result))
         call = calls.pop(-1 if self.format == "ui-parts" else 0)  # a UI result is in one part with its call
         if not calls:
             del self.pending[result.call_id]
-        if self.format == "anthropic" and _holds_blank(result):
+        if self.format == "anthropic" and holds_blank(result):
             repairs.append("empty text left out of a result")
             result = without_blanks(result)
         if self.format == "anthropic" and result.is_error and not result.content.strip() and not result.media:
@@ -315,24 +325,6 @@ def _unnoted(part: Part) -> Part:
     )
 
 
-def _blank(block: object) -> bool:
-    """Whether a block of a result is text of nothing but space."""
-    return isinstance(block, Mapping) and block.get("type") == "text" and not str(block.get("text", "")).strip()
-
-
-def _holds_blank(result: ToolResult) -> bool:
-    content = (result.wire or {}).get("content")
-    return isinstance(content, list) and any(map(_blank, content))
-
-
-def without_blanks(result: ToolResult) -> ToolResult:
-    """A result without the blocks of empty text that it held beside others; empty where it held nothing else."""
-    wire = result.wire or {}
-    smaller = {**wire, "content": [block for block in wire["content"] if not _blank(block)] or ""}
-    content, media = result_content(smaller)
-    return replace(result, content=content, media=media, wire=smaller)
-
-
 def finished(message: Message, format: FormatName) -> Message:
     """The last message of a view: Anthropic refuses one of the assistant's that ends in white space."""
     if format != "anthropic" or message.role != "assistant" or not message.parts:
@@ -346,17 +338,6 @@ def finished(message: Message, format: FormatName) -> Message:
 def _is_note(message: Message, fixed: Message) -> bool:
     """Whether a repaired message holds nothing but a tool's words in the user's role."""
     return fixed.role == "user" and not fixed.results and (message.role != "user" or not speaks(message))
-
-
-def is_empty(parts: Iterable[Part], role: str, format: FormatName) -> bool:
-    """Whether the provider would refuse a message for saying nothing."""
-    found = list(parts)
-    if role == "tool" or any(not isinstance(part, (Text, Reasoning)) for part in found):
-        return False
-    if format == "openai-responses" and any(isinstance(part, Reasoning) for part in found):
-        return False
-    texts = [part.text for part in found if isinstance(part, Text)]
-    return not any(text.strip() for text in texts) if format == "anthropic" else not texts
 
 
 def _placeholder(call: ToolCall) -> ToolResult:
@@ -374,13 +355,17 @@ def arrange(messages: Iterable[Message], format: FormatName) -> list[Arranged]:
     arranger = Arranger(format)
     ordered = reunited(list(messages), format)
     last = ordered[-1][0] if ordered else 0
+    soon = answered_soon([message for _, message in ordered]) if format == "anthropic" else repeat(())
     arranged = [
-        item for position, message in ordered for item in arranger.feed(message, position, is_last=position == last)
+        item
+        for (position, message), ids in zip(ordered, soon, strict=False)
+        for item in arranger.feed(message, position, is_last=position == last, soon=ids)
     ]
-    if ordered and format == "anthropic" and _says_nothing_yet(ordered[-1][1]):
+    closing = arranger.closing()
+    if ordered and format == "anthropic" and not closing and _says_nothing_yet(ordered[-1][1]):
         position, message = ordered[-1]
         arranged[-1] = Arranged(message=message, position=position)
-    return arranged + arranger.closing()
+    return arranged + closing
 
 
 def _says_nothing_yet(message: Message) -> bool:

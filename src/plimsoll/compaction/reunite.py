@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from operator import itemgetter
 
 from plimsoll.compaction.piece import Piece
@@ -52,3 +52,32 @@ def as_ordered(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
         else:
             runs.append((piece.position, [piece]))
     return tuple(piece for _, run in sorted(runs, key=itemgetter(0)) for piece in run)
+
+
+def answered_soon(messages: Sequence[Message]) -> list[Container[str]]:
+    """For each message the calls that those right after it answer, as long as nobody says anything else in between. Linear."""
+    soon: list[Container[str]] = []
+    last: dict[str, int] = {}
+    for at in range(len(messages) - 1, -1, -1):
+        message = messages[at]
+        answers = message.role != "assistant" and bool(message.results)
+        if not answers or len(message.results) < len(message.parts):
+            last = {}
+        soon.append(_After(last, at))
+        if answers:
+            for result in message.results:
+                last.setdefault(result.call_id, at)
+    return soon[::-1]
+
+
+class _After:
+    """The ids that come again after a place. `last` says where each comes last."""
+
+    __slots__ = ("_at", "_last")
+
+    def __init__(self, last: Mapping[str, int], at: int) -> None:
+        self._last = last
+        self._at = at
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and self._last.get(id, -1) > self._at

@@ -95,16 +95,19 @@ def _by_model(
     """The model's prose with the facts it left out; the rules where it fails, or only a mark where the policy says so."""
     covers = ruled.covers or (0, 0)
     messages = [message for block in parted.leave for _, message in said(block, task)]
-    reply = yield request_for(messages, draft, task, parted.summary_tokens_max)
-    if not isinstance(reply, SummaryFailed):
-        leaving = sum(block.tokens_before for block in parted.leave)
-        made = prose_account(
-            reply, ruled.ledger, draft, task, parted.summary_tokens_max, covers, replaced_tokens=leaving
-        )
-        if isinstance(made, Account):
-            return replace(ruled, account=made, stage="model")
-        reply = made
-    return _without_model(draft, task, parted, ruled, reply.reason)
+    request, failure = request_for(messages, draft, task, parted.summary_tokens_max), ""
+    for _ in range(task.policy.summarizer_attempts):
+        reply = yield request
+        if not isinstance(reply, SummaryFailed):
+            leaving = sum(block.tokens_before for block in parted.leave)
+            made = prose_account(
+                reply, ruled.ledger, draft, task, parted.summary_tokens_max, covers, replaced_tokens=leaving
+            )
+            if isinstance(made, Account):
+                return replace(ruled, account=made, stage="model")
+            reply = made
+        failure = reply.reason
+    return _without_model(draft, task, parted, ruled, failure)
 
 
 def _without_model(draft: Draft, task: Task, parted: Split, ruled: Summed, failure: str) -> Summed:
@@ -185,8 +188,8 @@ def said(block: Block, task: Task) -> list[tuple[int, Message]]:
     for message, piece in zip(block.exchange.messages, block.pieces, strict=True):
         if piece.position is not None:
             cut = task.original is not None and not piece.whole
-            original = task.original(piece.position) if cut and task.original else message
-            messages.append((piece.position, as_said(original)))
+            original = task.original(piece.position) if cut and task.original else None
+            messages.append((piece.position, as_said(original or message)))
     return messages
 
 

@@ -44,7 +44,7 @@ class Task:
     """Whether somebody asked for this run: then any progress is enough."""
     ask_model: bool = False
     """Whether somebody is there to answer a SummaryRequest."""
-    original: Callable[[int], Message] | None = None
+    original: Callable[[int], Message | None] | None = None
     """Message of the history at a position, for facts that a cut piece no longer shows."""
 
     @property

@@ -6,7 +6,7 @@ stays or leaves by other rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -24,7 +24,8 @@ from plimsoll.settings import whole
 
 def last_messages(exchanges: Sequence[Exchange], count: int) -> int:
     """The cut that keeps at most `count` messages."""
-    return _tail_within([0 if exchange.is_system else len(exchange.messages) for exchange in exchanges], count)
+    sizes = (0 if exchange.is_system else len(exchange.messages) for exchange in reversed(exchanges))
+    return len(exchanges) - _fitting(sizes, count)
 
 
 def last_turns(exchanges: Sequence[Exchange], count: int) -> int:
@@ -35,8 +36,8 @@ def last_turns(exchanges: Sequence[Exchange], count: int) -> int:
 
 def last_tokens(exchanges: Sequence[Exchange], tokens: Sequence[int], room: int) -> int:
     """The cut that keeps at most `room` tokens. The first exchange that does not fit ends it: there are no holes."""
-    sizes = [0 if exchange.is_system else size for exchange, size in zip(exchanges, tokens, strict=True)]
-    return _tail_within(sizes, room)
+    newest_first = range(len(exchanges) - 1, -1, -1)
+    return len(exchanges) - _fitting((0 if exchanges[at].is_system else tokens[at] for at in newest_first), room)
 
 
 def last_fraction(exchanges: Sequence[Exchange], fraction: float) -> int:
@@ -45,14 +46,15 @@ def last_fraction(exchanges: Sequence[Exchange], fraction: float) -> int:
     return last_messages(exchanges, ceil(round(total * fraction, 6)))
 
 
-def _tail_within(sizes: Sequence[int], room: int) -> int:
-    cut = len(sizes)
-    for size in reversed(sizes):
+def _fitting(sizes: Iterable[int], room: int) -> int:
+    """How many of them, from the first on, fit."""
+    fitting = 0
+    for size in sizes:
         room -= size
         if room < 0:
             break
-        cut -= 1
-    return cut
+        fitting += 1
+    return fitting
 
 
 def keep_from(

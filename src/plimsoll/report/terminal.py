@@ -64,9 +64,9 @@ def _cell(value: Cell, *, cut: bool) -> Text:
     return Text(text, no_wrap=True, overflow="ellipsis") if cut else Text(text)
 
 
-def counted(weights: Weights, *, window_tokens: int, label: str, counter: str, exact: bool) -> RenderableType:
-    """What a conversation weighs: roles, kinds, and its largest messages."""
-    how = "exact" if exact else "a safe estimate"
+def counted(weights: Weights, *, window_tokens: int, label: str, counter: str, estimate: int | None) -> RenderableType:
+    """What a conversation weighs: roles, kinds, and its largest messages. `estimate` is what is likely; None: it is exact."""
+    how = "exact" if estimate is None else f"at most so many; about {number(estimate)} are likely"
     whole = f"{number(weights.tokens)} tokens in {plural(weights.messages, 'message')}"
     return Group(
         line(f"{label}: {whole}, {share(weights.tokens, window_tokens)} of {number(window_tokens)}", "bold"),

@@ -28,6 +28,7 @@ _PAGE_SIZE_BYTES: Final = 16_384
 """Large enough that a page holds several messages. Larger ones leave no less of the file empty and cost more to sync."""
 
 _CHECKPOINT_PAGES: Final = 256
+_FINDINGS_MAX: Final = 20
 
 _SCHEMA: Final = f"""
 CREATE TABLE session (
@@ -80,6 +81,14 @@ class Database:
                         connection.execute("ROLLBACK")
                 raise
 
+    def findings(self) -> tuple[str, ...]:
+        """What SQLite's own check says of the file; nothing where it is whole."""
+        try:
+            found = [str(row[0]) for row in self.query(f"PRAGMA integrity_check({_FINDINGS_MAX})")]
+        except SessionDamaged as error:
+            return (error.detail,)
+        return tuple(text for text in found if text != "ok")
+
     def check_writable(self) -> None:
         """Raise StoreUnusable where only reading is possible."""
         with self.mutex, self._errors():
@@ -121,8 +130,10 @@ class Database:
                         fd = folder.open_file(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
                         os.close(fd)
                         folder.sync()
-                elif not stat.S_ISREG(there.st_mode):
-                    raise StoreUnusable(self.path, reason="not a regular file")
+                for end in ("", "-wal", "-shm", "-journal"):  # SQLite would wait for a pipe to be opened
+                    there = folder.stat_name(f"{name}{end}")
+                    if there is not None and not stat.S_ISREG(there.st_mode):
+                        raise StoreUnusable(f"{self.path}{end}", reason="not a regular file")
 
     def _connect(self) -> sqlite3.Connection:
         deadline = time.monotonic() + _BUSY_TIMEOUT_S

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from plimsoll.errors import SessionExists, SessionNotFound, StoreError
 from plimsoll.ports import Durability, SessionInfo
+from plimsoll.store.blobs import BlobFolder
 from plimsoll.store.folder import Folder, open_root
 from plimsoll.store.header import checked_lines, header_line, refuse_newer, session_info
 from plimsoll.store.jsonl_lines import JsonlLines
@@ -32,6 +33,8 @@ from plimsoll.store.paths import folder_of, name_of, safe_name
 LOG_NAME: Final = "log.jsonl"
 ARCHIVE: Final = ".archive"
 WORK: Final = ".work"
+
+_WRITE_SIZE_BYTES: Final = 1 << 20
 
 _STALE_AFTER_MS: Final = 3_600_000
 """Age at which a session that was never finished being made is taken for a dead process's."""
@@ -71,9 +74,9 @@ class JsonlStore:
         line = header_line(safe_name(name), about or {}, self._clock())
         return self._make(name, [line])
 
-    def create_from(self, name: str, lines: Iterable[bytes]) -> None:
+    def create_from(self, name: str, lines: Iterable[bytes], blobs: Iterable[bytes] = ()) -> None:
         """See Store."""
-        self._make(safe_name(name), checked_lines(name, lines)).close()
+        self._make(safe_name(name), checked_lines(name, lines), blobs).close()
 
     def open(self, name: str, *, writable: bool = True) -> Log:
         """See Store."""
@@ -117,6 +120,10 @@ class JsonlStore:
                 with _no_overwriting(name):
                     archive.move(f"{folder_name}+{max(numbers)}", root, folder_name)
 
+    def findings(self) -> tuple[str, ...]:
+        """See Store. A folder can always be listed, or not be opened at all."""
+        return ()
+
     def close(self) -> None:
         """Nothing is held between calls."""
 
@@ -127,7 +134,7 @@ class JsonlStore:
             raise SessionNotFound(name)
         return root
 
-    def _make(self, name: str, lines: Iterable[bytes]) -> Log:
+    def _make(self, name: str, lines: Iterable[bytes], blobs: Iterable[bytes] = ()) -> Log:
         """Put a session together out of sight, and give it its name when it is whole."""
         root = open_root(self._calls, self.where, create=True)
         assert root is not None
@@ -140,6 +147,9 @@ class JsonlStore:
                 lock = Lock(folder, session=name)
                 undo.callback(lock.release)
                 self._write_log(folder, lines)
+                kept = BlobFolder(folder, name=name, durable=self._durable)
+                for data in blobs:
+                    kept.put(data)
                 with _no_overwriting(name):
                     work.move(making, root, folder_of(name))
                 folder.path = f"{self.where}/{folder_of(name)}"
@@ -149,8 +159,8 @@ class JsonlStore:
     def _write_log(self, folder: Folder, lines: Iterable[bytes]) -> None:
         fd = folder.open_file(LOG_NAME, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
-            for line in lines:
-                write_all(self._calls, fd, line)
+            for portion in _joined(lines):
+                write_all(self._calls, fd, portion)
             if self._durable:
                 self._calls.sync(fd)
         finally:
@@ -238,6 +248,19 @@ def _remove_quietly(place: Folder, name: str) -> None:
     """Remove what was begun; where even that fails, a later delete does."""
     with suppress(OSError, StoreError):
         place.remove_tree(name)
+
+
+def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines in portions that are worth a write."""
+    held: list[bytes] = []
+    size = 0
+    for line in lines:
+        held.append(line)
+        size += len(line)
+        if size >= _WRITE_SIZE_BYTES:
+            yield b"".join(held)
+            held, size = [], 0
+    yield b"".join(held)
 
 
 def _newest_first(found: Iterable[SessionInfo]) -> list[SessionInfo]:

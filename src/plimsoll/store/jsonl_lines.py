@@ -13,8 +13,8 @@ from plimsoll.ports import Damage, Record
 from plimsoll.store.blobs import TEMPORARY, BlobFolder
 from plimsoll.store.folder import Folder
 from plimsoll.store.header import header_line
-from plimsoll.store.lock import Lock
-from plimsoll.store.log import Tail, torn
+from plimsoll.store.lock import Come, Lock, acknowledged
+from plimsoll.store.log import Tail, no_less, torn
 from plimsoll.store.log_file import CutShort, LogFile, read_tail
 from plimsoll.store.os_calls import store_errors
 from plimsoll.store.record import Span
@@ -32,9 +32,20 @@ class JsonlLines:
         self._durable = durable
         self._blobs = BlobFolder(folder, name=session, durable=durable)
         self._known = (-1, Tail())
+        self._come = acknowledged(folder)
 
     def tail(self) -> Tail:
-        """Where the log ends; looked for again only when the file has another size."""
+        """See Lines. What was acknowledged and is not there counts: it is missing."""
+        tail, come = self._end(), self._come
+        return tail if come is None else no_less(tail, records=come.records, messages=come.messages)
+
+    def acknowledge(self, tail: Tail) -> None:
+        """See Lines."""
+        if self._lock is not None:
+            self._lock.acknowledge(Come(session=0, records=tail.seq, messages=tail.messages))
+
+    def _end(self) -> Tail:
+        """Where the file ends; looked for again only when it has another size."""
         with store_errors(self._file.path):
             for _ in range(_TAIL_TRIES):
                 size = self._file.size()
@@ -95,7 +106,7 @@ class JsonlLines:
             for name in self._folder.names():
                 if name.startswith(TEMPORARY):
                     self._folder.remove(name)
-            tail = self.tail()
+            tail = self._end()
             if tail.torn_bytes:
                 kept_in = self._put_aside(tail)
                 self._file.cut(tail.end)
@@ -105,7 +116,7 @@ class JsonlLines:
         if tail.seq == 0:
             reason = "the log was empty; a session record was written again"
             damage.append(Damage(kind="missing", seq=0, records=1, reason=reason))
-            end = self.tail().end
+            end = self._end().end
             self._file.append(header_line(session, {}, now_ms), end, durable=self._durable)
         return damage
 

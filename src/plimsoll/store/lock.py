@@ -1,18 +1,35 @@
 """The write lock of a session: the operating system's own, on an open file, so that it dies with its owner.
 
-A lock file that is left behind means nothing; only a living process can hold it. A forked child does not inherit it.
+A lock file that is left behind locks nothing; only a living process can hold it. A forked child does not inherit it.
+
+In it stands how far its session has come: what was acknowledged. A log that ends earlier has lost its end, which by itself
+it could not tell.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import zlib
 from contextlib import suppress
+from typing import NamedTuple
 from weakref import WeakSet
 
 from plimsoll.errors import SessionBusy, StoreUnusable
 from plimsoll.store.folder import Folder
 
 LOCK_NAME = "lock"
+
+_COME = re.compile(rb"(\d{1,18} \d{1,18} \d{1,18}) ([0-9a-f]{8})\n")
+_COME_SIZE_BYTES_MAX = 80
+
+
+class Come(NamedTuple):
+    """How far a session has come: so many records, and messages among them. `session` tells those apart that had one name."""
+
+    session: int
+    records: int
+    messages: int
 
 
 class Lock:
@@ -33,6 +50,12 @@ class Lock:
             raise
         _held.add(self)
 
+    def acknowledge(self, come: Come) -> None:
+        """Write down how far the session has come. It is stored already: where this fails, nothing is lost but the witness."""
+        text = b"%d %d %d" % come
+        with suppress(OSError):
+            self._calls.write_at(self._fd, b"%s %08x\n" % (text, zlib.crc32(text)), 0)
+
     def is_at(self, folder: Folder) -> bool:
         """Whether the lock file is still the one of its name: not so when it was removed before we had the lock."""
         there = folder.stat_name(self._name)
@@ -45,6 +68,19 @@ class Lock:
         _held.discard(self)
         if fd >= 0:
             self._calls.close(fd)
+
+
+def acknowledged(folder: Folder, name: str = LOCK_NAME) -> Come | None:
+    """How far the session of a lock file had come at least; None where nobody can say. Never raises."""
+    with suppress(OSError, StoreUnusable):
+        fd = folder.open_file(name, os.O_RDONLY)
+        try:
+            match = _COME.match(folder.calls.read_at(fd, _COME_SIZE_BYTES_MAX, 0))
+        finally:
+            folder.calls.close(fd)
+        if match is not None and int(match[2], 16) == zlib.crc32(match[1]):
+            return Come(*map(int, match[1].split()))
+    return None
 
 
 def _lock(fd: int) -> None:

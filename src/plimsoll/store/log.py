@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Protocol, Self
 
@@ -39,6 +39,13 @@ class Tail:
     """Byte after the last record, in a store that has bytes."""
     torn_bytes: int = 0
     """Bytes after `end`: an append that did not finish, or is going on."""
+
+
+def no_less(tail: Tail, *, records: int, messages: int) -> Tail:
+    """The tail of a log of which so much was acknowledged. What it lacks of that is missing, and numbers go on behind it."""
+    if tail.seq >= records:
+        return tail
+    return replace(tail, seq=records, messages=max(tail.messages, messages))
 
 
 def torn(tail: Tail, *, reason: str, kept_in: str | None = None) -> Damage:
@@ -75,6 +82,10 @@ class Lines(Protocol):
 
     def write(self, lines: Sequence[bytes], tail: Tail) -> None:
         """Put lines at the tail, all or none, durably."""
+        ...
+
+    def acknowledge(self, tail: Tail) -> None:
+        """Remember that the log has come so far, for a reader who finds it shorter. Never raises."""
         ...
 
     def put_blob(self, data: bytes) -> str:
@@ -117,6 +128,8 @@ class Log:
         self._unusable: str | None = None
         self._damage = {(found.kind, found.seq, found.offset): found for found in damage}
         self._tail = lines.tail()
+        if writable:
+            lines.acknowledge(self._tail)
 
     @property
     def length(self) -> int:
@@ -154,6 +167,7 @@ class Log:
                 raise
             end = tail.end + sum(map(len, lines))
             self._tail = Tail(seq=tail.seq + len(lines), messages=messages, end=end)
+            self._lines.acknowledge(self._tail)
             return tail.seq
 
     def read(self, from_seq: int = 0) -> Iterator[Record]:

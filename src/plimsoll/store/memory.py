@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock as Mutex
+from threading import RLock
+from types import MappingProxyType
 from typing import Any
 
 from plimsoll.errors import ReferenceNotFound, SessionBusy, SessionExists, SessionNotFound, SettingError, StoreFull
@@ -52,8 +54,11 @@ class MemoryLines(RowReader):
         """See Lines."""
         size = sum(len(line) for line in lines)
         self._store.reserve(size)
-        self._session.lines.extend(line.removesuffix(b"\n") for line in lines)
+        self._session.lines.extend([line.removesuffix(b"\n") for line in lines])  # at once: a thread may be reading
         self._session.size_bytes += size
+
+    def acknowledge(self, tail: Tail) -> None:
+        """See Lines. Memory loses nothing by itself."""
 
     def put_blob(self, data: bytes) -> str:
         """See SessionLog."""
@@ -96,7 +101,7 @@ class MemoryStore:
         self._size_bytes_max = size_bytes_max
         self._size_bytes = 0
         self._clock = clock
-        self._mutex = Mutex()
+        self._mutex = RLock()
         self._sessions: dict[str, _Session] = {}
         self._archived: dict[str, list[_Session]] = {}
 
@@ -114,9 +119,10 @@ class MemoryStore:
         session = self._add(name, [line], has_writer=True)
         return self._log(session, name, writable=True)
 
-    def create_from(self, name: str, lines: Iterable[bytes]) -> None:
+    def create_from(self, name: str, lines: Iterable[bytes], blobs: Iterable[bytes] = ()) -> None:
         """See Store."""
-        self._add(safe_name(name), list(checked_lines(name, lines)), has_writer=False)
+        kept = {digest_of(data): data for data in blobs}
+        self._add(safe_name(name), list(checked_lines(name, lines)), kept, has_writer=False)
 
     def open(self, name: str, *, writable: bool = True) -> Log:
         """See Store."""
@@ -149,6 +155,10 @@ class MemoryStore:
                 raise SessionExists(name)
             self._sessions[name] = many.pop()
 
+    def findings(self) -> tuple[str, ...]:
+        """See Store."""
+        return ()
+
     def close(self) -> None:
         """The sessions stay as long as the store object does."""
 
@@ -159,14 +169,15 @@ class MemoryStore:
                 raise StoreFull(self.where)
             self._size_bytes += size_bytes
 
-    def _add(self, name: str, lines: list[bytes], *, has_writer: bool) -> _Session:
-        size = sum(map(len, lines))
-        session = _Session([line.removesuffix(b"\n") for line in lines], size_bytes=size, has_writer=has_writer)
+    def _add(
+        self, name: str, lines: list[bytes], blobs: Mapping[str, bytes] = MappingProxyType({}), *, has_writer: bool
+    ) -> _Session:
+        bare = [line.removesuffix(b"\n") for line in lines]
+        session = _Session(bare, dict(blobs), size_bytes=sum(map(len, lines)), has_writer=has_writer)
         with self._mutex:
             if name in self._sessions:
                 raise SessionExists(name)
-        self.reserve(size)
-        with self._mutex:
+            self.reserve(session.size_bytes + sum(map(len, blobs.values())))
             self._sessions[name] = session
         return session
 

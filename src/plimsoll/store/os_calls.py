@@ -37,6 +37,10 @@ class OsCalls:
         """Write some of it; says how many bytes."""
         return os.write(fd, data)
 
+    def write_at(self, fd: int, data: bytes, offset: int) -> int:
+        """Write there; says how many bytes."""
+        return os.pwrite(fd, data, offset)
+
     def sync_data(self, fd: int) -> None:
         """Bring a file's bytes, and what is needed to find them, to stable storage."""
         sync = getattr(os, "fdatasync", os.fsync)

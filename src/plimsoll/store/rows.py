@@ -15,7 +15,7 @@ class Row(NamedTuple):
 
     seq: int
     line: object
-    """bytes, unless somebody else wrote the row."""
+    """bytes, unless somebody else wrote the row; None where it cannot be read."""
 
 
 class Rows(Protocol):
@@ -80,7 +80,8 @@ class RowReader:
 def span_of(row: Row) -> Span:
     """What a row holds. Rows have no place in bytes; their offset is their number."""
     if not isinstance(row.line, bytes):
-        return Span(row.seq, b"", 1, None, "not bytes")
+        reason = "its page in the database cannot be read" if row.line is None else "not bytes"
+        return Span(row.seq, b"", 1, None, reason)
     record = decode(row.line)
     if isinstance(record, Unreadable):
         return Span(row.seq, row.line, max(len(row.line), 1), None, record.reason)

@@ -11,14 +11,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Final
 
-from plimsoll.errors import ReferenceNotFound, SessionBusy, SessionExists, SessionNotFound, StoreUnusable
+from plimsoll.errors import (
+    ReferenceNotFound,
+    SessionBusy,
+    SessionDamaged,
+    SessionExists,
+    SessionNotFound,
+    StoreUnusable,
+)
 from plimsoll.ports import Durability, SessionInfo
 from plimsoll.store.blobs import checked_blob, checked_reference, digest_of, only_match
 from plimsoll.store.database import Database
 from plimsoll.store.folder import open_root
 from plimsoll.store.header import checked_lines, header_line, refuse_newer, session_info
-from plimsoll.store.lock import Lock
-from plimsoll.store.log import Clock, Log, Tail, wall_clock_ms
+from plimsoll.store.lock import Come, Lock, acknowledged
+from plimsoll.store.log import Clock, Log, Tail, no_less, wall_clock_ms
 from plimsoll.store.os_calls import OsCalls, store_errors
 from plimsoll.store.paths import folder_of, safe_name
 from plimsoll.store.rows import Row, RowReader, lost_header
@@ -28,6 +35,10 @@ _SEQ_BITS: Final = 36
 sessions.
 """
 
+_PUT_BLOB: Final = (
+    "INSERT INTO blob (session, digest, data) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"
+)
+_BACK: Final = "SELECT id, line FROM record WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ?"
 _ROWS_AT_ONCE: Final = 64
 _LOCK_TRIES: Final = 100
 
@@ -35,20 +46,41 @@ _LOCK_TRIES: Final = 100
 class SqliteLines(RowReader):
     """The rows of one session."""
 
-    def __init__(self, database: Database, session: int, lock: Lock | None, *, name: str) -> None:
+    def __init__(
+        self, database: Database, session: int, lock: Lock | None, *, name: str, come: Come | None = None
+    ) -> None:
         super().__init__(self)
         self._database = database
         self._session = session
         self._first_id = session << _SEQ_BITS
         self._lock = lock
         self._name = name
+        self._come = come
+
+    def tail(self) -> Tail:
+        """See Lines. What was acknowledged and is not there counts: it is missing."""
+        tail, come = super().tail(), self._come
+        if come is None or come.session != self._session:
+            return tail
+        return no_less(tail, records=come.records, messages=come.messages)
+
+    def acknowledge(self, tail: Tail) -> None:
+        """See Lines."""
+        if self._lock is not None:
+            self._lock.acknowledge(Come(session=self._session, records=tail.seq, messages=tail.messages))
 
     def rows(self, seq: int, stop: int) -> Iterator[Row]:
         """See Rows."""
         sql = "SELECT id, line FROM record WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
         many = 1
         while seq < stop:
-            found = self._query(sql, (self._first_id + seq, self._first_id + stop, many))
+            try:
+                found = self._query(sql, (self._first_id + seq, self._first_id + stop, many))
+            except SessionDamaged:
+                numbers = range(seq, min(seq + many, stop))
+                yield from map(self._row, numbers)
+                seq = numbers.stop
+                continue
             if not found:
                 return
             yield from found
@@ -57,16 +89,42 @@ class SqliteLines(RowReader):
 
     def rows_back(self, stop: int | None) -> Iterator[Row]:
         """See Rows."""
-        sql = "SELECT id, line FROM record WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ?"
-        stop = 1 << _SEQ_BITS if stop is None else stop
         many = 1
+        stop = self._readable_end() if stop is None else stop
         while stop > 0:
-            found = self._query(sql, (self._first_id, self._first_id + stop, many))
+            try:
+                found = self._query(_BACK, (self._first_id, self._first_id + stop, many))
+            except SessionDamaged:
+                numbers = range(max(stop - many, 0), stop)
+                yield from map(self._row, reversed(numbers))
+                stop = numbers.start
+                continue
             if not found:
                 return
             yield from found
             stop = found[-1].seq
             many = min(many * 2, _ROWS_AT_ONCE)
+
+    def _row(self, seq: int) -> Row:
+        """One row that others could not be read with; without a line where it lies on a page that is damaged, or nowhere."""
+        with suppress(SessionDamaged):
+            found = self._query("SELECT id, line FROM record WHERE id = ?", (self._first_id + seq,))
+            return found[0] if found else Row(seq, None)
+        return Row(seq, None)
+
+    def _readable_end(self) -> int:
+        """A number behind every row that can be found: where the last page is damaged, the first that is on it."""
+        low, high = 0, 1 << _SEQ_BITS
+        middle = high
+        while low < high:
+            try:
+                self._query(_BACK, (self._first_id, self._first_id + middle, 1))
+            except SessionDamaged:
+                high = middle - 1
+            else:
+                low = middle
+            middle = (low + high + 1) // 2
+        return low
 
     def size_bytes(self) -> int:
         """Bytes of all its lines, newlines counted."""
@@ -89,10 +147,9 @@ class SqliteLines(RowReader):
     def put_blob(self, data: bytes) -> str:
         """See SessionLog. Content that changed under its digest is replaced."""
         digest = digest_of(data)
-        sql = "INSERT INTO blob (session, digest, data) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"
         if self._blob(digest) != data:
             with self._database.transaction() as connection:
-                connection.execute(sql, (self._session, digest, data))
+                connection.execute(_PUT_BLOB, (self._session, digest, data))
         return digest
 
     def get_blob(self, reference: str) -> bytes:
@@ -108,7 +165,10 @@ class SqliteLines(RowReader):
 
     def blobs(self) -> Iterator[str]:
         """See SessionLog."""
-        found = self._database.query("SELECT digest FROM blob WHERE session = ? ORDER BY digest", (self._session,))
+        try:
+            found = self._database.query("SELECT digest FROM blob WHERE session = ? ORDER BY digest", (self._session,))
+        except SessionDamaged:  # the index perhaps, and not the table
+            found = self._database.query("SELECT digest FROM blob NOT INDEXED WHERE session = ?", (self._session,))
         return (str(row[0]) for row in found)
 
     def close(self) -> None:
@@ -150,6 +210,7 @@ class SqliteStore:
     def create(self, name: str, about: Mapping[str, Any] | None = None) -> Log:
         """See Store."""
         line = header_line(safe_name(name), about or {}, self._clock())
+        self._refuse_taken(name)
         lock = self._take_lock(name)
         try:
             return self._log(self._add(name, [line]), name, lock)
@@ -157,10 +218,11 @@ class SqliteStore:
             lock.release()
             raise
 
-    def create_from(self, name: str, lines: Iterable[bytes]) -> None:
+    def create_from(self, name: str, lines: Iterable[bytes], blobs: Iterable[bytes] = ()) -> None:
         """See Store."""
+        self._refuse_taken(name)
         with self._locked(name):
-            self._add(name, checked_lines(name, lines))
+            self._add(name, checked_lines(name, lines), blobs)
 
     def open(self, name: str, *, writable: bool = True) -> Log:
         """See Store."""
@@ -207,6 +269,10 @@ class SqliteStore:
             if connection.execute(sql, (name, name)).rowcount != 1:
                 raise SessionNotFound(name)
 
+    def findings(self) -> tuple[str, ...]:
+        """See Store. Every page of the file is looked at."""
+        return self._database.findings() if self._database.exists() else ()
+
     def close(self) -> None:
         """Close the database. It opens again when needed."""
         self._database.close()
@@ -218,7 +284,14 @@ class SqliteStore:
             raise SessionNotFound(name)
         return int(found[0][0])
 
-    def _add(self, name: str, lines: Iterable[bytes]) -> int:
+    def _refuse_taken(self, name: str) -> None:
+        """A session that is there exists, also while another process writes it. Makes the file if there is none."""
+        self._database.check_writable()
+        with suppress(SessionNotFound):
+            self._id(safe_name(name))
+            raise SessionExists(name)
+
+    def _add(self, name: str, lines: Iterable[bytes], blobs: Iterable[bytes] = ()) -> int:
         with self._database.transaction() as connection:
             if connection.execute("SELECT 1 FROM session WHERE name = ? AND archived = 0", (name,)).fetchone():
                 raise SessionExists(name)
@@ -229,10 +302,12 @@ class SqliteStore:
                 size += len(line)
                 row = ((session << _SEQ_BITS) + seq, size, line.removesuffix(b"\n"))
                 connection.execute("INSERT INTO record (id, size_bytes, line) VALUES (?, ?, ?)", row)
+            for data in blobs:
+                connection.execute(_PUT_BLOB, (session, digest_of(data), data))
             return session
 
     def _log(self, session: int, name: str, lock: Lock | None) -> Log:
-        lines = SqliteLines(self._database, session, lock, name=name)
+        lines = SqliteLines(self._database, session, lock, name=name, come=self._come(name))
         refuse_newer(name, lines.header())
         damage = []
         if lock is not None:
@@ -245,7 +320,11 @@ class SqliteStore:
 
     def _info(self, session: int, name: str, *, archived: bool) -> SessionInfo:
         lines = SqliteLines(self._database, session, None, name=name)
-        return session_info(name, lines.header(), lines.tail(), size_bytes=lines.size_bytes(), archived=archived)
+        try:
+            size_bytes = lines.size_bytes()
+        except SessionDamaged:
+            size_bytes = 0
+        return session_info(name, lines.header(), lines.tail(), size_bytes=size_bytes, archived=archived)
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[None]:
@@ -254,6 +333,15 @@ class SqliteStore:
             yield
         finally:
             lock.release()
+
+    def _come(self, name: str) -> Come | None:
+        """How far the session of that name had come at least."""
+        with suppress(StoreUnusable):
+            locks = open_root(OsCalls(), f"{self.where}-locks", create=False)
+            if locks is not None:
+                with locks:
+                    return acknowledged(locks, f"{folder_of(name)}.lock")
+        return None
 
     def _remove_lock(self, name: str) -> None:
         locks = open_root(OsCalls(), f"{self.where}-locks", create=False)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
-from plimsoll.errors import ReferenceNotFound, SessionDamaged, SessionExists
-from plimsoll.ports import Damage, Draft, Record, SessionLog, Store
-from plimsoll.store.record import KINDS, decode, encode
+from plimsoll.errors import SessionExists
+from plimsoll.ports import Damage, Record, SessionLog, Store
+from plimsoll.store.copying import Copy, blob_of, digests_of
+from plimsoll.store.record import KINDS, decode
 
 _NAME_CHARS_MAX = 64
 
@@ -31,11 +31,13 @@ class Verified:
     blobs: int
     blobs_damaged: tuple[str, ...]
     """Digests of blobs whose content has changed."""
+    store_damage: tuple[str, ...] = ()
+    """What is wrong with the place that holds the session, in its own words. Others in it may be damaged as well."""
 
     @property
     def ok(self) -> bool:
         """Whether all of it can be read and used by this version."""
-        return not (self.damage or self.blobs_damaged or self.unknown_required)
+        return not (self.damage or self.blobs_damaged or self.unknown_required or self.store_damage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,8 @@ def verify(store: Store, name: str) -> Verified:
             kinds[record.kind] += 1
             if record.required and record.kind not in KINDS:
                 unknown.add(record.kind)
-        blobs = list(log.blobs())
+        blobs = digests_of(log)
+        unlisted = () if blobs is not None else ("the list of the session's blobs cannot be read",)
         return Verified(
             name=name,
             records=kinds.total(),
@@ -70,8 +73,9 @@ def verify(store: Store, name: str) -> Verified:
             kinds=dict(sorted(kinds.items())),
             unknown_required=tuple(sorted(unknown)),
             damage=log.damage,
-            blobs=len(blobs),
-            blobs_damaged=tuple(digest for digest in blobs if _blob(log, digest) is None),
+            blobs=len(blobs or ()),
+            blobs_damaged=tuple(digest for digest in blobs or () if blob_of(log, digest) is None),
+            store_damage=(*unlisted, *store.findings()),
         )
 
 
@@ -84,74 +88,25 @@ def repair(store: Store, name: str, *, into: Store | None = None, copy_name: str
     """
     target = store if into is None else into
     with store.open(name, writable=False) as log:
-        made = _Copy(log)
+        made = Copy(log)
         copied = _create(target, name, copy_name, made)
-        with target.open(copied) as copy:
-            lost = _copy_blobs(log, copy)
-        return Repaired(name=copied, records=made.records, lost=made.lost, blobs_lost=lost)
+        return Repaired(name=copied, records=made.records, lost=made.lost, blobs_lost=tuple(made.blobs_lost))
 
 
-class _Copy:
-    """The lines of a repaired copy. Can be gone through again."""
-
-    def __init__(self, log: SessionLog) -> None:
-        self._log = log
-        self.records = 0
-        self.lost = 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        self.records = self.lost = 0
-        expected = position = at_ms = 0
-        for line in self._log.lines():
-            record = decode(line)
-            assert isinstance(record, Record)
-            yield from self._notes(expected, record.seq, position, at_ms)
-            yield line
-            self.records += 1
-            expected, position, at_ms = record.seq + 1, record.messages, record.at_ms
-        yield from self._notes(expected, self._log.length, position, at_ms)
-
-    def _notes(self, seq: int, stop: int, position: int, at_ms: int) -> Iterator[bytes]:
-        for lost in range(seq, stop):
-            self.lost += 1
-            draft = Draft(kind="note", data={"lost": True})
-            if lost == 0:
-                draft = Draft(kind="session", data={"format": 1, "name": self._log.name, "lost": True})
-            yield encode(draft, seq=lost, position=position, at_ms=at_ms).removesuffix(b"\n")
-
-
-def _create(target: Store, name: str, copy_name: str | None, lines: _Copy) -> str:
+def _create(target: Store, name: str, copy_name: str | None, copy: Copy) -> str:
     if copy_name is not None:
-        target.create_from(copy_name, lines)
+        target.create_from(copy_name, copy, copy.blobs())
         return copy_name
     number = 1
     while True:
         suffix = ".repaired" if number == 1 else f".repaired-{number}"
         chosen = name[: _NAME_CHARS_MAX - len(suffix)].rstrip(".") + suffix
         try:
-            target.create_from(chosen, lines)
+            target.create_from(chosen, copy, copy.blobs())
         except SessionExists:
             number += 1
         else:
             return chosen
-
-
-def _copy_blobs(log: SessionLog, copy: SessionLog) -> tuple[str, ...]:
-    lost = []
-    for digest in log.blobs():
-        data = _blob(log, digest)
-        if data is None:
-            lost.append(digest)
-        else:
-            copy.put_blob(data)
-    return tuple(lost)
-
-
-def _blob(log: SessionLog, digest: str) -> bytes | None:
-    """A blob's bytes, None if they are damaged."""
-    with suppress(SessionDamaged, ReferenceNotFound):
-        return log.get_blob(digest)
-    return None
 
 
 def _records(log: SessionLog) -> Iterator[Record]:

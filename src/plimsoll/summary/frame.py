@@ -102,6 +102,18 @@ def recognise(text: str) -> Span | None:
     return Span(start=int(numbered) - 1, end=int(header[2] or header[4]), body=body)
 
 
+def rewrapped(text: str, body: str) -> str | None:
+    """The same frame around another body, its checksum made anew; None for a text that is no frame of ours."""
+    span = recognise(text)
+    if span is None:
+        return None
+    header, footer = text[: text.index("\n") + 1], text[text.index("\n") + 1 + len(span.body) :]
+    mark = _FOOTER.fullmatch(footer)
+    if mark is not None and mark[1]:
+        footer = footer.replace(mark[1], _mark(neutralised(body)))
+    return f"{header}{neutralised(body)}{footer}"
+
+
 def neutralised(text: str) -> str:
     """The text with the bracket of anything that looks like a frame's header or footer turned into a parenthesis."""
     return _FENCE.sub("(", text)

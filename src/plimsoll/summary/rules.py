@@ -40,6 +40,9 @@ _TITLE_TOKENS = 9
 _MISFITS_MAX = 12
 """Candidates in a row that do not fit before a section is taken to be full."""
 
+_COUNTED_ITEMS_MAX = 8
+"""The candidates of a section that are counted beforehand: of so few, one left out for an estimate's error is a loss."""
+
 _VERIFICATIONS_MAX = 8
 _TITLED_TOKENS_MIN = 40
 """Below this there is room for a few words of the first request and nothing else."""
@@ -140,7 +143,7 @@ class _Page:
             waiting = [section for section in self.sections if section.items]
             if room < 6 or not waiting:
                 return
-            needed = {section.name: sum(self._estimated(item) for item in section.items) for section in waiting}
+            needed = {section.name: self._needed(section) for section in waiting}
             allotted = allot(needed, shares, room)
             for section in waiting:
                 self._take(section, allotted[section.name])
@@ -171,6 +174,12 @@ class _Page:
             if (more := self.counter.upper(longer)) <= self.tokens_max:
                 return self._rendered(longer, more)
         return self._rendered(text, tokens)
+
+    def _needed(self, section: Section) -> int:
+        """What all that waits in a section costs, its title included while that is not there yet."""
+        title = 0 if self.chosen.get(section.name) else _TITLE_TOKENS
+        size = self._cost if len(section.items) <= _COUNTED_ITEMS_MAX else self._estimated
+        return title + sum(map(size, section.items))
 
     def _room(self) -> int:
         """What is left of the budget for facts once the closing line has its part."""
@@ -242,12 +251,12 @@ class _Page:
         return "\n".join([*parts, closing] if closing else parts)
 
     def _closing(self) -> str:
-        """Code languages, and what is left out by kind; shorter the smaller the budget."""
+        """Whose messages it stands for, code languages, and what is left out by kind; shorter the smaller the budget."""
         left = sections.kinds_left(self.ledger, self._kept())
-        if not left or self.tokens_max < 60:
+        if self.tokens_max < 60 or not (left or any(self.chosen.values())):
             return ""
         if self.tokens_max < 300:
-            return self.words.left_out_short.format(count=sum(left.values()))
+            return self.words.left_out_short.format(count=sum(left.values())) if left else ""
         listed = [f"{number} {self.words.kinds[kind]}" for kind, number in left.items()]
         code = [fact.text for fact in self.ledger.of("language")][:6]
         counts = self.ledger.counts
@@ -255,7 +264,8 @@ class _Page:
             numbers=self.numbers, user=counts.user, assistant=counts.assistant, tool=counts.tool
         )
         extra = f" {self.words.languages} {', '.join(code)}." if code else ""
-        return f"{opening}{extra} {self.words.left_out.format(list=self.words.separator.join(listed))}"
+        rest = f" {self.words.left_out.format(list=self.words.separator.join(listed))}" if left else ""
+        return f"{opening}{extra}{rest}"
 
     def _kept(self) -> dict[Kind, int]:
         kept: Counter[Kind] = Counter(item.kind for items in self.chosen.values() for item in items)

@@ -64,13 +64,14 @@ ANTHROPIC = Framing(
     "is within these numbers. The prompt that tools add is the model's (registry).",
     per_message=3,
     per_name=1,
-    per_block=3,
+    per_block=2,
     per_call=3,
     per_tool=10,
     tools_once=675,
     reply_priming=3,
 )
-"""Anthropic's blocks. `tools_once` is the largest prompt documented for automatic choice."""
+"""Anthropic's blocks. Two of them cost no more than a message's own frame, so what is sent as one message never costs more
+than it did apart. `tools_once` is the largest prompt documented for automatic choice."""
 
 FOUR_A_MESSAGE_BYTES_ARGUMENTS = Framing(
     name="four-a-message-bytes-arguments",

@@ -39,6 +39,19 @@ def test_model_changes_the_count(run, chat):
     assert not claude["exact"]
 
 
+def test_an_estimate_says_what_is_likely(run, messages, chat):
+    """Where the vocabulary is not public, the total is a safe one and the likely number is told beside it; else they are one."""
+    exact, estimated = (
+        run("count", chat, "--model", model, "--json").json for model in ("gpt-4o", "claude-sonnet-4-5")
+    )
+    shown = run("count", chat, "--model", "claude-sonnet-4-5").out
+
+    assert exact["estimate"] == exact["tokens"]
+    assert 0.8 * estimated["tokens"] < estimated["estimate"] < 0.95 * estimated["tokens"]
+    assert f"about {estimated['estimate']:,} are likely" in shown
+    assert "likely" not in run("count", chat).out
+
+
 def test_count_for_people(run, chat):
     """People see roles, kinds, shares with separators, and the largest messages."""
     out = run("count", chat).out

@@ -105,6 +105,12 @@ def model_speaks(policy: Policy) -> str:
     return fitted(TALK, TOTAL // 2, policy, summarizer=lambda _: "They talked about leases and queues.").report.stage
 
 
+def model_speaks_late(policy: Policy) -> str:
+    """Which means spoke, with a model that fails at first."""
+    answers = iter(["", "They talked about leases and queues."])
+    return fitted(TALK, TOTAL // 2, policy, summarizer=lambda _: next(answers)).report.stage
+
+
 def failure(policy: Policy) -> str:
     """Which means spoke, with a model that fails."""
     return fitted(TALK, TOTAL // 2, policy, summarizer=lambda _: "").report.stage
@@ -156,6 +162,7 @@ CHANGES: dict[str, tuple[Callable[[Policy], Any], dict[str, Any], Any]] = {
     "summary_frame": (frame, {"summary_frame": "bracketed"}, "[Previous conversation summary]"),
     "language": (language, {"language": "zh"}, True),
     "use_summarizer": (model_speaks, {"use_summarizer": False}, "rules"),
+    "summarizer_attempts": (model_speaks_late, {"summarizer_attempts": 1}, "rules"),
     "summarizer_fallback": (failure, {"summarizer_fallback": False}, "window"),
     "tool_result_tokens_max": (lambda policy: arrived(policy) < 700, {"tool_result_tokens_max": 500}, True),
     "message_tokens_max": (lambda policy: longest_message(policy) < 400, {"message_tokens_max": 300}, True),

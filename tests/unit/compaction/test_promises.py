@@ -18,7 +18,13 @@ LONG = "\n".join(f"line {n} of what the tool found" for n in range(60))
 def ui_answer(number: int, *outputs: str) -> dict[str, Any]:
     """A UI message of the agent's with a call for each output."""
     tools = [
-        {"type": "tool-search", "toolCallId": f"c{number}_{at}", "state": "output-available", "input": {}, "output": output}
+        {
+            "type": "tool-search",
+            "toolCallId": f"c{number}_{at}",
+            "state": "output-available",
+            "input": {},
+            "output": output,
+        }
         for at, output in enumerate(outputs)
     ]
     return {"id": f"m{number}", "role": "assistant", "parts": tools}
@@ -97,6 +103,17 @@ FRAMES: dict[str, tuple[Any, list[dict[str, Any]]]] = {
     "a small image": ("openai-chat", [{"role": "system", "content": LONG}, {"role": "user", "content": [PIXEL]}]),
     "names": ("openai-chat", [{"role": "user", "name": "", "content": LONG}, {"role": "developer", "content": LONG}]),
     "what cannot be cut": ("openai-responses", [SEARCH, {"role": "assistant", "content": LONG}]),
+    "what must open it": (
+        "anthropic",
+        [
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"q": LONG}}]},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "a", "content": LONG}, {"type": "text", "text": "ok?"}],
+            },
+            {"role": "assistant", "content": "fine"},
+        ],
+    ),
     "nobody asks": (
         "anthropic",
         [{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"q": LONG}}]}],
@@ -134,12 +151,26 @@ def test_nothing_is_cut_to_nothing(model: str) -> None:
     ]
     for budget in (*range(20, 160), *range(160, 2_000, 90)):
         try:
-            fitted = plimsoll.fit(history, max_tokens=budget, model=model, format="anthropic", system=[{"type": "text", "text": LONG}])
+            fitted = plimsoll.fit(
+                history, max_tokens=budget, model=model, format="anthropic", system=[{"type": "text", "text": LONG}]
+            )
         except CannotFit:
             continue
         assert plimsoll.validate(fitted.messages, format="anthropic", system=fitted.system) == []
         assert '"text": ""' not in str([fitted.messages, fitted.system]).replace("'", '"')
         assert "The tool failed without output." not in str(fitted.messages)
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5", "no-such-model"])
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_messages_that_join_cost_no_more_than_apart(model: str, count: int) -> None:
+    """Anthropic's neighbours of one role go out as one message; a budget they fit apart, they fit together."""
+    texts = ["a", "What now?", "So be it.", "x y z"][:count]
+    apart = sum(plimsoll.count_tokens([{"role": "user", "content": text}], model=model) - 3 for text in texts)
+    blocks = [{"type": "text", "text": text} for text in texts]
+    together = plimsoll.count_tokens([{"role": "user", "content": blocks}], model=model, format="anthropic") - 3
+
+    assert together <= apart
 
 
 def test_ui_calls_of_one_id_keep_their_own_results() -> None:

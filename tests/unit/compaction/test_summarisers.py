@@ -162,6 +162,23 @@ def test_use_summarizer() -> None:
     assert (on.report.stage, off.report.stage) == ("model", "rules")
 
 
+@pytest.mark.parametrize("attempts", [1, 2, 3])
+def test_a_summariser_is_asked_again(attempts: int) -> None:
+    """After a failure it is asked the same once more, or as often as the policy says; the last failure is the one reported."""
+    asked: list[Any] = []
+
+    def fails(request: Any) -> str:
+        asked.append(request)
+        raise RuntimeError(f"attempt {len(asked)}")
+
+    policy = policy_named("fill", **({} if attempts == 2 else {"summarizer_attempts": attempts}))
+    fitted = plimsoll.fit(HISTORIES["talk"], max_tokens=BUDGET, summarizer=fails, policy=policy)
+
+    assert len(asked) == attempts
+    assert len({id(request) for request in asked}) == 1
+    assert (fitted.report.stage, fitted.report.note) == ("rules", f"RuntimeError: attempt {attempts}")
+
+
 def test_summarizer_fallback() -> None:
     """Without the fallback what was to be summarised leaves, and a mark says how much."""
     policy = policy_named("fill", summarizer_fallback=False)

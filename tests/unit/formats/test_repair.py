@@ -145,7 +145,9 @@ CASES = [(format, wires) for format, table in TABLES.items() for wires in table]
 def opening(format: str) -> dict[str, Any]:
     """A user's first message."""
     hello = {"type": "text", "text": "hello"}
-    return {"id": "m0", "role": "user", "parts": [hello]} if format == "ui-parts" else {"role": "user", "content": "hello"}
+    return (
+        {"id": "m0", "role": "user", "parts": [hello]} if format == "ui-parts" else {"role": "user", "content": "hello"}
+    )
 
 
 @pytest.mark.parametrize(("format", "wires"), CASES)
@@ -212,7 +214,14 @@ def test_a_placeholder_answers_in_the_kind_of_its_call() -> None:
     """A call that only its own kind of output answers gets that kind."""
     calls = [wires[0] for wires in RESPONSES if wires[0].get("type") in ("shell_call", "program")]
     calls.append({"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "x"})
-    calls.append({"type": "apply_patch_call", "call_id": "d", "status": "completed", "operation": {"type": "delete_file", "path": "x"}})
+    calls.append(
+        {
+            "type": "apply_patch_call",
+            "call_id": "d",
+            "status": "completed",
+            "operation": {"type": "delete_file", "path": "x"},
+        }
+    )
     view = plimsoll.fit([opening("openai-responses"), *calls], max_tokens=10_000, format="openai-responses").messages
 
     kinds = {"shell_call_output", "program_output", "custom_tool_call_output", "apply_patch_call_output"}

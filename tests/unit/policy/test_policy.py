@@ -247,6 +247,8 @@ def test_a_policy_knows_whether_it_caps_the_tail(cap, capped):
         ("language", "fr"),
         ("use_summarizer", None),
         ("summarizer_fallback", "yes"),
+        ("summarizer_attempts", 0),
+        ("summarizer_attempts", True),
         ("tool_result_tokens_max", -1),
         ("tool_result_tokens_max", math.nan),
         ("message_tokens_max", "800"),

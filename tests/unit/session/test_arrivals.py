@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import plimsoll
+from plimsoll.policy import policy_named
 
 GRIN = "\U0001f600"
 HALVES = "\ud83d\ude00"
@@ -44,3 +45,17 @@ def test_halves_of_a_character_are_joined_at_once(tmp_path: Path, said: dict[str
     assert before == after
     assert before[0] == [kept]
     assert before[1][0] == kept
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5"])
+@pytest.mark.parametrize(("count", "is_cut"), [(74, False), (76, True)])
+def test_few_characters_may_be_many_tokens(model: str, count: int, *, is_cut: bool) -> None:
+    """A result is cut on arrival by its tokens, of which a character can have four, however short its text is."""
+    asked, content = call("{}"), "\U00012000" * count
+    tokens = plimsoll.count_tokens(content, model=model)
+    policy = policy_named("ladder", tool_result_tokens_max=tokens * 75 // count)
+    with plimsoll.open("x", store="memory:", model=model, max_tokens=100_000, policy=policy) as session:
+        session.extend([asked, {"role": "tool", "tool_call_id": "c1", "content": content}])
+        shown = session.view()[1]["content"]
+
+    assert (shown != content) == is_cut

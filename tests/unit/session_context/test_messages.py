@@ -252,7 +252,7 @@ def message(chars: int) -> Message:
 )
 def test_what_is_held_is_bounded(chars: int, held: int) -> None:
     """However many messages are read back, few are held, and of large ones fewer."""
-    found = Originals("a", lambda start, stop: {position: message(chars) for position in range(start, stop)})
+    found = Originals(lambda start, stop: {position: message(chars) for position in range(start, stop)})
     for position in range(2_000):
         assert found.find(position) is not None
 
@@ -268,7 +268,7 @@ def test_neighbours_come_along() -> None:
         asked.append((start, stop))
         return {position: message(position) for position in range(start, stop)}
 
-    found = Originals("a", read)
+    found = Originals(read)
     assert [len(said.text) for position in range(160) if (said := found.find(position))] == list(range(160))
     assert len(asked) == 10
     assert (found.info().hits, found.info().misses) == (150, 10)
@@ -277,7 +277,7 @@ def test_neighbours_come_along() -> None:
 def test_what_cannot_be_read_is_not_held() -> None:
     """A message that is not there is asked for again each time, and may come."""
     answers: list[dict[int, Message]] = [{}, {0: message(3)}]
-    found = Originals("a", lambda *_: answers.pop(0))
+    found = Originals(lambda *_: answers.pop(0))
 
     assert found.find(0) is None
     assert found.find(0) == message(3)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.errors import SettingError
+from plimsoll.errors import SessionNotFound, SettingError
 from plimsoll.limits import SESSION_TITLE_CHARS_MAX
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import open_store
@@ -41,6 +41,18 @@ def test_sessions_beyond_the_most_are_archived(tmp_path: Path, kind: str) -> Non
         session.append({"role": "user", "content": "more"})
     assert "s0" in names(store)
     assert "s0" not in names(store, archived=True)
+
+
+@pytest.mark.parametrize("kind", ["lines", "sqlite", "memory"])
+def test_archived_sessions_can_be_deleted(tmp_path: Path, kind: str) -> None:
+    """Deleting an archived session by its name removes that one for good, and asking again finds none."""
+    store = {"lines": str(tmp_path / "s"), "sqlite": f"sqlite:///{tmp_path / 's.db'}", "memory": MemoryStore()}[kind]
+    filled(store, 3, max_sessions=1)
+    plimsoll.delete("s0", store)
+
+    assert (names(store), names(store, archived=True)) == (["s2"], ["s1"])
+    with pytest.raises(SessionNotFound):
+        plimsoll.delete("s0", store)
 
 
 def test_without_the_option_nothing_is_archived(tmp_path: Path) -> None:

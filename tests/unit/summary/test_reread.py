@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plimsoll
+import proof
 from plimsoll.formats.registry import decode_all
-from plimsoll.summary.frame import PRESENTATIONS, wrap
+from plimsoll.summary.frame import PRESENTATIONS, recognise, wrap
 from plimsoll.summary.labels import CHINESE, ENGLISH
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.reread import reread
@@ -148,6 +149,39 @@ def test_no_request_is_lost_without_a_session(format: Any) -> None:
     assert compactions > 10
     assert str(view).count("[Summary of messages") == 1
     assert [number for number in range(0, 90, 7) if f"LIMIT-{number} at {number}." not in str(view)] == []
+
+
+@pytest.mark.parametrize("frame", ["numbered", "bracketed", "emergency", "chinese"])
+def test_a_summary_over_the_budget_loses_facts_not_its_frame(frame: Any) -> None:
+    """Where nothing else can leave, the summary says less, in whole lines, and is still recognised and gone on from (W0-05)."""
+    policy = plimsoll.Policy.named("fill", summary_frame=frame)
+    fitted = plimsoll.fit(RUNS["work"], max_tokens=12_000, policy=policy)
+    (summary,) = [message for message in fitted.messages if recognise(str(message["content"])) is not None]
+    view = [fitted.messages[0], summary, {"role": "user", "content": "And now?"}]
+    for budget in (3_000, 1_500, 800, 400):
+        smaller = plimsoll.fit(view, max_tokens=budget, policy=policy)
+        (kept,) = [message for message in smaller.messages if recognise(str(message["content"])) is not None]
+        said = [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "more " * (budget // 3)}]
+        later = plimsoll.fit([*smaller.messages, *said], max_tokens=budget, policy=policy)
+
+        proof.fits(smaller.messages, budget, "openai-chat")
+        assert smaller.report.tokens_after > budget * 0.8
+        assert "tokens cut" not in kept["content"]
+        assert kept["content"].split("\n")[0] == summary["content"].split("\n")[0]
+        assert "Request 7" in kept["content"]
+        assert sum(recognise(str(message["content"])) is not None for message in later.messages) <= 1
+        assert later.messages[-1] == said[-1]
+        assert [m for m in later.messages if "[Summary" in str(m) and recognise(str(m["content"])) is None] == []
+
+
+def test_the_report_tells_the_summary_that_is_sent() -> None:
+    """Whatever the budget and however often the proof had to cut, the report's summary is in the view word for word."""
+    for messages in (RUNS["work"], talk(8, 60)):
+        for budget in range(150, 4_000, 150):
+            fitted = plimsoll.fit(messages, max_tokens=budget)
+            assert fitted.report.summary is None or any(
+                fitted.report.summary in str(message["content"]) for message in fitted.messages
+            )
 
 
 def test_talk_is_not_lost_without_a_session() -> None:

@@ -101,6 +101,44 @@ def test_the_last_line_counts_what_is_left_out_by_kind(counter):
     assert "Left out:" in last
 
 
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("en", "Messages 1-4 (1 user, 2 assistant, 1 tool). Code: rust."),
+        ("zh", "消息1-4 （用户1，助手2，工具1）。 代码： rust."),
+    ],
+)
+def test_the_last_line_counts_messages_though_nothing_is_left_out(language, line, counter):
+    """Whose messages a summary stands for, and which code was in them, is said even where everything has room (S2-14, S2-15)."""
+    messages = [
+        said("user", "Fix it:\n```rust\nfn main() {}\n```"),
+        *called("Bash", {"command": "cargo build"}, "ok", call_id="b1"),
+        said("assistant", "Done."),
+    ]
+    rendered = render(read(messages), tokens_max=5_000, counter=counter, language=language, covers=(0, 4))
+
+    assert rendered.facts_left == 0
+    assert rendered.text.split("\n")[-1] == line
+
+
+def test_one_fact_of_a_kind_has_its_place(counter):
+    """A section with a single short fact gets the room for its title too, beside sections that could fill the whole budget."""
+    odd = [
+        *called("Edit", {"file_path": "/srv/quay_store.py"}, "ok", call_id="q1"),
+        said("assistant", "I decided to keep the old index because readers still use it."),
+        *called("Bash", {"command": "make test"}, "ValueError: berth 17 is taken", call_id="q2"),
+    ]
+    rows = [
+        m
+        for n in range(60)
+        for m in called("lookup", {"n": n}, f'{{"ticket_id": "OPS-{n}00", "owner": "Ana{n}"}}', call_id=f"r{n}")
+    ]
+    text = render(read([said("user", "Begin."), *odd, *rows]), tokens_max=400, counter=counter).text
+
+    for fact in ("quay_store.py", "old index", "berth 17 is taken"):
+        assert fact in text
+
+
 def test_the_first_request_stays_longest(counter):
     """At any budget that holds a section, the first request's words are in it."""
     for tokens_max in (60, 120, 400):

@@ -236,10 +236,14 @@ def test_system_text_stays_where_it_stands():
 
 
 def test_tool_results_count_by_their_content():
-    """A result of many tokens is not taken for fifty."""
-    talk = [said("user", "go"), call("a"), result("a", "y" * 2_000), said("assistant", "fine")]
+    """A result of many tokens is not taken for fifty: what would pass the budget with it leaves, whole exchanges of it."""
+    steps = [[call(f"c{n}"), result(f"c{n}", "y" * 2_000)] for n in range(6)]
+    talk = [said("user", "go"), *(message for step in steps for message in step)]
+    made = window(talk, budget_override=1_200)
 
     assert window(talk).tokens == sum(map(weigh, talk))
+    assert made.positions == (0, 9, 10, 11, 12)
+    assert (made.truncated_count, made.tokens) == (0, sum(map(weigh, made.messages)))
 
 
 def test_a_budget_override_replaces_the_policys():

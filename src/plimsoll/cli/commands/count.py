@@ -40,20 +40,24 @@ def run(arguments: argparse.Namespace) -> int:
 
     material = open_material(arguments.file, arguments.store)
     model = arguments.model or material.model or DEFAULT_MODEL
-    window, counter = model_info(model).window_tokens, message_counter_for(model).upper
+    window, counting = model_info(model).window_tokens, message_counter_for(model)
+    counter = counting.upper
     apart = None if material.system is None else system_message(material.system)
     with working("counting", size_bytes=material.size_bytes):
         messages = decode_all(material.messages, material.format)[1]
         weights = weigh(messages, counter, tools=material.tools, system=apart)
+        likely = counting.messages([*([] if apart is None else [apart]), *messages]) + counting.tools(material.tools)
     note_findings(material.findings)
     if arguments.json:
         about = {"label": material.label, "format": material.format, "model": model, "window_tokens": window}
-        print_json({**about, "counter": counter.name, "exact": counter.exact, **weights.to_dict()})
+        how = {"counter": counter.name, "exact": counter.exact, "estimate": likely}
+        print_json({**about, **how, **weights.to_dict()})
         return DONE
     from plimsoll.report.terminal import counted
 
     label = f"{material.label}, {model}"
-    show(counted(weights, window_tokens=window, label=label, counter=counter.name, exact=counter.exact))
+    estimate = None if counter.exact else likely
+    show(counted(weights, window_tokens=window, label=label, counter=counter.name, estimate=estimate))
     return DONE
 
 

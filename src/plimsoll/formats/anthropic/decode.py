@@ -48,7 +48,7 @@ def _content(own: Wire) -> list[Part]:
     content = own.get("content")
     if isinstance(content, str):
         return [Text(text=content)]
-    if content is not None and not isinstance(content, list):
+    if "content" not in own or not isinstance(content, (list, type(None))):
         raise FormatError(f"content must be text or a list of blocks, not {kind_of(content)}")
     return [part for block in objects_field(own, "content") for part in _parts(block)]
 

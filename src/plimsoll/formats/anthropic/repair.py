@@ -50,10 +50,10 @@ def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
     return own
 
 
-def leading_system_text(message: Message) -> str | None:
-    """What a message at the beginning says as the system: its words, or those under the label that `encode` gives to such.
+def system_words(message: Message) -> str | None:
+    """What a message says as the system: its words, or those under the label that `encode` gives to such. None for any other.
 
-    None for any other message. Anthropic wants system text beside the messages; who sent it among them finds it there.
+    Anthropic wants system text beside the messages. Where it comes among them, at the beginning it goes out under a label.
     """
     wire = message.wire or {}
     if message.role == "system" and wire:

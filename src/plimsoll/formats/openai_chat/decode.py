@@ -53,6 +53,11 @@ def is_legacy(call: ToolCall) -> bool:
     return "function_call" in (call.wire or {})
 
 
+def answers_by_name(result: ToolResult) -> bool:
+    """Whether it is a `function` message, which is taken without a call too."""
+    return (result.wire or {}).get("role") == "function"
+
+
 def decode(wire: Wire, position: int) -> Message:
     """One chat message. Raises FormatError."""
     try:

@@ -43,7 +43,9 @@ def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
     content = own.get("content")
     if isinstance(content, list):
         own["content"] = [kept for block in content for kept in [_repaired(block, role, repairs)] if kept is not None]
-    if not own.get("content") and not isinstance(content, str):
+    if role == "function" and isinstance(content, list):
+        own["content"] = "\n".join(block["text"] for block in own["content"])
+    elif not own.get("content") and not isinstance(content, str):
         silent = role in ("user", "system", "developer") or any(own.get(field) for field in SILENT)
         own["content"] = None if silent else ""
     return own

@@ -95,7 +95,7 @@ class _Checking:
             silent = role == "assistant" and any(wire.get(field) for field in SILENT)
             if not silent and role != "function":
                 self.findings.add("empty_content", f"a message of role {role} needs content")
-        elif isinstance(content, list):
+        elif isinstance(content, list) and role != "function":
             check_blocks(self.findings, content, BLOCKS[role])
         elif not isinstance(content, str):
             self.findings.add("wrong_type", f"content must be text or a list, not {kind_of(content)}")

@@ -98,7 +98,7 @@ def call_id(own: Wire) -> str:
 
 def _message(own: dict[str, Any]) -> list[Part]:
     content = own.get("content")
-    if content is not None and not isinstance(content, (str, list)):
+    if "content" not in own or not isinstance(content, (str, list, type(None))):
         raise FormatError(f"content must be text or a list of parts, not {kind_of(content)}")
     parts: list[Part] = [Text(text=content)] if isinstance(content, str) else content_parts(own, "content")
     return [*parts, *(Opaque(wire={field: own[field]}) for field in exposed_fields(own))]

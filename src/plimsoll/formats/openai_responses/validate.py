@@ -19,7 +19,17 @@ INPUT: Final = {"input_text": "text", "input_image": "", "input_file": "", "inpu
 OUTPUT: Final = {"output_text": "text", "refusal": "refusal"}
 TEXT_CALLS: Final = frozenset({"function_call", "custom_tool_call"})
 TEXT_RESULTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
-_NOT_LED_TO: Final = frozenset({"item_reference", "additional_tools", "mcp_approval_response", "compaction_trigger"})
+_NOT_LED_TO: Final = frozenset(
+    {"additional_tools", "configuration_update", "mcp_approval_response", "compaction_trigger", *RESULTS}
+)
+
+
+def is_led_to(wire: Wire) -> bool:
+    """Whether an item may be what the reasoning before it led to: the agent's own words or doings, or a reference to such."""
+    kind = wire.get("type")
+    if kind == "message" or (kind is None and "role" in wire):
+        return wire.get("role") == "assistant"
+    return kind not in _NOT_LED_TO
 
 
 def validate(wires: Sequence[Wire]) -> list[Violation]:
@@ -67,9 +77,7 @@ class _Checking:
         """Reasoning must be followed by the message or call it led to; other reasoning may stand between."""
         if kind == "reasoning":
             return
-        message = kind == "message" or (kind is None and "role" in wire)
-        led_to = wire.get("role") == "assistant" if message else kind not in RESULTS and kind not in _NOT_LED_TO
-        if not led_to:
+        if not is_led_to(wire):
             self._report_thought()
         self._thought = None
 

@@ -1,0 +1,111 @@
+"""What a copy of a session is made of: every line that can be read, byte for byte, and every blob.
+
+Numbers and message positions stay what they were: where records are gone, notes saying so take their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import count
+from typing import Any, Final
+
+from plimsoll.errors import ReferenceNotFound, SessionDamaged, SessionExists
+from plimsoll.ports import Draft, Record, SessionLog, Store
+from plimsoll.store.header import header_line
+from plimsoll.store.record import decode, encode
+
+_STEM_CHARS: Final = 56
+"""Of a name, in the names of its forks."""
+
+
+class Copy:
+    """The lines of a copy of a log, up to the record numbered `stop`. Can be gone through again.
+
+    `header` is the line of another session record than the log's own.
+    """
+
+    def __init__(self, log: SessionLog, *, header: bytes | None = None, stop: int | None = None) -> None:
+        self._log = log
+        self._header = header
+        self._stop = stop
+        self.records = 0
+        """Lines carried over, byte for byte."""
+        self.lost = 0
+        """Records that are gone."""
+        self.blobs_lost: list[str] = []
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.records = self.lost = expected = position = at_ms = 0
+        stop = self._log.length if self._stop is None else self._stop + 1
+        if self._header is not None:
+            yield self._header.removesuffix(b"\n")
+            expected = 1
+        for line in self._log.lines(expected):
+            record = decode(line)
+            assert isinstance(record, Record)
+            if record.seq >= stop:
+                break
+            yield from self._notes(expected, record.seq, position, at_ms)
+            yield line
+            self.records += 1
+            expected, position, at_ms = record.seq + 1, record.messages, record.at_ms
+        yield from self._notes(expected, stop, position, at_ms)
+
+    def blobs(self) -> Iterator[bytes]:
+        """Every blob that can be read; `blobs_lost` names the others."""
+        self.blobs_lost = []
+        for digest in digests_of(self._log) or ():
+            data = blob_of(self._log, digest)
+            if data is None:
+                self.blobs_lost.append(digest)
+            else:
+                yield data
+
+    def _notes(self, seq: int, stop: int, position: int, at_ms: int) -> Iterator[bytes]:
+        for lost in range(seq, stop):
+            self.lost += 1
+            draft = Draft(kind="note", data={"lost": True})
+            if lost == 0:
+                draft = Draft(kind="session", data={"format": 1, "name": self._log.name, "lost": True})
+            yield encode(draft, seq=lost, position=position, at_ms=at_ms).removesuffix(b"\n")
+
+
+def fork(  # noqa: PLR0913 - a copy that says what it is
+    log: SessionLog, store: Store, about: Mapping[str, Any], *, stop: int | None, name: str | None, now_ms: int
+) -> str:
+    """A new session that begins as a copy of a log, whole or not at all; its name, which is one nobody has taken.
+
+    Raises SessionExists where a given name is taken, and what Store.create_from raises.
+    """
+    names = _free_names(log, store) if name is None else iter((name,))
+    while True:
+        chosen = next(names)
+        copy = Copy(log, header=header_line(chosen, about, now_ms), stop=stop)
+        try:
+            store.create_from(chosen, copy, copy.blobs())
+        except SessionExists:
+            if name is not None:
+                raise
+        else:
+            return chosen
+
+
+def _free_names(log: SessionLog, store: Store) -> Iterator[str]:
+    taken = {info.name for info in store.sessions()}
+    stem = log.name[:_STEM_CHARS]
+    return (name for number in count(1) if (name := f"{stem}-fork{number}") not in taken)
+
+
+def digests_of(log: SessionLog) -> list[str] | None:
+    """The digests of a session's blobs, None if they cannot be listed."""
+    with suppress(SessionDamaged):
+        return list(log.blobs())
+    return None
+
+
+def blob_of(log: SessionLog, digest: str) -> bytes | None:
+    """A blob's bytes, None if they are damaged."""
+    with suppress(SessionDamaged, ReferenceNotFound):
+        return log.get_blob(digest)
+    return None

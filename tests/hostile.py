@@ -1,0 +1,252 @@
+"""Histories with what real clients get wrong, and with every kind of block and item there is, in places that do and do not suit it.
+
+`random_hostile_history(random.Random(seed), "anthropic")` is fast enough for 100,000 of them in a soak run.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable
+from typing import Any
+
+from generated import PNG, random_broken_history, random_history
+
+Wire = dict[str, Any]
+Damage = Callable[[random.Random, list[Wire]], None]
+
+OURS = (
+    "[12 earlier messages are not shown]",
+    "[The conversation begins with the assistant's message below.]",
+    "[Result of a call that is not shown]\nsomething",
+    "[No result: the call was interrupted or its result was not recorded.]",
+    "[The same content as in a later result of this conversation.]",
+    "[System message]\nbe brief",
+    "[… 12 tokens cut …]",
+    "(empty)",
+)
+"""What plimsoll itself says, come back as if somebody else had said it."""
+
+
+def random_hostile_history(rng: random.Random, format: str) -> list[Wire]:
+    """A history of that format, valid or broken, made worse in one to four ways."""
+    wires = (random_history if rng.random() < 0.5 else random_broken_history)(rng, format)
+    for _ in range(rng.randint(1, 4)):
+        if wires:
+            rng.choice((*_ANYWHERE, *_DAMAGES[format], *_DAMAGES[format]))(rng, wires)
+    return wires
+
+
+def _head_off(rng: random.Random, wires: list[Wire]) -> None:
+    """The beginning is gone, perhaps with everything the user said."""
+    del wires[: rng.randrange(len(wires))]
+
+
+def _later(rng: random.Random, wires: list[Wire]) -> None:
+    """A message comes some places later: a late result, or one that nobody waits for any more."""
+    at = rng.randrange(len(wires))
+    wires.insert(min(len(wires), at + rng.randint(1, 3)), wires.pop(at))
+
+
+def _own_words(rng: random.Random, wires: list[Wire]) -> None:
+    """Somebody says what only plimsoll says."""
+    wire, text = rng.choice(wires), rng.choice(OURS)
+    for block in (wire, *_blocks(wire)):
+        for field in ("content", "text", "output"):
+            if isinstance(block.get(field), str):
+                block[field] = text
+
+
+def _nothing(rng: random.Random, wires: list[Wire]) -> None:
+    """A message holds nothing."""
+    wire = rng.choice(wires)
+    for field in ("content", "parts", "output", "summary", "tool_calls"):
+        if field in wire:
+            wire[field] = [] if field in ("parts", "summary", "tool_calls") else rng.choice((None, [], "", " \n"))
+
+
+def _bad_calls(rng: random.Random, wires: list[Wire]) -> None:
+    """Arguments that are no text or no object, and names with spaces."""
+    for wire in wires:
+        calls = [wire, *_blocks(wire), *[call.get("function", {}) for call in wire.get("tool_calls") or ()]]
+        for call in calls:
+            for field in ("arguments", "input"):
+                if field in call and "output" not in call and rng.random() < 0.3:
+                    call[field] = rng.choice(({"a": [1]}, None, "not JSON", '{"a": 1}', "", '{"a": "' + "b " * 40))
+            if "name" in call and rng.random() < 0.1:
+                call["name"] = rng.choice(("my tool!", "", "工具"))
+
+
+def _blocks(wire: Wire) -> list[Wire]:
+    listed = [wire.get("content"), wire.get("parts")]
+    return [block for blocks in listed if isinstance(blocks, list) for block in blocks if isinstance(block, dict)]
+
+
+def _inserted(blocks: Callable[[random.Random], list[Wire]]) -> Damage:
+    """A damage that puts new blocks into a message, whatever its role."""
+
+    def damage(rng: random.Random, wires: list[Wire]) -> None:
+        wire = rng.choice(wires)
+        field = "parts" if "parts" in wire else "content"
+        if "role" not in wire:
+            return
+        if not isinstance(wire.get(field), list):
+            kind = "input_text" if wire.get("type") == "message" else "text"
+            wire[field] = [{"type": kind, "text": wire[field]}] if isinstance(wire.get(field), str) else []
+        at = rng.randint(0, len(wire[field]))
+        wire[field][at:at] = copy.deepcopy(blocks(rng))
+
+    return damage
+
+
+def _added(items: Callable[[random.Random], list[Wire]]) -> Damage:
+    """A damage that puts new messages or items between the others."""
+
+    def damage(rng: random.Random, wires: list[Wire]) -> None:
+        at = rng.randint(0, len(wires))
+        wires[at:at] = copy.deepcopy(items(rng))
+
+    return damage
+
+
+def _one_of(*choices: Wire) -> Callable[[random.Random], list[Wire]]:
+    return lambda rng: [rng.choice(choices)]
+
+
+def _chat_legacy(rng: random.Random) -> list[Wire]:
+    """A function_call of old, answered, by another, or not at all."""
+    call = {"role": "assistant", "content": None, "function_call": {"name": "old", "arguments": "{}"}}
+    return [
+        call,
+        *([{"role": "function", "name": rng.choice(("old", "new")), "content": "x"}] if rng.random() < 0.7 else []),
+    ]
+
+
+_CHAT_BLOCKS = _one_of(
+    {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}", "detail": "low"}},
+    {"type": "image_url", "image_url": "https://example.org/a.png"},
+    {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}},
+    {"type": "file", "file": {"file_id": "file_1"}},
+    {"type": "refusal", "refusal": "I will not."},
+    {"type": "text", "text": None},
+    {"type": "text", "text": "cached", "cache_control": {"type": "ephemeral"}},
+)
+
+
+def _served(rng: random.Random) -> list[Wire]:
+    """A tool that Anthropic runs itself, with its result or still without."""
+    found = {
+        "type": "web_search_result",
+        "title": "t",
+        "url": "u",
+        "encrypted_content": "RW5j" * rng.choice((1, 60)),
+        "page_age": None,
+    }
+    use = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}}
+    result = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [found]}
+    return [use, result] if rng.random() < 0.7 else [use]  # fmt: skip
+
+
+_THINKING = _one_of(
+    {"type": "thinking", "thinking": "a thought", "signature": "c2ln" * 20},
+    {"type": "thinking", "thinking": "unsigned"},
+    {"type": "redacted_thinking", "data": "RXJy" * 20},
+)
+_ANTHROPIC_BLOCKS = _one_of(
+    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
+    {"type": "image"},
+    {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "a document"}, "title": "t"},
+    {"type": "search_result", "source": "s", "title": "t", "content": [{"type": "text", "text": "found"}]},
+    {"type": "container_upload", "file_id": "file_1"},
+    {"type": "tool_use", "id": "stray", "name": "f", "input": {}},
+    {"type": "tool_result", "tool_use_id": "stray", "content": [{"type": "text", "text": " "}], "is_error": True},
+    {"type": "text", "text": None},
+    {"words": "without a type"},
+)
+
+
+def _said_by_the_system(rng: random.Random, wires: list[Wire]) -> None:
+    """System text among Anthropic's messages, most often at the beginning."""
+    at = 0 if rng.random() < 0.6 else rng.randint(0, len(wires))
+    wires.insert(at, {"role": "system", "content": rng.choice(("be brief", [{"type": "text", "text": "be brief"}]))})
+
+
+def _native_call(rng: random.Random) -> list[Wire]:
+    """A call of one of OpenAI's own tools, with its output, without it, or under an empty id."""
+    id = rng.choice(("n1", "n2", ""))
+    exec = {"type": "exec", "command": ["ls"], "env": {}}
+    outcome = {"type": "exit", "exit_code": 0}
+    pairs: list[list[Wire]] = [
+        [{"type": "shell_call", "call_id": id, "action": {"commands": ["ls " * 20]}}, {"type": "shell_call_output", "call_id": id, "output": [{"stdout": "a b", "stderr": "", "outcome": outcome}]}],
+        [{"type": "local_shell_call", "id": "x", "call_id": id, "status": "completed", "action": exec}, {"type": "local_shell_call_output", "id": id, "output": "a b"}],
+        [{"type": "apply_patch_call", "call_id": id, "status": "completed", "operation": {"type": "delete_file", "path": "a"}}, {"type": "apply_patch_call_output", "call_id": id, "status": "failed"}],
+        [{"type": "tool_search_call", "call_id": rng.choice((id, None)), "arguments": {"q": "x " * 30}}, {"type": "tool_search_output", "call_id": id, "tools": []}],
+        [{"type": "computer_call", "id": "x", "call_id": id, "status": "completed", "pending_safety_checks": []}, {"type": "computer_call_output", "call_id": id, "output": {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{PNG}"}}],
+        [{"type": "program", "id": "x", "call_id": id, "code": "run()", "fingerprint": "f"}, {"type": "program_output", "id": "y", "call_id": id, "result": "ok", "status": "completed"}],
+        [{"type": "mcp_approval_request", "id": "q", "arguments": "{}", "name": "f", "server_label": "s"}, {"type": "mcp_approval_response", "approval_request_id": "q", "approve": True}],
+    ]  # fmt: skip
+    pair = rng.choice(pairs)
+    return pair[: rng.choice((1, 2, 2, 2))]
+
+
+_RESPONSES_ITEMS = _one_of(
+    {"type": "web_search_call", "id": "w", "status": "completed", "action": {"type": "search", "query": "q"}},
+    {"type": "file_search_call", "id": "s", "status": "completed", "queries": ["q"], "results": None},
+    {
+        "type": "code_interpreter_call",
+        "id": "c",
+        "status": "completed",
+        "code": "1",
+        "container_id": "x",
+        "outputs": None,
+    },
+    {"type": "image_generation_call", "id": "i", "status": "completed", "result": PNG},
+    {"type": "mcp_list_tools", "id": "l", "server_label": "s", "tools": []},
+    {"type": "mcp_call", "id": "m", "arguments": "{}", "name": "f", "server_label": "s", "output": "done " * 40},
+    {"type": "compaction", "encrypted_content": "RW5j" * 60},
+    {"type": "item_reference", "id": "msg_1"},
+    {"type": "additional_tools", "role": "developer", "tools": []},
+    {"type": "configuration_update", "reasoning": {"effort": "low"}},
+    {"type": "reasoning", "id": "rs_x", "encrypted_content": "RW5j" * 60},
+)
+_RESPONSES_BLOCKS = _one_of(
+    {"type": "input_text", "text": "input"},
+    {"type": "output_text", "text": "output", "annotations": []},
+    {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}", "detail": "auto"},
+    {"type": "input_file", "file_id": "file_1"},
+    {"type": "refusal", "refusal": "I will not."},
+)
+
+
+def _ui_tool(rng: random.Random) -> list[Wire]:
+    """A tool part in any state, with what the state needs or without."""
+    states = ("input-streaming", "input-available", "approval-requested", "approval-responded", "output-available", "output-error", "output-denied", "done")  # fmt: skip
+    part: Wire = {"type": rng.choice(("tool-f", "tool-f", "dynamic-tool")), "toolCallId": rng.choice(("u1", "u1", "u2", "")), "state": rng.choice(states)}  # fmt: skip
+    extras = {"input": {"a": "b " * 20}, "output": {"ok": [1]}, "errorText": "it failed", "toolName": "g", "approval": {"id": "x", "approved": True}}  # fmt: skip
+    part |= {field: value for field, value in extras.items() if rng.random() < 0.7}
+    return [part]
+
+
+_UI_PARTS = _one_of(
+    {"type": "file", "mediaType": "image/png", "url": f"data:image/png;base64,{PNG}"},
+    {"type": "source-url", "sourceId": "s", "url": "u"},
+    {"type": "source-url", "title": "without what it needs"},
+    {"type": "data-weather", "data": {"sun": True}},
+    {"type": "unheard-of", "words": "w"},
+    {"type": "reasoning", "text": "hm", "providerMetadata": {"anthropic": {"signature": "c2ln" * 20}}},
+    {"type": "text"},
+)
+
+
+def _without_id(rng: random.Random, wires: list[Wire]) -> None:
+    """A UI message nobody named."""
+    rng.choice(wires)["id"] = rng.choice(("", None))
+
+
+_ANYWHERE: tuple[Damage, ...] = (_head_off, _later, _own_words, _nothing, _bad_calls)
+_DAMAGES: dict[str, tuple[Damage, ...]] = {
+    "openai-chat": (_inserted(_CHAT_BLOCKS), _added(_chat_legacy)),
+    "anthropic": (_inserted(_ANTHROPIC_BLOCKS), _inserted(_THINKING), _inserted(_served), _said_by_the_system),
+    "openai-responses": (_added(_native_call), _added(_RESPONSES_ITEMS), _inserted(_RESPONSES_BLOCKS)),
+    "ui-parts": (_inserted(_ui_tool), _inserted(_UI_PARTS), _without_id),
+}
