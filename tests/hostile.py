@@ -71,7 +71,7 @@ def _bad_calls(rng: random.Random, wires: list[Wire]) -> None:
         calls = [wire, *_blocks(wire), *[call.get("function", {}) for call in wire.get("tool_calls") or ()]]
         for call in calls:
             for field in ("arguments", "input"):
-                if field in call and "output" not in call and rng.random() < 0.3:
+                if field in call and "output" not in call and "server_label" not in call and rng.random() < 0.3:
                     call[field] = rng.choice(({"a": [1]}, None, "not JSON", '{"a": 1}', "", '{"a": "' + "b " * 40))
             if "name" in call and rng.random() < 0.1:
                 call["name"] = rng.choice(("my tool!", "", "工具"))
@@ -82,14 +82,15 @@ def _blocks(wire: Wire) -> list[Wire]:
     return [block for blocks in listed if isinstance(blocks, list) for block in blocks if isinstance(block, dict)]
 
 
-def _inserted(blocks: Callable[[random.Random], list[Wire]]) -> Damage:
-    """A damage that puts new blocks into a message, whatever its role."""
+def _inserted(blocks: Callable[[random.Random], list[Wire]], **answer: str) -> Damage:
+    """A damage that puts new blocks into a message, whatever its role. `answer` is what the assistant's must have for it."""
 
     def damage(rng: random.Random, wires: list[Wire]) -> None:
         wire = rng.choice(wires)
         field = "parts" if "parts" in wire else "content"
         if "role" not in wire:
             return
+        wire |= answer if wire["role"] == "assistant" else {}
         if not isinstance(wire.get(field), list):
             kind = "input_text" if wire.get("type") == "message" else "text"
             wire[field] = [{"type": kind, "text": wire[field]}] if isinstance(wire.get(field), str) else []
@@ -218,6 +219,9 @@ _RESPONSES_BLOCKS = _one_of(
 )
 
 
+_ANSWER = {"type": "message", "id": "msg_x", "status": "completed"}
+
+
 def _ui_tool(rng: random.Random) -> list[Wire]:
     """A tool part in any state, with what the state needs or without."""
     states = ("input-streaming", "input-available", "approval-requested", "approval-responded", "output-available", "output-error", "output-denied", "done")  # fmt: skip
@@ -247,6 +251,6 @@ _ANYWHERE: tuple[Damage, ...] = (_head_off, _later, _own_words, _nothing, _bad_c
 _DAMAGES: dict[str, tuple[Damage, ...]] = {
     "openai-chat": (_inserted(_CHAT_BLOCKS), _added(_chat_legacy)),
     "anthropic": (_inserted(_ANTHROPIC_BLOCKS), _inserted(_THINKING), _inserted(_served), _said_by_the_system),
-    "openai-responses": (_added(_native_call), _added(_RESPONSES_ITEMS), _inserted(_RESPONSES_BLOCKS)),
+    "openai-responses": (_added(_native_call), _added(_RESPONSES_ITEMS), _inserted(_RESPONSES_BLOCKS, **_ANSWER)),
     "ui-parts": (_inserted(_ui_tool), _inserted(_UI_PARTS), _without_id),
 }

@@ -22,7 +22,7 @@ _SIGNS = re.compile(
 )
 _CUT = re.compile(
     r"…|_shrunk|\[shrunk from |\[缩自 |left out\]|^The tool failed without output\.$|^\[The same content as in a later result"
-    r'|^""$|^\{(?:"[^"]*":(?:""|null|true|false|[-+.0-9eE]+),?)*\}$'
+    r'|^""$|^\[\]$|^\{(?:"[^"]*":(?:""|null|true|false|[-+.0-9eE]+),?)*\}$'
 )
 """What shows that something was cut. Arguments cut as far as they go hold nothing."""
 

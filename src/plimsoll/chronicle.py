@@ -26,13 +26,15 @@ from plimsoll.compaction.task import Task
 from plimsoll.context import Filter
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
 from plimsoll.events import IMPORT, Events, compaction_at, record_at
+from plimsoll.flaws import flaw_of
 from plimsoll.formats.detect import telling
+from plimsoll.formats.format import Format
 from plimsoll.formats.registry import decode_all, format_named, wires_of
 from plimsoll.formats.wire import copied
 from plimsoll.gauge import Gauge
 from plimsoll.language import language_of
 from plimsoll.ledgers import Ledgers, ledger_data, read_again
-from plimsoll.message import FormatName, Message, ToolResult
+from plimsoll.message import Message, ToolResult
 from plimsoll.noticing import noticed
 from plimsoll.originals import Originals
 from plimsoll.payloads import (
@@ -165,31 +167,31 @@ class Chronicle:
         said = [as_stored(format.decode(wire, index), format, index) for index, wire in enumerate(wires)]
         if not said:
             return []
-        if told is not None:
-            self._fix_format(told)
-        first = self.log.messages
+        first, before = self.log.messages, (self.gauge, self._format_fixed)
         drafts: list[RecordDraft] = []
         shown: list[Piece] = []
         try:
+            if told is not None:
+                drafts.append(self._fix_format(format))
             for index, message in enumerate(said):
                 data, pieces = self._arrival(message, first + index)
                 drafts.append(RecordDraft(kind="message", data=data, at_ms=times_ms[index] if times_ms else None))
                 shown += pieces
             self.log.append(drafts)
         except BaseException:
+            self.gauge, self._format_fixed = before
             self.timeline = Timeline.of(self.log, self.gauge.format, self.gauge.weigh)
             self.timeline.format_fixed = self._format_fixed
             raise
         self.timeline.tally.show(shown)
         return list(range(first, first + len(said)))
 
-    def _fix_format(self, name: FormatName) -> None:
-        """A message says which format the session is in, for good. Those before it could be in any."""
-        found = format_named(name)
-        self.log.append([RecordDraft(kind="note", data={"what": "format", "format": name})])
-        self.gauge = replace(self.gauge, format=found)
-        self.timeline = Timeline.of(self.log, found, self.gauge.weigh)
+    def _fix_format(self, format: Format) -> RecordDraft:
+        """A message says which format the session is in, for good. Those before it could be in any. The note that says so."""
+        self.gauge = replace(self.gauge, format=format)
+        self.timeline = Timeline.of(self.log, format, self.gauge.weigh)
         self._format_fixed = self.timeline.format_fixed = True
+        return RecordDraft(kind="note", data={"what": "format", "format": format.name})
 
     def _arrival(self, message: Message, position: int) -> tuple[dict[str, Any], list[Piece]]:
         """What the record of a message says, and how the view will show it: repaired, and shrunk where it is oversized."""
@@ -347,7 +349,9 @@ class Chronicle:
         stop = None if at is None else self._message_record(self.position(at)).seq
         about = {**self._record(0).data, "forked_from": self.log.name, "forked_at": at}
         chosen = fork(self.log, self._store, about, stop=stop, name=name, now_ms=_now_ms())
-        forked = Chronicle(self._store.open(chosen), self.gauge, store=self._store, format_fixed=self._format_fixed)
+        log = self._store.open(chosen)
+        log.judge(flaw_of)
+        forked = Chronicle(log, self.gauge, store=self._store, format_fixed=self._format_fixed)
         forked.default_filter = self.default_filter
         return forked
 

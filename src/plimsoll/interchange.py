@@ -19,7 +19,7 @@ from plimsoll.gauge import gauge_for
 from plimsoll.limits import TIME_MS_MAX
 from plimsoll.opening import is_taken, store_for
 from plimsoll.opening import open as open_session
-from plimsoll.payloads import Adopted
+from plimsoll.payloads import Adopted, moment_of
 from plimsoll.payloads import Compaction as SessionCompaction
 from plimsoll.session import Session
 from plimsoll.store.memory import MemoryStore
@@ -167,7 +167,7 @@ def _own_meta(session: Session) -> Meta:
 
 
 def _iso(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
+    return moment_of(at_ms).isoformat(timespec="milliseconds")
 
 
 def _source(session: Session) -> Transcript | None:
@@ -186,9 +186,10 @@ def _is_own(compaction: SessionCompaction) -> bool:
 def _view_losses(session: Session, exported: Exported) -> list[Loss]:
     """What the tool would send next that is not what this session would: read back from the file that was written."""
     written, own = load_file(exported.data), session.peek()
-    if session.format == "openai-responses":
-        own = [response_item(wire) for wire in own]
-    if isinstance(written, Conversation) or written.format != session.format or written.view() == own:
+    if isinstance(written, Conversation) or written.format != session.format:
+        return []
+    alike = response_item if session.format == "openai-responses" else dict
+    if list(map(alike, written.view())) == list(map(alike, own)):
         return []
     detail = f"that tool would send {len(written.viewed)} messages, this session sends {len(own)}: it keeps a view in other terms"
     return [Loss(kind="view", detail=detail)]

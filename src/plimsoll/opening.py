@@ -14,6 +14,7 @@ from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.drive import AsyncSummarizer, checked
 from plimsoll.context import Filter, filter_of
 from plimsoll.errors import DamageWarning, SessionDamaged, SessionExists, SessionNotFound, SettingError
+from plimsoll.flaws import flaw_of
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import format_named
 from plimsoll.gauge import gauge_for
@@ -167,6 +168,7 @@ def _bring_back(place: Store, name: str) -> None:
 def _chronicle(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chronicle:
     with ExitStack() as undo:
         undo.callback(log.close)
+        log.judge(flaw_of)
         chosen = {**_DEFAULTS, **remembered_options(log), **given}
         chronicle = Chronicle(log, _gauge(chosen), store=place, format_fixed=chosen["format"] is not None)
         chronicle.default_filter = filter_of(chosen["default_filter"])

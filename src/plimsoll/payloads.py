@@ -19,7 +19,7 @@ from plimsoll.compaction.plan import Action, Outline
 from plimsoll.errors import FormatError
 from plimsoll.formats.format import Format
 from plimsoll.formats.wire import json_text
-from plimsoll.limits import RECORD_SIZE_BYTES_MAX
+from plimsoll.limits import RECORD_SIZE_BYTES_MAX, TIME_MS_MAX
 from plimsoll.message import Message, Wire, said
 from plimsoll.ports import Record
 
@@ -57,6 +57,15 @@ def _is_whole(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+_TIME_MS_MIN = -62_135_596_800_000
+"""The beginning of the year 1."""
+
+
+def moment_of(at_ms: int) -> datetime:
+    """A Unix time in UTC. A clock may be wrong by any number of years: one that no calendar has is the nearest that one has."""
+    return datetime.fromtimestamp(min(max(at_ms, _TIME_MS_MIN), TIME_MS_MAX) / 1000, UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +106,7 @@ class Compaction:
     @property
     def at(self) -> datetime:
         """When, in UTC."""
-        return datetime.fromtimestamp(self.at_ms / 1000, UTC)
+        return moment_of(self.at_ms)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; the level as its name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, Self, TypeAlias
 
@@ -50,9 +50,10 @@ class Offload(Protocol):
 Durability: TypeAlias = Literal["fsync", "os"]
 """What an acknowledged append survives: "fsync" power loss, "os" only the death of the process."""
 
-DamageKind: TypeAlias = Literal["torn", "unreadable", "missing", "repeated"]
+DamageKind: TypeAlias = Literal["torn", "unreadable", "missing", "repeated", "misplaced"]
 """torn: an append that did not finish, at the end. unreadable: bytes that are no record. missing: numbers that nothing
-has, and no bytes where they were. repeated: a record whose number was already taken."""
+has, and no bytes where they were. repeated: a record whose number was already taken. misplaced: a record that does not lie
+where its number belongs; it is read in its place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +129,10 @@ class SessionInfo:
     archived: bool = False
 
 
+Flaw: TypeAlias = Callable[[Record], str | None]
+"""Says why a record cannot be used, or None."""
+
+
 class SessionLog(Protocol):
     """One session's log, open. Any number of readers, one writer. Safe to share between threads, not across a fork.
 
@@ -164,6 +169,13 @@ class SessionLog(Protocol):
     @property
     def damage(self) -> tuple[Damage, ...]:
         """What was found so far, by offset and number. Complete after a whole `read()`."""
+        ...
+
+    def judge(self, flaw: Flaw) -> None:
+        """Take records with a flaw for unreadable from now on: skip them and note them. For who knows what they must say.
+
+        `lines` skips none: it copies.
+        """
         ...
 
     def append(self, drafts: Sequence[Draft]) -> int:

@@ -22,6 +22,7 @@ LAYERS = {
             "references",
             "tally",
             "timeline",
+            "flaws",
             "events",
             "activity",
             "changes",

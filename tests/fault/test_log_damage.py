@@ -97,7 +97,7 @@ def test_a_log_that_lost_its_end_says_so(written, writable):
     cuts = {*written.ends, *(end - 1 for end in written.ends[1:]), *range(0, len(written.data), 997)}
     for cut in sorted(cuts):
         written.put(written.data[:cut])
-        whole = written.whole(cut)
+        whole = sum(end - 1 <= cut for end in written.ends[1:])
         records, damage = written.read(writable=writable)
         kept = max(whole, 1) if writable else whole  # a writer begins an empty log again
 
@@ -116,7 +116,14 @@ def test_a_log_that_lost_its_end_says_so(written, writable):
 def test_a_witness_that_cannot_be_read_is_none(written):
     """What is in the lock file is believed only as a whole: nothing, nonsense and half of a number change nothing."""
     cut = written.ends[written.whole(written.ends[150])]
-    for lock in (b"", b"\0" * 40, b"9999 9999 9999", written.lock[:-3], written.lock.replace(b"200", b"900"), b"x" * 5_000):
+    for lock in (
+        b"",
+        b"\0" * 40,
+        b"9999 9999 9999",
+        written.lock[:-3],
+        written.lock.replace(b"200", b"900"),
+        b"x" * 5_000,
+    ):
         written.put(written.data[:cut])
         (written.folder / "lock").write_bytes(lock)
         records, damage = written.read()
@@ -203,8 +210,6 @@ def test_runs_of_nul_are_damage_around_readable_records(written):
             if end - 1 <= start or first >= stop
         ]
         records, damage = written.read()
-        if stop == len(written.data):  # the end of the log: an append whose last records are gone is torn as a whole
-            expected = expected[: written.whole(start)]
 
         assert records == expected
         assert damage
@@ -241,7 +246,7 @@ def test_lines_taken_out_repeated_or_swapped_are_reported(written):
     for changed, kind, count in (
         (lines[:50] + lines[53:], "missing", 3),
         (lines[:50] + lines[40:50] + lines[50:], "repeated", 0),
-        ([*lines[:50], lines[51], lines[50], *lines[52:]], "missing", 1),
+        ([*lines[:50], lines[51], lines[50], *lines[52:]], "misplaced", 0),
         (lines[1:], "missing", 1),
     ):
         written.put(b"".join(changed))

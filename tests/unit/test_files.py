@@ -90,15 +90,17 @@ def test_the_ranking() -> None:
     """Changed first, then often named, then named last; once a message; changed stays changed (S1-39, S1-40)."""
     messages = [
         *called("edit_file", {"path": "changed.py"}),
+        *called("edit_file", {"path": "kept.py"}),
         user("look at often.py, often.py and early.py"),
-        user("often.py and late.py and ./changed.py"),
+        user("often.py and late.py and ./kept.py"),
     ]
 
     assert found(*messages) == [
-        ("changed.py", 2, 3, True),
-        ("often.py", 2, 3, False),
-        ("late.py", 1, 3, False),
-        ("early.py", 1, 2, False),
+        ("kept.py", 2, 5, True),
+        ("changed.py", 1, 0, True),
+        ("often.py", 2, 5, False),
+        ("late.py", 1, 5, False),
+        ("early.py", 1, 4, False),
     ]
     assert len(found(*messages, limit=2)) == 2
     assert len(plimsoll.files_mentioned([user(" ".join(f"f{n}.py" for n in range(9)))], format="openai-chat")) == 5

@@ -16,6 +16,9 @@ from plimsoll.summary.ledger import Ledger
 from plimsoll.summary.reread import reread
 from plimsoll.summary.rules import render
 
+SHORTEN_ROUNDS_MAX = 3
+"""Put together, parts can cost a little more than each by itself: then they are put together again in less room."""
+
 RECALL_TOOL = "recall"
 """The tool that a session offers for searching what left."""
 
@@ -154,10 +157,14 @@ def shorten(draft: Draft, block: Block, tokens_max: int) -> bool:
     bare = piece.message.with_parts((replace(parts[0], text=rewrapped(text, "") or ""),))
     room = max(0, tokens_max - draft.weigh(bare) - 1)
     ledger, words = reread(span.body)
-    kept = cut_text(words, tokens_max=int(room * CARRIED_SHARE), counter=draft.counter, keep="both").text
-    left = max(0, room - draft.counter.upper(f"{kept}\n"))
-    facts = render(ledger, tokens_max=left, counter=draft.counter, language=draft.language).text
-    draft.edit(block, 0, [replace(parts[0], text=rewrapped(text, f"{kept}\n{facts}".strip("\n")) or "")])
+    for _ in range(SHORTEN_ROUNDS_MAX):
+        kept = cut_text(words, tokens_max=int(room * CARRIED_SHARE), counter=draft.counter, keep="both").text
+        left = max(0, room - draft.counter.upper(f"{kept}\n"))
+        facts = render(ledger, tokens_max=left, counter=draft.counter, language=draft.language).text
+        draft.edit(block, 0, [replace(parts[0], text=rewrapped(text, f"{kept}\n{facts}".strip("\n")) or "")])
+        if block.tokens <= tokens_max:
+            break
+        room = max(0, room - (block.tokens - tokens_max))
     return True
 
 

@@ -6,7 +6,7 @@ drive.py resumes it, for sync and async callers.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias, assert_never
 
@@ -19,13 +19,13 @@ from plimsoll.compaction.keep import FIRST_REQUEST, NEWEST_EXCHANGE, NEWEST_MESS
 from plimsoll.compaction.piece import Block, Piece, blocks_of
 from plimsoll.compaction.plan import Outline, actions_of
 from plimsoll.compaction.shrink import Spot, cut_spots, shrink_to, spots
-from plimsoll.compaction.steps import collapse_repeats, offload_bulk
+from plimsoll.compaction.steps import TAIL_SHARE, collapse_repeats, offload_bulk
 from plimsoll.compaction.summarise import Summed, summarise, window
 from plimsoll.compaction.task import MIN_PROGRESS, MIN_PROGRESS_TOKENS, SummaryReply, SummaryRequest, Task
 from plimsoll.cutting.measure import fair_cap
 from plimsoll.errors import SettingError
 from plimsoll.message import Text, ToolCall, ToolResult
-from plimsoll.policy import STEP_LEVELS, Step
+from plimsoll.policy import Step
 from plimsoll.summary.frame import recognise
 
 OVERSIZED_SHARE = 0.5
@@ -54,10 +54,7 @@ def compact(draft: Draft, task: Task) -> Compacting:
         if not draft.passes(task.goal_tokens):
             break
         summed = (yield from _run(step, draft, task, summed)) or summed
-    for step in _reversible(task) if draft.left else ():
-        yield from _run(
-            step, draft, task, summed
-        )  # what was out of their reach before others left may be within it now
+    _reach_again(draft, task)
     open_with_user(draft)
     cut = prove(draft, task.budget_tokens)
     after = draft.total
@@ -152,8 +149,20 @@ def _run(
     return None
 
 
-def _reversible(task: Task) -> Iterator[Step]:
-    return (step for step in task.steps if STEP_LEVELS[step] <= Level.normal)
+def _reach_again(draft: Draft, task: Task) -> None:
+    """The reversible steps once more, as long as they help: what was out of their reach before may be within it now.
+
+    Once others have left the view, only the newest exchange keeps its results whole.
+    """
+    tail_share = 0 if draft.left else TAIL_SHARE
+    while draft.passes(task.goal_tokens):
+        before = draft.total
+        if "collapse" in task.steps:
+            collapse_repeats(draft, task.goal_tokens, task.preview_tokens)
+        if "offload" in task.steps:
+            offload_bulk(draft, task.goal_tokens, task.preview_tokens, later_tokens=0, tail_share=tail_share)
+        if draft.total >= before:
+            return
 
 
 def _clip(draft: Draft, task: Task) -> None:

@@ -13,6 +13,7 @@ from plimsoll.compaction.keep import (
     NEWEST_EXCHANGE,
     NEWEST_MESSAGE,
     NEWEST_REQUEST,
+    OPENING,
     PINNED,
     SYSTEM,
     open_with_user,
@@ -96,11 +97,12 @@ def _squeeze(draft: Draft, budget_tokens: int, kept_as: str, *, may_leave: bool)
 
 
 def _refuse(draft: Draft, budget_tokens: int) -> None:
-    """Cut the frame below what still says something, the last of the system text first and the newest request last.
+    """Cut the frame below what still says something: what opens it, then the last of the system text, the newest request last.
 
     Raises CannotFit when the frame is over the budget with everything in it at its mark.
     """
-    frame = [block for block in reversed(draft.blocks) if block.kept_as == SYSTEM]
+    frame = [block for block in draft.blocks if block.kept_as == OPENING]
+    frame += [block for block in reversed(draft.blocks) if block.kept_as == SYSTEM]
     frame += [block for block in draft.blocks if block.kept_as in (NEWEST_REQUEST, NEWEST_MESSAGE)]
     for block in frame:
         excess = draft.total - budget_tokens

@@ -10,6 +10,7 @@ messages arrive.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
@@ -203,6 +204,8 @@ class Arranger:
         if not (self.pending and self._takes_insertions(message)):
             return []
         answered = [result.call_id for result in message.results]
+        if not self._only_answers(message, answered):
+            soon = ()
         missing = [
             call
             for key, calls in self.pending.items()
@@ -213,6 +216,13 @@ class Arranger:
             self.pending[key] = [call for call in self.pending[key] if call not in missing]
         repairs.extend(f"call {call.id} had no result" for call in missing)
         return [_placeholder(call) for call in missing]
+
+    def _only_answers(self, message: Message, answered: list[str]) -> bool:
+        """Whether nothing will be in the message but results of open calls, so that further results may follow it."""
+        given = Counter(answered)
+        return len(answered) == len(message.parts) and all(
+            count <= len(self.pending.get(id, ())) for id, count in given.items()
+        )
 
     def _call(self, call: ToolCall, position: int, index: int, named: set[str], repairs: list[str]) -> ToolCall:
         """The call under an id the provider accepts, noted as open. `named` are the ids this message has used."""

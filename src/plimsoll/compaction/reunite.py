@@ -60,13 +60,16 @@ def answered_soon(messages: Sequence[Message]) -> list[Container[str]]:
     last: dict[str, int] = {}
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]
-        answers = message.role != "assistant" and bool(message.results)
-        if not answers or len(message.results) < len(message.parts):
+        results = () if message.role == "assistant" else message.results
+        if not results:
+            last = {}
+            soon.append(())
+            continue
+        if len(results) < len(message.parts):
             last = {}
         soon.append(_After(last, at))
-        if answers:
-            for result in message.results:
-                last.setdefault(result.call_id, at)
+        for result in results:
+            last.setdefault(result.call_id, at)
     return soon[::-1]
 
 

@@ -62,15 +62,18 @@ def _point_to_newest(draft: Draft, block: Block, number: int, index: int) -> int
     return before - block.tokens
 
 
-def offload_bulk(draft: Draft, goal_tokens: int, preview_tokens: int, *, later_tokens: int) -> None:
-    """Large old tool results, and large old arguments, become a reference and a preview, oldest first.
+def offload_bulk(
+    draft: Draft, goal_tokens: int, preview_tokens: int, *, later_tokens: int, tail_share: float = TAIL_SHARE
+) -> None:
+    """Large tool results and arguments outside the newest `tail_share` of the goal become a reference and a preview, oldest first.
 
     The last one cut keeps as much as the goal leaves room for. Where that is not enough to reach the goal, exchanges too old to
     stay even so are left to the steps after this one, whose summary takes `later_tokens`: cutting what leaves is work for nothing.
     """
-    found, enough = _within_reach(draft, goal_tokens, preview_tokens)
+    tail_tokens = int(goal_tokens * tail_share)
+    found, enough = _within_reach(draft, goal_tokens, preview_tokens, tail_tokens)
     if not enough:
-        found, _ = _within_reach(draft, goal_tokens - later_tokens, preview_tokens)
+        found, _ = _within_reach(draft, goal_tokens - later_tokens, preview_tokens, tail_tokens)
     excess = draft.excess(goal_tokens, at_most=1 + sum(spot.tokens for _, spot in found))
     for block, spot in reversed(found):
         if excess <= 0:
@@ -80,9 +83,11 @@ def offload_bulk(draft: Draft, goal_tokens: int, preview_tokens: int, *, later_t
         excess -= before - block.tokens
 
 
-def _within_reach(draft: Draft, goal_tokens: int, preview_tokens: int) -> tuple[list[tuple[Block, Spot]], bool]:
+def _within_reach(
+    draft: Draft, goal_tokens: int, preview_tokens: int, tail_tokens: int
+) -> tuple[list[tuple[Block, Spot]], bool]:
     """The bulk, newest first, of the exchanges that fit under a goal once all bulk is cut; and whether all of them do."""
-    old = {id(block) for block in old_blocks(draft, int(goal_tokens * TAIL_SHARE))}
+    old = {id(block) for block in old_blocks(draft, tail_tokens)}
     room = goal_tokens - draft.reserve_tokens
     found: list[tuple[Block, Spot]] = []
     for block in reversed(draft.blocks):

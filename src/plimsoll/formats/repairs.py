@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 from plimsoll.formats.format import Format
 from plimsoll.formats.ids import SAFE
 from plimsoll.formats.media import media_of
 from plimsoll.formats.wire import json_text
-from plimsoll.message import Message, Opaque, Part, Wire
+from plimsoll.message import Message, Wire
 
 _ALONE: Final = frozenset(
     ("wrong_type", "unknown_block", "wrong_place", "empty_content", "empty_tool_calls", "missing_id", "bad_name")
@@ -27,11 +26,6 @@ def repaired(format: Format, message: Message, position: int, repairs: list[str]
     if not any(found.code in _ALONE for found in format.validate([message.wire])):
         return message
     return format.decode(format.repair(message.wire, repairs), position)
-
-
-def has_opaque(parts: Sequence[Part]) -> bool:
-    """Whether one of the parts is something this version does not understand, which only the validator judges."""
-    return any(isinstance(part, Opaque) for part in parts)
 
 
 def is_name(value: object) -> bool:

@@ -11,8 +11,9 @@ from itertools import count
 from typing import Any, Final
 
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SessionExists
-from plimsoll.ports import Draft, Record, SessionLog, Store
+from plimsoll.ports import Draft, Flaw, Record, SessionLog, Store
 from plimsoll.store.header import header_line
+from plimsoll.store.log import no_flaw
 from plimsoll.store.record import decode, encode
 
 _STEM_CHARS: Final = 56
@@ -22,11 +23,14 @@ _STEM_CHARS: Final = 56
 class Copy:
     """The lines of a copy of a log, up to the record numbered `stop`. Can be gone through again.
 
-    `header` is the line of another session record than the log's own.
+    `header` is the line of another session record than the log's own. Records with a flaw count as gone.
     """
 
-    def __init__(self, log: SessionLog, *, header: bytes | None = None, stop: int | None = None) -> None:
+    def __init__(
+        self, log: SessionLog, *, header: bytes | None = None, stop: int | None = None, flaw: Flaw = no_flaw
+    ) -> None:
         self._log = log
+        self._flaw = flaw
         self._header = header
         self._stop = stop
         self.records = 0
@@ -46,6 +50,8 @@ class Copy:
             assert isinstance(record, Record)
             if record.seq >= stop:
                 break
+            if self._flaw(record) is not None:
+                continue
             yield from self._notes(expected, record.seq, position, at_ms)
             yield line
             self.records += 1

@@ -9,8 +9,9 @@ from contextlib import suppress
 from typing import Final
 
 from plimsoll.errors import StoreUnusable
-from plimsoll.ports import Damage, Record
+from plimsoll.ports import Damage, DamageKind, Record
 from plimsoll.store.blobs import TEMPORARY, BlobFolder
+from plimsoll.store.by_number import ByNumber
 from plimsoll.store.folder import Folder
 from plimsoll.store.header import header_line
 from plimsoll.store.lock import Come, Lock, acknowledged
@@ -33,11 +34,21 @@ class JsonlLines:
         self._blobs = BlobFolder(folder, name=session, durable=durable)
         self._known = (-1, Tail())
         self._come = acknowledged(folder)
+        self._by_number: ByNumber | None = None
+        self._ordered_to = 0
 
     def tail(self) -> Tail:
         """See Lines. What was acknowledged and is not there counts: it is missing."""
         tail, come = self._end(), self._come
-        return tail if come is None else no_less(tail, records=come.records, messages=come.messages)
+        if come is not None:
+            return no_less(tail, records=come.records, messages=come.messages)
+        with store_errors(self._file.path):
+            if self._by_number is None and not self._file.looks_ordered(tail.seq, tail.end):
+                self.sort(tail)
+            if self._by_number is None:
+                return tail
+            records, messages = self._by_number.come(tail.end)
+        return no_less(tail, records=records, messages=messages)
 
     def acknowledge(self, tail: Tail) -> None:
         """See Lines."""
@@ -52,7 +63,7 @@ class JsonlLines:
                 if size == self._known[0]:
                     return self._known[1]
                 with suppress(CutShort):
-                    tail = read_tail(self._file)
+                    tail = read_tail(self._file, acknowledged=self._come.records if self._come else 0)
                     self._known = (-1 if tail.torn_bytes else size, tail)
                     return tail
         raise StoreUnusable(self._file.path, reason="it keeps changing while it is read")
@@ -60,25 +71,45 @@ class JsonlLines:
     def header(self) -> Record | None:
         """The session record, if it can be read."""
         with store_errors(self._file.path):
-            return next((span.record for span in self._file.spans(0, self.tail().end) if span.offset == 0), None)
+            records = (span.record for span in self._file.spans(0, self._end().end))
+            first = next((record for record in records if record is not None), None)
+            return first if first is not None and first.seq == 0 else None
 
     def forward(self, seq: int, tail: Tail) -> Iterator[Span]:
         """See Lines."""
         with store_errors(self._file.path):
+            if self._by_number is not None:
+                yield from self._by_number.forward(seq, tail.end)
+                return
             start = self._file.locate(lambda record: record.seq >= seq, tail.end) if seq else 0
             yield from self._file.spans(start, tail.end)
 
     def backward(self, tail: Tail) -> Iterator[Span]:
         """See Lines."""
         with store_errors(self._file.path):
-            yield from self._file.spans_back(tail.end)
+            yield from (self._by_number.backward if self._by_number is not None else self._file.spans_back)(tail.end)
 
     def first(self, holds: Callable[[Record], bool], tail: Tail) -> Record | None:
         """See Lines."""
         with store_errors(self._file.path):
+            if self._by_number is not None:
+                return self._by_number.first(holds, tail.end)
             start = self._file.locate(holds, tail.end)
             found = (span.record for span in self._file.spans(start, tail.end))
             return next((record for record in found if record is not None and holds(record)), None)
+
+    def sort(self, tail: Tail) -> Sequence[tuple[Span, DamageKind]] | None:
+        """See Lines."""
+        if self._by_number is not None or self._ordered_to >= tail.end:
+            return None
+        with store_errors(self._file.path):
+            by_number = ByNumber(self._file)
+            by_number.extend(tail.end)
+            if by_number.is_in_order:
+                self._ordered_to = tail.end
+                return None
+            self._by_number = by_number
+            return by_number.odd()
 
     def write(self, lines: Sequence[bytes], tail: Tail) -> None:
         """See Lines."""
@@ -106,13 +137,14 @@ class JsonlLines:
             for name in self._folder.names():
                 if name.startswith(TEMPORARY):
                     self._folder.remove(name)
-            tail = self._end()
-            if tail.torn_bytes:
+            while (tail := self._end()).torn_bytes:
                 kept_in = self._put_aside(tail)
                 self._file.cut(tail.end)
                 damage.append(torn(tail, reason="an append that did not finish", kept_in=kept_in))
         if tail.end and self._file.read_at(tail.end - 1, 1) != b"\n":
             self._file.append(b"\n", tail.end, durable=self._durable)
+        if self._come is None:
+            self.sort(self._end())  # where nobody knows how far it had come, all of it is looked at, once
         if tail.seq == 0:
             reason = "the log was empty; a session record was written again"
             damage.append(Damage(kind="missing", seq=0, records=1, reason=reason))

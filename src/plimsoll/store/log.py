@@ -13,11 +13,17 @@ from threading import RLock
 from typing import Protocol, Self
 
 from plimsoll.errors import FormatError, NewerFormat, StoreUnusable
-from plimsoll.ports import Damage, Draft, Record
+from plimsoll.ports import Damage, DamageKind, Draft, Flaw, Record
+from plimsoll.store.findings import Bad, Findings
 from plimsoll.store.record import FORMAT, KINDS, Span, encode_batch
 
 Clock = Callable[[], int]
 """Unix time in milliseconds."""
+
+
+def no_flaw(_record: Record) -> str | None:
+    """For who does not look at what records say."""
+    return None
 
 
 def wall_clock_ms() -> int:
@@ -80,6 +86,13 @@ class Lines(Protocol):
         """The first readable record for which `holds`, which must hold for every record after it."""
         ...
 
+    def sort(self, tail: Tail) -> Sequence[tuple[Span, DamageKind]] | None:
+        """Go by numbers from now on where lines do not lie in their order; what lies elsewhere, or is there twice.
+
+        None when that changes nothing.
+        """
+        ...
+
     def write(self, lines: Sequence[bytes], tail: Tail) -> None:
         """Put lines at the tail, all or none, durably."""
         ...
@@ -126,10 +139,15 @@ class Log:
         self._mutex = RLock()
         self._pid = os.getpid()
         self._unusable: str | None = None
-        self._damage = {(found.kind, found.seq, found.offset): found for found in damage}
+        self._flaw: Flaw = no_flaw
+        self._found = Findings(damage)
         self._tail = lines.tail()
         if writable:
             lines.acknowledge(self._tail)
+
+    def judge(self, flaw: Flaw) -> None:
+        """See SessionLog."""
+        self._flaw = flaw
 
     @property
     def length(self) -> int:
@@ -144,10 +162,9 @@ class Log:
     @property
     def damage(self) -> tuple[Damage, ...]:
         """What was found so far."""
-        found = list(self._damage.values())
-        if self._tail.torn_bytes:
-            found.append(torn(self._tail, reason="an append that did not finish, or is going on"))
-        return tuple(sorted(found, key=lambda one: (one.seq, one.offset or 0)))
+        if not self._tail.torn_bytes:
+            return self._found.all()
+        return self._found.all(torn(self._tail, reason="an append that did not finish, or is going on"))
 
     def append(self, drafts: Sequence[Draft]) -> int:
         """See SessionLog."""
@@ -176,26 +193,38 @@ class Log:
 
     def read_back(self) -> Iterator[Record]:
         """See SessionLog."""
+        return self._back(None)
+
+    def _back(self, below: int | None) -> Iterator[Record]:
+        """Records from the newest to the oldest, those numbered below so much."""
         tail = self._end()
         expected = tail.seq
-        bad = _Bad()
-        for span in self._guarded(self._lines.backward(tail)):
+        bad = Bad()
+        for span in self._judged(self._lines.backward(tail)):
             if span.record is None:
                 bad.add_before(span)
-            elif span.record.seq >= expected:
-                self._note_repeated(span)
+                continue
+            after = span.record.seq + 1
+            if not bad.explains(expected - after) and self._sorted(tail):
+                break
+            if after > expected:
+                self._found.at(span, "repeated")
             else:
-                after = span.record.seq + 1
-                self._note(bad, after, expected - after)
+                self._found.between(bad, after, expected - after)
                 expected = span.record.seq
-                bad = _Bad()
-                yield self._understood(span.record)
-        self._note(bad, 0, expected)
+                bad = Bad()
+                if below is None or expected < below:
+                    yield self._understood(span.record)
+        else:
+            if bad.explains(expected) or not self._sorted(tail):
+                self._found.between(bad, 0, expected)
+                return
+        yield from self._back(expected)  # the same again, by number
 
     def read_messages(self, start: int = 0, stop: int | None = None) -> Iterator[Record]:
         """See SessionLog."""
         start = max(start, 0)
-        first = self._lines.first(lambda record: record.messages > start, self._end())
+        first = self._first_message(start)
         if first is None:
             return
         for record in self.read(first.seq):
@@ -206,7 +235,7 @@ class Log:
 
     def lines(self, from_seq: int = 0) -> Iterator[bytes]:
         """See SessionLog."""
-        return (span.line for span in self._spans(max(from_seq, 0)))
+        return (span.line for span in self._spans(max(from_seq, 0), self._guarded))
 
     def put_blob(self, data: bytes) -> str:
         """See SessionLog."""
@@ -256,87 +285,61 @@ class Log:
             raise StoreUnusable(self.where, reason="opened by the process this one was forked from; open it again")
 
     def _records(self, from_seq: int) -> Iterator[Record]:
-        return (span.record for span in self._spans(from_seq) if span.record is not None)
+        return (span.record for span in self._spans(from_seq, self._judged) if span.record is not None)
 
-    def _spans(self, from_seq: int) -> Iterator[Span]:
+    def _spans(self, from_seq: int, guarded: Callable[[Iterator[Span]], Iterator[Span]]) -> Iterator[Span]:
         """Spans with a record, in order and each number once; what lies between them is noted."""
         tail = self._end()
         expected = min(from_seq, tail.seq)
-        bad = _Bad()
-        for span in self._guarded(self._lines.forward(expected, tail)):
+        bad = Bad()
+        for span in guarded(self._lines.forward(expected, tail)):
             if span.record is None:
                 bad.add_after(span)
-            elif span.record.seq < expected:
-                self._note_repeated(span)
+                continue
+            if not bad.explains(span.record.seq - expected) and self._sorted(tail):
+                break
+            if span.record.seq < expected:
+                self._found.at(span, "repeated")
             else:
-                self._note(bad, expected, span.record.seq - expected)
+                self._found.between(bad, expected, span.record.seq - expected)
                 expected = span.record.seq + 1
-                bad = _Bad()
+                bad = Bad()
                 yield span
-        self._note(bad, expected, tail.seq - expected)
+        else:
+            if bad.explains(tail.seq - expected) or not self._sorted(tail):
+                self._found.between(bad, expected, max(tail.seq - expected, 0))
+                return
+        yield from self._spans(expected, guarded)  # the same again, by number
+
+    def _sorted(self, tail: Tail) -> bool:
+        """Whether lines that are not in order have just been put into it."""
+        found = self._lines.sort(tail)
+        for span, kind in found or ():
+            self._found.at(span, kind)
+        if found is not None:
+            self._tail = self._lines.tail()
+        return found is not None
+
+    def _first_message(self, start: int) -> Record | None:
+        """The message at a position, or the first after it that can be read."""
+        tail = self._end()
+        first = self._lines.first(lambda record: record.messages > start, tail)
+        if (first is None or first.position > start) and start < tail.messages and self._sorted(tail):
+            return self._lines.first(lambda record: record.messages > start, tail)
+        return first
 
     def _guarded(self, spans: Iterator[Span]) -> Iterator[Span]:
         for span in spans:
             yield span
             self._check_open()
 
+    def _judged(self, spans: Iterator[Span]) -> Iterator[Span]:
+        """The spans, those with a flaw as what cannot be read."""
+        for span in self._guarded(spans):
+            flaw = None if span.record is None else self._flaw(span.record)
+            yield span if flaw is None else span._replace(record=None, reason=flaw)
+
     def _understood(self, record: Record) -> Record:
         if record.required and record.kind not in KINDS:
             raise NewerFormat(self.name, version=FORMAT + 1, supported=FORMAT)
         return record
-
-    def _note(self, bad: _Bad, seq: int, records: int) -> None:
-        if bad.size_bytes:
-            self._add(
-                Damage(
-                    kind="unreadable",
-                    seq=seq,
-                    records=records,
-                    offset=bad.offset,
-                    size_bytes=bad.size_bytes,
-                    reason=bad.reason,
-                )
-            )
-        elif records:
-            self._add(Damage(kind="missing", seq=seq, records=records, reason="no record has these numbers"))
-
-    def _note_repeated(self, span: Span) -> None:
-        assert span.record is not None
-        reason = "its number was already taken"
-        self._add(
-            Damage(
-                kind="repeated",
-                seq=span.record.seq,
-                records=0,
-                offset=span.offset,
-                size_bytes=span.size_bytes,
-                reason=reason,
-            )
-        )
-
-    def _add(self, found: Damage) -> None:
-        self._damage[found.kind, found.seq, found.offset] = found
-
-
-class _Bad:
-    """Unreadable spans that lie next to each other: one finding."""
-
-    __slots__ = ("offset", "reason", "size_bytes")
-
-    def __init__(self) -> None:
-        self.offset: int | None = None
-        self.size_bytes = 0
-        self.reason = ""
-
-    def add_after(self, span: Span) -> None:
-        """One more, after those so far."""
-        if not self.size_bytes:
-            self.offset = span.offset
-            self.reason = span.reason
-        self.size_bytes += span.size_bytes
-
-    def add_before(self, span: Span) -> None:
-        """One more, before those so far."""
-        self.offset = span.offset
-        self.reason = span.reason
-        self.size_bytes += span.size_bytes

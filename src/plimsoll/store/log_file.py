@@ -17,12 +17,10 @@ from plimsoll.limits import RECORD_SIZE_BYTES_MAX
 from plimsoll.ports import Record
 from plimsoll.store.log import Tail
 from plimsoll.store.os_calls import OsCalls, store_error, write_all
-from plimsoll.store.record import Span, spans
+from plimsoll.store.record import RECORD_SIZE_BYTES_MIN, Span, spans
 
 _BLOCK_SIZE_BYTES_MIN: Final = 1 << 14
 _BLOCK_SIZE_BYTES_MAX: Final = 1 << 20
-_RECORD_SIZE_BYTES_MIN: Final = 48
-"""A damaged line shorter than this never was a record: an editor's empty line, half of a line broken in two."""
 
 
 class Piece(NamedTuple):
@@ -92,6 +90,16 @@ class LogFile:
                     break
                 low = span.offset + span.size_bytes
         return self._line_start(low)
+
+    def looks_ordered(self, seq: int, end: int) -> bool:
+        """Whether records on the way to the end, ever closer to it, have numbers below `seq`, as those of a log in order."""
+        start = 0
+        while end - start > _BLOCK_SIZE_BYTES_MIN:
+            start = (start + end) // 2
+            found = self._first_after(start, end, end)
+            if found is not None and found.record is not None and found.record.seq >= seq:
+                return False
+        return True
 
     def _halve(self, holds: Callable[[Record], bool], end: int) -> int:
         """An offset at or shortly before what `locate` looks for: 0, or the end of a record for which it does not
@@ -216,11 +224,12 @@ class LogFile:
             yield Piece(0, _joined(held[::-1], b"", stop), stop, ended)
 
 
-def read_tail(file: LogFile) -> Tail:
+def read_tail(file: LogFile, *, acknowledged: int = 0) -> Tail:
     """Where a log ends: after the last record of the last append that is whole. Reads back to that record, no further.
 
-    Bytes after it that no newline ends, and records of an append whose last ones are not there, are torn. Whole lines
-    that cannot be read are not: they are damage, stay where they are, and may each have been a message.
+    Bytes after it that no newline ends, and records of an append whose last ones are not there, are torn, unless they
+    are among the first so many that were acknowledged: then those last ones are lost. Whole lines that cannot be read
+    are not torn either: they are damage, stay where they are, and may each have been a message.
     """
     end = size = file.size()
     lost = 0
@@ -228,12 +237,12 @@ def read_tail(file: LogFile) -> Tail:
     for piece in file.pieces_back(size):
         found = [span for span in piece_spans(piece) if span.record is not None]
         if not found:
-            lost += piece.ended and piece.size_bytes >= _RECORD_SIZE_BYTES_MIN
+            lost += piece.ended and piece.size_bytes >= RECORD_SIZE_BYTES_MIN
             end = end if piece.ended else piece.offset
         for span in reversed(found):
             record = span.record
             assert record is not None
-            if record.batch_left > left and not lost:
+            if record.batch_left > left and not lost and record.seq >= acknowledged:
                 left = record.batch_left
                 end = span.offset
                 continue

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from plimsoll.errors import SessionBusy, SessionExists, SessionNotFound, SettingError
+from plimsoll.errors import SessionBusy, SessionExists, SessionNotFound, SettingError, UnsafeName
 from plimsoll.ports import Durability, SessionLog, Store
 
 StoreSpec = str | os.PathLike[str] | Store | None
@@ -59,7 +59,7 @@ def archive_oldest(store: Store, *, sessions_max: int) -> list[str]:
     for info in store.sessions()[sessions_max:]:
         try:
             store.archive(info.name)
-        except (SessionBusy, SessionNotFound):
+        except (SessionBusy, SessionNotFound, UnsafeName):  # the last: somebody wrote it into a database by hand
             continue
         archived.append(info.name)
     return archived

@@ -32,6 +32,9 @@ START: Final = b'{"n": '
 SEAL_SIZE_BYTES: Final = 18
 """`, "c": "` + 8 hexadecimal digits + `"}`."""
 
+RECORD_SIZE_BYTES_MIN: Final = 48
+"""A damaged line shorter than this never was a record: an editor's empty line, half of a line broken in two."""
+
 _KIND = re.compile(r"[a-z][a-z0-9_.-]{0,31}")
 _SEALED = re.compile(rb', "c": "[0-9a-f]{8}"\}')
 _INTEGER_MAX: Final = 2**63 - 1

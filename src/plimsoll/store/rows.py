@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple, Protocol
 
-from plimsoll.ports import Damage, Record
+from plimsoll.ports import Damage, DamageKind, Record
 from plimsoll.store.log import Tail
 from plimsoll.store.record import Span, Unreadable, decode
+
+GAP_RECORDS_MAX: Final = 4_096
+"""Records that may be missing in a row. A row further away does not stand under its own number."""
 
 
 class Row(NamedTuple):
@@ -38,15 +41,16 @@ class RowReader:
 
     def tail(self) -> Tail:
         """Where the log ends. Rows after the last readable one may each have been a message."""
-        lost = 0
-        end = 0
+        lost = end = 0
         for row in self._rows.rows_back(None):
             end = end or row.seq + 1
             record = span_of(row).record
             if record is not None:
-                return Tail(seq=end, messages=record.messages + lost, at_ms=record.at_ms)
+                far = end > record.seq + 1 + lost + GAP_RECORDS_MAX  # a number that is damaged itself
+                seq = record.seq + 1 + lost if far else end
+                return Tail(seq=seq, messages=record.messages + lost, at_ms=record.at_ms)
             lost += 1
-        return Tail(seq=end, messages=lost)
+        return Tail(seq=lost if end > GAP_RECORDS_MAX else end, messages=lost)
 
     def header(self) -> Record | None:
         """The session record, if it can be read."""
@@ -71,6 +75,10 @@ class RowReader:
             else:
                 low = record.seq + 1
         return self._readable(low, tail.seq)
+
+    def sort(self, tail: Tail) -> Sequence[tuple[Span, DamageKind]] | None:  # noqa: ARG002 - rows are found by number anyway
+        """See Lines."""
+        return None
 
     def _readable(self, seq: int, stop: int) -> Record | None:
         records = (span_of(row).record for row in self._rows.rows(seq, stop))

@@ -28,7 +28,7 @@ from plimsoll.store.lock import Come, Lock, acknowledged
 from plimsoll.store.log import Clock, Log, Tail, no_less, wall_clock_ms
 from plimsoll.store.os_calls import OsCalls, store_errors
 from plimsoll.store.paths import folder_of, safe_name
-from plimsoll.store.rows import Row, RowReader, lost_header
+from plimsoll.store.rows import GAP_RECORDS_MAX, Row, RowReader, lost_header
 
 _SEQ_BITS: Final = 36
 """Of a row's 63 bits, those that hold the record's number: 69 thousand million records in each of 134 million
@@ -38,6 +38,7 @@ sessions.
 _PUT_BLOB: Final = (
     "INSERT INTO blob (session, digest, data) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"
 )
+_FORTH: Final = "SELECT id, line FROM record WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
 _BACK: Final = "SELECT id, line FROM record WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ?"
 _ROWS_AT_ONCE: Final = 64
 _LOCK_TRIES: Final = 100
@@ -70,17 +71,13 @@ class SqliteLines(RowReader):
             self._lock.acknowledge(Come(session=self._session, records=tail.seq, messages=tail.messages))
 
     def rows(self, seq: int, stop: int) -> Iterator[Row]:
-        """See Rows."""
-        sql = "SELECT id, line FROM record WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+        """See Rows. What a damaged page keeps from being found with others is looked for by itself."""
         many = 1
         while seq < stop:
-            try:
-                found = self._query(sql, (self._first_id + seq, self._first_id + stop, many))
-            except SessionDamaged:
+            found = self._found(_FORTH, seq, stop, many)
+            if found is None:
                 numbers = range(seq, min(seq + many, stop))
-                yield from map(self._row, numbers)
-                seq = numbers.stop
-                continue
+                found = [self._row(number) for number in numbers]
             if not found:
                 return
             yield from found
@@ -90,14 +87,13 @@ class SqliteLines(RowReader):
     def rows_back(self, stop: int | None) -> Iterator[Row]:
         """See Rows."""
         many = 1
-        stop = self._readable_end() if stop is None else stop
+        stop = self._findable(1 << _SEQ_BITS) if stop is None else stop
         while stop > 0:
-            try:
-                found = self._query(_BACK, (self._first_id, self._first_id + stop, many))
-            except SessionDamaged:
-                numbers = range(max(stop - many, 0), stop)
-                yield from map(self._row, reversed(numbers))
-                stop = numbers.start
+            found = self._found(_BACK, 0, stop, many)
+            if found is None:
+                end = self._findable(stop - 1)
+                yield from map(self._row, range(stop - 1, max(end, stop - GAP_RECORDS_MAX) - 1, -1))
+                stop = end
                 continue
             if not found:
                 return
@@ -105,25 +101,30 @@ class SqliteLines(RowReader):
             stop = found[-1].seq
             many = min(many * 2, _ROWS_AT_ONCE)
 
-    def _row(self, seq: int) -> Row:
-        """One row that others could not be read with; without a line where it lies on a page that is damaged, or nowhere."""
-        with suppress(SessionDamaged):
-            found = self._query("SELECT id, line FROM record WHERE id = ?", (self._first_id + seq,))
-            return found[0] if found else Row(seq, None)
-        return Row(seq, None)
+    def _found(self, sql: str, start: int, stop: int, many: int) -> list[Row] | None:
+        """Rows numbered in `[start, stop)`, or so many of them; None where a damaged page is in the way."""
+        try:
+            found = self._query(sql, (self._first_id + start, self._first_id + stop, many))
+        except SessionDamaged:
+            return None
+        numbers = [row.seq for row in found]
+        in_order = sorted(set(numbers), reverse=sql is _BACK)
+        return found if numbers == in_order and all(start <= number < stop for number in numbers) else None
 
-    def _readable_end(self) -> int:
-        """A number behind every row that can be found: where the last page is damaged, the first that is on it."""
-        low, high = 0, 1 << _SEQ_BITS
-        middle = high
+    def _row(self, seq: int) -> Row:
+        """One row; without a line where it is not to be found."""
+        found = self._found(_FORTH, seq, seq + 1, 1)
+        return found[0] if found else Row(seq, None)
+
+    def _findable(self, stop: int) -> int:
+        """The largest number, at most `stop`, below which the last row can be found: no row, or one on a page that is whole."""
+        low, high = 0, stop
         while low < high:
-            try:
-                self._query(_BACK, (self._first_id, self._first_id + middle, 1))
-            except SessionDamaged:
+            middle = (low + high + 1) // 2 if high < stop else high
+            if self._found(_BACK, 0, middle, 1) is None:
                 high = middle - 1
             else:
                 low = middle
-            middle = (low + high + 1) // 2
         return low
 
     def size_bytes(self) -> int:

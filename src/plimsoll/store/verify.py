@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from plimsoll.errors import SessionExists
-from plimsoll.ports import Damage, Record, SessionLog, Store
+from plimsoll.ports import Damage, Flaw, Record, SessionLog, Store
 from plimsoll.store.copying import Copy, blob_of, digests_of
+from plimsoll.store.log import no_flaw
 from plimsoll.store.record import KINDS, decode
 
 _NAME_CHARS_MAX = 64
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +33,7 @@ class Verified:
     damage: tuple[Damage, ...]
     blobs: int
     blobs_damaged: tuple[str, ...]
-    """Digests of blobs whose content has changed."""
+    """Digests of blobs whose content has changed, or that a record names and that are gone."""
     store_damage: tuple[str, ...] = ()
     """What is wrong with the place that holds the session, in its own words. Others in it may be damaged as well."""
 
@@ -53,15 +56,22 @@ class Repaired:
     blobs_lost: tuple[str, ...]
 
 
-def verify(store: Store, name: str) -> Verified:
-    """Read all of a session and check it. Raises UnsafeName, SessionNotFound, NewerFormat, StoreUnusable; damage is a
-    result.
+def verify(store: Store, name: str, *, flaw: Flaw = no_flaw) -> Verified:
+    """Read all of a session and check it; `flaw` says what is wrong with what a record says. Damage is a result.
+
+    Raises UnsafeName, SessionNotFound, NewerFormat, StoreUnusable.
     """
     with store.open(name, writable=False) as log:
         kinds: Counter[str] = Counter()
         unknown: set[str] = set()
+        named: set[str] = set()
+        unsound: list[Damage] = []
         for record in _records(log):
+            if (reason := flaw(record)) is not None:
+                unsound.append(Damage(kind="unreadable", seq=record.seq, records=1, reason=reason))
+                continue
             kinds[record.kind] += 1
+            named |= _named(record)
             if record.required and record.kind not in KINDS:
                 unknown.add(record.kind)
         blobs = digests_of(log)
@@ -72,14 +82,16 @@ def verify(store: Store, name: str) -> Verified:
             messages=kinds["message"],
             kinds=dict(sorted(kinds.items())),
             unknown_required=tuple(sorted(unknown)),
-            damage=log.damage,
+            damage=tuple(sorted((*log.damage, *unsound), key=lambda one: one.seq)),
             blobs=len(blobs or ()),
-            blobs_damaged=tuple(digest for digest in blobs or () if blob_of(log, digest) is None),
+            blobs_damaged=tuple(digest for digest in sorted({*(blobs or ()), *named}) if blob_of(log, digest) is None),
             store_damage=(*unlisted, *store.findings()),
         )
 
 
-def repair(store: Store, name: str, *, into: Store | None = None, copy_name: str | None = None) -> Repaired:
+def repair(
+    store: Store, name: str, *, into: Store | None = None, copy_name: str | None = None, flaw: Flaw = no_flaw
+) -> Repaired:
     """Write what can be read of a session into a new one, in `into` or the same store; the original stays as it is.
 
     Numbers and message positions stay the same: where records are gone, notes saying so take their numbers. The copy is
@@ -88,9 +100,12 @@ def repair(store: Store, name: str, *, into: Store | None = None, copy_name: str
     """
     target = store if into is None else into
     with store.open(name, writable=False) as log:
-        made = Copy(log)
+        deque(log.lines(), maxlen=0)  # a log whose lines do not lie in order is read by number after this
+        made = Copy(log, flaw=flaw)
         copied = _create(target, name, copy_name, made)
-        return Repaired(name=copied, records=made.records, lost=made.lost, blobs_lost=tuple(made.blobs_lost))
+        named = {digest for record in _records(log) for digest in _named(record) if blob_of(log, digest) is None}
+        lost = tuple(sorted({*made.blobs_lost, *named}))
+        return Repaired(name=copied, records=made.records, lost=made.lost, blobs_lost=lost)
 
 
 def _create(target: Store, name: str, copy_name: str | None, copy: Copy) -> str:
@@ -107,6 +122,12 @@ def _create(target: Store, name: str, copy_name: str | None, copy: Copy) -> str:
             number += 1
         else:
             return chosen
+
+
+def _named(record: Record) -> set[str]:
+    """The digest of the blob that a record names, if it names one."""
+    digest = record.data.get("blob")
+    return {digest} if isinstance(digest, str) and _DIGEST.fullmatch(digest) else set()
 
 
 def _records(log: SessionLog) -> Iterator[Record]:

@@ -16,6 +16,7 @@ from typing import Any
 from plimsoll.transcripts import blocks, claude_links, tree
 from plimsoll.transcripts.claude_links import Link, Tree
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_text, text_of
+from plimsoll.transcripts.sound import is_readable
 from plimsoll.transcripts.values import Compaction, Entry, Finding, Meta, Said, SaidKind, Sidechain, Transcript, Viewed
 
 CLEARED = "[Old tool result content cleared]"
@@ -128,7 +129,7 @@ class _Reader:
     def _take_message(self, entry: Entry, value: Mapping[str, Any], answer: str | None) -> int | None:
         """Put the line's message into the history; None when it has no readable content."""
         said = _message_in(value)
-        if said is None:
+        if said is None or not is_readable({"role": said[0], "content": said[1]}, "anthropic"):
             self.findings.append(Finding(kind="bad-message", detail="no readable content", line=entry.number))
             return None
         role, content = said
@@ -218,7 +219,7 @@ def _side_messages(lines: Sequence[Entry]) -> tuple[Said, ...]:
     for entry in lines:
         value = mapping_of(entry.value)
         said = _message_in(value) if _is_message(value) else None
-        if said is not None:
+        if said is not None and is_readable({"role": said[0], "content": said[1]}, "anthropic"):
             fresh = _Answer(maybe_text(value.get("uuid")) or f"line-{entry.number}", said[0], _kind(value))
             key = _answer_id(value) or f"line {entry.number}"
             answers.setdefault(key, fresh).add(entry.number, said[1])

@@ -28,6 +28,7 @@ from plimsoll.transcripts.codex_replay import (
     strip_prefix,
 )
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_of
+from plimsoll.transcripts.sound import is_readable
 from plimsoll.transcripts.values import Compaction, Entry, Finding, Meta, Said, Transcript, Viewed
 
 ITEM_TYPES = frozenset(
@@ -118,7 +119,7 @@ class _Replay:
                 pass
 
     def _item(self, entry: Entry, payload: Mapping[str, Any]) -> None:
-        kind = payload.get("type")
+        kind = text_of(payload.get("type"))
         if kind not in ITEM_TYPES or (kind == "message" and payload.get("role") == "system"):
             return
         wire = _sendable(payload)
@@ -212,7 +213,7 @@ def _sendable(payload: Mapping[str, Any]) -> dict[str, Any] | None:
             wire["summary"] = list_of(wire.get("summary"))
         case kind:
             known = isinstance(kind, str)
-    return wire if known else None
+    return wire if known and is_readable(wire, "openai-responses") else None
 
 
 def _output(output: object) -> object:

@@ -12,7 +12,7 @@ from typing import Any
 
 from plimsoll.errors import FormatError
 from plimsoll.message import FormatName, Wire
-from plimsoll.transcripts import claude_code, codex, lines, pi, shape
+from plimsoll.transcripts import claude_code, codex, lines, pi, shape, sound
 from plimsoll.transcripts.shape import Shape
 from plimsoll.transcripts.source import Readable, Source, read_head, read_lines
 from plimsoll.transcripts.values import Conversation, Finding, ToolName, Transcript
@@ -78,7 +78,14 @@ def read_transcript(found: Source, tool: ToolName, *, beside: tuple[str, ...] = 
             transcript = codex.read(entries, everything)
         case "pi":
             transcript = pi.read(entries, everything)
-    return replace(transcript, beside=beside, ends_with_newline=found.whole)
+    viewed, refused = sound.accepted(transcript.viewed, transcript.format)
+    return replace(
+        transcript,
+        viewed=viewed,
+        findings=(*transcript.findings, *refused),
+        beside=beside,
+        ends_with_newline=found.whole,
+    )
 
 
 def _objects(raw: Sequence[bytes]) -> list[Mapping[str, Any]]:

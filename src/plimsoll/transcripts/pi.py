@@ -15,6 +15,7 @@ from plimsoll.message import Wire
 from plimsoll.transcripts import blocks, tree
 from plimsoll.transcripts.lines import mapping_of, maybe_count, maybe_text, text_of
 from plimsoll.transcripts.pi_blocks import branch_text, message_wire, summary_text, user_content
+from plimsoll.transcripts.sound import is_readable
 from plimsoll.transcripts.values import Compaction, Entry, Finding, Meta, Said, SaidKind, Transcript, Viewed
 
 MISSING = "No result provided"
@@ -85,7 +86,7 @@ class _Reader:
         if kind not in ("message", "custom_message", "branch_summary"):
             return
         wire, said = _wire_and_kind(value)
-        if wire is None:
+        if wire is None or (said is not None and not is_readable(wire, "anthropic")):
             self.findings.append(Finding(kind="bad-message", detail="no readable content", line=entry.number))
         elif said is not None:
             self._index[id] = len(self._said)

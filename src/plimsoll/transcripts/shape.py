@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from plimsoll.errors import FormatError
 from plimsoll.formats.detect import detect
 from plimsoll.message import FormatName, Wire
+from plimsoll.transcripts.lines import text_of
 from plimsoll.transcripts.values import ToolName
 
 Shape: TypeAlias = ToolName | FormatName
@@ -33,7 +34,7 @@ _CLAUDE_LINES = frozenset(
 def tool_of(values: Sequence[Mapping[str, Any]]) -> ToolName | None:
     """The tool whose session file begins with these lines; None when no tool's does."""
     for number, value in enumerate(values):
-        kind = value.get("type")
+        kind = text_of(value["type"]) if value.get("type") is not None else None
         if isinstance(value.get("payload"), dict) and kind in _CODEX_LINES:
             return "codex"
         if kind == "session" and isinstance(value.get("id"), str) and "timestamp" in value:
@@ -51,7 +52,7 @@ def tool_of(values: Sequence[Mapping[str, Any]]) -> ToolName | None:
 
 
 def _is_claude_line(value: Mapping[str, Any]) -> bool:
-    kind = value.get("type")
+    kind = text_of(value.get("type"))
     if kind == "summary":
         return isinstance(value.get("leafUuid"), str)
     if kind in ("user", "assistant", "system"):

@@ -66,8 +66,8 @@ class Clock:
     def reach(self, text: str | None) -> None:
         """See to it that the next line is not of before this ISO time. Nothing is ever dated back."""
         found = moment(text)
-        if found is not None and found <= _LATEST:
-            self.now = max(self.now, found - timedelta(milliseconds=1))
+        if found is not None and self.now < found <= _LATEST:
+            self.now = found - timedelta(milliseconds=1)
 
     def next(self) -> datetime:
         """The time of the next line."""

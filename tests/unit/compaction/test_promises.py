@@ -8,7 +8,9 @@ import pytest
 
 import plimsoll
 import proof
+from plimsoll.budget import LoadLines
 from plimsoll.errors import CannotFit
+from plimsoll.policy import Policy
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 PIXEL = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}", "detail": "low"}}
@@ -109,7 +111,10 @@ FRAMES: dict[str, tuple[Any, list[dict[str, Any]]]] = {
             {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"q": LONG}}]},
             {
                 "role": "user",
-                "content": [{"type": "tool_result", "tool_use_id": "a", "content": LONG}, {"type": "text", "text": "ok?"}],
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "a", "content": LONG},
+                    {"type": "text", "text": "ok?"},
+                ],
             },
             {"role": "assistant", "content": "fine"},
         ],
@@ -183,3 +188,96 @@ def test_ui_calls_of_one_id_keep_their_own_results() -> None:
     proof.fits(view, 500, "ui-parts")
     assert [part["state"] for part in view[0]["parts"]] == ["output-error", "output-available", "output-error"]
     assert view[0]["parts"][1]["output"] == "the answer"
+
+
+def used(*ids: str) -> dict[str, Any]:
+    """An answer of Anthropic's with a call for each id."""
+    return {"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "f", "input": {}} for id in ids]}
+
+
+def came(*ids: str, content: str = "done", then: str = "") -> dict[str, Any]:
+    """The results of these calls, and perhaps the user's words."""
+    results = [{"type": "tool_result", "tool_use_id": id, "content": f"{content} {id}"} for id in ids]
+    return {"role": "user", "content": [*results, *([{"type": "text", "text": then}] if then else [])]}
+
+
+OLD = [{"role": "user", "content": "go"}, {"role": "assistant", "content": LONG}]
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        [used("a", "b"), {"role": "assistant", "content": "and then"}, came("a", "b")],
+        [used("a", "b"), came("a"), came("b")],
+        [used("a"), used("b"), came("a"), came("b", then="now?")],
+    ],
+)
+def test_a_turn_in_several_messages_stays_as_it_was_said(turn: list[dict[str, Any]]) -> None:
+    """Anthropic reads neighbours of one role as one: calls and results apart that way belong together all the same."""
+    history = [*OLD, *turn, {"role": "assistant", "content": "fine"}]
+    assert plimsoll.validate(history, format="anthropic") == []
+
+    view = plimsoll.fit(history, max_tokens=200, format="anthropic").messages
+    assert view[-len(turn) - 1 :] == history[-len(turn) - 1 :]
+
+
+@pytest.mark.parametrize("stray", ["nobody", "a"])
+def test_results_in_several_messages_with_one_too_many(stray: str) -> None:
+    """A result nobody asked for becomes words, and after words no result may come."""
+    history = [{"role": "user", "content": "go"}, used("a", "b"), came("a", stray), came("b")]
+    for budget in (60, 90, 1_000):
+        proof.fits(plimsoll.fit(history, max_tokens=budget, format="anthropic").messages, budget, "anthropic")
+
+
+def test_a_function_message_needs_no_call() -> None:
+    """The legacy message is taken without one, so it stays what it is, even where others leave."""
+    said = {"role": "function", "name": "old", "content": "found it"}
+    history = [*OLD, said, {"role": "assistant", "content": "good"}]
+    assert said in plimsoll.fit(history, max_tokens=120, format="openai-chat").messages
+
+
+def test_thinking_does_not_part_from_what_it_led_to() -> None:
+    """An answer that quotes what plimsoll says is taken apart; its thinking goes with the words."""
+    mark = {"type": "text", "text": "[12 earlier messages are not shown]"}
+    answer = {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, mark]}
+    history = [{"role": "user", "content": "go"}, answer, {"role": "user", "content": LONG}]
+    for budget in range(40, 400, 20):
+        proof.fits(plimsoll.fit(history, max_tokens=budget, format="anthropic").messages, budget, "anthropic")
+
+
+@pytest.mark.parametrize("share", [0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+def test_what_others_leave_behind_is_within_reach_in_the_same_run(share: float) -> None:
+    """The newest request carries large results and much came after it: once that is summarised, the results are cut too."""
+    talk = [{"role": "assistant", "content": f"{n}: {LONG}"} for n in range(6)]
+    history = [*OLD, used("a"), came("a", content=LONG * 4, then="and now?"), *talk]
+    budget = int(plimsoll.count_tokens(history, format="anthropic") * share)
+    with plimsoll.open("x", store="memory:", format="anthropic", max_tokens=budget, policy="ladder") as session:
+        session.extend(history)
+
+        assert plimsoll.count_tokens(session.view(), format="anthropic") <= budget / 2
+        assert len(session.compactions()) == 1
+
+
+@pytest.mark.parametrize("format", ["openai-chat", "anthropic"])
+@pytest.mark.parametrize("repeats", [2, 3])
+@pytest.mark.parametrize("share", [0.6, 0.7, 0.8])
+def test_what_one_run_leaves_the_next_takes_up_in_the_same_call(format: Any, repeats: int, share: float) -> None:
+    """Repeats collapse only after old bulk was looked for: now more of it is within reach. Both runs are one report."""
+    history: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    for at, content in enumerate([f"new: {LONG}", *[LONG.upper()] * repeats]):
+        history += [chat_call(f"c{at}"), *chat_results(f"c{at}", content=content)]
+    history += [{"role": "assistant", "content": LONG}, {"role": "user", "content": "and now?"}]
+    policy = Policy(name="order", steps=("offload", "collapse"), lines=LoadLines(soft=0.55, warn=0.6, hard=0.7))
+    history = plimsoll.convert(history, to=format).messages
+    whole = plimsoll.count_tokens(history, format=format)
+    plan = plimsoll.plan(history, max_tokens=int(whole * share), policy=policy, format=format)
+    view = plan.apply().messages
+
+    assert plimsoll.fit(view, max_tokens=int(whole * share), policy=policy, format=format).messages == view
+    report, actions = plan.report, plan.actions
+    assert (report.tokens_before, report.tokens_after) == (whole, plimsoll.count_tokens(view, format=format))
+    assert [at for action in actions for at in range(action.first, action.last + 1)] == list(range(len(history)))
+    assert [piece.position for piece in plan.outline.pieces] == list(range(len(history)))
+    assert 3 + sum(action.tokens_before for action in actions) == whole
+    assert 3 + sum(action.tokens_after for action in actions) == report.tokens_after
+    assert {action.decision for action in actions} == {"keep", "shrink"}

@@ -113,6 +113,9 @@ RESPONSES: list[list[dict[str, Any]]] = [
     [{"type": "local_shell_call", "id": "x", "status": "completed", "action": {"type": "exec", "command": [WORDS], "env": {}}}],
     [{"type": "tool_search_call", "call_id": "", "arguments": {"query": WORDS}}],
     [{"type": "shell_call_output", "output": [{"stdout": WORDS, "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]}],
+    [{"type": "shell_call", "call_id": "a", "action": {"commands": ["ls"]}}, {"type": "shell_call_output", "call_id": "a", "output": WORDS}],
+    [{"type": "local_shell_call_output", "id": "a", "output": {"said": WORDS}}],
+    [{"type": "tool_search_call", "call_id": "a", "arguments": WORDS}, {"type": "tool_search_output", "call_id": "a", "tools": None}],
     [{"type": "program", "id": "p", "call_id": "a", "code": WORDS, "fingerprint": "x"}],
     [{"type": "reasoning", "id": "r"}, {"role": "assistant", "content": WORDS}],
 ]  # fmt: skip

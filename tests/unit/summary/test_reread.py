@@ -175,7 +175,7 @@ def test_a_summary_over_the_budget_loses_facts_not_its_frame(frame: Any) -> None
 
 
 def test_the_report_tells_the_summary_that_is_sent() -> None:
-    """Whatever the budget and however often the proof had to cut, the report's summary is in the view word for word."""
+    """Whatever the budget, the report's summary is in the view word for word."""
     for messages in (RUNS["work"], talk(8, 60)):
         for budget in range(150, 4_000, 150):
             fitted = plimsoll.fit(messages, max_tokens=budget)

@@ -33,7 +33,6 @@ def accounted(made: plimsoll.Windowed, messages: list[Any], start_seq: int) -> N
     assert outside | {at for at in inside if at >= start_seq} == set(range(start_seq, len(messages)))
     assert made.excluded_count == len(outside)
     assert made.covered_count == min(start_seq, len(messages)) - sum(at < start_seq for at in inside)
-    assert made.trimmed == bool(made.excluded_count or made.truncated_count)
 
 
 def check(number: int, format: Any) -> None:
@@ -79,6 +78,22 @@ def test_a_window_is_the_newest_part_word_for_word() -> None:
     assert (made.first_included, made.last_included) == (0, 16)
     assert made.tokens == plimsoll.count_tokens(made.messages) == sum(made.sizes) + 3
     assert json.loads(json.dumps(made.to_dict()))["trimmed"] is True
+
+
+def test_what_is_cut_is_counted() -> None:
+    """A message over the policy's limit keeps its two ends, and the window says that it is not all there (S3-10)."""
+    messages = [
+        *talk(78, 2),
+        {"role": "assistant", "content": f"Begin. {'word ' * 2_000}End."},
+        {"role": "user", "content": "So?"},
+    ]
+    made, whole = plimsoll.window(messages), plimsoll.window(messages[:5])
+
+    assert (made.truncated_count, made.excluded_count, made.trimmed) == (1, 0, True)
+    assert (whole.truncated_count, whole.excluded_count, whole.trimmed) == (0, 0, False)
+    assert made.messages[5]["content"].startswith("Begin.")
+    assert made.messages[5]["content"].endswith("End.")
+    assert made.sizes[5] <= 810
 
 
 def test_a_summary_takes_over_before_start_seq() -> None:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.cli.options import Commands, add_name, command
-from plimsoll.cli.refusal import DONE, Refused
+from plimsoll.cli.refusal import DONE, Refused, WrongUsage
 
 if TYPE_CHECKING:
     from plimsoll.store.verify import Repaired, Verified
@@ -27,18 +27,25 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="write what can be read into a new session beside it; the damaged one stays as it is",
     )
+    parser.add_argument(
+        "--into", metavar="SPEC", help="with --repair: the store that the copy is written to (default: the same one)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, and repair if asked and needed."""
+    if arguments.into is not None and not arguments.repair:
+        raise WrongUsage("verify: --into needs --repair")
+    from plimsoll.flaws import flaw_of
     from plimsoll.opening import found
     from plimsoll.store.open import open_store
     from plimsoll.store.verify import repair, verify
 
     place = open_store(arguments.store)
     found(place, arguments.name).close()
-    verified = verify(place, arguments.name)
-    repaired = repair(place, arguments.name) if arguments.repair and not verified.ok else None
+    verified = verify(place, arguments.name, flaw=flaw_of)
+    into = place if arguments.into is None else open_store(arguments.into)
+    repaired = repair(place, arguments.name, into=into, flaw=flaw_of) if arguments.repair and not verified.ok else None
     _report(verified, repaired, as_json=arguments.json)
     if verified.ok or repaired is not None:
         return DONE
@@ -62,7 +69,8 @@ def _report(verified: Verified, repaired: Repaired | None, *, as_json: bool) -> 
     rows: list[tuple[str, str, int, int, str]] = [
         (found.kind, f"record {found.seq}", found.records, found.size_bytes, found.reason) for found in verified.damage
     ]
-    rows += [("blob", digest[:16], 1, 0, "its content has changed") for digest in verified.blobs_damaged]
+    rows += [("blob", digest[:16], 1, 0, "its content has changed, or it is gone") for digest in verified.blobs_damaged]
+    rows += [("store", "all of it", 0, 0, text) for text in verified.store_damage]
     rows += [("unknown", kind, 0, 0, "a newer plimsoll wrote it") for kind in verified.unknown_required]
     if rows:
         show(table(("damage", "where", ">records", ">bytes", "why"), rows))

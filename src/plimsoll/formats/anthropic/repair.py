@@ -6,9 +6,9 @@ from typing import Any
 
 from plimsoll.formats.anthropic.encode import RAW_ARGUMENTS, SYSTEM_LABEL
 from plimsoll.formats.anthropic.validate import may_stand
-from plimsoll.formats.repairs import has_opaque, in_words, is_name, tool_name
+from plimsoll.formats.repairs import in_words, is_name, tool_name
 from plimsoll.formats.wire import arguments_text, copied, parsed_object
-from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult, Wire
+from plimsoll.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult, Wire
 
 
 def is_sound(message: Message) -> bool:
@@ -16,25 +16,22 @@ def is_sound(message: Message) -> bool:
     content = (message.wire or {}).get("content")
     if isinstance(content, str):
         return True
-    if content is None or has_opaque(message.parts) or message.role == "system":
+    if content is None or message.role == "system":
         return False
-    return all(_is_sound(part, message.role) for part in message.parts)
+    judge = _is_sound_answer if message.role == "assistant" else _is_sound_request
+    return all(map(judge, message.parts))
 
 
-def _is_sound(part: object, role: str) -> bool:
-    match part:
-        case Text():
-            return True
-        case ToolCall(name=name, wire=wire):
-            return role == "assistant" and is_name(name) and isinstance((wire or {}).get("input"), dict)
-        case ToolResult(wire=wire):
-            return role == "user" and isinstance((wire or {}).get("content"), str)
-        case Reasoning(signature=signature):
-            return role == "assistant" and bool(signature)
-        case Media():
-            return role == "user"
-        case _:
-            return False
+def _is_sound_answer(part: Part) -> bool:
+    if isinstance(part, ToolCall):
+        return is_name(part.name) and isinstance((part.wire or {}).get("input"), dict)
+    return isinstance(part, Text) or (isinstance(part, Reasoning) and bool(part.signature))
+
+
+def _is_sound_request(part: Part) -> bool:
+    if isinstance(part, ToolResult):
+        return isinstance((part.wire or {}).get("content"), str)
+    return isinstance(part, (Text, Media))
 
 
 def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:

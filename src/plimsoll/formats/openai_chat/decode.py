@@ -49,8 +49,8 @@ def legacy_call_id(name: str) -> str:
 
 
 def is_legacy(call: ToolCall) -> bool:
-    """Whether it is a `function_call`, which nobody has to answer."""
-    return "function_call" in (call.wire or {})
+    """Whether it is a `function_call`, which nobody has to answer. Such a call has no id but the one it gets here."""
+    return call.id == legacy_call_id(call.name)
 
 
 def answers_by_name(result: ToolResult) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from plimsoll.formats.openai_responses.decode import CALLS, RESULTS
 from plimsoll.formats.openai_responses.encode import text_block
-from plimsoll.formats.openai_responses.validate import INPUT, OUTPUT, TEXT_CALLS, TEXT_RESULTS
+from plimsoll.formats.openai_responses.validate import INPUT, NATIVE_RESULTS, OUTPUT, TEXT_CALLS, TEXT_RESULTS
 from plimsoll.formats.repairs import in_words, is_name, tool_name
 from plimsoll.formats.wire import arguments_text, copied, output_text
 from plimsoll.message import Message, Wire
@@ -43,6 +43,9 @@ def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
         own = fixed
     elif kind in TEXT_RESULTS:
         own[RESULTS[kind]] = _output(own.get(RESULTS[kind]), repairs)
+    elif kind in NATIVE_RESULTS and not isinstance(own.get(RESULTS[kind]), NATIVE_RESULTS[kind]):
+        repairs.append("an output lacked what its kind holds")
+        own[RESULTS[kind]] = _native_output(kind, output_text(own.get(RESULTS[kind])))
     elif kind == "reasoning" and not isinstance(own.get("summary"), list):
         repairs.append("reasoning needs a summary, if an empty one")
         own["summary"] = []
@@ -56,6 +59,15 @@ def _output(output: object, repairs: list[str]) -> object:
         return [_block(block, "user", repairs) for block in output]
     repairs.append("an output must be text or content parts")
     return output_text(output) if output else ""
+
+
+def _native_output(kind: str, words: str) -> object:
+    """The least that an output of this kind holds, with the words that are there where it has a place for words."""
+    if NATIVE_RESULTS[kind] is str:
+        return words
+    if kind == "shell_call_output" and words:
+        return [{"stdout": words, "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]
+    return {"type": "computer_screenshot"} if NATIVE_RESULTS[kind] is dict else []
 
 
 def _content(content: object, role: str, repairs: list[str]) -> object:

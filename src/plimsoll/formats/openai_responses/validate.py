@@ -18,6 +18,15 @@ from plimsoll.message import Wire
 INPUT: Final = {"input_text": "text", "input_image": "", "input_file": "", "input_audio": ""}
 OUTPUT: Final = {"output_text": "text", "refusal": "refusal"}
 TEXT_CALLS: Final = frozenset({"function_call", "custom_tool_call"})
+NATIVE_RESULTS: Final[dict[str, type]] = {
+    "shell_call_output": list,
+    "local_shell_call_output": str,
+    "computer_call_output": dict,
+    "tool_search_output": list,
+    "program_output": str,
+}
+"""What the outputs of the provider's own tools hold."""
+
 TEXT_RESULTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
 _NOT_LED_TO: Final = frozenset(
     {"additional_tools", "configuration_update", "mcp_approval_response", "compaction_trigger", *RESULTS}
@@ -133,6 +142,9 @@ class _Checking:
 
     def _check_output(self, output: object, kind: str) -> None:
         if kind not in TEXT_RESULTS:
+            wanted = NATIVE_RESULTS.get(kind, object)
+            if not isinstance(output, wanted):
+                self.findings.add("wrong_type", f"{RESULTS[kind]} of {kind} may not be {kind_of(output)}")
             return
         if isinstance(output, list):
             check_blocks(self.findings, output, INPUT)

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from plimsoll.formats.repairs import has_opaque, in_words
+from plimsoll.formats.repairs import in_words
 from plimsoll.formats.ui_parts.decode import ID_FIELDS, NAME_FIELDS, is_tool, tool_arguments
 from plimsoll.formats.ui_parts.decode import tool_name as name_of
 from plimsoll.formats.ui_parts.encode import made_id
 from plimsoll.formats.ui_parts.validate import STATES, TEXT_FIELDS
 from plimsoll.formats.wire import copied, output_text, parsed_object
-from plimsoll.message import Media, Message, Reasoning, Text, Wire
+from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, Wire
 
 
 def is_sound(message: Message) -> bool:
     """Whether it is plain at a glance that nothing in the message is refused."""
-    wire = message.wire or {}
-    if not wire.get("id") or not isinstance(wire["id"], str) or has_opaque(message.parts):
+    id = (message.wire or {}).get("id")
+    if not isinstance(id, str) or not id or not message.parts:
         return False
-    return bool(message.parts) and all(isinstance(part, (Text, Reasoning, Media)) for part in message.parts)
+    judge = _is_sound_answer if message.role == "assistant" else _is_sound_words
+    return all(map(judge, message.parts))
+
+
+def _is_sound_answer(part: Part) -> bool:
+    """A tool part is a call and its result here: the call is looked at."""
+    if isinstance(part, ToolCall):
+        wire = part.wire or {}
+        return bool(part.id) and bool(part.name) and wire.get("state") == "output-available" and "output" in wire
+    if isinstance(part, Opaque):
+        return part.wire.get("type") == "step-start"
+    return isinstance(part, ToolResult) or _is_sound_words(part)
+
+
+def _is_sound_words(part: Part) -> bool:
+    return isinstance(part, (Text, Reasoning, Media))
 
 
 def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:

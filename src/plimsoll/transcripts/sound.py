@@ -1,0 +1,37 @@
+"""What a damaged file holds that no provider takes: messages that are none, and views that would be refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from plimsoll.compaction.repair import arrange
+from plimsoll.errors import FormatError, LimitExceeded
+from plimsoll.formats.registry import decode_all, format_named
+from plimsoll.message import FormatName, Wire
+from plimsoll.transcripts.values import Finding, Viewed
+
+
+def is_readable(wire: Wire, format: FormatName) -> bool:
+    """Whether a message can be read in its format. One that cannot is a line of the file and nothing else."""
+    try:
+        decode_all([wire], format)
+    except (FormatError, LimitExceeded):
+        return False
+    return True
+
+
+def accepted(viewed: Sequence[Viewed], format: FormatName) -> tuple[tuple[Viewed, ...], tuple[Finding, ...]]:
+    """A view such that its provider takes it, and what was changed for that: nothing where the file is whole."""
+    shape = format_named(format)
+    problems = shape.validate([shown.wire for shown in viewed]) if viewed else []
+    if not problems:
+        return tuple(viewed), ()
+    _, messages = decode_all([shown.wire for shown in viewed], format)
+    arranged = [
+        Viewed(
+            wire=shape.encode(found.message), messages=() if found.position is None else viewed[found.position].messages
+        )
+        for found in arrange(messages, format)
+    ]
+    findings = (Finding(kind="refused", detail=f"sent otherwise: {problem.reason}"[:120]) for problem in problems)
+    return tuple(arranged), tuple(findings)
