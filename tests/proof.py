@@ -36,7 +36,7 @@ def _encode() -> Any:
 @lru_cache(maxsize=10_000)
 def tokens(text: str) -> int:
     """Tokens of a text in gpt-4o's vocabulary; lone surrogates as the replacement character they are sent as."""
-    return len(_encode()(text.encode("utf-8", "surrogatepass").decode("utf-8", "replace"))) if text else 0
+    return len(_encode()(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))) if text else 0
 
 
 def least_tokens(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()) -> int:

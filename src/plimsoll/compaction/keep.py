@@ -99,5 +99,6 @@ def _later_system(blocks: list[Block], room_tokens: int) -> Iterable[Block]:
 
 
 def _openers(blocks: list[Block]) -> Iterable[Block]:
-    """Messages made here that are no part of an exchange: without them the provider refuses what follows."""
-    return (block for block in blocks if block.pieces[0].origin == "made" and block.first is None)
+    """Messages made here that are no part of an exchange: without them the provider refuses what follows. Ours come back, too."""
+    made = (block for block in blocks if block.pieces[0].origin == "made")
+    return (block for block in made if block.first is None or block.pieces[0].message.text == OPENER)

@@ -236,6 +236,17 @@ def test_a_function_message_needs_no_call() -> None:
     assert said in plimsoll.fit(history, max_tokens=120, format="openai-chat").messages
 
 
+@pytest.mark.parametrize("budget", [120, 160, 200])
+def test_what_was_put_in_to_open_a_view_opens_it_again(budget: int) -> None:
+    """Come back in a history it is no message that may leave, so the same call finds the same to do."""
+    history = [used("a"), came("a", content=LONG), {"role": "assistant", "content": LONG[:200]}]
+    for policy in ("ladder", "graded-200k", "threshold-80"):
+        for share in (1, 2, 3, 4):
+            view = plimsoll.fit(history, max_tokens=budget * share, format="anthropic", policy=policy).messages
+            again = plimsoll.fit(view, max_tokens=budget * share, format="anthropic", policy=policy)
+            assert again.messages == view
+
+
 def test_thinking_does_not_part_from_what_it_led_to() -> None:
     """An answer that quotes what plimsoll says is taken apart; its thinking goes with the words."""
     mark = {"type": "text", "text": "[12 earlier messages are not shown]"}

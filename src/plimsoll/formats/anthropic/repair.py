@@ -54,7 +54,8 @@ def system_words(message: Message) -> str | None:
     """
     wire = message.wire or {}
     if message.role == "system" and wire:
-        return "\n".join(part.text if isinstance(part, Text) else in_words(part.wire or {}) for part in message.parts)
+        texts = [part.text if isinstance(part, Text) else in_words(part.wire or {}) for part in message.parts]
+        return "\n".join(texts).removeprefix(SYSTEM_LABEL)
     content = wire.get("content")
     if isinstance(content, str) and content.startswith(SYSTEM_LABEL) and wire == {"role": "user", "content": content}:
         return content.removeprefix(SYSTEM_LABEL)
