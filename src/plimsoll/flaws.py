@@ -17,8 +17,8 @@ from plimsoll.ports import Record
 from plimsoll.tokens.calibrate import Calibrator
 
 _POSITIONS_MAX = 10**12
-_LEVELS = frozenset(level.name for level in Level)
-_ORIGINS = frozenset({"history", "summary", "made"})
+_LEVELS = tuple(level.name for level in Level)
+_ORIGINS = ("history", "summary", "made")
 
 
 def flaw_of(record: Record) -> str | None:
@@ -40,7 +40,7 @@ def _compaction(record: Record, data: Mapping[str, Any]) -> bool:
         data = unpacked(data)
     except FormatError:
         return False
-    covers = data.get("covers")
+    covers = data.get("covers", ())
     return (
         all(isinstance(data.get(name), str) for name in ("trigger", "stage"))
         and data.get("level") in _LEVELS

@@ -62,6 +62,8 @@ class Timeline:
     """Number of the newest note about where the session runs; None while that is what the session record says."""
     format_fixed: bool = False
     """Whether a message, or an option, has said which format the session is in."""
+    has_gaps: bool = False
+    """Whether messages were lost."""
     futile: tuple[Level, int] | None = None
     """Level and size of the view when a run made no progress, or was taken back."""
 
@@ -88,9 +90,10 @@ class Timeline:
                 line.take(record)
                 break
             newer.append(record)
-        is_whole = all(found.kind == "torn" for found in log.damage)
+        is_damaged = any(found.kind != "torn" for found in log.damage)
+        line.has_gaps = line.has_gaps or is_damaged or any(map(_stands_for_lost, newer))
         for record in reversed(newer):
-            if record.kind == "message" and not is_whole:
+            if record.kind == "message" and line.has_gaps:
                 line._say_again(record)
             else:
                 line.take(record)
@@ -241,7 +244,7 @@ class Timeline:
         pieces = pieces_of(data["view"], self.format, self.weigh, history, summary=data["summary"])
         self.arranger = self._arranger(state, pieces, history)
         if any(position not in history for run in wanted for position in range(*run)):
-            pieces = self._arranged_again(pieces)
+            pieces, self.has_gaps = self._arranged_again(pieces), True
         self.tally = Tally(pieces)
         covers = record.data["covers"]
         self.covers = None if covers is None else (covers[0], covers[1])
@@ -269,6 +272,11 @@ class Timeline:
         self.pins = set(data["pins"])
         self.calibration = Calibrator.from_dict(data["calibration"])
         self.context = data.get("context")
+
+
+def _stands_for_lost(record: Record) -> bool:
+    """Whether a repaired copy has it in the place of a record that was lost."""
+    return record.kind == "note" and "lost" in record.data
 
 
 def _joined(positions: Iterable[int]) -> list[tuple[int, int]]:
