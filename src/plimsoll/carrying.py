@@ -18,11 +18,11 @@ from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.repair import Arranger
 from plimsoll.compaction.task import SummaryReply, SummaryRequest
-from plimsoll.errors import PlanIsStale, SettingError
+from plimsoll.errors import PlanIsStale
 from plimsoll.events import IMPORT
 from plimsoll.fitted import Fitted, Plan, Wish, report_of
 from plimsoll.payloads import Adopted, Compaction
-from plimsoll.policy import Policy, policy_named
+from plimsoll.policy import PolicyChoice, policy_of
 from plimsoll.timeline import Moment
 from plimsoll.writing import written
 
@@ -62,13 +62,9 @@ def carried_out(
     return _recorded(chronicle, trigger, lambda asks: _anew(chronicle, plan, asks_model=asks), asks_model=asks_model)
 
 
-def wish_for(chronicle: Chronicle, focus: str | None, policy: str | Policy | Mapping[str, Any] | None) -> Wish:
+def wish_for(chronicle: Chronicle, focus: str | None, policy: PolicyChoice | None) -> Wish:
     """A wish as it is given: a policy by name or as it is, or some of its fields in place of the session's. Raises SettingError."""
-    if not isinstance(policy, Mapping):
-        return Wish(focus=focus, policy=None if policy is None else policy_named(policy))
-    if not all(isinstance(name, str) for name in policy):
-        raise SettingError("policy", "the names of its fields are text")
-    return Wish(focus=focus, policy=policy_named(chronicle.gauge.policy, **policy))
+    return Wish(focus=focus, policy=None if policy is None else policy_of(policy, chronicle.gauge.policy))
 
 
 def planned(chronicle: Chronicle, wish: Wish, *, asks_model: bool) -> Compacting:

@@ -12,7 +12,8 @@ from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
 from plimsoll.gauge import gauge_for
 from plimsoll.message import FormatName
-from plimsoll.policy import Policy
+from plimsoll.policy import PolicyChoice, policy_of
+from plimsoll.tokens.own import CounterChoice
 
 
 def check(  # noqa: PLR0913 - the options of fit
@@ -21,17 +22,18 @@ def check(  # noqa: PLR0913 - the options of fit
     max_tokens: int | None = None,
     model: str | None = None,
     tools: Sequence[Mapping[str, Any]] | None = None,
-    policy: str | Policy = "ladder",
+    policy: PolicyChoice = "ladder",
     format: FormatName | None = None,
     system: SystemText = None,
+    counter: CounterChoice = None,
 ) -> Check:
     """Whether these messages are due for a compaction under a policy, how urgently, and by which line. Does nothing.
 
     The options are those of `fit`. A session's `check()` says the same of its view, and waits for enough that is new.
-    Raises FormatError, SettingError.
+    Raises CounterError, FormatError, SettingError.
     """
     found, decoded = decode_all(messages, format)
-    gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy)
+    gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy_of(policy, "ladder"), counter=counter)
     budget, beside = gauge.budget.tokens, replace(gauge, system=system).reserve_tokens
     tokens = beside + sum(map(gauge.messages.message, decoded))
     made = check_view(tokens, gauge.policy, budget)

@@ -227,7 +227,8 @@ class Chronicle:
 
     def _may_pass(self, result: ToolResult, limit_tokens: int) -> bool:
         """Whether only counting can tell: no token of a vocabulary is less than a byte, and no character more than four."""
-        return 4 * len(result.content) > limit_tokens or bool(result.media) or not self.gauge.counter.exact
+        is_bounded = self.gauge.counter.exact and self.gauge.choice is None
+        return 4 * len(result.content) > limit_tokens or bool(result.media) or not is_bounded
 
     # --- compaction
 

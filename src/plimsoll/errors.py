@@ -4,6 +4,7 @@
     ├── CannotFit             the budget is smaller than the least that must be sent
     ├── FormatError           the input is not what its format says, or no format recognises it
     ├── SettingError          an option has an impossible value; also a ValueError
+    ├── CounterError          a caller's own token counter raised, or gave something that is no number of tokens
     ├── LimitExceeded         the input is larger than a named limit in limits.py
     ├── MissingExtra          an optional package is needed and not installed
     ├── PlanIsStale           a plan was made for another view, or for a history that has since grown
@@ -65,6 +66,18 @@ class SettingError(PlimsollError, ValueError):
         self.field = field
         self.reason = reason
         super().__init__(f"{field}: {reason}")
+
+
+class CounterError(PlimsollError):
+    """A caller's own token counter raised, or gave something that is no number of tokens. Nothing was changed.
+
+    `name` is the counter's, `reason` what went wrong; what it raised is the cause of this error.
+    """
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(f"the token counter {name!r} cannot be used: {reason}; nothing was changed")
 
 
 class LimitExceeded(PlimsollError):
@@ -189,6 +202,18 @@ class ReferenceNotFound(StoreError):
 
 class DamageWarning(UserWarning):
     """Records of a session that was opened cannot be read. All others can, and the session works on with them."""
+
+
+class CounterWarning(UserWarning):
+    """A session was counted by another token counter than the one it is opened with: sizes are not comparable."""
+
+    def __init__(self, session: str, *, counted_by: str, opened_with: str) -> None:
+        self.session = session
+        self.counted_by = counted_by
+        self.opened_with = opened_with
+        super().__init__(
+            f"session {session!r} was counted by {counted_by!r} and is opened with {opened_with!r}; give counter= again"
+        )
 
 
 class UnknownModelWarning(UserWarning):

@@ -17,7 +17,7 @@ from plimsoll.formats.format import Format, SystemText
 from plimsoll.formats.wire import plain
 from plimsoll.limits import RECALL_OUTPUT_TOKENS_MAX
 from plimsoll.message import Message
-from plimsoll.policy import Policy, policy_named
+from plimsoll.policy import Policy, PolicyChoice, policy_of
 from plimsoll.ports import TokenCounter
 from plimsoll.summary.frame import Language
 from plimsoll.summary.ledger import Ledger
@@ -25,6 +25,7 @@ from plimsoll.systemtext import system_message
 from plimsoll.tokens.calibrate import Calibrator
 from plimsoll.tokens.counter import counter_for, message_counter_for
 from plimsoll.tokens.framing import MessageCounter
+from plimsoll.tokens.own import CounterChoice
 
 DEFAULT_MODEL = "gpt-4o"
 """Counts for callers who name no model; its vocabulary is public, so the count is exact."""
@@ -40,6 +41,8 @@ class Gauge:
     counter: TokenCounter
     messages: MessageCounter
     model: str = DEFAULT_MODEL
+    choice: CounterChoice = None
+    """The counter that the caller chose instead of the model's."""
     recall: bool = False
     """Whether the model has the tools to search and read what left its view."""
     system: SystemText = None
@@ -68,13 +71,13 @@ class Gauge:
             return self
         return replace(
             self,
-            counter=counter_for(self.model, calibration),
-            messages=message_counter_for(self.model, calibration).upper,
+            counter=counter_for(self.model, calibration, choice=self.choice),
+            messages=message_counter_for(self.model, calibration, choice=self.choice).upper,
         )
 
     def estimated(self, messages: Iterable[Message]) -> int:
         """Tokens of a request with these messages and the tools, uncorrected, as close as can be: what a report is held against."""
-        counting = message_counter_for(self.model)
+        counting = message_counter_for(self.model, choice=self.choice)
         beside = [] if self.system is None else [system_message(self.system)]
         return counting.messages([*beside, *messages]) + self.budget.tools_tokens
 
@@ -172,13 +175,14 @@ class Gauge:
         )
 
 
-def gauge_for(
+def gauge_for(  # noqa: PLR0913 - the options of fit
     format: Format,
     *,
     model: str | None = None,
     max_tokens: int | None = None,
     tools: Sequence[Mapping[str, Any]] | None = None,
-    policy: str | Policy = "fill",
+    policy: PolicyChoice = "fill",
+    counter: CounterChoice = None,
 ) -> Gauge:
     """The gauge of a conversation. `max_tokens` is the budget including tools; without it the model's window gives it.
 
@@ -186,16 +190,17 @@ def gauge_for(
     """
     if model is not None and (not isinstance(model, str) or not model):
         raise SettingError("model", "must be the name of a model")
-    chosen, counted_as = policy_named(policy), model or DEFAULT_MODEL
+    chosen, counted_as = policy_of(policy, "fill"), model or DEFAULT_MODEL
     tools = checked_tools(tools)
-    counting = message_counter_for(counted_as).upper
+    counting = message_counter_for(counted_as, choice=counter).upper
     return Gauge(
         format=format,
         policy=chosen,
         budget=_budget(chosen, model, max_tokens, counting.tools(tools)),
-        counter=counter_for(counted_as),
+        counter=counter_for(counted_as, choice=counter),
         messages=counting,
         model=counted_as,
+        choice=counter,
     )
 
 

@@ -22,11 +22,12 @@ from plimsoll.formats.registry import decode_all
 from plimsoll.gauge import DEFAULT_MODEL, Gauge, checked_tools, gauge_for
 from plimsoll.language import language_of
 from plimsoll.message import FormatName
-from plimsoll.policy import Policy
+from plimsoll.policy import PolicyChoice
 from plimsoll.summary.frame import Language, recognise
 from plimsoll.summary.reread import reread
 from plimsoll.systemtext import repaired, system_message, system_text
 from plimsoll.tokens.counter import counter_for, message_counter_for
+from plimsoll.tokens.own import CounterChoice
 from plimsoll.writing import written
 
 READ_CHARS_PER_TOKEN = 16
@@ -42,16 +43,19 @@ def count_tokens(
     model: str | None = DEFAULT_MODEL,
     tools: Sequence[Mapping[str, Any]] | None = None,
     format: FormatName | None = None,
+    counter: CounterChoice = None,
 ) -> int:
     """Tokens of a text, or of a request with these messages and tools.
 
-    Exact where the model's vocabulary is public; else an estimate that errs on the safe side. Raises FormatError.
+    Exact where the model's vocabulary is public; else an estimate that errs on the safe side. `counter` replaces the model's
+    counter of texts: a function of a text, an object with `count(text)`, or "estimate".
+    Raises CounterError, FormatError, SettingError.
     """
     if isinstance(text_or_messages, str):
-        return counter_for(model).upper(text_or_messages)
+        return counter_for(model, choice=counter).upper(text_or_messages)
     _, messages = decode_all(text_or_messages, format)
-    counter = message_counter_for(model).upper
-    return counter.messages(messages) + counter.tools(checked_tools(tools))
+    counting = message_counter_for(model, choice=counter).upper
+    return counting.messages(messages) + counting.tools(checked_tools(tools))
 
 
 def fit(  # noqa: PLR0913 - the options of the contract
@@ -60,11 +64,12 @@ def fit(  # noqa: PLR0913 - the options of the contract
     max_tokens: int | None = None,
     model: str | None = None,
     tools: Sequence[Mapping[str, Any]] | None = None,
-    policy: str | Policy = "fill",
+    policy: PolicyChoice = "fill",
     summarizer: Summarizer | None = None,
     query: str | None = None,
     format: FormatName | None = None,
     system: SystemText = None,
+    counter: CounterChoice = None,
 ) -> Fitted:
     """The messages within the budget, valid for the provider, in the format they came in.
 
@@ -72,7 +77,9 @@ def fit(  # noqa: PLR0913 - the options of the contract
     alone what fits and else uses the whole budget; "ladder" acts from the soft line on and comes down to the target. `query`
     keeps what answers it longer. `summarizer` is called with a SummaryRequest, which is the messages to send to a model, and
     gives its answer back. `system` is Anthropic's system text, sent apart; it counts, and comes back in `.system`.
-    The input is never changed. Raises CannotFit, FormatError, LimitExceeded, SettingError.
+    `policy` is a preset's name, a Policy, or a mapping of fields in place of those of "fill". `counter` replaces the model's
+    counter of texts: a function of a text, an object with `count(text)`, or "estimate"; every size is then by it.
+    The input is never changed. Raises CannotFit, CounterError, FormatError, LimitExceeded, SettingError.
     """
     return plan(
         messages,
@@ -84,6 +91,7 @@ def fit(  # noqa: PLR0913 - the options of the contract
         query=query,
         format=format,
         system=system,
+        counter=counter,
     ).apply()
 
 
@@ -93,15 +101,16 @@ async def afit(  # noqa: PLR0913 - as fit
     max_tokens: int | None = None,
     model: str | None = None,
     tools: Sequence[Mapping[str, Any]] | None = None,
-    policy: str | Policy = "fill",
+    policy: PolicyChoice = "fill",
     summarizer: AsyncSummarizer | None = None,
     query: str | None = None,
     format: FormatName | None = None,
     system: SystemText = None,
+    counter: CounterChoice = None,
 ) -> Fitted:
     """`fit` for callers that await; `summarizer` may be a coroutine function."""
     asked = checked(summarizer)
-    work = _begin(messages, max_tokens, model, tools, policy, format, system)
+    work = _begin(messages, max_tokens, model, tools, policy, format, system, counter)
     outline = await adrive(_planned(work, query, asks=asked is not None), asked)
     return _plan_of(work, outline).apply()
 
@@ -112,15 +121,16 @@ def plan(  # noqa: PLR0913 - as fit
     max_tokens: int | None = None,
     model: str | None = None,
     tools: Sequence[Mapping[str, Any]] | None = None,
-    policy: str | Policy = "fill",
+    policy: PolicyChoice = "fill",
     summarizer: Summarizer | None = None,
     query: str | None = None,
     format: FormatName | None = None,
     system: SystemText = None,
+    counter: CounterChoice = None,
 ) -> Plan:
     """What `fit` would do with the same options, without doing it. Raises what `fit` raises."""
     asked = checked(summarizer)
-    work = _begin(messages, max_tokens, model, tools, policy, format, system)
+    work = _begin(messages, max_tokens, model, tools, policy, format, system, counter)
     outline = drive(_planned(work, query, asks=asked is not None), asked)
     return _plan_of(work, outline)
 
@@ -143,12 +153,13 @@ def _begin(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one place
     max_tokens: int | None,
     model: str | None,
     tools: Sequence[Mapping[str, Any]] | None,
-    policy: str | Policy,
+    policy: PolicyChoice,
     format: FormatName | None,
     system: SystemText,
+    counter: CounterChoice,
 ) -> _Work:
     found, decoded = decode_all(messages, format)
-    gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy)
+    gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy, counter=counter)
     gauge.messages.prime(decoded, chars_max=gauge.budget.tokens * READ_CHARS_PER_TOKEN)
     arranged = arrange(decoded, found.name)
     system = repaired(system)

@@ -13,20 +13,21 @@ from typing import Any
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.drive import AsyncSummarizer, checked
 from plimsoll.context import Filter, filter_of
-from plimsoll.errors import DamageWarning, SessionDamaged, SessionExists, SessionNotFound, SettingError
+from plimsoll.errors import CounterWarning, DamageWarning, SessionDamaged, SessionExists, SessionNotFound, SettingError
 from plimsoll.flaws import flaw_of
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import format_named
 from plimsoll.gauge import gauge_for
 from plimsoll.limits import SESSION_TITLE_CHARS_MAX
 from plimsoll.message import FormatName
-from plimsoll.policy import Policy, policy_named
+from plimsoll.policy import Policy, PolicyChoice, policy_named, policy_of
 from plimsoll.ports import Durability, SessionInfo, SessionLog, Store
 from plimsoll.session import Session
 from plimsoll.settings import flag, shown, whole
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create, open_store
 from plimsoll.surroundings import Project, keep, surroundings
+from plimsoll.tokens.own import CounterChoice, counter_name
 
 
 def open(  # noqa: PLR0913 - the options of the contract
@@ -35,7 +36,7 @@ def open(  # noqa: PLR0913 - the options of the contract
     store: StoreSpec = None,
     model: str | None = None,
     max_tokens: int | None = None,
-    policy: str | Policy | None = None,
+    policy: PolicyChoice | None = None,
     tools: Sequence[Mapping[str, Any]] | None = None,
     summarizer: AsyncSummarizer | None = None,
     format: FormatName | None = None,
@@ -49,6 +50,7 @@ def open(  # noqa: PLR0913 - the options of the contract
     title: str | None = None,
     max_sessions: int | None = None,
     durability: Durability = "fsync",
+    counter: CounterChoice = None,
 ) -> Session:
     """The session of that name, made if there is none; without a name a new one, named by the time and some chance.
 
@@ -56,7 +58,9 @@ def open(  # noqa: PLR0913 - the options of the contract
     "project:/path" another's), a directory, "sqlite:///file.db", "memory:" (this session's alone, gone with it; "memory:label"
     is shared in this process), or a Store. Options of a new session are remembered, and hold where later openings give none.
     `recall_tools` says that the model is given `session.tools()` besides `tools`: the budget counts them, and summaries say that
-    the rest can be found. `system` is sent beside every view, as Anthropic wants it, and counted. Without a policy: "ladder".
+    the rest can be found. `system` is sent beside every view, as Anthropic wants it, and counted. Without a policy: "ladder"; a
+    mapping replaces some fields of the policy that holds. `counter` is as in `fit`; a counter of your own is not remembered, only
+    its name, so give it at each opening: CounterWarning says where another one, or none, was given.
 
     `user_id`, `preferences` and `configuration` are the host's own, kept in the log with what `session.context()` says of the
     computer and of the `project` (a folder; None: the current one; False: nothing about any), again when something has changed.
@@ -74,20 +78,32 @@ def open(  # noqa: PLR0913 - the options of the contract
         recall_tools=recall_tools,
         system=system,
         default_filter=_filter_data(default_filter),
+        counter=counter,
     )
     asked = checked(summarizer)
     most = None if max_sessions is None else whole("max_sessions", max_sessions, least=1)
     here = surroundings(project=project, user_id=user_id, preferences=preferences, configuration=configuration)
-    about = {"options": _remembered(given), "context": here, **_titled(title)}
     place = store_for(store, durability)
+    return Session(_found_or_made(place, name, given, here, _titled(title), most), summarizer=asked)
+
+
+def _found_or_made(  # noqa: PLR0913, PLR0917 - what open was given, checked
+    place: Store,
+    name: str | None,
+    given: Mapping[str, Any],
+    here: Mapping[str, Any],
+    titled: Mapping[str, str],
+    sessions_max: int | None,
+) -> Chronicle:
+    about = {"options": _remembered(given), "context": here, **titled}
     log, is_new = _opened(place, _new_name() if name is None else name, about)
     chronicle = _chronicle(log, place, given)
     with _closed_on_failure(chronicle):
         if not is_new:
             keep(chronicle, here)
-        elif most is not None:
-            archive_oldest(place, sessions_max=most)
-    return Session(chronicle, summarizer=asked)
+        elif sessions_max is not None:
+            archive_oldest(place, sessions_max=sessions_max)
+    return chronicle
 
 
 def _given(**options: Any) -> dict[str, Any]:
@@ -98,7 +114,15 @@ def _given(**options: Any) -> dict[str, Any]:
 
 
 def _remembered(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {**given, "policy": policy_named(given.get("policy", "ladder")).to_dict()}
+    """The options as the session record keeps them: a policy with all its fields, of a caller's own counter only the name."""
+    kept = {**given, "policy": policy_of(given.get("policy", "ladder"), "ladder").to_dict()}
+    if "counter" in kept:
+        kept["counter"] = _counter_data(kept["counter"])
+    return kept
+
+
+def _counter_data(counter: Any) -> str | dict[str, str]:
+    return counter if isinstance(counter, str) else {"own": counter_name(counter)}
 
 
 def _new_name() -> str:
@@ -169,12 +193,33 @@ def _chronicle(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chron
     with ExitStack() as undo:
         undo.callback(log.close)
         log.judge(flaw_of)
-        chosen = {**_DEFAULTS, **remembered_options(log), **given}
+        chosen = _chosen(log, given)
         chronicle = Chronicle(log, _gauge(chosen), store=place, format_fixed=chosen["format"] is not None)
         chronicle.default_filter = filter_of(chosen["default_filter"])
         _tell_damage(log)
         undo.pop_all()
     return chronicle
+
+
+def _chosen(log: SessionLog, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that hold: the defaults, what the session remembers, and what is given now."""
+    remembered = {**_DEFAULTS, **remembered_options(log)}
+    known, now = remembered.pop("counter"), given.get("counter")
+    if isinstance(known, Mapping) and (now is None or _counter_data(now) != known):
+        opened_with = "the model's own counter" if now is None else str(_counter_data(now))
+        told = CounterWarning(log.name, counted_by=str(known.get("own")), opened_with=opened_with)
+        warnings.warn(told, stacklevel=5)
+        known = None
+    chosen = {**remembered, "counter": known, **given}
+    if isinstance(chosen["policy"], Mapping):
+        default = remembered["policy"] if "policy" in given else Policy()
+        chosen["policy"] = policy_of(chosen["policy"], _policy_in(default))
+    return chosen
+
+
+def _policy_in(remembered: Any) -> Policy:
+    """The policy of a session record, which says every field; those it does not say are those of a policy without a name."""
+    return Policy.from_dict(remembered) if isinstance(remembered, Mapping) else policy_named(remembered)
 
 
 def _tell_damage(log: SessionLog) -> None:
@@ -183,7 +228,7 @@ def _tell_damage(log: SessionLog) -> None:
     if found:
         count = sum(max(1, damage.records) for damage in found)
         text = f"session {log.name!r}: {count} records cannot be read ({found[0].reason or found[0].kind}); see `plimsoll verify`"
-        warnings.warn(text, DamageWarning, stacklevel=4)
+        warnings.warn(text, DamageWarning, stacklevel=5)
 
 
 _DEFAULTS: dict[str, Any] = {
@@ -195,11 +240,12 @@ _DEFAULTS: dict[str, Any] = {
     "recall_tools": False,
     "system": None,
     "default_filter": None,
+    "counter": None,
 }
 
 
 def _gauge(options: Mapping[str, Any]) -> Any:
-    policy, recall = options["policy"], flag("recall_tools", options["recall_tools"])
+    recall = flag("recall_tools", options["recall_tools"])
     tools = options["tools"]
     if recall:
         from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only where a model has them
@@ -210,7 +256,8 @@ def _gauge(options: Mapping[str, Any]) -> Any:
         model=options["model"],
         max_tokens=options["max_tokens"],
         tools=tools,
-        policy=Policy.from_dict(policy) if isinstance(policy, Mapping) else policy,
+        policy=policy_of(options["policy"], "ladder"),
+        counter=options["counter"],
     )
     return replace(gauge, recall=recall, system=options["system"])
 

@@ -136,6 +136,12 @@ class Policy:
         """A preset by name, or a policy, with the given fields replaced and all others kept: see `policy_named`."""
         return policy_named(name, **overrides)
 
+    @property
+    def strategy(self) -> Strategy | None:
+        """The strategy whose steps and levels these are; None for steps of one's own."""
+        mine = {"steps": self.steps, "levels_up": self.levels_up}
+        return next((name for name, theirs in STRATEGIES.items() if theirs == mine), None)
+
     def budget(self, window_tokens: int | None = None, *, tools_tokens: int = 0) -> Budget:
         """The budget in a window, by default this policy's own. Raises SettingError without one, or nothing left."""
         window = self.window_tokens if window_tokens is None else window_tokens
@@ -187,6 +193,21 @@ class Policy:
     def from_dict(cls, data: Mapping[str, Any]) -> Policy:
         """The policy `to_dict` described; missing fields take defaults. Raises SettingError for unknown ones."""
         return _overridden(cls(), data)
+
+
+PolicyChoice: TypeAlias = "str | Policy | Mapping[str, Any]"
+"""What the option `policy` takes: a preset's name, a policy, or some fields in the place of those of the default one."""
+
+
+def policy_of(choice: PolicyChoice, default: str | Policy) -> Policy:
+    """The policy that an option means. A mapping replaces fields of `default`, or of the preset that its key `preset` names.
+
+    Raises SettingError as `policy_named` does.
+    """
+    if not isinstance(choice, Mapping):
+        return policy_named(choice)
+    fields_given = dict(choice)
+    return _overridden(policy_named(fields_given.pop("preset", default)), fields_given)
 
 
 def policy_named(policy: str | Policy, **overrides: Any) -> Policy:

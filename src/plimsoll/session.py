@@ -17,7 +17,7 @@ from plimsoll.formats.format import SystemText
 from plimsoll.mentions import FileMention
 from plimsoll.message import FormatName
 from plimsoll.payloads import Adopted, Compaction
-from plimsoll.policy import Policy
+from plimsoll.policy import PolicyChoice
 from plimsoll.ports import Damage
 from plimsoll.references import place_of, text_of
 from plimsoll.settings import one_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from plimsoll.recall.finder import Finder
     from plimsoll.recall.search import Hit
 
-PolicyGiven: TypeAlias = str | Policy | Mapping[str, Any] | None
+PolicyGiven: TypeAlias = "PolicyChoice | None"
 """A policy's name, a policy, or some fields of one in the place of the session's own."""
 
 

@@ -16,8 +16,9 @@ from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
 from plimsoll.gauge import Gauge, gauge_for
 from plimsoll.message import FormatName, Message, said
-from plimsoll.policy import Policy
+from plimsoll.policy import PolicyChoice, policy_of
 from plimsoll.settings import flag, whole
+from plimsoll.tokens.own import CounterChoice
 from plimsoll.writing import written
 
 
@@ -60,10 +61,11 @@ def window(  # noqa: PLR0913 - one call with its options
     max_tokens: int | None = None,
     model: str | None = None,
     tools: Sequence[Mapping[str, Any]] | None = None,
-    policy: str | Policy = "five-turns",
+    policy: PolicyChoice = "five-turns",
     keep_system: bool = True,
     format: FormatName | None = None,
     system: SystemText = None,
+    counter: CounterChoice = None,
 ) -> Windowed:
     """The newest messages that a policy's caps and the budget allow: no summary, no hole in the tail, valid for the provider.
 
@@ -71,12 +73,14 @@ def window(  # noqa: PLR0913 - one call with its options
     off: then no system message does) and is paid first. Messages longer than the policy's `message_tokens_max` lose their
     middle. The newest request does not, and stays even where the tail does not reach back to it; only where it and the
     newest exchange alone pass the budget are they cut. `max_tokens` replaces the policy's window; both include `tools`, and
-    `system` is Anthropic's system text, sent apart. Raises CannotFit, FormatError, SettingError.
+    `system` is Anthropic's system text, sent apart; `counter` is as in `fit`.
+    Raises CannotFit, CounterError, FormatError, SettingError.
     """
     whole("start_seq", start_seq)
     flag("keep_system", keep_system)
     found, decoded = decode_all(messages, format)
-    gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy)
+    chosen = policy_of(policy, "five-turns")
+    gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=chosen, counter=counter)
     arranged = [item for item in arrange(decoded, found.name) if keep_system or item.message.role != "system"]
     return _Window(gauge=replace(gauge, system=system), arranged=arranged, start_seq=start_seq, end=len(decoded)).made()
 

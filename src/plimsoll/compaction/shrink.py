@@ -118,7 +118,7 @@ _CUTS: Remembered[str] = Remembered(CUT_TEXTS_MAX)
 def _remembered(draft: Draft, part: Part, text: str, tokens_max: int, reference: str | None) -> str:
     """A part's text cut to its size. A caller without a session asks for the same cuts again each turn."""
     name = part.name if isinstance(part, ToolResult) else None
-    counting = (draft.counter.name, draft.counter.upper(_YARDSTICK))
+    counting = (draft.counter.name, getattr(draft.counter, "serial", 0), draft.counter.upper(_YARDSTICK))
     options = (tokens_max, reference, draft.language, draft.list_items_max)
     key = (type(part), name, len(text), hash(text), counting, options)
     return _CUTS.get(key, lambda: _cut(draft, part, text, tokens_max, reference))

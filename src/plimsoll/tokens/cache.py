@@ -102,6 +102,11 @@ class CachingCounter:
         return self._counter.name
 
     @property
+    def serial(self) -> int:
+        """What tells a caller's counter from others of its name; 0 for the counters of plimsoll."""
+        return getattr(self._counter, "serial", 0)
+
+    @property
     def exact(self) -> bool:
         """Whether the wrapped counter is exact."""
         return self._counter.exact

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from math import ceil
 from typing import TYPE_CHECKING, Protocol
 
+from plimsoll.errors import SettingError
+from plimsoll.settings import shown
 from plimsoll.tokens.cache import CachingCounter
 from plimsoll.tokens.estimate import EstimatingCounter
 from plimsoll.tokens.exact import exact_counter
 from plimsoll.tokens.framing import ANTHROPIC, OPENAI_CHAT, MessageCounter
 from plimsoll.tokens.media import media_rule
+from plimsoll.tokens.own import ESTIMATE, CounterChoice, OwnCounter, own_counter
 from plimsoll.tokens.registry import Vocabulary, look_up
 
 if TYPE_CHECKING:
@@ -68,7 +71,7 @@ class ScaledCounter:
 class CalibratedCounter:
     """A TokenCounter corrected by what the provider reported."""
 
-    __slots__ = ("_base", "_margin", "_ratio", "name")
+    __slots__ = ("_base", "_margin", "_ratio", "name", "serial")
 
     def __init__(self, base: TokenCounter, calibration: Calibration, *, margin: float) -> None:
         """`margin` is the one the base counter has without reports."""
@@ -76,6 +79,7 @@ class CalibratedCounter:
         self._ratio = calibration.ratio
         self._margin = calibration.margin(margin)
         self.name = f"{base.name}, calibrated"
+        self.serial = getattr(base, "serial", 0)
 
     @property
     def exact(self) -> bool:
@@ -91,39 +95,67 @@ class CalibratedCounter:
         return ceil(self._base.count(text) * self._ratio * self._margin)
 
 
-def counter_for(model: str | None, calibration: Calibration | None = None) -> TokenCounter:
+OWN_MARGIN_MIN = 1.1
+"""Margin over the count of a caller's inexact counter once usage was reported, where its model's vocabulary is public."""
+
+
+def counter_for(
+    model: str | None, calibration: Calibration | None = None, *, choice: CounterChoice = None
+) -> TokenCounter:
     """The counter of texts for a model. Counters of one vocabulary share one cache in a process.
 
     `model` may carry a provider's prefix; None and unknown names get an estimate with a wide margin. Where no exact
-    engine is installed, the estimator takes its place. Raises SettingError when the user's file of models is invalid.
+    engine is installed, the estimator takes its place. `choice` replaces the model's counter: "estimate" by one that needs no
+    vocabulary, anything else by a counter of the caller's. Raises SettingError for a choice that is none, or when the user's file
+    of models is invalid.
     """
     vocabulary = look_up(model).vocabulary
-    counter = _shared(vocabulary)
+    counter = _chosen(vocabulary, choice)
     if calibration is None:
         return counter
-    return CalibratedCounter(counter, calibration, margin=vocabulary.margin)
+    margin = vocabulary.margin if choice is None else max(vocabulary.margin, OWN_MARGIN_MIN)
+    return CalibratedCounter(counter, calibration, margin=margin)
 
 
-def message_counter_for(model: str | None, calibration: Calibration | None = None) -> MessageCounter:
+def message_counter_for(
+    model: str | None, calibration: Calibration | None = None, *, choice: CounterChoice = None
+) -> MessageCounter:
     """The counter of messages for a model, with its provider's framing and prices of media."""
     info = look_up(model)
     framing = OPENAI_CHAT
     if info.provider == "anthropic" or "claude" in info.name.lower():
         framing = replace(ANTHROPIC, tools_once=max(info.tool_prompt_tokens, 1))
-    return MessageCounter(counter_for(model, calibration), framing, media=media_rule(model))
+    return MessageCounter(counter_for(model, calibration, choice=choice), framing, media=media_rule(model))
 
 
 def clear_cache() -> None:
     """Forget every count, and the vocabularies that were loaded for them; counters in use keep theirs. Changes no number."""
     _shared.cache_clear()
+    _cached.cache_clear()
     exact_counter.cache_clear()
 
 
+def _chosen(vocabulary: Vocabulary, choice: CounterChoice) -> TokenCounter:
+    if choice is None:
+        return _shared(vocabulary)
+    if not isinstance(choice, str):
+        return _cached(own_counter(choice))
+    if choice != ESTIMATE:
+        raise SettingError("counter", f"{shown(choice)} is not {ESTIMATE!r}; None asks for the model's own counter")
+    return _shared(vocabulary, is_estimate=True)
+
+
+@lru_cache(maxsize=8)
+def _cached(counter: OwnCounter) -> CachingCounter:
+    return CachingCounter(counter)
+
+
 @cache
-def _shared(vocabulary: Vocabulary) -> CachingCounter:
+def _shared(vocabulary: Vocabulary, *, is_estimate: bool = False) -> CachingCounter:
     if vocabulary.exact:
-        return CachingCounter(_base(vocabulary.base))
-    return CachingCounter(ScaledCounter(_shared(Vocabulary(base=vocabulary.base)), vocabulary))
+        return CachingCounter(EstimatingCounter(vocabulary.base) if is_estimate else _base(vocabulary.base))
+    base = _shared(Vocabulary(base=vocabulary.base), is_estimate=is_estimate)
+    return CachingCounter(ScaledCounter(base, vocabulary))
 
 
 def _base(name: str) -> TokenCounter:

@@ -230,6 +230,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "query": {"query": "LIMIT-7 request 7"},
     "format": {"format": "openai-responses"},
     "system": {"system": "Speak in verse."},
+    "counter": {"counter": len},
 }
 
 
@@ -256,6 +257,33 @@ def test_no_option_is_forgotten() -> None:
 
     assert options[0] == options[1] == options[2]
     assert set(options[0]) == {"messages", *OPTIONS}
+
+
+@pytest.mark.spec("S0-01", "S2-20", "W2-08")
+def test_a_policy_may_be_some_of_its_fields() -> None:
+    """A mapping replaces fields of the default of each entry, or of the preset it names; all others stay."""
+    some = {"keep_last_turns": 2, "lines": {"soft": 0.5, "target": 0.3}}
+    for name, call in {"fill": plimsoll.fit, "five-turns": plimsoll.window}.items():
+        by_name = call(WORK, max_tokens=WORK_TOTAL // 3, policy=Policy.named(name, **some))
+        assert call(WORK, max_tokens=WORK_TOTAL // 3, policy=some).to_dict() == by_name.to_dict()
+        assert call(WORK, max_tokens=WORK_TOTAL // 3, policy=Policy.named("ladder").to_dict()).to_dict() == (
+            call(WORK, max_tokens=WORK_TOTAL // 3, policy="ladder").to_dict()
+        )
+    assert plimsoll.check(TALK, max_tokens=TOTAL * 2, policy=some).level is Level.normal
+    named = plimsoll.fit(WORK, max_tokens=WORK_TOTAL, policy={"preset": "ladder", "strategy": "sliding"})
+    assert named.report.stage == "window"
+    for wrong in ({"keep_last_tuns": 3}, {3: 4}, {"preset": "laddr"}, {"keep_last_turns": "3"}, {"lines": {"sof": 1}}):
+        with pytest.raises(plimsoll.errors.SettingError):
+            plimsoll.fit(WORK, max_tokens=WORK_TOTAL, policy=wrong)
+
+
+@pytest.mark.spec("S0-01", "S0-03")
+def test_a_policy_knows_its_strategy() -> None:
+    """The name of the order of steps can be read back, also from a policy that was stored."""
+    for name in ("adaptive", "summary", "pruning", "sliding", "aggressive"):
+        made = Policy.named("ladder", strategy=name)
+        assert Policy.from_dict(made.to_dict()).strategy == made.strategy == name
+    assert Policy(steps=("offload",)).strategy is None
 
 
 def test_a_query_keeps_what_answers_it() -> None:

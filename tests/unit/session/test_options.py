@@ -34,6 +34,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "summarizer": ({"max_tokens": TOTAL}, {"max_tokens": TOTAL, "summarizer": lambda _: "They talked about leases."}),
     "recall_tools": ({"max_tokens": TOTAL}, {"max_tokens": TOTAL, "recall_tools": True}),
     "system": ({"max_tokens": TOTAL}, {"max_tokens": TOTAL, "system": "Speak in verse, always. " * 20}),
+    "counter": ({"max_tokens": TOTAL}, {"max_tokens": TOTAL, "counter": len}),
 }
 ELSEWHERE = {
     "name",
@@ -85,7 +86,19 @@ def test_options_are_remembered_and_may_be_changed(tmp_path: Path) -> None:
         assert session.status().max_tokens == made + 6_000
 
 
-@pytest.mark.parametrize("field", ["max_tokens", "policy", "format", "summarizer"])
+@pytest.mark.spec("S0-01", "S2-20", "W2-08")
+def test_a_mapping_replaces_fields_of_the_policy_that_holds(tmp_path: Path) -> None:
+    """At first those of "ladder", later those of the session's own; all others stay."""
+    policy = plimsoll.Policy.named("ladder", keep_last_turns=3)
+    with plimsoll.open("x", store=str(tmp_path), max_tokens=TOTAL, policy={"keep_last_turns": 3}) as session:
+        assert session._chronicle.gauge.policy == policy
+    with plimsoll.open("x", store=str(tmp_path), policy={"lines": {"soft": 0.6}}) as session:
+        assert session._chronicle.gauge.policy == plimsoll.Policy.named(policy, lines={"soft": 0.6})
+    with plimsoll.open("y", store=str(tmp_path), policy={"preset": "five-turns", "keep_last_turns": 4}) as session:
+        assert session._chronicle.gauge.policy == plimsoll.Policy.named("five-turns", keep_last_turns=4)
+
+
+@pytest.mark.parametrize("field", ["max_tokens", "counter", "policy", "format", "summarizer"])
 def test_impossible_options_make_no_session(tmp_path: Path, field: str) -> None:
     """A refused option leaves no session behind."""
     options: dict[str, Any] = {field: "nonsense"}
