@@ -33,7 +33,9 @@ def check(  # noqa: PLR0913 - the options of fit
     Raises CounterError, FormatError, SettingError.
     """
     found, decoded = decode_all(messages, format)
-    gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy_of(policy, "ladder"), counter=counter)
+    gauge = gauge_for(
+        found, model=model, max_tokens=max_tokens, tools=tools, policy=policy_of(policy, "ladder"), counter=counter
+    )
     budget, beside = gauge.budget.tokens, replace(gauge, system=system).reserve_tokens
     tokens = beside + sum(map(gauge.messages.message, decoded))
     made = check_view(tokens, gauge.policy, budget)

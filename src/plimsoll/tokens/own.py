@@ -45,7 +45,9 @@ class OwnCounter:
         methods = (getattr(counter, name, None) for name in ("count", "count_tokens"))
         found = next((method for method in (*methods, counter) if callable(method)), None)
         if found is None or isinstance(counter, (type, Sequence)):  # a sequence has a `count` of another meaning
-            raise SettingError("counter", f"a function of a text, or an object with count(text), is needed, not {shown(counter)}")
+            raise SettingError(
+                "counter", f"a function of a text, or an object with count(text), is needed, not {shown(counter)}"
+            )
         self.name = counter_name(counter)
         self.exact = getattr(counter, "exact", True) is not False
         """Whether reported usage leaves its counts as they are: yes, unless the counter itself says that it is not exact."""
