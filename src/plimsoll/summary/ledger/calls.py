@@ -65,8 +65,7 @@ UNKNOWN = Call("", "other", (), "", {}, "")
 
 def understand(name: str, arguments: str) -> Call:
     """Read a call. Malformed, huge or oddly typed arguments give a call without particulars, never an error."""
-    fields = _fields(arguments)
-    patch = fields.pop("", "")
+    fields, patch = _fields(arguments)
     action = _action(name, fields)
     command = _command(fields) if action in ("shell", "other") else ""
     if action == "other" and command:
@@ -81,17 +80,17 @@ def understand(name: str, arguments: str) -> Call:
     return Call(name, action, paths, command, fields, _brief(name, action, paths, command, fields))
 
 
-def _fields(arguments: str) -> dict[str, Any]:
-    """The arguments as an object; a patch sent as plain text comes back under the empty key."""
+def _fields(arguments: str) -> tuple[dict[str, Any], str]:
+    """The arguments as an object, and as plain text where they are no object: some tools are sent a patch that way."""
     if len(arguments) > _ARGUMENTS_CHARS_MAX:
-        return _cut_fields(arguments)
+        return _cut_fields(arguments), ""
     try:
         value = json.loads(arguments)
     except (ValueError, RecursionError):
-        return {"": arguments}
+        return {}, arguments
     if isinstance(value, dict):
-        return value
-    return {"": value if isinstance(value, str) else ""}
+        return value, ""
+    return {}, value if isinstance(value, str) else ""
 
 
 _PAIR = re.compile(r'"([A-Za-z_]{1,24})"\s{0,4}:\s{0,4}"([^"\\\n]{1,300})"')
