@@ -15,15 +15,43 @@ from generated import FORMATS
 from plimsoll.summary.ledger.calls import understand
 from strategies import json_values
 
-KEYS = ("", "command", "cmd", "path", "file_path", "todos", "plan", "items", "source", "patch", "input", "content", "\ud800", "a\nb")
+KEYS = (
+    "",
+    "command",
+    "cmd",
+    "path",
+    "file_path",
+    "todos",
+    "plan",
+    "items",
+    "source",
+    "patch",
+    "input",
+    "content",
+    "\ud800",
+    "a\nb",
+)
 TOOLS = ("bash", "apply_patch", "str_replace_editor", "read_file", "todo_write", "task", "grep", "lookup")
 PATCH = "*** Begin Patch\n*** Update File: src/a.py\n*** End Patch"
-ODD_TEXTS = ("", "null", '{"": null}', '{"": {"*** ": 1}}', '{"a":', "[" * 70 + "]" * 70, "1e999", PATCH, json.dumps(PATCH), "\ud800")
+ODD_TEXTS = (
+    "",
+    "null",
+    '{"": null}',
+    '{"": {"*** ": 1}}',
+    '{"a":',
+    "[" * 70 + "]" * 70,
+    "1e999",
+    PATCH,
+    json.dumps(PATCH),
+    "\ud800",
+)
 
 arguments = st.one_of(
     json_values,
     st.dictionaries(st.sampled_from(KEYS), json_values, max_size=4),
-    st.sampled_from(({"": PATCH}, {"": None}, {"": True}, {"command": ["bash", "-lc", None]}, {"todos": [None, {"content": 1}]})),
+    st.sampled_from(
+        ({"": PATCH}, {"": None}, {"": True}, {"command": ["bash", "-lc", None]}, {"todos": [None, {"content": 1}]})
+    ),
 )
 texts = arguments.map(json.dumps) | st.sampled_from(ODD_TEXTS) | st.text(max_size=20)
 
@@ -81,7 +109,13 @@ def _anthropic(id: str, name: str, text: str) -> list[dict[str, Any]]:
 
 
 def _ui(id: str, name: str, text: str) -> list[dict[str, Any]]:
-    tool = {"type": f"tool-{name}", "toolCallId": id, "state": "output-available", "input": _value(text), "output": FOUND}
+    tool = {
+        "type": f"tool-{name}",
+        "toolCallId": id,
+        "state": "output-available",
+        "input": _value(text),
+        "output": FOUND,
+    }
     said = [{"type": "text", "text": ANSWERED}]
     return [
         {"id": f"u{id}", "role": "user", "parts": [{"type": "text", "text": ASKED}]},
