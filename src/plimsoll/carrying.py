@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 from plimsoll.budget import Level
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.engine import Compacting, reworded, untouched
-from plimsoll.compaction.join import kept_apart
+from plimsoll.compaction.join import kept_apart, origins
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.repair import Arranger
@@ -119,8 +119,12 @@ def previewed(chronicle: Chronicle, wish: Wish, *, asks_model: bool) -> Carrying
 
     def write(outline: Outline) -> Fitted:
         closing = chronicle.closing({call.id for piece in outline.pieces for call in piece.message.calls})
-        messages = written([*outline.pieces, *closing], chronicle.gauge.format)
-        return Fitted(messages=messages, make_report=partial(report_of, outline))
+        pieces, format = [*outline.pieces, *closing], chronicle.gauge.format
+        return Fitted(
+            messages=written(pieces, format),
+            origins=origins(pieces, format.name),
+            make_report=partial(report_of, outline),
+        )
 
     return Plan(outline=outline, made_at=made_at, _write=write, _reword=reword, wish=wish)
 

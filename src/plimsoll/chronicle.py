@@ -17,6 +17,7 @@ from typing import Any
 from plimsoll.budget import Check, Level
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.engine import Compacting, compact
+from plimsoll.compaction.join import origins
 from plimsoll.compaction.levels import check_view
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
@@ -26,6 +27,7 @@ from plimsoll.compaction.task import Task
 from plimsoll.context import Filter
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
 from plimsoll.events import IMPORT, Events, compaction_at, record_at
+from plimsoll.fitted import View
 from plimsoll.flaws import flaw_of
 from plimsoll.formats.detect import telling
 from plimsoll.formats.format import Format
@@ -113,9 +115,10 @@ class Chronicle:
         self._level = noticed(self.log.name, self._level, found)
         return replace(found, should_compact=due)
 
-    def written(self) -> list[dict[str, Any]]:
+    def written(self) -> View:
         """The view as it stands, in the session's format."""
-        return written([*self.timeline.pieces, *self.closing()], self.gauge.format)
+        pieces, format = [*self.timeline.pieces, *self.closing()], self.gauge.format
+        return View(written(pieces, format), lambda: origins(pieces, format.name))
 
     def history(self) -> list[dict[str, Any]]:
         """Every message ever appended, whole."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from plimsoll.budget import Level
+from plimsoll.compaction.piece import Origins
 from plimsoll.compaction.plan import Action, Outline
 from plimsoll.formats.format import SystemText
 from plimsoll.policy import Policy
@@ -57,6 +58,9 @@ class Fitted:
     """Messages within the budget, valid for the provider, in the format they came in; and the report."""
 
     messages: list[dict[str, Any]]
+    origins: Origins = ()
+    """For each message the positions of the input messages it came from, in order: none for a summary or a message that was made
+    here, several where neighbours were joined. A caller keeps its own objects, ids and metadata by them."""
     system: SystemText = None
     """Anthropic's system text, where it was given apart: the same, or cut when it alone passes the budget."""
     make_report: Callable[[], Report] = field(repr=False, compare=False)
@@ -69,21 +73,61 @@ class Fitted:
     def __getstate__(self) -> dict[str, Any]:
         """For copying and pickling: the report itself, not the means to make it."""
         report = self.report
-        return {"messages": self.messages, "system": self.system, "report": report, "make_report": _Made(report)}
+        return {
+            "messages": self.messages,
+            "origins": self.origins,
+            "system": self.system,
+            "report": report,
+            "make_report": _Made(report),
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return {"messages": self.messages, "system": self.system, "report": self.report.to_dict()}
+        return {
+            "messages": self.messages,
+            "origins": [list(positions) for positions in self.origins],
+            "system": self.system,
+            "report": self.report.to_dict(),
+        }
+
+
+class View(list[dict[str, Any]]):
+    """The messages to send now: a list like any other, which also knows where each of them came from.
+
+    Slices, copies and sums of it are plain lists, or views without origins.
+    """
+
+    def __init__(
+        self, messages: Iterable[dict[str, Any]] = (), find_origins: Callable[[], Origins] = lambda: ()
+    ) -> None:
+        """`find_origins` is called when the origins are first asked for."""
+        super().__init__(messages)
+        self._find_origins = find_origins
+
+    @cached_property
+    def origins(self) -> Origins:
+        """For each message the positions it came from: none for a summary or a message that was made, several for a joined one.
+
+        Of `Session.view` they are positions in the history, of `Session.sync` positions in the list that was given.
+        """
+        return self._find_origins()
+
+    def __reduce__(self) -> tuple[type[View], tuple[list[dict[str, Any]], _Made[Origins]]]:
+        """For copying and pickling: the origins themselves, not the means to find them."""
+        return View, (list(self), _Made(self.origins))
+
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
-    """Hands out a report that is there already."""
+class _Made(Generic[Value]):
+    """Hands out what is there already."""
 
-    report: Report
+    value: Value
 
-    def __call__(self) -> Report:
-        return self.report
+    def __call__(self) -> Value:
+        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

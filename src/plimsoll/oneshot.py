@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from plimsoll.compaction.drive import AsyncSummarizer, Summarizer, adrive, checked, drive
 from plimsoll.compaction.engine import compact, reworded, untouched
-from plimsoll.compaction.join import parted
+from plimsoll.compaction.join import origins, parted
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.repair import Arranged, arrange
@@ -221,7 +221,10 @@ def _write(work: _Work, outline: Outline) -> Fitted:
     if system is not None:
         system = system_text(pieces.pop(0).message, system)
     return Fitted(
-        messages=written(pieces, work.gauge.format), system=system, make_report=partial(_report, work, outline)
+        messages=written(pieces, work.gauge.format),
+        origins=origins(pieces, work.gauge.format.name),
+        system=system,
+        make_report=partial(_report, work, outline),
     )
 
 

@@ -12,7 +12,7 @@ from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.drive import AsyncSummarizer, adrive, checked, drive
 from plimsoll.context import ContextLayers
 from plimsoll.dialogue import Said, checked_times, files, newest
-from plimsoll.fitted import Plan, Wish
+from plimsoll.fitted import Plan, View, Wish
 from plimsoll.formats.format import SystemText
 from plimsoll.mentions import FileMention
 from plimsoll.message import FormatName
@@ -70,20 +70,21 @@ class Session:
         """When each message of the history was said: Unix time in milliseconds."""
         return [record.at_ms for record in self._chronicle.log.read_messages()]
 
-    def view(self, query: str | None = None) -> list[dict[str, Any]]:
+    def view(self, query: str | None = None) -> View:
         """The messages to send now: within the budget, valid for the provider. Compacts first when the load lines say so.
 
         Between two compactions a view is the one before it and the new messages, byte for byte. `query` says what is asked
-        next: a compaction that is due keeps longer what answers it. Raises CannotFit, StoreError.
+        next: a compaction that is due keeps longer what answers it. The list's `origins` say where in the history each message
+        was said. Raises CannotFit, StoreError.
         """
         drive(kept_within(self._chronicle, query, asks_model=self._asks_model), self._summarizer)
         return self._chronicle.written()
 
-    def peek(self) -> list[dict[str, Any]]:
+    def peek(self) -> View:
         """The view as it stands: what `view` would give if no compaction were due. Changes nothing, also when only reading."""
         return self._chronicle.written()
 
-    async def aview(self, query: str | None = None) -> list[dict[str, Any]]:
+    async def aview(self, query: str | None = None) -> View:
         """`view` for callers that await; the summariser may be a coroutine function.
 
         While it writes, the session may be used: what is appended then is in the view. Compactions wait for each other.

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from plimsoll.compaction.join import kept_apart
-from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.piece import Origins, Piece
 from plimsoll.compaction.repair import OPENER, WANTS_USER_FIRST, Arranged, arrange
 from plimsoll.compaction.windows import apply_window, holes_between
 from plimsoll.errors import CannotFit
@@ -43,6 +43,11 @@ class Windowed:
     first_included: int | None
     last_included: int | None
     holes: tuple[tuple[int, int], ...]
+
+    @property
+    def origins(self) -> Origins:
+        """`positions` in the form that `Fitted.origins` has them."""
+        return tuple(() if position is None else (position,) for position in self.positions)
 
     @property
     def trimmed(self) -> bool:

@@ -32,7 +32,7 @@ FUNCTIONS = {
 
 CLASSES = {
     "Budget": "",
-    "Fitted": "messages report",
+    "Fitted": "messages origins report",
     "LoadLines": "",
     "Plan": "actions summary with_summary apply",
     "Policy": "named from_dict to_dict",
@@ -42,7 +42,7 @@ CLASSES = {
     ),
     "Shrunk": "text reference tokens_before tokens_after",
     "TokenBudget": "allocate release remaining breakdown",
-    "Windowed": "messages positions sizes tokens budget truncated_count excluded_count covered_count last_included holes trimmed to_dict",
+    "Windowed": "messages positions origins sizes tokens budget truncated_count excluded_count covered_count last_included holes trimmed to_dict",
 }
 """Name and the members that callers may rely on."""
 

@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 
 from plimsoll.compaction.account import is_account
-from plimsoll.compaction.piece import Origin, Piece
+from plimsoll.compaction.piece import Origin, Origins, Piece
 from plimsoll.compaction.repair import Arranged, is_note
 from plimsoll.message import FormatName, Message, Part, Reasoning, Text, ToolResult
 
@@ -21,17 +21,29 @@ _JOINS = frozenset({"anthropic"})
 
 def outgoing(pieces: Sequence[Piece], format: FormatName) -> Iterator[Message]:
     """The messages to encode, in order. Only messages of the history that were neighbours there stay neighbours of one role."""
+    return (_joined(run) for run in _runs(pieces, format))
+
+
+def origins(pieces: Sequence[Piece], format: FormatName) -> Origins:
+    """For each message that `outgoing` gives, the positions of the messages it was made from, in order."""
+    return tuple(
+        tuple(sorted({piece.position for piece in run if piece.position is not None})) for run in _runs(pieces, format)
+    )
+
+
+def _runs(pieces: Sequence[Piece], format: FormatName) -> Iterator[Sequence[Piece]]:
+    """The pieces that go out as one message each."""
     if format not in _JOINS:
-        yield from (piece.message for piece in pieces)
+        yield from ((piece,) for piece in pieces)
         return
     run: list[Piece] = []
     for piece in pieces:
         if run and not _one(run[-1], piece):
-            yield _joined(run)
+            yield run
             run = []
         run.append(piece)
     if run:
-        yield _joined(run)
+        yield run
 
 
 def kept_apart(pieces: Sequence[Piece], format: FormatName) -> list[Piece]:

@@ -13,6 +13,9 @@ from plimsoll.message import Message
 Origin: TypeAlias = Literal["history", "summary", "made"]
 """`history`: said in the session, perhaps cut. `summary`: ours. `made`: put in so that the provider accepts the rest."""
 
+Origins: TypeAlias = tuple[tuple[int, ...], ...]
+"""For each message of a view the positions of the messages it came from: none for one that was made, several for a joined one."""
+
 Decision: TypeAlias = Literal["keep", "repair", "shrink", "offload", "summarise", "drop"]
 
 
