@@ -47,7 +47,11 @@ def test_origins_of_a_fit_name_the_input(format: str) -> None:
         rng = random.Random(number)
         messages = rng.choice(MAKERS)(rng, format)
         budget = max(20, int(plimsoll.count_tokens(messages, format=format) * rng.choice(SHARES)))
-        plan_options: dict[str, Any] = {"max_tokens": budget, "format": format, "policy": rng.choice(("fill", "ladder"))}
+        plan_options: dict[str, Any] = {
+            "max_tokens": budget,
+            "format": format,
+            "policy": rng.choice(("fill", "ladder")),
+        }
         try:
             fitted = plimsoll.plan(messages, **plan_options).apply()
         except CannotFit:
