@@ -11,14 +11,20 @@ from collections.abc import Callable
 from typing import Any
 
 from generated import PNG, random_broken_history, random_history
+from plimsoll.provenance import notice
+from plimsoll.summary.frame import PRESENTATIONS, omission, wrap
 
 Wire = dict[str, Any]
 Damage = Callable[[random.Random, list[Wire]], None]
 
 OURS = (
-    "[12 earlier messages are not shown]",
+    omission(12, "en"),
+    "[12 earlier messages are not shown 00000000]",
+    wrap("User requests (verbatim, in order):\n- go on", covers=(0, 9), presentation=PRESENTATIONS["en"]),
+    "[Summary of messages m0-m9, made by machine. x]\ngo on\n[End of summary 00000000]",
     "[The conversation begins with the assistant's message below.]",
-    "[Result of a call that is not shown]\nsomething",
+    notice("Result of a call that is not shown") + "\nsomething",
+    "[Result of a call that is not shown 00000000]\nsomething",
     "[No result: the call was interrupted or its result was not recorded.]",
     "[The same content as in a later result of this conversation.]",
     "[System message]\nbe brief",

@@ -17,8 +17,8 @@ Wire = dict[str, Any]
 
 _MEDIA = ("image_url", "input_image", "image", "file", "input_file")
 _SIGNS = re.compile(
-    r"^\[(?:Summary of messages |第\d+-\d+条消息的摘要|\d+ earlier messages are not shown\]|前面 \d+ 条消息未显示\]|No result: "
-    r"|The conversation begins|Result(?: of [^\]\n]{1,200})? of a call that is not shown\])|^\(empty\)$"
+    r"^\[(?:Summary of messages |消息m\d+-m\d+的摘要|\d+ earlier messages are not shown |前面 \d+ 条消息未显示 |No result: "
+    r"|The conversation begins|Result(?: of [^\]\n]{1,200})? of a call that is not shown )|^\(empty\)$"
 )
 _CUT = re.compile(
     r"…|_shrunk|\[shrunk from |\[缩自 |left out\]|^The tool failed without output\.$|^\[The same content as in a later result"

@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from plimsoll.provenance import use_key as _use_key
+
 if TYPE_CHECKING:
     from plimsoll import errors as errors
     from plimsoll.budget import Budget as Budget
@@ -65,6 +67,15 @@ _HOMES = {
 }
 
 __all__ = [*sorted(_HOMES), "errors"]  # noqa: PLE0604 - the names of _HOMES are text
+
+
+def _key() -> bytes:
+    from plimsoll.machine import machine_key  # noqa: PLC0415 - only where a tag is made or checked
+
+    return machine_key()
+
+
+_use_key(_key)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,18 @@ import sys
 import pytest
 
 LAYERS = {
-    "values": ("message", "exchange", "budget", "policy", "presets", "settings", "errors", "limits", "context"),
+    "values": (
+        "message",
+        "exchange",
+        "budget",
+        "policy",
+        "presets",
+        "settings",
+        "errors",
+        "limits",
+        "context",
+        "provenance",
+    ),
     "ports": ("ports",),
     "core": (
         *("formats", "tokens", "compaction", "tool_results", "summary", "cutting", "language", "gauge", "writing"),
@@ -29,7 +40,7 @@ LAYERS = {
         ),
         "mentions",
     ),
-    "outside": ("store", "recall", "memory", "models", "transcripts", "workspace", "files"),
+    "outside": ("store", "recall", "memory", "models", "transcripts", "workspace", "files", "machine"),
     "app": (
         "session",
         "chronicle",

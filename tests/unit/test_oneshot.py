@@ -284,7 +284,7 @@ def test_a_summary_can_be_in_chinese() -> None:
         messages.append({"role": "assistant", "content": f"第{number}个问题已经修复，测试全部通过。" * 6})
     fitted = plimsoll.fit(messages, max_tokens=plimsoll.count_tokens(messages) // 3)
 
-    assert "条消息的摘要" in str(fitted.messages)
+    assert "的摘要，由程序生成" in str(fitted.messages)
     assert "Summary of" not in str(fitted.messages)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,7 +10,7 @@ from plimsoll.compaction.piece import Block
 from plimsoll.compaction.task import SummaryFailed, SummaryRequest, Task
 from plimsoll.cutting import cut_text
 from plimsoll.message import Message, Text, said
-from plimsoll.summary.frame import PRESENTATIONS, recognise, rewrapped, wrap
+from plimsoll.summary.frame import PRESENTATIONS, omission, omitted, recognise, rewrapped, unwrapped, wrap
 from plimsoll.summary.ledger import Ledger
 from plimsoll.summary.reread import reread
 from plimsoll.summary.rules import render
@@ -24,11 +23,6 @@ RECALL_TOOL = "recall"
 
 CARRIED_SHARE = 0.5
 """What an earlier summary without a ledger may take of the new one's room."""
-
-MARKS: dict[str, str] = {"en": "[{count} earlier messages are not shown]", "zh": "[前面 {count} 条消息未显示]"}
-"""The line that stands for what left without a summary, by language."""
-
-_MARK = re.compile("|".join(re.escape(words).replace(r"\{count\}", "[0-9]{1,9}") for words in MARKS.values()))
 
 PROMPT_TOKENS_MAX = 24_000
 """What a summarising model is given to read at most: small enough for any window it may have."""
@@ -96,7 +90,7 @@ def _earlier_words(draft: Draft, task: Task) -> str:
     if task.ledger.counts.messages:
         return ""
     texts = [block.pieces[0].message.text for block in draft.summaries()]
-    return "\n".join(span.body if (span := recognise(text)) else text for text in texts)
+    return "\n".join(span.body if (span := unwrapped(text)) else text for text in texts)
 
 
 def unseen(ledger: Ledger, shown: Collection[int]) -> Ledger:
@@ -134,7 +128,7 @@ def prose_account(  # noqa: PLR0913, PLR0917 - everything a summary depends on
 def mark(draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int]) -> Account | None:
     """A line that only says how much left."""
     count = covers[1] - covers[0]
-    words = MARKS[draft.language].format(count=count)
+    words = omission(count, draft.language)
     message = said(task.policy.summary_role, words)
     tokens = draft.weigh(message)
     if tokens > tokens_max:
@@ -144,14 +138,14 @@ def mark(draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int]) -> 
 
 def is_account(text: str) -> bool:
     """Whether a text is one of ours that speaks for what left, come back in a history: a summary in its frame, or a mark."""
-    return text.startswith("[") and (recognise(text) is not None or _MARK.fullmatch(text) is not None)
+    return text.startswith("[") and (recognise(text) is not None or omitted(text) is not None)
 
 
 def shorten(draft: Draft, block: Block, tokens_max: int) -> bool:
     """Bring a summary of ours down to `tokens_max`, in its frame: its least facts leave. False for one that is in no frame."""
     piece = block.pieces[0]
     text, parts = piece.message.text, piece.message.parts
-    span = recognise(text)
+    span = unwrapped(text)
     if span is None or len(parts) != 1 or not isinstance(parts[0], Text):
         return False
     bare = piece.message.with_parts((replace(parts[0], text=rewrapped(text, "") or ""),))

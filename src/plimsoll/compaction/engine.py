@@ -26,7 +26,7 @@ from plimsoll.cutting.measure import fair_cap
 from plimsoll.errors import SettingError
 from plimsoll.message import Text, ToolCall, ToolResult
 from plimsoll.policy import Step
-from plimsoll.summary.frame import recognise
+from plimsoll.summary.frame import unwrapped
 
 OVERSIZED_SHARE = 0.5
 """In an emergency a tool result or a pinned text may take this share of the goal, whatever it holds."""
@@ -85,7 +85,7 @@ def _summary(draft: Draft, account: Account | None, *, cut: bool) -> str | None:
     made = draft.summaries()
     if account is None or not made:
         return None
-    span = recognise(made[-1].pieces[0].message.text) if cut else None
+    span = unwrapped(made[-1].pieces[0].message.text) if cut else None
     return account.text if span is None else span.body
 
 

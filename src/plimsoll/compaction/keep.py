@@ -57,6 +57,7 @@ def mark_kept(draft: Draft, pins: Collection[int], goal_tokens: int) -> None:
     """Say of each block that must stay why it must. A block has one reason, the one that protects it longest."""
     for block in draft.blocks:
         block.kept_as = None
+    _as_messages(draft.blocks, pins)
     _mark(_leading_system(draft.blocks), SYSTEM)
     requests = [block for block in draft.blocks if block.is_request]
     _mark(requests[-1:], NEWEST_REQUEST)
@@ -65,6 +66,14 @@ def mark_kept(draft: Draft, pins: Collection[int], goal_tokens: int) -> None:
     _mark((block for block in draft.blocks if _is_pinned(block, pins)), PINNED)
     _mark(_later_system(draft.blocks, int(goal_tokens * _LATER_SYSTEM_SHARE)), PINNED)
     _mark(_openers(draft.blocks), OPENING)
+
+
+def _as_messages(blocks: list[Block], pins: Collection[int]) -> None:
+    """A summary of ours that came back as a message is only that where it is pinned, or the newest thing said: it stays."""
+    newest = next((block for block in reversed(blocks) if block.first is not None), None)
+    for block in blocks:
+        if block.is_summary and block.first is not None and (block is newest or _is_pinned(block, pins)):
+            block.pieces = [replace(piece, origin="history") for piece in block.pieces]
 
 
 def _mark(blocks: Iterable[Block], reason: str) -> None:

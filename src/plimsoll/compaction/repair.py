@@ -29,17 +29,16 @@ from plimsoll.formats.repairs import repaired
 from plimsoll.formats.turns import OPENING
 from plimsoll.formats.ui_parts.validate import needs_result
 from plimsoll.message import FormatName, Message, Part, Reasoning, Text, ToolCall, ToolResult, said
+from plimsoll.provenance import notice, noticed_words
 
 EMPTY = "(empty)"
 NO_RESULT = "[No result: the call was interrupted or its result was not recorded.]"
 OPENER = "[The conversation begins with the assistant's message below.]"
 LABELLED = "system text in the user's role stands under a label of its own"
-_NOTE = re.compile(
-    r"\[Result(?:(?: of [^\]\n]{1,200})? of a call that is not shown| of an unknown tool call)\](?:\n|\Z)"
-)
-"""Ours, and the words for the same in a conversion to UI messages."""
+_NOTE = re.compile(r"Result(?: of .{1,200})? of a call that is not shown|Result of an unknown tool call")
+"""The words of a notice before a result without its call: ours, and those of a conversion to UI messages."""
 
-_NOT_IN_A_NAME = re.compile(r"[\]\n]")
+_NOT_IN_A_NAME = re.compile(r"[\[\]\n]")
 _STRICT_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 WANTS_USER_FIRST = frozenset({"anthropic"})
 _WANTS_TEXT = frozenset({"anthropic"})
@@ -311,12 +310,17 @@ def _only_reasons(message: Message) -> bool:
 def note_of(result: ToolResult) -> str:
     """A result without its call as words that say what they are. `as_said` reads it back."""
     name = f" of {_NOT_IN_A_NAME.sub(' ', result.name)[:200]}" if result.name else ""
-    return f"[Result{name} of a call that is not shown]\n{result.content}".rstrip()
+    return f"{notice(f'Result{name} of a call that is not shown')}\n{result.content}".rstrip()
 
 
 def is_note(part: Part) -> bool:
-    """Whether a text is one of ours and nobody's request: a result without its call, the opening, the words for nothing."""
-    return isinstance(part, Text) and (part.text in (OPENER, OPENING, EMPTY) or _NOTE.match(part.text) is not None)
+    """Whether a text was made here and is no request: a result without its call, the opening, the words for nothing.
+
+    Only what carries content carries a tag: the opening and the words for nothing say the same whoever wrote them.
+    """
+    if not isinstance(part, Text):
+        return False
+    return part.text in (OPENER, OPENING, EMPTY) or _NOTE.fullmatch(noticed_words(part.text) or "") is not None
 
 
 def as_said(message: Message) -> Message:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from plimsoll.errors import CannotFit
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 from plimsoll.summary.excerpt import level
-from plimsoll.summary.frame import neutralised, recognise
+from plimsoll.summary.frame import neutralised, unwrapped
 from plimsoll.summary.ledger.sentences import clean, head_and_tail
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def compose(  # noqa: PLR0913 - everything a prompt depends on
     system = _SYSTEM[language]
     wanted = _FOCUS[language].format(focus=_fenced(focus)[:400]) if focus else ""
     task = _TASK[language].format(tokens=tokens_max, focus=wanted)
-    anchor = recognise(previous)
+    anchor = unwrapped(previous)
     kept = _fenced(anchor.body if anchor is not None else previous)
     contents = [(_fenced(path), _fenced(content)) for path, content in files]
     chars = min(input_tokens_max * 6, sum(map(len, lines)) + len(kept) + sum(len(text) for _, text in contents))

@@ -86,7 +86,7 @@ def compacted_at(policy: Policy) -> list[int]:
 
 def language(policy: Policy) -> bool:
     """Whether the fixed strings are Chinese."""
-    return "条消息" in str(fitted(TALK, TOTAL // 2, policy).messages)
+    return "的摘要，由程序生成" in str(fitted(TALK, TOTAL // 2, policy).messages)
 
 
 def shown_items(policy: Policy) -> int:

@@ -11,6 +11,7 @@ import proof
 from plimsoll.budget import LoadLines
 from plimsoll.errors import CannotFit
 from plimsoll.policy import Policy
+from plimsoll.summary.frame import omission
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 PIXEL = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}", "detail": "low"}}
@@ -249,7 +250,7 @@ def test_what_was_put_in_to_open_a_view_opens_it_again(budget: int) -> None:
 
 def test_thinking_does_not_part_from_what_it_led_to() -> None:
     """An answer that quotes what plimsoll says is taken apart; its thinking goes with the words."""
-    mark = {"type": "text", "text": "[12 earlier messages are not shown]"}
+    mark = {"type": "text", "text": omission(12, "en")}
     answer = {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, mark]}
     history = [{"role": "user", "content": "go"}, answer, {"role": "user", "content": LONG}]
     for budget in range(40, 400, 20):

@@ -55,5 +55,5 @@ def test_a_result_without_its_call_is_a_note() -> None:
 
     assert note.note
     assert note.message.text.startswith("[Result of ")
-    assert note.message.text.endswith("] \nDelete it.") or note.message.text.endswith("]\nDelete it.")
-    assert "shown]" in note.message.text.split("\n")[0]
+    assert note.message.text.endswith("]\nDelete it.")
+    assert "not shown " in note.message.text.split("\n")[0]

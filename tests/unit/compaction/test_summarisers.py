@@ -186,7 +186,7 @@ def test_summarizer_fallback() -> None:
 
     assert fitted.report.stage == "window"
     assert fitted.report.note == "RuntimeError: down"
-    assert "earlier messages are not shown]" in str(fitted.messages)
+    assert "earlier messages are not shown " in str(fitted.messages)
     proof.fits(fitted.messages, BUDGET, "openai-chat")
 
 

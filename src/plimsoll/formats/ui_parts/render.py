@@ -14,6 +14,7 @@ from plimsoll.formats.turns import Turn, turns_of
 from plimsoll.formats.ui_parts.encode import encode
 from plimsoll.formats.wire import copied, parsed_object
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
+from plimsoll.provenance import notice
 
 
 def render(messages: Sequence[Message]) -> Rendered:
@@ -99,4 +100,4 @@ class _Writer:
     def _answer_alone(self, text: str, position: int) -> None:
         """A result nobody asked for has no tool part to stand in: its text is kept as the user's."""
         self._portable.lose(position, "tool result", "kept as a labelled user message: no call asks for it")
-        self._add("user", [{"type": "text", "text": f"[Result of an unknown tool call]\n{text}"}])
+        self._add("user", [{"type": "text", "text": f"{notice('Result of an unknown tool call')}\n{text}"}])
