@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
-from datetime import UTC, datetime
 from os import PathLike
 from typing import Any
 
 from plimsoll.compaction.piece import Origin
-from plimsoll.errors import SessionExists, SettingError
-from plimsoll.events import IMPORT
-from plimsoll.formats.convert import convert
+from plimsoll.errors import SessionExists
 from plimsoll.formats.format import Converted
-from plimsoll.formats.registry import FORMATS, decode_all, format_named
+from plimsoll.formats.registry import decode_all, format_named
 from plimsoll.gauge import gauge_for
 from plimsoll.limits import TIME_MS_MAX
 from plimsoll.opening import is_taken, store_for
 from plimsoll.opening import open as open_session
-from plimsoll.payloads import Adopted, moment_of
-from plimsoll.payloads import Compaction as SessionCompaction
+from plimsoll.payloads import Adopted
 from plimsoll.session import Session
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest
 from plimsoll.tokens.registry import look_up
-from plimsoll.transcripts import Compaction, Conversation, Exported, Outgoing, Transcript, load_file, write
-from plimsoll.transcripts.codex_write import response_item
-from plimsoll.transcripts.values import Loss, Meta, ToolName, Viewed
+from plimsoll.transcripts import Conversation, Exported, Transcript, load_file
+from plimsoll.transcripts.values import ToolName, Viewed
 from plimsoll.transcripts.writing import moment
 
 TOOLS: tuple[ToolName, ...] = ("claude-code", "codex", "pi")
@@ -123,88 +117,5 @@ def _shown(found: Transcript, viewed: Viewed) -> Adopted:
 
 
 def export(session: Session, *, to: str, at: str | None = None) -> Exported | Converted:
-    """The session as a file of Claude Code, Codex or pi, or as messages in another format, with what could not be carried.
-
-    A session imported from the same tool gives its lines back byte for byte, and then what is new. `at` is the ISO time of
-    what is new, by default now. Raises SettingError for an unknown target.
-    """
-    for tool in TOOLS:
-        if to == tool:
-            exported = write(_outgoing(session, at or datetime.now(UTC).isoformat(timespec="milliseconds")), to=tool)
-            return replace(exported, losses=(*exported.losses, *_view_losses(session, exported)))
-    for format in FORMATS:
-        if to == format:
-            return convert(session.history(), to=format, format=session.format)
-    raise SettingError("to", f"{to[:40]!r} is not one of {', '.join((*TOOLS, *FORMATS))}")
-
-
-def _outgoing(session: Session, at: str) -> Outgoing:
-    source = _source(session)
-    own = [_carried(compaction, session) for compaction in session.compactions() if _is_own(compaction)]
-    return Outgoing(
-        messages=tuple(session.history()),
-        format=session.format,
-        compactions=(*(source.compactions if source else ()), *own),
-        meta=source.meta if source else _own_meta(session),
-        system=source.system if source else session.system if isinstance(session.system, str) else None,
-        source=source,
-        at=at,
-        times=tuple(map(_iso, session.times_ms())),
-    )
-
-
-def _own_meta(session: Session) -> Meta:
-    """What a session of our own says of itself. Its id is its name and when it began: names are only of one store."""
-    found = session.context()
-    own, workspace = found.session, found.workspace
-    return Meta(
-        session_id=f"{own.session_id} {own.start_ms}",
-        cwd=workspace.project_path if workspace else None,
-        branch=workspace.git_branch if workspace else None,
-        model=own.model,
-        title=own.title or own.session_id,
-    )
-
-
-def _iso(at_ms: int) -> str:
-    return moment_of(at_ms).isoformat(timespec="milliseconds")
-
-
-def _source(session: Session) -> Transcript | None:
-    """The file the session was imported from, as it was."""
-    notes = session.notes("source")
-    if not notes:
-        return None
-    found = load_file(session.get_blob(notes[-1]["blob"]))
-    return found if isinstance(found, Transcript) else None
-
-
-def _is_own(compaction: SessionCompaction) -> bool:
-    return not compaction.undone and compaction.trigger != IMPORT and compaction.summary is not None
-
-
-def _view_losses(session: Session, exported: Exported) -> list[Loss]:
-    """What the tool would send next that is not what this session would: read back from the file that was written."""
-    written, own = load_file(exported.data), session.peek()
-    if isinstance(written, Conversation) or written.format != session.format:
-        return []
-    alike = response_item if session.format == "openai-responses" else dict
-    if list(map(alike, written.view())) == list(map(alike, own)):
-        return []
-    detail = f"that tool would send {len(written.viewed)} messages, this session sends {len(own)}: it keeps a view in other terms"
-    return [Loss(kind="view", detail=detail)]
-
-
-def _carried(compaction: SessionCompaction, session: Session) -> Compaction:
-    """A compaction of ours in the terms that other tools record theirs in; Codex records the whole context that it led to."""
-    whole = tuple(session.view_after(compaction.id or "")) if session.format == "openai-responses" else None
-    return Compaction(
-        position=compaction.position,
-        trigger=compaction.trigger if compaction.trigger in ("auto", "manual") else "auto",
-        summary=compaction.summary or "",
-        kept=compaction.kept,
-        replacement=whole,
-        tokens_before=compaction.tokens_before,
-        tokens_after=compaction.tokens_after,
-        at=compaction.at.isoformat(timespec="milliseconds"),
-    )
+    """The session as a file of Claude Code, Codex or pi, or as messages in another format: `Session.export` without a path."""
+    return session.export(to=to, at=at)

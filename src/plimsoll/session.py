@@ -27,8 +27,10 @@ from plimsoll.surroundings import layers
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Lock
 
+    from plimsoll.formats.format import Converted
     from plimsoll.recall.finder import Finder
     from plimsoll.recall.search import Hit
+    from plimsoll.transcripts.values import Exported
 
 PolicyGiven: TypeAlias = "PolicyChoice | None"
 """A policy's name, a policy, or some fields of one in the place of the session's own."""
@@ -309,6 +311,18 @@ class Session:
     def adopt(self, view: Sequence[Adopted], *, summary: str | None, note: Mapping[str, Any]) -> Compaction:
         """Go on from a view as another tool left it: recorded as a compaction with trigger "import". See interchange.py."""
         return adopt(self._chronicle, view, summary, note)
+
+    def export(self, *, to: str, at: str | None = None) -> Exported | Converted:
+        """The session as a file of Claude Code, Codex or pi, or its history in another format, with what could not be carried.
+
+        A session imported from the same tool gives its lines back byte for byte, and then what is new. Where the view is not what
+        the tool would make of the messages, a compaction of the tool's own kind and the view follow them: the tool goes on from
+        the view, word for word. A loss of the kind "view" says that it would read something else. `at` is the ISO time of
+        what is new, by default now. Raises SettingError for an unknown target, StoreError.
+        """
+        from plimsoll.transfer import export  # noqa: PLC0415 - only where something is exported
+
+        return export(self._chronicle, to=to, at=at)
 
     def close(self) -> None:
         """Let go of the log and its write lock. Closing twice is fine."""

@@ -52,6 +52,7 @@ LAYERS = {
         "checking",
         "noticing",
         "interchange",
+        "transfer",
         "surroundings",
         "dialogue",
         "originals",

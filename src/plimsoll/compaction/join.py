@@ -21,17 +21,17 @@ _JOINS = frozenset({"anthropic"})
 
 def outgoing(pieces: Sequence[Piece], format: FormatName) -> Iterator[Message]:
     """The messages to encode, in order. Only messages of the history that were neighbours there stay neighbours of one role."""
-    return (_joined(run) for run in _runs(pieces, format))
+    return (as_one(run) for run in runs(pieces, format))
 
 
 def origins(pieces: Sequence[Piece], format: FormatName) -> Origins:
     """For each message that `outgoing` gives, the positions of the messages it was made from, in order."""
     return tuple(
-        tuple(sorted({piece.position for piece in run if piece.position is not None})) for run in _runs(pieces, format)
+        tuple(sorted({piece.position for piece in run if piece.position is not None})) for run in runs(pieces, format)
     )
 
 
-def _runs(pieces: Sequence[Piece], format: FormatName) -> Iterator[Sequence[Piece]]:
+def runs(pieces: Sequence[Piece], format: FormatName) -> Iterator[Sequence[Piece]]:
     """The pieces that go out as one message each."""
     if format not in _JOINS:
         yield from ((piece,) for piece in pieces)
@@ -113,7 +113,8 @@ def _voice(message: Message) -> str:
     return "user" if message.role == "tool" else message.role
 
 
-def _joined(run: Sequence[Piece]) -> Message:
+def as_one(run: Sequence[Piece]) -> Message:
+    """The message that a run of pieces goes out as."""
     if len(run) == 1:
         return run[0].message
     parts = _results_first(part for piece in run for part in piece.message.parts)

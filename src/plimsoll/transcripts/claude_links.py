@@ -5,7 +5,7 @@ by.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,6 +113,7 @@ class Tree:
         One parent each makes parallel calls branches of the tree; a walk to the root sees one of them.
         """
         on_chain = {link.uuid for link in chain}
+        answered = {call for link in chain for call in _ids_in(link, "tool_result", "tool_use_id")}
         done: set[str] = set()
         complete: list[Link] = []
         for link in chain:
@@ -120,15 +121,16 @@ class Tree:
             if link.answer is None or link.answer in done:
                 continue
             done.add(link.answer)
-            for extra in self._belonging(link.answer):
+            for extra in self._belonging(link.answer, answered):
                 if extra.uuid not in on_chain:
                     on_chain.add(extra.uuid)
                     complete.append(extra)
         return complete
 
-    def _belonging(self, answer: str) -> list[Link]:
+    def _belonging(self, answer: str, answered: Container[str]) -> list[Link]:
+        """The lines of an answer and the results of its calls. What the chain answers itself may be there twice, as a copy."""
         parts = self._parts[answer]
-        calls = [call for part in parts for call in _ids_in(part, "tool_use", "id")]
+        calls = [call for part in parts for call in _ids_in(part, "tool_use", "id") if call not in answered]
         return [*parts, *(self._results[call] for call in calls if call in self._results)]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from plimsoll.message import Wire
 from plimsoll.transcripts.lines import dump, mapping_of, maybe_text
-from plimsoll.transcripts.values import Compaction, Loss, Transcript
+from plimsoll.transcripts.values import Checkpoint, Compaction, Loss, Shown, Transcript
 from plimsoll.transcripts.writing import Sheet, blocks_of, raw_lines
 
 _VERSION = "2.1.0"
@@ -20,6 +20,8 @@ _NO_USAGE = {
 """Nothing is known of what was used. A preserved message with its old usage would make the tool compact again at
 once.
 """
+
+_SUMMARY_FLAGS = {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
 
 
 class ClaudeWriter:
@@ -34,21 +36,25 @@ class ClaudeWriter:
         self._clock = sheet.clock
         self._leaf = None if source is None else source.leaf
         self._refs: list[list[str]] = [] if source is None else _source_refs(source)
+        self._models = {} if source is None else _source_models(source)
+        self._side = {} if source is None else _side_fields(source)
         self._ids.used.update(uuid for refs in self._refs for uuid in refs)
         if source is None and meta.title:
             self.lines.append(dump({"type": "custom-title", "customTitle": meta.title, "sessionId": ids.session}))
 
     def say(self, wire: Wire) -> None:
         """One line: a user's message, or an answer with all its blocks."""
-        if wire.get("role") == "assistant":
-            uuid = self._line("assistant", {"message": self._answer(wire)})
-        else:
-            content = wire.get("content")
-            message = {"role": "user", "content": content if isinstance(content, str) else blocks_of(content)}
-            uuid = self._line("user", {"message": message})
-        self._refs.append([uuid])
+        self._refs.append([self._message(Shown(wire=wire))])
 
-    def _answer(self, wire: Wire) -> dict[str, Any]:
+    def _message(self, shown: Shown) -> str:
+        wire, model = shown.wire, self._models.get(shown.message) or self._meta.model
+        if wire.get("role") == "assistant":
+            return self._line("assistant", {"message": self._answer(wire, model or "unknown")})
+        content = wire.get("content")
+        message = {"role": "user", "content": content if isinstance(content, str) else blocks_of(content)}
+        return self._line("user", {**(_SUMMARY_FLAGS if shown.is_summary else {}), "message": message})
+
+    def _answer(self, wire: Wire, model: str) -> dict[str, Any]:
         content = blocks_of(wire.get("content"))
         calls = any(block.get("type") == "tool_use" for block in content)
         seed = {"answer": content, "after": self._leaf}
@@ -56,7 +62,7 @@ class ClaudeWriter:
             "id": f"msg_{self._ids.uuid(len(self.lines), seed).replace('-', '')}",
             "type": "message",
             "role": "assistant",
-            "model": self._meta.model or "unknown",
+            "model": model,
             "content": content,
             "stop_reason": "tool_use" if calls else "end_turn",
             "stop_sequence": None,
@@ -68,21 +74,31 @@ class ClaudeWriter:
         if compaction.cleared:
             self._clear(compaction)
             return
-        last = self._leaf
-        metadata: dict[str, Any] = {"trigger": _trigger(compaction), "preTokens": compaction.tokens_before or 0}
-        if compaction.tokens_after is not None:
-            metadata["postTokens"] = compaction.tokens_after
-        self._leaf = None
         number = len(self.lines)
-        self._boundary("compact_boundary", "Conversation compacted", {"compactMetadata": metadata}, last)
-        message = {"role": "user", "content": compaction.summary or ""}
-        flags = {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
-        anchor = self._line("user", {**flags, "message": message})
+        metadata = self._cut(compaction)
+        anchor = self._line(
+            "user", {**_SUMMARY_FLAGS, "message": {"role": "user", "content": compaction.summary or ""}}
+        )
         uuids = [uuid for index in kept for uuid in self._refs[index]]
         if uuids:
             metadata["preservedSegment"] = {"headUuid": uuids[0], "anchorUuid": anchor, "tailUuid": uuids[-1]}
             metadata["preservedMessages"] = {"anchorUuid": anchor, "uuids": uuids, "allUuids": uuids}
             self.lines[number] = dump({**self._written, "compactMetadata": metadata})
+
+    def restart(self, checkpoint: Checkpoint) -> None:
+        """A boundary, and after it the view, a line for each message: nothing from before is linked to."""
+        self._cut(checkpoint)
+        for shown in checkpoint.view:
+            self._message(shown)
+
+    def _cut(self, made: Compaction | Checkpoint) -> dict[str, Any]:
+        """Write a boundary, which has no parent, and return its metadata."""
+        metadata: dict[str, Any] = {"trigger": _trigger(made), "preTokens": made.tokens_before or 0}
+        if made.tokens_after is not None:
+            metadata["postTokens"] = made.tokens_after
+        last, self._leaf = self._leaf, None
+        self._boundary("compact_boundary", "Conversation compacted", {"compactMetadata": metadata}, last)
+        return metadata
 
     def _boundary(self, subtype: str, content: str, metadata: Mapping[str, Any], logical: str | None) -> None:
         fields: dict[str, Any] = {"subtype": subtype, "content": content, "isMeta": False, "level": "info", **metadata}
@@ -108,6 +124,7 @@ class ClaudeWriter:
         value: dict[str, Any] = {
             "parentUuid": self._leaf,
             "isSidechain": False,
+            **self._side,
             "userType": "external",
             "cwd": self._meta.cwd or "",
             "sessionId": self._ids.session,
@@ -124,8 +141,28 @@ class ClaudeWriter:
         return uuid
 
 
-def _trigger(compaction: Compaction) -> str:
-    return compaction.trigger if compaction.trigger in ("auto", "manual") else "auto"
+def _trigger(made: Compaction | Checkpoint) -> str:
+    return made.trigger if made.trigger in ("auto", "manual") else "auto"
+
+
+def _source_models(source: Transcript) -> dict[int | None, str]:
+    """The model that gave each answer: thinking is signed by it."""
+    found: dict[int | None, str] = {}
+    for index, said in enumerate(source.messages):
+        line = mapping_of(source.entries[said.lines[0]].value) if said.lines else {}
+        model = maybe_text(mapping_of(line.get("message")).get("model"))
+        if model is not None and not model.startswith("<"):
+            found[index] = model
+    return found
+
+
+def _side_fields(source: Transcript) -> dict[str, Any]:
+    """What new lines of a sub-agent's own file say: they belong to its sidechain, as all the others do."""
+    first = mapping_of(source.entries[source.messages[0].lines[0]].value) if source.messages else {}
+    if first.get("isSidechain") is not True:
+        return {}
+    agent = maybe_text(first.get("agentId"))
+    return {"isSidechain": True, **({} if agent is None else {"agentId": agent})}
 
 
 def _source_refs(source: Transcript) -> list[list[str]]:

@@ -8,7 +8,7 @@ from typing import Any
 from plimsoll.message import Wire
 from plimsoll.transcripts.codex_replay import SUMMARY_PREFIX, item_text
 from plimsoll.transcripts.lines import dump, mapping_of, maybe_count
-from plimsoll.transcripts.values import Compaction, Loss, Meta, Transcript
+from plimsoll.transcripts.values import Checkpoint, Compaction, Loss, Meta, Transcript
 from plimsoll.transcripts.writing import Sheet, iso, raw_lines
 
 _VERSION = "0.128.0"
@@ -22,6 +22,7 @@ class CodexWriter:
         self.lines: list[str] = [] if source is None else raw_lines(source)
         self.losses: list[Loss] = []
         self._clock = sheet.clock
+        self._ids = sheet.ids
         self._items: list[Wire] = [] if source is None else [said.wire for said in source.messages]
         self._ordinal = None if source is None else _last_ordinal(source)
         if source is None:
@@ -60,6 +61,22 @@ class CodexWriter:
         history = [summary, *(dict(self._items[index]) for index in kept)]
         if compaction.replacement is not None:  # the whole context is known word for word
             history = [response_item(wire) for wire in compaction.replacement]
+        self._compacted(text, history)
+
+    def restart(self, checkpoint: Checkpoint) -> None:
+        """A replacement history that is the view: the tool goes on from it word for word.
+
+        It is a turn of its own, as the tool writes it. A compaction in the turn before would leave with that turn, where the user
+        has taken it back.
+        """
+        text = f"{SUMMARY_PREFIX}\n{checkpoint.summary}" if checkpoint.summary else ""
+        history = [response_item(shown.wire) for shown in checkpoint.view]
+        turn = self._ids.uuid(len(self.lines), {"compacted": history})
+        self._line("event_msg", {"type": "task_started", "turn_id": turn, "model_context_window": None})
+        self._compacted(text, history)
+        self._line("event_msg", {"type": "task_complete", "turn_id": turn, "last_agent_message": None})
+
+    def _compacted(self, text: str, history: Sequence[Mapping[str, Any]]) -> None:
         self._line("compacted", {"message": text, "replacement_history": history})
         self._line("event_msg", {"type": "context_compacted"})
 

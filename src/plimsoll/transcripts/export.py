@@ -18,8 +18,19 @@ from plimsoll.message import FormatName, Wire
 from plimsoll.transcripts.claude_links import ranges
 from plimsoll.transcripts.claude_write import ClaudeWriter
 from plimsoll.transcripts.codex_write import CodexWriter
+from plimsoll.transcripts.lines import list_of, mapping_of
 from plimsoll.transcripts.pi_write import PiWriter
-from plimsoll.transcripts.values import Compaction, Exported, Loss, Outgoing, Said, ToolName, Transcript
+from plimsoll.transcripts.values import (
+    Checkpoint,
+    Compaction,
+    Exported,
+    Loss,
+    Outgoing,
+    Said,
+    Shown,
+    ToolName,
+    Transcript,
+)
 from plimsoll.transcripts.writing import Clock, Ids, Sheet, Writer, clock, iso, moment, session_uuid
 
 _FORMAT_OF: dict[ToolName, FormatName] = {"claude-code": "anthropic", "codex": "openai-responses", "pi": "anthropic"}
@@ -63,33 +74,24 @@ def _continues(outgoing: Outgoing, source: Transcript) -> bool:
 
 
 def _append(outgoing: Outgoing, source: Transcript) -> Exported:
-    said = len(source.messages)
     meta = source.meta
     ids = Ids(session=session_uuid(meta, source.tool))
     time = clock(None if outgoing.times else outgoing.at, meta, source)
     writer = _writer(source.tool, Sheet(meta=meta, ids=ids, clock=time, source=source))
     before = len(writer.lines)
-    able, losses = _able(outgoing.compactions[len(source.compactions) :], source.tool)
-    fresh = [_no_earlier(compaction, said) for compaction in able]
-    _emit(writer, time, outgoing.messages, outgoing.times, fresh, start=said)
+    _emit(writer, time, outgoing, after=source)
     return Exported(
         lines=tuple(writer.lines),
-        losses=(*losses, *writer.losses),
+        losses=tuple(writer.losses),
         name=_name(source.tool, ids, iso(moment(meta.started) or time.now)),
         ends_with_newline=source.ends_with_newline or len(writer.lines) > before,
     )
 
 
-def _no_earlier(compaction: Compaction, said: int) -> Compaction:
-    """A compaction made after the import. What was said between its position and then, it kept."""
-    if compaction.position >= said:
-        return compaction
-    return replace(compaction, position=said, kept=(*compaction.kept, (compaction.position, said)))
-
-
 def _fresh(outgoing: Outgoing, to: ToolName) -> Exported:
     carried, losses = _carried(outgoing, to)
-    wires, times, places, converted = _converted(carried, _FORMAT_OF[to])
+    target, converted = _converted(carried, _FORMAT_OF[to])
+    wires, times = target.messages, target.times
     same = outgoing.source is None or outgoing.source.tool == to
     meta = outgoing.meta if same else replace(outgoing.meta, version=None)
     if not wires:
@@ -98,7 +100,7 @@ def _fresh(outgoing: Outgoing, to: ToolName) -> Exported:
     time = clock(next(filter(None, times), outgoing.at), meta, None)
     name = _name(to, ids, iso(time.now))
     writer = _writer(to, Sheet(meta=meta, ids=ids, clock=time, system=outgoing.system))
-    _emit(writer, time, wires, times, [_placed(compaction, places) for compaction in carried.compactions], start=0)
+    _emit(writer, time, target, after=None)
     return Exported(lines=tuple(writer.lines), losses=(*losses, *converted, *writer.losses), name=name)
 
 
@@ -120,9 +122,11 @@ def _carried(outgoing: Outgoing, to: ToolName) -> tuple[Outgoing, list[Loss]]:
     compactions, unable = _able(outgoing.compactions, to)
     before = [bisect_left(kept, index) for index in range(total + 1)]
     moved = [_moved(compaction, places, before) for compaction in compactions]
+    checkpoint = outgoing.checkpoint and replace(outgoing.checkpoint, position=before[outgoing.checkpoint.position])
     messages = tuple(outgoing.messages[i] for i in kept)
     times = tuple(outgoing.times[i] for i in kept) if outgoing.times else ()
-    return replace(outgoing, messages=messages, times=times, compactions=tuple(moved)), [
+    fresh = replace(outgoing, messages=messages, times=times, compactions=tuple(moved), checkpoint=checkpoint)
+    return fresh, [
         *(loss for loss in losses if loss.kind != "summary"),
         *unable,
     ]
@@ -160,26 +164,57 @@ def _moved(compaction: Compaction, places: Mapping[int, int], before: Sequence[i
     )
 
 
-def _converted(outgoing: Outgoing, to: FormatName) -> tuple[list[Wire], list[str | None], dict[int, int], list[Loss]]:
-    """The messages in the target's format, their times, and where each place that a compaction names has gone.
+def _converted(outgoing: Outgoing, to: FormatName) -> tuple[Outgoing, list[Loss]]:
+    """The conversation in the target's format, with every place that a compaction or the checkpoint names where it has gone.
 
-    They are converted piece by piece between those places, because formats split and merge messages.
+    The messages are converted piece by piece between those places, because formats split and merge messages.
     """
-    places = {0, len(outgoing.messages)}
+    total, checkpoint = len(outgoing.messages), outgoing.checkpoint
+    places = {0, total} if checkpoint is None else {0, total, checkpoint.position}
     for compaction in outgoing.compactions:
-        places.add(min(compaction.position, len(outgoing.messages)))
+        places.add(min(compaction.position, total))
         places.update(place for span in compaction.kept for place in span)
     wires: list[Wire] = []
     times: list[str | None] = []
     moved = {0: 0}
     losses: list[Loss] = []
-    cuts = sorted(places)
-    for start, end in pairwise(cuts):
+    for start, end in pairwise(sorted(places)):
         piece = _piece(outgoing, start, end, to, losses)
         wires.extend(piece)
         times.extend(_times(outgoing.times[start:end], len(piece)))
         moved[end] = len(wires)
-    return wires, times, moved, losses
+    target = replace(
+        outgoing,
+        messages=tuple(wires),
+        format=to,
+        times=tuple(times) if any(times) else (),
+        compactions=tuple(_placed(compaction, moved) for compaction in outgoing.compactions),
+        checkpoint=checkpoint and _shown_in(checkpoint, outgoing.format, to, moved[checkpoint.position], losses),
+    )
+    return target, losses
+
+
+def _shown_in(
+    checkpoint: Checkpoint, format: FormatName, to: FormatName, position: int, losses: list[Loss]
+) -> Checkpoint:
+    """The checkpoint with its view in the target's format, converted as one: that is what its reader goes on from."""
+    if format == to:
+        return replace(
+            checkpoint, position=position, view=tuple(replace(shown, message=None) for shown in checkpoint.view)
+        )
+    result = convert([shown.wire for shown in checkpoint.view], to=to, format=format)
+    losses.extend(Loss(kind=loss.what, detail=f"in the view: {loss.reason}", position=None) for loss in result.losses)
+    view = (Shown(wire=wire, is_summary=_says(wire, checkpoint.summary)) for wire in result.messages)
+    return replace(checkpoint, position=position, view=tuple(view))
+
+
+def _says(wire: Wire, summary: str | None) -> bool:
+    """Whether a user's message holds the summary."""
+    if summary is None or wire.get("role") != "user":
+        return False
+    content = wire.get("content")
+    texts = [content] if isinstance(content, str) else [mapping_of(part).get("text") for part in list_of(content)]
+    return summary in texts
 
 
 def _times(known: Sequence[str | None], count: int) -> list[str | None]:
@@ -207,17 +242,11 @@ def _placed(compaction: Compaction, places: Mapping[int, int]) -> Compaction:
     return replace(compaction, position=places[compaction.position], kept=kept)
 
 
-def _emit(  # noqa: PLR0913 - a conversation
-    writer: Writer,
-    time: Clock,
-    wires: Sequence[Wire],
-    times: Sequence[str | None],
-    compactions: Sequence[Compaction],
-    *,
-    start: int,
-) -> None:
-    """Say the messages from `start` on, with each compaction where it happened and when."""
-    waiting = sorted(compactions, key=lambda compaction: compaction.position)
+def _emit(writer: Writer, time: Clock, outgoing: Outgoing, *, after: Transcript | None) -> None:
+    """Say the messages with each compaction where it happened and when; those `after` the source that the lines begin with."""
+    wires, times, checkpoint = outgoing.messages, outgoing.times, outgoing.checkpoint
+    start, written = (0, 0) if after is None else (len(after.messages), len(after.compactions))
+    waiting = sorted(outgoing.compactions[written:], key=lambda compaction: compaction.position)
     next_one = 0
     for index in range(start, len(wires) + 1):
         while next_one < len(waiting) and (waiting[next_one].position <= index or index == len(wires)):
@@ -225,6 +254,9 @@ def _emit(  # noqa: PLR0913 - a conversation
             time.reach(compaction.at if times else None)
             writer.compact(compaction, [i for a, b in compaction.kept for i in range(max(a, 0), min(b, index))])
             next_one += 1
+        if checkpoint is not None and index == max(checkpoint.position, start):
+            time.reach(checkpoint.at if times else None)
+            writer.restart(checkpoint)
         if index < len(wires):
             time.reach(times[index] if times else None)
             writer.say(wires[index])

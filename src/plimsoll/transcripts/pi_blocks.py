@@ -23,7 +23,8 @@ BRANCH_AFTER = "</summary>"
 
 _FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
 _CALL_ID_CHARS_MAX = 64
-_ANTHROPIC_APIS = ("anthropic-messages", "bedrock-converse-stream", "google-vertex-anthropic", "")
+ANTHROPIC_APIS = ("anthropic-messages", "bedrock-converse-stream", "google-vertex-anthropic", "")
+"""The kinds of provider whose signed thinking goes back to them as it is."""
 
 
 def call_id(id: str) -> str:
@@ -70,6 +71,13 @@ def user_content(content: object) -> str | list[Wire] | None:
 def summary_text(summary: str) -> str:
     """How the tool tells the model of a compaction."""
     return f"{COMPACTION_BEFORE}{summary}{COMPACTION_AFTER}"
+
+
+def summary_in(text: str) -> str | None:
+    """The summary in a text that `summary_text` made; None for any other text."""
+    if not (text.startswith(COMPACTION_BEFORE) and text.endswith(COMPACTION_AFTER)):
+        return None
+    return text.removeprefix(COMPACTION_BEFORE).removesuffix(COMPACTION_AFTER)
 
 
 def branch_text(summary: str) -> str:
@@ -121,7 +129,7 @@ def _answer_block(part: object, message: Mapping[str, Any]) -> Wire | None:
 def _thinking(part: Mapping[str, Any], message: Mapping[str, Any]) -> Wire | None:
     """Thinking that Anthropic signed stays thinking. Another provider's is words, as the tool sends it on."""
     text, signature = text_of(part.get("thinking")), maybe_text(part.get("thinkingSignature"))
-    signed = signature is not None and text_of(message.get("api")) in _ANTHROPIC_APIS
+    signed = signature is not None and text_of(message.get("api")) in ANTHROPIC_APIS
     if part.get("redacted") is True:
         return {"type": "redacted_thinking", "data": signature} if signed else None
     if signed:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from plimsoll.message import Wire
 from plimsoll.transcripts.blocks import text_in
-from plimsoll.transcripts.lines import dump, mapping_of, maybe_count, text_of
-from plimsoll.transcripts.pi_blocks import pi_content
-from plimsoll.transcripts.values import Compaction, Loss, Transcript
+from plimsoll.transcripts.lines import dump, list_of, mapping_of, maybe_count, text_of
+from plimsoll.transcripts.pi_blocks import ANTHROPIC_APIS, call_id, message_wire, pi_content, summary_in
+from plimsoll.transcripts.values import Checkpoint, Compaction, Loss, Shown, Transcript
 from plimsoll.transcripts.writing import Sheet, blocks_of, iso, raw_lines
 
 _VERSION = 3
@@ -31,6 +31,14 @@ class PiWriter:
         self._refs: list[list[str]] = [] if source is None else [[said.id] for said in source.messages]
         self._wires: list[Wire] = [] if source is None else [said.wire for said in source.messages]
         self._names: dict[str, str] = {}
+        self._next_id: str | None = None
+        self._said = {} if source is None else _said(source)
+        self._settings = {} if source is None else _settings(source)
+        self._newest_answer = next((m for m in reversed(self._said.values()) if m.get("role") == "assistant"), {})
+        self._ids_written = _ids_written(self._said.values())
+        self._results = {
+            call_id(text_of(m.get("toolCallId"))): m for m in self._said.values() if m.get("role") == "toolResult"
+        }
         self._linear = source is not None and _is_linear(source)
         self._parsed = 0 if source is None else sum(entry.value is not None for entry in source.entries)
         self._order = {} if source is None else _order(source)
@@ -51,42 +59,76 @@ class PiWriter:
         """One entry, or one for each result and one for the words beside them."""
         self._remember_calls(wire)
         self._wires.append(wire)
+        self._refs.append(self._entries(Shown(wire=wire)))
+
+    def _entries(self, shown: Shown) -> list[str]:
+        wire = shown.wire
         if wire.get("role") == "assistant":
-            self._refs.append([self._message(self._answer(wire))])
-            return
+            return [self._message(self._answer(wire, self._said.get(shown.message, {})))]
         refs = [self._message(self._result(block)) for block in _results(wire)]
-        words = pi_content([b for b in blocks_of(wire.get("content")) if b.get("type") != "tool_result"])
+        others = [block for block in blocks_of(wire.get("content")) if block.get("type") != "tool_result"]
+        words = self._content(others, "a user's message")
         if words or not refs:
             refs.append(self._message({"role": "user", "content": words}))
-        self._refs.append(refs)
+        return refs
 
     def _remember_calls(self, wire: Wire) -> None:
         for block in blocks_of(wire.get("content")):
             if block.get("type") == "tool_use":
                 self._names[text_of(block.get("id"))] = text_of(block.get("name"))
 
-    def _answer(self, wire: Wire) -> dict[str, Any]:
-        parts = [part for block in blocks_of(wire.get("content")) if (part := _part(block)) is not None]
+    def _answer(self, wire: Wire, source: Mapping[str, Any]) -> dict[str, Any]:
+        """An answer; one that repeats an entry of the source keeps what pi noted of it, but for its usage."""
+        if source and message_wire(source) == wire:
+            return {**source, "usage": _NO_USAGE}
+        parts = [part for block in blocks_of(wire.get("content")) if (part := self._part(block)) is not None]
         calls = any(part["type"] == "toolCall" for part in parts)
+        origin = source or self._newest_answer
+        thinks = any(part["type"] == "thinking" for part in parts)
+        if not origin or (thinks and origin.get("api") not in ANTHROPIC_APIS):
+            origin = {"api": "anthropic-messages", "provider": "anthropic", "model": self._meta.model or "unknown"}
         return {
             "role": "assistant",
             "content": parts,
-            "api": "anthropic-messages",
-            "provider": "anthropic",
-            "model": self._meta.model or "unknown",
+            **{key: origin.get(key) for key in ("api", "provider", "model")},
             "usage": _NO_USAGE,
             "stopReason": "toolUse" if calls else "stop",
         }
 
+    def _part(self, block: Mapping[str, Any]) -> dict[str, Any] | None:
+        part = _part(block)
+        if part is None:
+            self._leave("an answer", block)
+        elif part["type"] == "toolCall":
+            part["id"] = self._ids_written.get(part["id"], part["id"])
+        return part
+
     def _result(self, block: Mapping[str, Any]) -> dict[str, Any]:
         call = text_of(block.get("tool_use_id"))
+        source = self._results.get(call, {})
+        if source and message_wire(source) == {"role": "user", "content": [block]}:
+            return dict(source)
         return {
             "role": "toolResult",
-            "toolCallId": call,
-            "toolName": self._names.get(call, "unknown"),
-            "content": pi_content(block.get("content")),
+            "toolCallId": self._ids_written.get(call, call),
+            "toolName": source.get("toolName") or self._names.get(call, "unknown"),
+            "content": self._content(block.get("content"), "a result"),
             "isError": block.get("is_error") is True,
         }
+
+    def _content(self, content: object, where: str) -> list[dict[str, Any]]:
+        """Text and images; what else there is becomes a loss."""
+        found: list[dict[str, Any]] = []
+        for block in blocks_of(content):
+            written = pi_content([block])
+            found += written
+            if not written:
+                self._leave(where, block)
+        return found
+
+    def _leave(self, where: str, block: Mapping[str, Any]) -> None:
+        kind = text_of(block.get("type"))[:40]
+        self.losses.append(Loss(kind="content", detail=f"{kind} in {where}: pi holds text and images"))
 
     def compact(self, compaction: Compaction, kept: Sequence[int]) -> None:
         """A compaction keeps everything from one entry on. What was kept before a gap goes into the summary as text."""
@@ -103,13 +145,44 @@ class PiWriter:
             self.losses.append(
                 Loss(kind="kept-as-text", detail=f"{len(earlier)} kept messages are text in the summary")
             )
-        fields: dict[str, Any] = {"summary": summary, "tokensBefore": compaction.tokens_before or 0}
         first = self._refs[start][0] if start < len(self._refs) and self._refs[start] else None
+        self._compaction(summary, compaction.tokens_before, first)
+
+    def restart(self, checkpoint: Checkpoint) -> None:
+        """A compaction that keeps nothing from before, and the view after it.
+
+        pi puts a compaction's summary before everything, in words of its own. A view that does not begin so is a branch from the
+        root, which reads nothing from before either. The first version of the format has no branches.
+        """
+        first, *rest = checkpoint.view or (Shown(wire={}),)
+        opening, *others = blocks_of(first.wire.get("content")) or [{}]
+        summary = summary_in(text_of(opening.get("text")))
+        if summary is not None:
+            self._compaction(summary, checkpoint.tokens_before, None)
+            self._write([Shown(wire={**first.wire, "content": others}), *rest] if others else rest)
+        elif not self._linear:
+            self._leaf = None
+            for kind, fields in self._settings.items():
+                self._entry(kind, fields)
+            self._write(checkpoint.view)
+
+    def _write(self, view: Sequence[Shown]) -> None:
+        for shown in view:
+            self._remember_calls(shown.wire)
+            self._entries(shown)
+
+    def _compaction(self, summary: str, tokens_before: int | None, first: str | None) -> None:
+        """A compaction that keeps the entries from `first` on; from the one after it where that is None."""
+        fields: dict[str, Any] = {"summary": summary, "tokensBefore": tokens_before or 0}
         if self._linear:
-            fields["firstKeptEntryIndex"] = self._parsed if first is None else self._order.get(first, self._parsed)
+            next_one = self._parsed + 1
+            fields["firstKeptEntryIndex"] = next_one if first is None else self._order.get(first, next_one)
         else:
-            fields["firstKeptEntryId"] = first or "none"
+            next_id = self._ids.short(len(self.lines) + 1, {"after": self._leaf}) if first is None else None
+            fields["firstKeptEntryId"] = first or next_id
         self._entry("compaction", fields)
+        if not self._linear and first is None:
+            self._next_id = next_id
 
     def _message(self, message: Mapping[str, Any]) -> str:
         moment = self._clock.next()
@@ -118,7 +191,10 @@ class PiWriter:
 
     def _entry(self, kind: str, fields: Mapping[str, Any], *, stamp: str | None = None) -> str:
         number = len(self.lines)
-        id = f"line-{number}" if self._linear else self._ids.short(number, {"parent": self._leaf, **fields})
+        id = (
+            f"line-{number}" if self._linear else self._next_id or self._ids.short(number, {"of": self._leaf, **fields})
+        )
+        self._next_id = None
         value: dict[str, Any] = {"type": kind}
         if not self._linear:
             value |= {"id": id, "parentId": self._leaf}
@@ -160,3 +236,31 @@ def _order(source: Transcript) -> dict[str, int]:
     """The place of each entry among those that can be read, as the first version of the format counts."""
     readable = [entry for entry in source.entries if entry.value is not None]
     return {f"line-{entry.number}": place for place, entry in enumerate(readable)}
+
+
+def _said(source: Transcript) -> dict[int | None, Mapping[str, Any]]:
+    """The messages of the source as pi wrote them, by their place in the history."""
+    found: dict[int | None, Mapping[str, Any]] = {}
+    for index, said in enumerate(source.messages):
+        entry = mapping_of(source.entries[said.lines[0]].value) if said.lines else {}
+        if entry.get("type") == "message":
+            found[index] = mapping_of(entry.get("message"))
+    return found
+
+
+def _ids_written(messages: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The ids of calls as pi wrote them, by what a request says in their place."""
+    parts = (part for message in messages for part in list_of(message.get("content")) if isinstance(part, dict))
+    ids = (text_of(part.get("id")) for part in parts if part.get("type") == "toolCall")
+    return {call_id(id): id for id in ids}
+
+
+def _settings(source: Transcript) -> dict[str, Mapping[str, Any]]:
+    """Model and thinking level as they were set last: pi reads them on the way to the root."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for entry in source.entries:
+        value = mapping_of(entry.value)
+        kind = text_of(value.get("type"))
+        if kind in ("model_change", "thinking_level_change"):
+            found[kind] = {key: value[key] for key in value if key not in ("type", "id", "parentId", "timestamp")}
+    return found

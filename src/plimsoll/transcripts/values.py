@@ -142,12 +142,39 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """One message of a view to write: its wire object, the message of the history it repeats, and whether it holds the summary."""
+
+    wire: Wire = field(repr=False)
+    message: int | None = None
+    is_summary: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """A view that replaces everything before it: what the tool must read after `messages[:position]`.
+
+    `summary` is the text of its summary as the view has it, None for a view without one. Sizes in tokens.
+    """
+
+    position: int
+    view: tuple[Shown, ...] = field(repr=False)
+    summary: str | None = field(default=None, repr=False)
+    trigger: str = "auto"
+    tokens_before: int = 0
+    tokens_after: int = 0
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
     """A conversation to write as a session file.
 
     `messages` is the whole history in `format`. With a `source`, the messages and compactions it already holds come
-    first and its lines are written again byte for byte; the rest is appended. `times` are ISO times, one for each message, where
-    they are known; lines whose time is not known follow the line before them, the first one `at`.
+    first and its lines are written again byte for byte; the rest is appended. `compactions` are those of the source. A
+    `checkpoint` is written after the messages before its position; what follows it is read after its view. `times` are ISO
+    times, one for each message, where they are known; lines whose time is not known follow the line before them, the first one
+    `at`.
     """
 
     messages: tuple[Wire, ...] = field(repr=False)
@@ -156,6 +183,7 @@ class Outgoing:
     meta: Meta = Meta()
     system: str | None = field(default=None, repr=False)
     source: Transcript | None = field(default=None, repr=False)
+    checkpoint: Checkpoint | None = None
     at: str | None = None
     times: tuple[str | None, ...] = field(default=(), repr=False)
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from plimsoll.message import Wire
 from plimsoll.transcripts.lines import dump, mapping_of, text_of
-from plimsoll.transcripts.values import Compaction, Loss, Meta, Transcript
+from plimsoll.transcripts.values import Checkpoint, Compaction, Loss, Meta, Transcript
 
 _NAMESPACE = uuid.UUID("6d0a3f5e-7c1b-5b5e-9d55-706c696d736f")
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
@@ -42,6 +42,10 @@ class Writer(Protocol):
 
     def compact(self, compaction: Compaction, kept: Sequence[int]) -> None:
         """Write a compaction that keeps these messages, by index, beside its summary."""
+        ...
+
+    def restart(self, checkpoint: Checkpoint) -> None:
+        """Write a compaction after which the tool reads the view of the checkpoint and nothing from before."""
         ...
 
 

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.cli.options import FORMAT_NAMES, TOOL_NAMES, Commands, add_name, add_out, command
-from plimsoll.cli.refusal import DONE, WrongUsage
+from plimsoll.cli.refusal import DONE, Refused, WrongUsage
 
 if TYPE_CHECKING:
     from plimsoll.session import Session
@@ -39,6 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     with Session(existing(arguments.name, store=arguments.store)) as session:
         data, result, losses = _exported(session, arguments)
+    for loss in losses:
+        if loss["what"] == "view":
+            raise Refused(f"export: {loss['reason']}; nothing was written")
     if arguments.json:
         data = f"{json_text({**result, 'losses': losses}, indent=2)}\n".encode()
     emit(data, arguments.output)
@@ -50,10 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _exported(session: Session, arguments: argparse.Namespace) -> tuple[bytes, dict[str, Any], list[dict[str, Any]]]:
     """The bytes to write, the same as data, and what was lost."""
     from plimsoll.cli.container import Container
-    from plimsoll.interchange import export
     from plimsoll.transcripts import Exported
 
-    found = _view(session, arguments.to) if arguments.view else export(session, to=arguments.to)
+    found = _view(session, arguments.to) if arguments.view else session.export(to=arguments.to)
     if isinstance(found, Exported):
         lost = [{"position": loss.position, "what": loss.kind, "reason": loss.detail} for loss in found.losses]
         lines = [line.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for line in found.lines]

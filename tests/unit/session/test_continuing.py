@@ -1,0 +1,198 @@
+"""Going on in the tool a session came from: what `compact` led to is what the tool reads in the exported file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.tool_sessions import TOOLS, session_file
+
+import plimsoll
+from plimsoll.interchange import import_file
+from plimsoll.transcripts import Transcript, load_file
+from plimsoll.transcripts.codex_write import response_item
+
+SESSIONS = Path(__file__).parents[3].parent / "shared/evals/sessions"
+FILES = sorted(SESSIONS.glob("*/*.jsonl"))
+AT = "2026-05-01T00:00:00.000Z"
+needs_files = pytest.mark.skipif(not FILES, reason=f"the real session files are not at {SESSIONS}")
+real_files = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem[-24:])
+
+
+def loaded(data) -> Transcript:
+    """The bytes read as their tool reads them."""
+    found = load_file(data)
+    assert isinstance(found, Transcript)
+    return found
+
+
+def sent(wires, format):
+    """Messages as bytes, in the one shape among those the provider takes that tools write."""
+    if format == "openai-responses":
+        return json.dumps([response_item(wire) for wire in wires])
+    return json.dumps([{"role": wire["role"], "content": as_blocks(wire["content"])} for wire in wires])
+
+
+def as_blocks(content):
+    """A content that is text alone as one block of text, also inside results."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [{**block, "content": as_blocks(block["content"])} if "content" in block else block for block in content]
+
+
+def goes_on(session, tool, raw):
+    """Check that the exported file begins with the bytes there were and that its tool reads the session's view; its losses."""
+    exported = session.export(to=tool, at=AT)
+    read = loaded(exported.data)
+
+    assert exported.data.startswith(raw)
+    assert sent(read.view(), session.format) == sent(session.peek(), session.format)
+    assert tokens(read.view(), session.format) == tokens(session.peek(), session.format)
+    assert plimsoll.validate(read.view(), format=session.format) == []
+    return exported
+
+
+def tokens(wires, format):
+    """What a view costs, exactly."""
+    messages = json.loads(sent(wires, format))
+    return plimsoll.count_tokens(messages, model="gpt-4o") if messages else 0
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_tool_reads_the_compacted_view(tool):
+    """After a compaction the exported file is the old bytes and then the view, word for word."""
+    raw = session_file(tool)
+    with import_file(raw, name="x", store="memory:", max_tokens=30_000) as session:
+        assert sent(session.peek(), session.format) == sent(loaded(raw).view(), session.format)
+        before = session.status().current_tokens
+        compaction = session.compact()
+        exported = goes_on(session, tool, raw)
+
+    assert exported.losses == ()
+    assert compaction.tokens_after < before
+    assert loaded(exported.data).meta == loaded(raw).meta
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_what_is_said_after_the_compaction_follows_it(tool):
+    """Messages of after the compaction are lines of their own behind the view."""
+    raw = session_file(tool)
+    with import_file(raw, name="x", store="memory:", max_tokens=30_000) as session:
+        session.compact()
+        session.append({"role": "user", "content": "LATER"})
+        session.append({"role": "assistant", "content": "Yes."})
+        exported = goes_on(session, tool, raw)
+
+    assert [said for said in loaded(exported.data).messages if "LATER" in str(said.wire)]
+    assert "LATER" in exported.lines[-3] + exported.lines[-2] + exported.lines[-4]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_shortened_result_is_shortened_in_the_file(tool):
+    """A result that is cut when it arrives is read as it is shown, not as it was said."""
+    raw = session_file(tool)
+    with import_file(raw, name="x", store="memory:", max_tokens=30_000) as session:
+        call = loaded(raw).format == "openai-responses"
+        session.extend(_call_and_result("word " * 40_000, responses=call))
+        assert "[shrunk from 4" in str(session.peek()[-1])
+        goes_on(session, tool, raw)
+
+
+def _call_and_result(text, *, responses):
+    if responses:
+        return [
+            {"type": "function_call", "name": "read", "arguments": "{}", "call_id": "call_new"},
+            {"type": "function_call_output", "call_id": "call_new", "output": text},
+        ]
+    return [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "new", "name": "read", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "new", "content": text}]},
+    ]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_an_untouched_session_is_the_same_bytes(tool):
+    """Without anything new the file comes back byte for byte; with a message more it is the old bytes and that message."""
+    raw = session_file(tool)
+    with import_file(raw, name="x", store="memory:") as session:
+        assert session.export(to=tool).data == raw
+        session.append({"role": "user", "content": "MORE"})
+        exported = goes_on(session, tool, raw)
+    assert len(exported.lines) <= raw.count(b"\n") + 2
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_compaction_is_read_back_as_one(tool):
+    """Imported again, the exported file has one compaction more, with our summary, and goes on from the same view."""
+    raw = session_file(tool)
+    with import_file(raw, name="x", store="memory:", max_tokens=30_000) as session:
+        made = session.compact(policy={"steps": ("summarise",)})
+        view, exported = session.peek(), session.export(to=tool, at=AT)
+    read = loaded(exported.data)
+
+    assert len(read.compactions) >= len(loaded(raw).compactions) + (tool != "pi")
+    assert made.summary is not None
+    with import_file(exported.data, name="y", store="memory:", max_tokens=30_000) as again:
+        assert sent(again.peek(), again.format) == sent(view, again.format)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_compaction_after_a_turn_was_taken_back(tool):
+    """A compaction is no part of the turn before it, so it stays where the user has taken that turn back."""
+    raw = session_file(tool)
+    if tool == "codex":
+        event = {"type": "event_msg", "timestamp": AT, "payload": {"type": "thread_rolled_back", "num_turns": 1}}
+        raw += json.dumps(event).encode() + b"\n"
+    with import_file(raw, name="x", store="memory:", max_tokens=30_000) as session:
+        session.compact()
+        goes_on(session, tool, raw)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("to", TOOLS)
+def test_another_tool_reads_the_compacted_view_too(tool, to):
+    """A compacted session becomes a file of any tool that reads the view, converted once."""
+    with import_file(session_file(tool), name="x", store="memory:", max_tokens=30_000) as session:
+        session.compact()
+        view, format = session.peek(), session.format
+        exported = session.export(to=to, at=AT)
+    read = loaded(exported.data)
+    expected = plimsoll.convert(view, to=read.format, format=format).messages
+
+    assert "view" not in {loss.kind for loss in exported.losses}
+    assert texts(read.view()) == texts(expected)
+
+
+def texts(value):
+    """Every text in a message, in order."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for key in ("content", "text", "output", "arguments", "input") for text in texts(value.get(key))]
+    return [text for item in value or [] for text in texts(item)] if isinstance(value, list) else []
+
+
+def test_usage_of_repeated_answers_is_not_counted_again():
+    """The tool would compact at once if the lines of the view said what their originals had used."""
+    for tool in ("claude-code", "pi"):
+        raw = session_file(tool)
+        with import_file(raw, name="x", store="memory:", max_tokens=30_000) as session:
+            session.compact()
+            lines = session.export(to=tool, at=AT).lines[raw.count(b"\n") :]
+        assert lines
+        assert '"usage"' in "".join(lines)
+        assert "9000" not in "".join(lines)
+
+
+@needs_files
+@real_files
+def test_the_tool_reads_the_compacted_view_of_a_real_session(path):
+    """Import, compact, export, read as the tool does: the old bytes, and then our view in tokens and text."""
+    raw = path.read_bytes()
+    with import_file(raw, name="x", store="memory:") as session:
+        session.compact()
+        exported = session.export(to=path.parent.name, at=AT)
+        if not exported.losses:
+            goes_on(session, path.parent.name, raw)
+    assert {loss.kind for loss in exported.losses} <= {"view"}
