@@ -59,7 +59,7 @@ from plimsoll.references import reference_of
 from plimsoll.settings import whole
 from plimsoll.store.copying import fork
 from plimsoll.summary.ledger import Ledger
-from plimsoll.timeline import Timeline
+from plimsoll.timeline import Timeline, stats_data
 from plimsoll.writing import written
 
 _MESSAGE_ID = re.compile(r"m([0-9]{1,12})")
@@ -78,6 +78,7 @@ class Chronicle:
         self._store = store
         self.gauge = gauge
         self.default_filter: Filter | None = None
+        self.keeps_stats = True
         self._level = Level.none
         self._format_fixed = format_fixed
         self._result_limit = gauge.policy.tool_result_limit(gauge.budget.tokens)
@@ -283,16 +284,15 @@ class Chronicle:
         timeline = self.timeline
         before, chars = self._ledgers.at(timeline.base)
         stats = timeline.stats
-        if compaction.trigger != IMPORT:
+        if self.keeps_stats and compaction.trigger != IMPORT:
             stats = stats.after(
                 tokens_before=outline.tokens_before, tokens_after=outline.tokens_after, level=outline.level
             )
-        totals = [stats.compactions, stats.emergencies, stats.tokens_saved, stats.ratio_sum]
         pieces, history = outline.pieces, timeline.originals(outline.pieces, self.originals.held)
         data = {
             **compaction_data(compaction),
             "view": view_items(pieces, self.gauge.format, history, summary=compaction.summary),
-            "state": {**timeline.snapshot(), "stats": totals, "open": arranger.to_dict()},
+            "state": {**timeline.snapshot(), "stats": stats_data(stats), "open": arranger.to_dict()},
             "ledger": ledger_data(before, outline.ledger, timeline.base, chars),
             "base": timeline.base,
             "prev": timeline.event,
@@ -356,7 +356,7 @@ class Chronicle:
         log = self._store.open(chosen)
         log.judge(flaw_of)
         forked = Chronicle(log, self.gauge, store=self._store, format_fixed=self._format_fixed)
-        forked.default_filter = self.default_filter
+        forked.default_filter, forked.keeps_stats = self.default_filter, self.keeps_stats
         return forked
 
     def _message_record(self, position: int) -> Record:

@@ -24,6 +24,10 @@ Each carries its facts as fields and computes its message from them. Each docstr
 
 from __future__ import annotations
 
+import sys
+import warnings
+from types import FrameType
+
 
 class PlimsollError(Exception):
     """Root of the tree. Whatever raised it changed nothing, unless its docstring says otherwise."""
@@ -224,3 +228,12 @@ class UnknownModelWarning(UserWarning):
         super().__init__(
             f"unknown model {name[:80]!r}: a window of 32,000 tokens is assumed; register it or use $PLIMSOLL_MODELS"
         )
+
+
+def warn(warning: Warning) -> None:
+    """Give a warning at the line outside plimsoll that led to it, however deep inside it is noticed."""
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - how the standard library finds its callers
+    level = 1
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "plimsoll":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(warning, stacklevel=level)

@@ -16,6 +16,7 @@ from plimsoll.limits import TIME_MS_MAX
 from plimsoll.opening import is_taken, store_for
 from plimsoll.opening import open as open_session
 from plimsoll.payloads import Adopted
+from plimsoll.policy import policy_of
 from plimsoll.session import Session
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest
@@ -73,7 +74,13 @@ def _large_enough(found: Transcript | Conversation, options: Mapping[str, Any]) 
     if isinstance(found, Conversation) or options.get("max_tokens") is not None:
         return dict(options)
     policy, model = options.get("policy") or "ladder", options.get("model")
-    gauge = gauge_for(format_named(found.format), model=model, tools=options.get("tools"), policy=policy)
+    gauge = gauge_for(
+        format_named(found.format),
+        model=model,
+        tools=options.get("tools"),
+        policy=policy_of(policy, "ladder"),
+        counter=options.get("counter"),
+    )
     _, messages = decode_all([viewed.wire for viewed in found.viewed], found.format)
     needed = gauge.messages.messages(messages) + gauge.budget.tools_tokens
     return dict(options) if needed <= gauge.budget.tokens else {**options, "max_tokens": needed}

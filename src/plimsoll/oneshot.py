@@ -34,6 +34,8 @@ READ_CHARS_PER_TOKEN = 16
 """Of a history over its budget the newest part is counted, about this much for each token of the budget: a view holds a few
 characters a token, and what is cut to fit into it was longer before."""
 
+ASSUMED_NOTE = f"neither a budget nor a model was given: the window of {DEFAULT_MODEL} is assumed"
+
 Messages: TypeAlias = Sequence[Mapping[str, Any]]
 
 
@@ -73,7 +75,8 @@ def fit(  # noqa: PLR0913 - the options of the contract
 ) -> Fitted:
     """The messages within the budget, valid for the provider, in the format they came in.
 
-    `max_tokens` is the budget for messages and tools; without it the window of `model` less its reply. Policy "fill" leaves
+    `max_tokens` is the budget for messages and tools; without it the window of `model` less its reply, of gpt-4o where there is
+    no model either (`report.note` then says so). Policy "fill" leaves
     alone what fits and else uses the whole budget; "ladder" acts from the soft line on and comes down to the target. `query`
     keeps what answers it longer. `summarizer` is called with a SummaryRequest, which is the messages to send to a model, and
     gives its answer back. `system` is Anthropic's system text, sent apart; it counts, and comes back in `.system`.
@@ -146,6 +149,8 @@ class _Work:
     language: Language
     system: SystemText
     made_at: int
+    is_assumed: bool
+    """Whether the budget is that of a model which nobody named."""
 
 
 def _begin(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one place
@@ -168,8 +173,15 @@ def _begin(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one place
     as_said = pieces
     if [item.message for item in arranged] != decoded and not found.validate(list(messages)):
         as_said = beside + [gauge.piece(Arranged(message=said, position=at)) for at, said in enumerate(decoded)]
-    language = language_of(decoded, gauge.policy.language)
-    return _Work(gauge=gauge, pieces=pieces, as_said=as_said, language=language, system=system, made_at=len(decoded))
+    return _Work(
+        gauge=gauge,
+        pieces=pieces,
+        as_said=as_said,
+        language=language_of(decoded, gauge.policy.language),
+        system=system,
+        made_at=len(decoded),
+        is_assumed=max_tokens is None and model is None and gauge.policy.window_tokens is None,
+    )
 
 
 def _beside(system: SystemText, gauge: Gauge) -> list[Piece]:
@@ -211,6 +223,8 @@ def _plan_of(work: _Work, outline: Outline) -> Plan:
         task: Task = work.gauge.task(outline.tokens_before)
         return reworded(outline, text, work.gauge.draft((), language=work.language), task)
 
+    if work.is_assumed:
+        outline = replace(outline, note="; ".join(note for note in (outline.note, ASSUMED_NOTE) if note))
     return Plan(
         outline=outline, made_at=(work.made_at, None, ""), _write=lambda outline: _write(work, outline), _reword=reword
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
@@ -13,7 +12,15 @@ from typing import Any
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.drive import AsyncSummarizer, checked
 from plimsoll.context import Filter, filter_of
-from plimsoll.errors import CounterWarning, DamageWarning, SessionDamaged, SessionExists, SessionNotFound, SettingError
+from plimsoll.errors import (
+    CounterWarning,
+    DamageWarning,
+    SessionDamaged,
+    SessionExists,
+    SessionNotFound,
+    SettingError,
+    warn,
+)
 from plimsoll.flaws import flaw_of
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import format_named
@@ -51,6 +58,7 @@ def open(  # noqa: PLR0913 - the options of the contract
     max_sessions: int | None = None,
     durability: Durability = "fsync",
     counter: CounterChoice = None,
+    stats: bool | None = None,
 ) -> Session:
     """The session of that name, made if there is none; without a name a new one, named by the time and some chance.
 
@@ -66,7 +74,7 @@ def open(  # noqa: PLR0913 - the options of the contract
     computer and of the `project` (a folder; None: the current one; False: nothing about any), again when something has changed.
     `default_filter` bounds `session.messages()`: 32,000 tokens, 50 messages and a day but for what it says. Sessions are listed
     with their `title`. Each new session beyond `max_sessions` archives the one that was changed longest ago; opening that brings
-    it back. `durability="os"` trades power loss for speed: what was appended then survives the process only.
+    it back. `stats=False` keeps no statistics. `durability="os"` is faster; power loss may then take what was appended.
     Raises UnsafeName, SessionBusy, NewerFormat, StoreUnusable, StoreFull, SettingError.
     """
     given = _given(
@@ -79,6 +87,7 @@ def open(  # noqa: PLR0913 - the options of the contract
         system=system,
         default_filter=_filter_data(default_filter),
         counter=counter,
+        stats=stats,
     )
     asked = checked(summarizer)
     most = None if max_sessions is None else whole("max_sessions", max_sessions, least=1)
@@ -196,6 +205,7 @@ def _chronicle(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chron
         chosen = _chosen(log, given)
         chronicle = Chronicle(log, _gauge(chosen), store=place, format_fixed=chosen["format"] is not None)
         chronicle.default_filter = filter_of(chosen["default_filter"])
+        chronicle.keeps_stats = chosen["stats"]
         _tell_damage(log)
         undo.pop_all()
     return chronicle
@@ -208,7 +218,7 @@ def _chosen(log: SessionLog, given: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(known, Mapping) and (now is None or _counter_data(now) != known):
         opened_with = "the model's own counter" if now is None else str(_counter_data(now))
         told = CounterWarning(log.name, counted_by=str(known.get("own")), opened_with=opened_with)
-        warnings.warn(told, stacklevel=5)
+        warn(told)
         known = None
     chosen = {**remembered, "counter": known, **given}
     if isinstance(chosen["policy"], Mapping):
@@ -228,7 +238,7 @@ def _tell_damage(log: SessionLog) -> None:
     if found:
         count = sum(max(1, damage.records) for damage in found)
         text = f"session {log.name!r}: {count} records cannot be read ({found[0].reason or found[0].kind}); see `plimsoll verify`"
-        warnings.warn(text, DamageWarning, stacklevel=5)
+        warn(DamageWarning(text))
 
 
 _DEFAULTS: dict[str, Any] = {
@@ -241,11 +251,13 @@ _DEFAULTS: dict[str, Any] = {
     "system": None,
     "default_filter": None,
     "counter": None,
+    "stats": True,
 }
 
 
 def _gauge(options: Mapping[str, Any]) -> Any:
     recall = flag("recall_tools", options["recall_tools"])
+    flag("stats", options["stats"])
     tools = options["tools"]
     if recall:
         from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only where a model has them

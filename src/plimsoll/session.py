@@ -53,6 +53,16 @@ class Session:
         """Its name in its store."""
         return self._chronicle.log.name
 
+    @property
+    def summarizer(self) -> AsyncSummarizer | None:
+        """Who is asked for the prose of summaries. Set another one, or None, at any time: the next request goes to it."""
+        return self._summarizer
+
+    @summarizer.setter
+    def summarizer(self, summarizer: AsyncSummarizer | None) -> None:
+        """Raises SettingError for what cannot be asked; the one before then stays."""
+        self._summarizer = checked(summarizer)
+
     def append(self, message: Mapping[str, Any]) -> str:
         """Add a message to the end of the history and return its id. Raises FormatError, LimitExceeded, StoreError."""
         return self.extend([message])[0]
@@ -104,7 +114,7 @@ class Session:
         return status_of(self._chronicle.total(), self._chronicle.gauge.lines)
 
     def stats(self) -> Stats:
-        """What compactions have done so far."""
+        """What compactions have done so far. With `plimsoll.open(stats=False)` nothing is added to it."""
         return self._chronicle.timeline.stats
 
     def cache_info(self) -> CacheStats:

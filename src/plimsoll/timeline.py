@@ -172,11 +172,10 @@ class Timeline:
 
     def snapshot(self) -> dict[str, Any]:
         """What a reader who starts at this record cannot read from the view."""
-        stats = self.stats
         return {
             "format": self.format.name if self.format_fixed else None,
             "pins": sorted(self.pins),
-            "stats": [stats.compactions, stats.emergencies, stats.tokens_saved, stats.ratio_sum],
+            "stats": stats_data(self.stats),
             "calibration": self.calibration.to_dict(),
             "open": self.arranger.to_dict(),
             "context": self.context,
@@ -272,6 +271,11 @@ class Timeline:
         self.pins = set(data["pins"])
         self.calibration = Calibrator.from_dict(data["calibration"])
         self.context = data.get("context")
+
+
+def stats_data(stats: Stats) -> list[float]:
+    """Statistics as a record says them."""
+    return [stats.compactions, stats.emergencies, stats.tokens_saved, stats.ratio_sum]
 
 
 def _stands_for_lost(record: Record) -> bool:

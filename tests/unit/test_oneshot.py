@@ -301,3 +301,25 @@ def test_fit_and_afit_say_the_same() -> None:
     """The twins take the same options, with the same defaults."""
     for name, parameter in inspect.signature(plimsoll.fit).parameters.items():
         assert inspect.signature(plimsoll.afit).parameters[name].default == parameter.default
+
+
+@pytest.mark.spec("S0-18", "S0-40")
+@pytest.mark.parametrize("name", ["fit", "plan", "window", "check", "validate", "count_tokens", "files_mentioned"])
+def test_nothing_is_no_list_of_messages(name: str) -> None:
+    """None is a FormatError everywhere, and an empty list is a conversation that has not begun."""
+    call = getattr(plimsoll, name)
+    with pytest.raises(plimsoll.errors.FormatError):
+        call(None)
+    call([])
+
+    assert plimsoll.fit([]).messages == plimsoll.window([]).messages == []
+
+
+def test_an_assumed_budget_is_told() -> None:
+    """With neither a budget nor a model the report says whose window was taken; with either, or a policy's own, it does not."""
+    hello: list[Any] = [{"role": "user", "content": "hello"}]
+
+    assert "gpt-4o is assumed" in str(plimsoll.fit(hello).report.note)
+    assert "gpt-4o is assumed" in str(plimsoll.plan(hello).report.note)
+    for options in ({"max_tokens": 90}, {"model": "gpt-4o"}, {"policy": "graded-200k"}):
+        assert plimsoll.fit(hello, **options).report.note is None

@@ -107,9 +107,10 @@ def _broken(raw: bytes) -> str | None:
     if raw.lstrip()[:1] != b"[":
         return None
     try:
-        return None if parse(raw) else "there are no messages in it"
+        parse(raw)
     except ValueError as error:
         return f"not JSON: {error}"
+    return None
 
 
 def _material(loaded: Transcript | Conversation, raw: bytes, label: str, format: FormatName | None) -> Material:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from plimsoll.errors import SettingError, UnknownModelWarning
+from plimsoll.errors import SettingError, UnknownModelWarning, warn
 from plimsoll.limits import REGISTRY_WARNINGS_MAX, SETTING_TOKENS_MAX
 from plimsoll.tokens.user_models import read_entries, user_models_path
 
@@ -105,7 +104,7 @@ def register_model(name: str, **values: Any) -> ModelInfo:
 def _warn(name: str) -> None:
     if name not in _warned and len(_warned) < REGISTRY_WARNINGS_MAX:
         _warned.add(name)
-        warnings.warn(UnknownModelWarning(name), stacklevel=3)
+        warn(UnknownModelWarning(name))
 
 
 def _spellings(name: str) -> list[str]:

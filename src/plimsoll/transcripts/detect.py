@@ -32,9 +32,10 @@ def detect_file(source: Readable) -> Shape | None:
     if tool is not None:
         return tool
     try:
-        return _conversation(read_lines(source)).format
+        found = _conversation(read_lines(source))
     except FormatError:
         return None
+    return found.format if found.messages else None
 
 
 def load_file(source: Readable) -> Transcript | Conversation:
@@ -145,6 +146,8 @@ def _from_messages(
             raise FormatError("not a JSON object", position=position)
         wires.append(message)
     named = format or shape.format_of(wires)
+    if not wires:  # an empty list is a conversation that has not begun
+        named = named or "openai-chat"
     if named is None:
         raise FormatError("no format recognises these messages")
     system = body.get("system", body.get("instructions"))

@@ -117,9 +117,30 @@ def test_policy_changes_the_view(run, chat):
 
 
 def test_model_gives_budget_and_count(run, chat):
-    """Without --max-tokens the model's window is the budget; with neither it is wrong usage."""
-    assert run("fit", chat, "--model", "gpt-4o", "--json").json["report"]["budget"] == 111_616
-    assert run("fit", chat).status == 2
+    """Without --max-tokens the model's window is the budget; with neither it is gpt-4o's, and the report says so, as in `fit`."""
+    named = run("fit", chat, "--model", "gpt-4o", "--json").json["report"]
+    assumed = run("fit", chat, "--json").json["report"]
+
+    assert named["budget"] == assumed["budget"] == 111_616
+    assert named["note"] is None
+    assert "gpt-4o is assumed" in assumed["note"]
+    assert "gpt-4o is assumed" in run("fit", chat).err
+
+
+@pytest.mark.spec("S0-18", "S0-40")
+@pytest.mark.parametrize(
+    "text", ["[]", " [ ]\n", '{"messages": []}', '{"system": "Be brief.", "messages": []}', '{"input": []}']
+)
+def test_a_conversation_that_has_not_begun(run, tmp_path, text):
+    """An empty list is fitted, counted and inspected like any other, and comes out as it came in."""
+    file = tmp_path / "empty.json"
+    file.write_text(text)
+    fitted = run("fit", file, "--max-tokens", 100)
+
+    assert fitted.status == 0
+    assert json.loads(fitted.out) == json.loads(text)
+    assert run("count", file, "--json").json["messages"] == 0
+    assert run("inspect", file, "--json").status == 0
 
 
 def test_output_file(run, chat, tmp_path):

@@ -44,7 +44,6 @@ BROKEN = {
     "number": b"3",
     "text": b'"hello"',
     "null": b"null",
-    "no messages": b"[]",
     "numbers": b"[1, 2, 3]",
     "some object": b'{"a": 1}',
     "no role": b'[{"content": "x"}]',
@@ -67,6 +66,16 @@ def test_broken_files(run, tmp_path, command, name):
     assert (ran.status, ran.out) == (1, "")
     assert ran.err.count("\n") == 1
     assert "broken.json" in ran.err or "message 0" in ran.err
+    assert run("sessions", "--json").json == []
+
+
+def test_nothing_to_import(run, tmp_path):
+    """A list without messages makes no session."""
+    (tmp_path / "broken.json").write_text("[]")
+    ran = run("import", tmp_path / "broken.json")
+
+    assert (ran.status, ran.out) == (1, "")
+    assert "broken.json: there are no messages in it" in ran.err
     assert run("sessions", "--json").json == []
 
 

@@ -48,6 +48,7 @@ ELSEWHERE = {
     "title",
     "max_sessions",
     "durability",
+    "stats",
 }
 """Tested below, in tests/unit/session_context and in tests/contract: they change no view."""
 
@@ -84,6 +85,50 @@ def test_options_are_remembered_and_may_be_changed(tmp_path: Path) -> None:
         assert session._chronicle.gauge.policy.name == "five-turns"
     with plimsoll.open("x", store=str(tmp_path), max_tokens=9_000) as session:
         assert session.status().max_tokens == made + 6_000
+
+
+@pytest.mark.spec("S0-27", "W0-11")
+def test_stats_can_be_switched_off(tmp_path: Path) -> None:
+    """Without them the same view is made and nothing is counted, also in forks and later openings."""
+    views = []
+    for stats in (True, False):
+        with plimsoll.open(f"stats-{stats}", store=str(tmp_path), max_tokens=TOTAL, stats=stats) as session:
+            session.extend(TALK)
+            views.append(session.view())
+            assert session.compactions()
+            assert session.stats().compactions == int(stats)
+            with session.fork(name=f"fork-{stats}") as fork:
+                fork.compact()
+                assert fork.stats().compactions == 2 * stats
+        with plimsoll.open(f"stats-{stats}", store=str(tmp_path)) as session:
+            session.compact()
+            assert session.stats().compactions == 2 * stats
+            assert (session.stats().tokens_saved > 0) is stats
+    assert views[0] == views[1]
+    with pytest.raises(plimsoll.errors.SettingError):
+        plimsoll.open("x", store="memory:", stats="no")  # type: ignore[arg-type]
+
+
+@pytest.mark.spec("S0-30")
+def test_the_summariser_of_an_open_session_can_be_exchanged() -> None:
+    """The next compaction asks the new one; None leaves the rules to speak; what cannot be asked is refused and changes nothing."""
+
+    def first(_: Any) -> str:
+        return "They talked about leases and queues, and agreed on both."
+
+    with plimsoll.open("x", store="memory:", max_tokens=TOTAL, summarizer=first) as session:
+        session.extend(TALK)
+        assert session.compact().stage == "model"
+        session.summarizer = None
+        session.extend(TALK[:30])
+        assert session.compact().stage == "rules"
+        session.summarizer = lambda _: "The second one writes of leases, of queues, and of the pier."
+        with pytest.raises(plimsoll.errors.SettingError):
+            session.summarizer = 3  # type: ignore[assignment]
+        session.extend(TALK[:30])
+        done = session.compact()
+    assert done.stage == "model"
+    assert "The second one writes" in (done.summary or "")
 
 
 @pytest.mark.spec("S0-01", "S2-20", "W2-08")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import plimsoll
 from plimsoll.errors import SettingError, UnknownModelWarning
 from plimsoll.tokens import registry, user_models
 from plimsoll.tokens.registry import Vocabulary, model_info, register_model
@@ -237,3 +238,20 @@ def test_packaged_data_is_sane() -> None:
         assert 0 < info.max_output_tokens <= info.window_tokens, name
         assert (info.cached_input_price or 0) <= (info.input_price or 1e9) * 1.01, name
         assert info.vocabulary.margin >= 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda name: plimsoll.check([], model=name),
+        lambda name: plimsoll.fit([{"role": "user", "content": "hello"}], model=name),
+        lambda name: plimsoll.open("x", store="memory:", model=name).close(),
+    ],
+    ids=["check", "fit", "open"],
+)
+def test_the_warning_points_at_the_caller(call, request):
+    """An unknown model is warned of at the line that named it, not somewhere inside plimsoll."""
+    with pytest.warns(UnknownModelWarning) as told:
+        call(f"nobody-knows-{request.node.callspec.id}")
+
+    assert told[0].filename == __file__

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from plimsoll.cli.options import FORMAT_NAMES, Commands, add_budget, add_file, add_out, command
-from plimsoll.cli.refusal import DONE, WrongUsage
+from plimsoll.cli.refusal import DONE
 
 
 def add(commands: Commands) -> None:
@@ -16,7 +16,7 @@ def add(commands: Commands) -> None:
         run,
         "make a conversation fit into a budget",
         "Writes the view in the container and format of the input, and a report on standard error. With --json both are one "
-        "object. Needs --max-tokens, or a model whose window gives the budget.",
+        "object. Without --max-tokens the model's window is the budget, or gpt-4o's where no model is known; the report says so.",
     )
     add_file(parser)
     add_budget(parser)
@@ -39,8 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     material = open_material(arguments.file, arguments.store, format=arguments.format)
     model = arguments.model or material.model
-    if arguments.max_tokens is None and model is None:
-        raise WrongUsage("fit: give --max-tokens, or --model for its window")
     with working("fitting", size_bytes=material.size_bytes):
         fitted = fit(
             material.messages,

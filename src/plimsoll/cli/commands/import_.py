@@ -44,14 +44,14 @@ def run(arguments: argparse.Namespace) -> int:
             raise WrongUsage("import: --as needs a FILE")
         return _list(as_json=arguments.json)
     from plimsoll.cli.screen import note_findings, working
-    from plimsoll.cli.source import load, read_raw
+    from plimsoll.cli.source import label_of, load, read_raw
     from plimsoll.interchange import import_file
 
     file = _chosen(arguments.file)
     raw = read_raw(file)
     with working("importing", size_bytes=len(raw)):
         found = load(raw, file)
-        _refuse_unreadable(found)
+        _refuse_unreadable(found, label_of(file))
         options = {
             "model": arguments.model,
             "max_tokens": arguments.max_tokens,
@@ -64,13 +64,16 @@ def run(arguments: argparse.Namespace) -> int:
         return _done(session, as_json=arguments.json)
 
 
-def _refuse_unreadable(found: Transcript | Conversation) -> None:
-    """Messages that are not in their format are found before there is a session for them. Raises FormatError."""
+def _refuse_unreadable(found: Transcript | Conversation, label: str) -> None:
+    """Messages that are not in their format are found before there is a session for them. Raises FormatError, Refused."""
     from plimsoll.formats.registry import decode_all
     from plimsoll.transcripts import Transcript
 
-    if not isinstance(found, Transcript):
-        decode_all(found.messages, found.format)
+    if isinstance(found, Transcript):
+        return
+    if not found.messages:
+        raise Refused(f"{label}: there are no messages in it")
+    decode_all(found.messages, found.format)
 
 
 def _stem(file: str) -> str | None:
