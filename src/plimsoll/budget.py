@@ -22,7 +22,7 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The tokens a view may use: window − output reserve − tool schemas.
+    """The tokens a view may use: window − output reserve − tool schemas − what the provider counts beyond those (`unseen_tokens`).
 
     Raises SettingError when nothing would be left, naming the field that took it.
     """
@@ -30,6 +30,7 @@ class Budget:
     window_tokens: int
     output_reserve_tokens: int = field(default=0, kw_only=True)
     tools_tokens: int = field(default=0, kw_only=True)
+    unseen_tokens: int = field(default=0, kw_only=True)
 
     def __post_init__(self) -> None:
         window = whole("window_tokens", self.window_tokens, least=1)
@@ -39,6 +40,10 @@ class Budget:
             raise SettingError("output_reserve_tokens", f"{reserve} leaves nothing of a window of {window} tokens")
         if reserve + tools >= window:
             raise SettingError("tools_tokens", f"{tools} leaves nothing of {window - reserve} tokens")
+        if reserve + tools + whole("unseen_tokens", self.unseen_tokens) >= window:
+            raise SettingError(
+                "unseen_tokens", f"{self.unseen_tokens} leaves nothing of {window - reserve - tools} tokens"
+            )
 
     @classmethod
     def of(cls, max_tokens: int) -> Budget:
@@ -48,7 +53,7 @@ class Budget:
     @property
     def tokens(self) -> int:
         """What a view may use. Always above 0."""
-        return self.window_tokens - self.output_reserve_tokens - self.tools_tokens
+        return self.window_tokens - self.output_reserve_tokens - self.tools_tokens - self.unseen_tokens
 
 
 class Level(IntEnum):
@@ -193,9 +198,11 @@ def threshold_of(level: Level, lines: ResolvedLines) -> int:
     return lines.warn if level >= Level.aggressive else lines.soft
 
 
-def recommend(tokens: int, lines: ResolvedLines) -> str:
-    """One sentence for people. It starts CRITICAL, WARNING, INFO or OK, by level."""
-    used = f"{tokens:,} of {lines.budget:,} tokens used ({tokens / lines.budget:.0%})"
+def recommend(tokens: int, lines: ResolvedLines, *, unseen: int = 0) -> str:
+    """One sentence for people. It starts CRITICAL, WARNING, INFO or OK, by level. `unseen` is added to every size."""
+    load, budget = tokens + unseen, lines.budget + unseen
+    used = f"{load:,} of {budget:,} tokens used ({load / budget:.0%})"
+    used += f", {unseen:,} of them by what the provider counts and was not given here" if unseen else ""
     match level_of(tokens, lines):
         case Level.none:
             return f"OK: {used}"
@@ -219,6 +226,8 @@ class Check:
     threshold: int
     """The line that was reached, or the next one when none was."""
     recommendation: str
+    unseen_tokens: int = 0
+    """How much of each size the provider counts beyond what it was given here."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; the level as its name."""
@@ -227,13 +236,17 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """How full a view is. `max_tokens` is the budget: the window less the output reserve and the tools."""
+    """How full a view is. `max_tokens` is the budget: the window less the output reserve and the tools.
+
+    `unseen_tokens`, part of both, is what the provider counts beyond what it was given here: see `Session.record_usage`.
+    """
 
     current_tokens: int
     max_tokens: int
     usage_ratio: float
     level: Level
     recommendation: str
+    unseen_tokens: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; the level as its name."""
@@ -254,54 +267,17 @@ def check_of(tokens: int, lines: ResolvedLines, *, act_at: Level = Level.normal)
     )
 
 
-def status_of(tokens: int, lines: ResolvedLines) -> Status:
-    """The status of a size in tokens."""
+def status_of(tokens: int, lines: ResolvedLines, *, unseen: int = 0) -> Status:
+    """The status of a size in tokens. `unseen` is added to it and to the budget."""
+    load, budget = tokens + unseen, lines.budget + unseen
     return Status(
-        current_tokens=tokens,
-        max_tokens=lines.budget,
-        usage_ratio=tokens / lines.budget,
+        current_tokens=load,
+        max_tokens=budget,
+        usage_ratio=load / budget,
         level=level_of(tokens, lines),
-        recommendation=recommend(tokens, lines),
+        recommendation=recommend(tokens, lines, unseen=unseen),
+        unseen_tokens=unseen,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stats:
-    """What compactions have done so far. A value: `after` gives the next one, so threads can share it."""
-
-    compactions: int = 0
-    emergencies: int = 0
-    tokens_saved: int = 0
-    ratio_sum: float = field(default=0.0, repr=False)
-
-    @property
-    def mean_ratio(self) -> float:
-        """Mean of tokens after / tokens before, in [0, 1]; 1.0 while nothing was compacted."""
-        return self.ratio_sum / self.compactions if self.compactions else 1.0
-
-    def after(self, *, tokens_before: int, tokens_after: int, level: Level) -> Stats:
-        """The stats once this compaction is counted: once, whatever its level and however many steps it took.
-
-        Compacting nothing is not counted. One that grew counts as having saved nothing.
-        """
-        if tokens_before <= 0:
-            return self
-        kept = min(max(0, tokens_after), tokens_before)
-        return Stats(
-            compactions=self.compactions + 1,
-            emergencies=self.emergencies + (level >= Level.emergency),
-            tokens_saved=self.tokens_saved + tokens_before - kept,
-            ratio_sum=self.ratio_sum + kept / tokens_before,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {
-            "compactions": self.compactions,
-            "emergencies": self.emergencies,
-            "mean_ratio": self.mean_ratio,
-            "tokens_saved": self.tokens_saved,
-        }
 
 
 class TokenBudget:

@@ -23,6 +23,7 @@ from plimsoll.events import IMPORT
 from plimsoll.fitted import Fitted, Plan, Wish, report_of
 from plimsoll.payloads import Adopted, Compaction
 from plimsoll.policy import PolicyChoice, policy_of
+from plimsoll.reported import sent_now
 from plimsoll.timeline import Moment
 from plimsoll.writing import written
 
@@ -31,7 +32,10 @@ Carrying: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 
 
 def kept_within(chronicle: Chronicle, query: str | None, *, asks_model: bool) -> Carrying[None]:
-    """Compact the view while that is due. What is said meanwhile may make it due again; nobody waits for a model a third time."""
+    """Compact the view while that is due, then hand it out.
+
+    What is said meanwhile may make a compaction due again; nobody waits for a model a third time.
+    """
 
     def planning(asks: bool) -> Compacting:  # noqa: FBT001 - as _recorded calls it
         return chronicle.planning(query, asked=False, asks_model=asks)
@@ -41,25 +45,36 @@ def kept_within(chronicle: Chronicle, query: str | None, *, asks_model: bool) ->
         if chronicle.check().should_compact:
             yield from _recorded(chronicle, "auto", planning, asks_model=asks)
         if chronicle.log.messages == said:
-            return
+            break
+    chronicle.sent = sent_now(chronicle)
 
 
-def compacted(chronicle: Chronicle, wish: Wish, trigger: str, *, asks_model: bool) -> Carrying[Compaction]:
-    """Compact because somebody asked for it."""
-    return _recorded(chronicle, trigger, lambda asks: planned(chronicle, wish, asks_model=asks), asks_model=asks_model)
+def compacted(
+    chronicle: Chronicle, wish: Wish, trigger: str, *, asks_model: bool, actual: int | None = None
+) -> Carrying[Compaction]:
+    """Compact because somebody asked for it. `actual` is what the provider counted before."""
+
+    def planning(asks: bool) -> Compacting:  # noqa: FBT001 - as _recorded calls it
+        return planned(chronicle, wish, asks_model=asks)
+
+    return _recorded(chronicle, trigger, planning, asks_model=asks_model, actual=actual)
 
 
-def carried_out(
-    chronicle: Chronicle, plan: Plan, trigger: str, *, rebase: bool, asks_model: bool
+def carried_out(  # noqa: PLR0913 - how a plan is carried out
+    chronicle: Chronicle, plan: Plan, trigger: str, *, rebase: bool, asks_model: bool, actual: int | None = None
 ) -> Carrying[Compaction]:
     """Record a plan that was made before. When the session is no longer as it was for, a new one with its edited summary takes
     its place where `rebase` allows it; else PlanIsStale is raised.
     """
     if plan.made_at == chronicle.state():
-        return _recorded(chronicle, trigger, lambda _: _known(plan.outline), asks_model=asks_model)
+        return _recorded(chronicle, trigger, lambda _: _known(plan.outline), asks_model=asks_model, actual=actual)
     if not rebase:
         raise PlanIsStale(planned_for=plan.made_at[0], now=chronicle.state()[0])
-    return _recorded(chronicle, trigger, lambda asks: _anew(chronicle, plan, asks_model=asks), asks_model=asks_model)
+
+    def planning(asks: bool) -> Compacting:  # noqa: FBT001 - as above
+        return _anew(chronicle, plan, asks_model=asks)
+
+    return _recorded(chronicle, trigger, planning, asks_model=asks_model, actual=actual)
 
 
 def wish_for(chronicle: Chronicle, focus: str | None, policy: PolicyChoice | None) -> Wish:
@@ -73,7 +88,12 @@ def planned(chronicle: Chronicle, wish: Wish, *, asks_model: bool) -> Compacting
 
 
 def _recorded(
-    chronicle: Chronicle, trigger: str, planning: Callable[[bool], Compacting], *, asks_model: bool
+    chronicle: Chronicle,
+    trigger: str,
+    planning: Callable[[bool], Compacting],
+    *,
+    asks_model: bool,
+    actual: int | None = None,
 ) -> Carrying[Compaction]:
     """Plan and record. When the view went on from another compaction meanwhile, that is done again, without the model."""
     while True:
@@ -81,7 +101,7 @@ def _recorded(
         outline = yield from planning(asks_model)
         now = chronicle.timeline.moment()
         if (now.event, now.format) == (moment.event, moment.format):
-            return chronicle.commit(*_followed(chronicle, outline, moment), trigger)
+            return chronicle.commit(*_followed(chronicle, outline, moment), trigger, actual)
         asks_model = False
 
 

@@ -18,7 +18,7 @@ from plimsoll.budget import Check, Level
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.engine import Compacting, compact
 from plimsoll.compaction.join import origins
-from plimsoll.compaction.levels import check_view
+from plimsoll.compaction.levels import check_view, with_unseen
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.repair import Arranger
@@ -26,7 +26,7 @@ from plimsoll.compaction.shrink import cut_spots, spots
 from plimsoll.compaction.task import Task
 from plimsoll.context import Filter
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
-from plimsoll.events import IMPORT, Events, compaction_at, record_at
+from plimsoll.events import IMPORT, Events, compaction_at, record_at, totals_at
 from plimsoll.fitted import View
 from plimsoll.flaws import flaw_of
 from plimsoll.formats.detect import telling
@@ -56,10 +56,10 @@ from plimsoll.policy import Policy
 from plimsoll.ports import Draft as RecordDraft
 from plimsoll.ports import Record, SessionLog, Store
 from plimsoll.references import reference_of
-from plimsoll.settings import whole
+from plimsoll.reported import Sent, usage_told, warn_of_excess
 from plimsoll.store.copying import fork
 from plimsoll.summary.ledger import Ledger
-from plimsoll.timeline import Timeline, stats_data
+from plimsoll.timeline import Timeline
 from plimsoll.writing import written
 
 _MESSAGE_ID = re.compile(r"m([0-9]{1,12})")
@@ -80,8 +80,8 @@ class Chronicle:
         self.default_filter: Filter | None = None
         self.keeps_stats = True
         self._level = Level.none
+        self.sent: Sent | None = None
         self._format_fixed = format_fixed
-        self._result_limit = gauge.policy.tool_result_limit(gauge.budget.tokens)
         self.timeline = Timeline.of(log, gauge.format, gauge.weigh)
         self.timeline.format_fixed = format_fixed
         self.originals = Originals(lambda start, stop: self.timeline.gathered([(start, stop)], {}))
@@ -113,6 +113,7 @@ class Chronicle:
         found = check_view(total, gauge.policy, gauge.budget.tokens, new_tokens=fresh)
         stuck = timeline.is_stuck(total, found.level, gauge.budget.tokens)
         due = total > gauge.budget.tokens or (found.should_compact and not stuck)
+        found = with_unseen(found, gauge.lines, gauge.budget.unseen_tokens)
         self._level = noticed(self.log.name, self._level, found)
         return replace(found, should_compact=due)
 
@@ -148,7 +149,7 @@ class Chronicle:
     def compaction(self, compaction_id: str) -> Record:
         """The record of a compaction. Raises SettingError."""
         seq = seq_of(compaction_id)
-        record = self._record(seq) if 0 <= seq < self.log.length else None
+        record = record_at(self.log, seq) if 0 <= seq < self.log.length else None
         if record is None or record.kind != "compaction":
             raise SettingError("compaction_id", f"{str(compaction_id)[:40]!r} is no compaction of this session")
         return record
@@ -268,12 +269,12 @@ class Chronicle:
         task = self.task(focus, asked=asked, asks_model=asks_model, gauge=gauge)
         return compact(self.draft(self.timeline.pieces, reserve_tokens=self._reserve(), gauge=gauge), task)
 
-    def commit(self, outline: Outline, arranger: Arranger, trigger: str) -> Compaction:
+    def commit(self, outline: Outline, arranger: Arranger, trigger: str, actual: int | None = None) -> Compaction:
         """Record a compaction and let it have its effect. One that changes nothing is remembered, not recorded.
 
         `arranger` stands at the end of the outline's view.
         """
-        compaction = compaction_from(outline, trigger, at_ms=_now_ms())
+        compaction = compaction_from(outline, trigger, _now_ms(), actual or self.timeline.reported)
         if not outline.changed:
             self.timeline.futile = (outline.level, outline.tokens_before)
             return compaction
@@ -292,7 +293,7 @@ class Chronicle:
         data = {
             **compaction_data(compaction),
             "view": view_items(pieces, self.gauge.format, history, summary=compaction.summary),
-            "state": {**timeline.snapshot(), "stats": stats_data(stats), "open": arranger.to_dict()},
+            "state": {**timeline.snapshot(), "stats": stats.totals(), "open": arranger.to_dict()},
             "ledger": ledger_data(before, outline.ledger, timeline.base, chars),
             "base": timeline.base,
             "prev": timeline.event,
@@ -324,8 +325,9 @@ class Chronicle:
 
     def _go_on_from(self, base: int | None, about: int) -> Compaction:
         timeline = self.timeline
-        self._write("rollback", {"about": about, "base": base, "prev": timeline.event, "state": timeline.snapshot()})
-        return compaction_of(self._record(about), undone=about not in self._events().in_force())
+        undone = {**timeline.snapshot(), "stats": totals_at(self.log, base)}
+        self._write("rollback", {"about": about, "base": base, "prev": timeline.event, "state": undone})
+        return compaction_of(record_at(self.log, about), undone=about not in self._events().in_force())
 
     # --- pins, usage, forks
 
@@ -334,24 +336,23 @@ class Chronicle:
         self._write("pin", {"position": self.position(message_id), "pinned": pinned})
 
     def record_usage(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> None:
-        """Note what a provider reported for the view as it stands, and count by it from now on."""
-        whole("prompt_tokens", prompt_tokens)
-        whole("completion_tokens", completion_tokens)
-        whole("cached_tokens", cached_tokens)
-        counted = self.gauge.estimated(piece.message for piece in (*self.timeline.pieces, *self.closing()))
-        data = {"prompt": prompt_tokens, "completion": completion_tokens, "cached": cached_tokens, "counted": counted}
-        self._write("usage", data)
+        """Note what a provider reported for the view last handed out, and count by it; a second report is for a later request."""
+        self._write("usage", usage_told(self, self.sent, prompt_tokens, completion_tokens, cached_tokens))
+        self.sent = None
         self._calibrate()
 
     def _calibrate(self) -> None:
-        if not self.gauge.counter.exact and self.timeline.calibration.differences:
-            self.gauge = self.gauge.calibrated(self.timeline.calibration)
+        """Measure by what has been reported from now on."""
+        self.gauge, before = self.gauge.calibrated(self.timeline.calibration), self.gauge
+        self._result_limit = self.gauge.policy.tool_result_limit(self.gauge.budget.tokens)
+        if self.gauge.counter is not before.counter:
             self.timeline.reweigh(self.gauge.weigh)
+        warn_of_excess(self.log.name, before, self.gauge)
 
     def fork(self, at: str | None, name: str | None) -> Chronicle:
         """A new session whose log begins as a copy of this one's, up to and including message `at`."""
         stop = None if at is None else self._message_record(self.position(at)).seq
-        about = {**self._record(0).data, "forked_from": self.log.name, "forked_at": at}
+        about = {**record_at(self.log, 0).data, "forked_from": self.log.name, "forked_at": at}
         chosen = fork(self.log, self._store, about, stop=stop, name=name, now_ms=_now_ms())
         log = self._store.open(chosen)
         log.judge(flaw_of)
@@ -385,12 +386,9 @@ class Chronicle:
     def _write(self, kind: str, data: Mapping[str, Any]) -> Record:
         """Append one record and let it have its effect."""
         seq = self.log.append([RecordDraft(kind=kind, data=data)])
-        record = self._record(seq)
+        record = record_at(self.log, seq)
         self.timeline.take(record)
         return record
-
-    def _record(self, seq: int) -> Record:
-        return record_at(self.log, seq)
 
     def _events(self) -> Events:
         return Events(self.log, newest=self.timeline.event, base=self.timeline.base)

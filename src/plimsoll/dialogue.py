@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from plimsoll.chronicle import Chronicle
@@ -14,8 +14,10 @@ from plimsoll.formats.wire import copied
 from plimsoll.limits import TIME_MS_MAX
 from plimsoll.mentions import FileMention
 from plimsoll.ports import Record
+from plimsoll.reported import usage_since
 from plimsoll.settings import shown, whole
 from plimsoll.summary.ledger import extend
+from plimsoll.usage import Usage
 
 NO_FILTER = Filter(max_tokens=None, max_messages=None, time_window_s=None)
 
@@ -25,11 +27,15 @@ _STEP = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One message of the history, whole. `id` is what `pin` and `fork` take, `at_ms` Unix time in milliseconds."""
+    """One message of the history, whole. `id` is what `pin` and `fork` take, `at_ms` Unix time in milliseconds.
+
+    `usage` is what the provider reported with an answer, where that was recorded.
+    """
 
     id: str
     at_ms: int
     message: dict[str, Any]
+    usage: Usage | None = None
 
 
 def newest(
@@ -54,7 +60,8 @@ def newest(
             if room < 0:
                 break
         found.append(Said(id=f"m{record.position}", at_ms=record.at_ms, message=copied(record.data["m"])))
-    return found[::-1]
+    reports = usage_since(chronicle.log, stop - len(found))
+    return [replace(said, usage=reports.get(int(said.id[1:]))) for said in found[::-1]]
 
 
 def files(chronicle: Chronicle, compaction_id: str | None) -> list[FileMention]:

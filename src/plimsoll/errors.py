@@ -230,6 +230,18 @@ class UnknownModelWarning(UserWarning):
         )
 
 
+class UnseenTokensWarning(UserWarning):
+    """The provider counts more beyond a session's view than its budget has room for. Given once; views keep a small part of it."""
+
+    def __init__(self, session: str, tokens: int) -> None:
+        self.session = session
+        self.tokens = tokens
+        super().__init__(
+            f"session {session!r}: beyond its view the provider counts {tokens:,} tokens more than the budget has room for; "
+            "raise max_tokens, or check what was passed to record_usage"
+        )
+
+
 def warn(warning: Warning) -> None:
     """Give a warning at the line outside plimsoll that led to it, however deep inside it is noticed."""
     frame: FrameType | None = sys._getframe()  # noqa: SLF001 - how the standard library finds its callers

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from plimsoll.errors import SessionDamaged, SettingError
 from plimsoll.payloads import Compaction, compaction_of, seq_of, unpacked
 from plimsoll.ports import Record, SessionLog
+from plimsoll.stats import Stats
 
 IMPORT = "import"
 """The trigger of the compaction that stands for what another tool had done."""
@@ -42,6 +43,12 @@ def standing(log: SessionLog, seq: int | None) -> Record | None:
         except SessionDamaged:
             seq = _standing_before(log, seq)
     return None
+
+
+def totals_at(log: SessionLog, seq: int | None) -> list[float]:
+    """The stats of the compactions that a view goes on from: as its compaction wrote them, none at the beginning."""
+    base = standing(log, seq)
+    return Stats().totals() if base is None else list(base.data["state"]["stats"])
 
 
 def _standing_before(log: SessionLog, seq: int) -> int | None:

@@ -45,6 +45,7 @@ def _compaction(record: Record, data: Mapping[str, Any]) -> bool:
         all(isinstance(data.get(name), str) for name in ("trigger", "stage"))
         and data.get("level") in _LEVELS
         and all(_is_count(data.get(name)) for name in ("before", "after"))
+        and _is_count(data.get("reported", 0))
         and all(isinstance(data.get(name, 0), str | None) for name in ("summary", "note"))
         and (covers is None or _is_run(covers, record.position))
         and _are(data.get("actions"), _is_action)
@@ -68,7 +69,11 @@ def _pin(_record: Record, data: Mapping[str, Any]) -> bool:
 
 
 def _usage(_record: Record, data: Mapping[str, Any]) -> bool:
-    return all(_is_count(data.get(name)) for name in ("prompt", "completion", "cached", "counted"))
+    return (
+        all(_is_count(data.get(name)) for name in ("prompt", "completion", "cached"))
+        and all(_is_count(data.get(name, 0)) for name in ("counted", "written", "position"))
+        and isinstance(data.get("model", ""), str)
+    )
 
 
 def _note(_record: Record, data: Mapping[str, Any]) -> bool:

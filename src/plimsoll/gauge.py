@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from plimsoll.budget import Budget, Level, ResolvedLines, level_of
+from plimsoll.budget import Budget, Level, LoadLines, ResolvedLines, Status, level_of, status_of
 from plimsoll.compaction.draft import Draft, Referrer, no_reference
 from plimsoll.compaction.join import origin_of
 from plimsoll.compaction.piece import Piece, blocks_of
@@ -23,12 +23,16 @@ from plimsoll.summary.frame import Language
 from plimsoll.summary.ledger import Ledger
 from plimsoll.systemtext import system_message
 from plimsoll.tokens.calibrate import Calibrator
-from plimsoll.tokens.counter import counter_for, message_counter_for
+from plimsoll.tokens.counter import counter_for, margin_of, message_counter_for
 from plimsoll.tokens.framing import MessageCounter
 from plimsoll.tokens.own import CounterChoice
 
 DEFAULT_MODEL = "gpt-4o"
 """Counts for callers who name no model; its vocabulary is public, so the count is exact."""
+
+
+VIEW_SHARE_MIN = 20
+"""A view keeps at least one part in so many of the budget, whatever the provider counts beyond it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,8 @@ class Gauge:
     """Whether the model has the tools to search and read what left its view."""
     system: SystemText = None
     """System text that is sent beside every view, as Anthropic wants it: counted, and never part of the view."""
+    unseen_excess: int = 0
+    """Tokens that the provider counts beyond what it was given here and that the budget has no room for."""
 
     @property
     def tool_answer_tokens_max(self) -> int:
@@ -66,13 +72,24 @@ class Gauge:
         return self.messages.messages(()) + beside
 
     def calibrated(self, calibration: Calibrator) -> Gauge:
-        """The gauge corrected by what the provider reported. Exact counts stay as they are."""
-        if self.counter.exact:
-            return self
+        """The gauge corrected by what the provider reported: estimates by its ratio, the budget by what it counts beyond them."""
+        exact, margin = self.counter.exact, margin_of(self.model, self.choice)
+        tuned = self._holding_back(calibration.unseen(before=margin, exact=exact))
+        if exact or not calibration.differences:
+            return tuned
         return replace(
-            self,
+            tuned,
             counter=counter_for(self.model, calibration, choice=self.choice),
             messages=message_counter_for(self.model, calibration, choice=self.choice).upper,
+        )
+
+    def _holding_back(self, unseen: int) -> Gauge:
+        """The gauge with so many tokens of the budget taken by what was not given here, as far as that leaves a view room."""
+        whole = replace(self.budget, unseen_tokens=0)
+        held = min(unseen, whole.tokens - max(1, whole.tokens // VIEW_SHARE_MIN))
+        budget = replace(whole, unseen_tokens=max(0, held))
+        return replace(
+            self, budget=budget, policy=_in_order(self.policy, whole, budget), unseen_excess=unseen - max(0, held)
         )
 
     def estimated(self, messages: Iterable[Message]) -> int:
@@ -111,6 +128,10 @@ class Gauge:
     def total(self, pieces: Iterable[Piece]) -> int:
         """Tokens of a view."""
         return self.reserve_tokens + sum(piece.tokens for piece in pieces)
+
+    def status(self, tokens: int) -> Status:
+        """How full a view of that size is, with what the provider counts beyond it."""
+        return status_of(tokens, self.lines, unseen=self.budget.unseen_tokens)
 
     def level(self, tokens: int) -> Level:
         """How far past the load lines a view of that size is."""
@@ -202,6 +223,17 @@ def gauge_for(  # noqa: PLR0913 - the options of fit
         model=counted_as,
         choice=counter,
     )
+
+
+def _in_order(policy: Policy, whole: Budget, budget: Budget) -> Policy:
+    """The policy with load lines that are in order in a smaller budget too: marks in tokens become shares where they are not."""
+    try:
+        policy.lines.resolve(budget.tokens)
+    except SettingError:
+        lines = policy.lines.resolve(whole.tokens)
+        shares = {name: max(1, getattr(lines, name)) / whole.tokens for name in ("soft", "warn", "hard", "target")}
+        return replace(policy, lines=LoadLines(**shares))
+    return policy
 
 
 def checked_tools(tools: object) -> list[Mapping[str, Any]] | None:

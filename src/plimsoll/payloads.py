@@ -102,6 +102,8 @@ class Compaction:
     """How many messages had been said."""
     kept: tuple[tuple[int, int], ...] = ()
     """The positions `[start, end)` of messages that stayed in the view, whole or cut."""
+    actual_pre_tokens: int | None = None
+    """What the provider counted for the newest request before it; None where nothing was reported."""
 
     @property
     def at(self) -> datetime:
@@ -126,6 +128,7 @@ class Compaction:
             "undone": self.undone,
             "position": self.position,
             "kept": [list(run) for run in self.kept],
+            "actual_pre_tokens": self.actual_pre_tokens,
         }
 
 
@@ -266,10 +269,11 @@ def compaction_data(compaction: Compaction) -> dict[str, Any]:
         "covers": list(compaction.covers) if compaction.covers else None,
         "actions": [action_data(action) for action in compaction.actions if action.decision != "keep"],
         "note": compaction.note,
+        **({} if compaction.actual_pre_tokens is None else {"reported": compaction.actual_pre_tokens}),
     }
 
 
-def compaction_from(outline: Outline, trigger: str, *, at_ms: int) -> Compaction:
+def compaction_from(outline: Outline, trigger: str, at_ms: int, actual_pre_tokens: int | None = None) -> Compaction:
     """A plan that is about to be carried out, as a compaction without an id."""
     return Compaction(
         id=None,
@@ -284,6 +288,7 @@ def compaction_from(outline: Outline, trigger: str, *, at_ms: int) -> Compaction
         lost=outline.lost,
         actions=outline.actions,
         note=outline.note,
+        actual_pre_tokens=actual_pre_tokens,
     )
 
 
@@ -317,6 +322,7 @@ def compaction_of(record: Record, *, undone: bool = False) -> Compaction:
         undone=undone,
         position=record.position,
         kept=tuple(kept_runs(data["view"])),
+        actual_pre_tokens=data.get("reported"),
     )
 
 

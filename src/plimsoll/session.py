@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from plimsoll.budget import Check, Stats, Status, status_of
+from plimsoll.budget import Check, Status
 from plimsoll.carrying import Carrying, adopt, carried_out, compacted, kept_within, previewed, wish_for
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.drive import AsyncSummarizer, adrive, checked, drive
@@ -20,9 +20,12 @@ from plimsoll.payloads import Adopted, Compaction
 from plimsoll.policy import PolicyChoice
 from plimsoll.ports import Damage
 from plimsoll.references import place_of, text_of
-from plimsoll.settings import one_of
+from plimsoll.reported import usages
+from plimsoll.settings import one_of, whole
+from plimsoll.stats import Stats
 from plimsoll.store.cache import CacheStats
 from plimsoll.surroundings import layers
+from plimsoll.usage import Usage
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Lock
@@ -111,7 +114,7 @@ class Session:
 
     def status(self) -> Status:
         """How full the view is. Changes nothing."""
-        return status_of(self._chronicle.total(), self._chronicle.gauge.lines)
+        return self._chronicle.gauge.status(self._chronicle.total())
 
     def stats(self) -> Stats:
         """What compactions have done so far. With `plimsoll.open(stats=False)` nothing is added to it."""
@@ -130,7 +133,7 @@ class Session:
         wish = wish_for(self._chronicle, focus, policy)
         return drive(previewed(self._chronicle, wish, asks_model=self._asks_model), self._summarizer)
 
-    def compact(
+    def compact(  # noqa: PLR0913 - what a compaction may be told
         self,
         plan: Plan | None = None,
         *,
@@ -138,6 +141,7 @@ class Session:
         focus: str | None = None,
         policy: PolicyGiven = None,
         rebase: bool = False,
+        actual_pre_tokens: int | None = None,
     ) -> Compaction:
         """Compact now, or carry out a plan from `preview`. Recorded, and undone by `rollback`.
 
@@ -146,12 +150,13 @@ class Session:
 
         A plan made before the newest messages raises PlanIsStale; with `rebase` a new one is made and an edited summary is
         put into it. With nothing to do nothing is recorded, and the compaction returned has no id. `trigger` is what the record
-        says of why: "manual" or "auto". Raises CannotFit, SettingError.
+        says of why: "manual" or "auto"; `actual_pre_tokens` what the provider counted before it, where that is not what
+        `record_usage` was told last. Raises CannotFit, SettingError.
         """
         wish = wish_for(self._chronicle, focus, policy)
-        return drive(self._compacting(plan, trigger, wish, rebase=rebase), self._summarizer)
+        return drive(self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens), self._summarizer)
 
-    async def acompact(
+    async def acompact(  # noqa: PLR0913 - as above
         self,
         plan: Plan | None = None,
         *,
@@ -159,11 +164,14 @@ class Session:
         focus: str | None = None,
         policy: PolicyGiven = None,
         rebase: bool = False,
+        actual_pre_tokens: int | None = None,
     ) -> Compaction:
         """`compact` for callers that await. What is appended meanwhile follows the compacted view."""
         wish = wish_for(self._chronicle, focus, policy)
         async with self._in_turn():
-            return await adrive(self._compacting(plan, trigger, wish, rebase=rebase), self._summarizer)
+            return await adrive(
+                self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens), self._summarizer
+            )
 
     def compactions(self) -> list[Compaction]:
         """Every compaction carried out, oldest first, those undone since included."""
@@ -281,8 +289,21 @@ class Session:
         self._chronicle.pin(message_id, pinned=False)
 
     def record_usage(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> None:
-        """What the provider reported for the view last sent: corrects estimated counts. Raises SettingError."""
+        """What the provider reported for the view last handed out: counts and the budget go by it from now on.
+
+        `prompt_tokens` is the whole request, cached tokens included: for Anthropic `input_tokens`, `cache_creation_input_tokens`
+        and `cache_read_input_tokens` together (where `cached_tokens` is the larger one, both are added). Two things are learnt:
+        by how much estimated counts are off, and how much the provider counts beyond what it was given here, such as a system
+        prompt or tools that the host keeps to itself. That much of the budget is held back, and is in `status().unseen_tokens`.
+        Where nothing would be left, views keep a small part and UnseenTokensWarning is given. A report of less than half of
+        what was sent changes nothing. Call it before or after the answer is appended, once for each request. Raises
+        SettingError.
+        """
         self._chronicle.record_usage(prompt_tokens, completion_tokens, cached_tokens)
+
+    def usage(self) -> list[Usage]:
+        """Every report, oldest first, each with the id of the answer it came with. Reads the whole log."""
+        return usages(self._chronicle.log)
 
     def fork(self, at: str | None = None, *, name: str | None = None) -> Session:
         """A new session with the same history up to and including message `at` (None: all of it), and its own future.
@@ -351,11 +372,15 @@ class Session:
     def _asks_model(self) -> bool:
         return self._summarizer is not None
 
-    def _compacting(self, plan: Plan | None, trigger: str, wish: Wish, *, rebase: bool) -> Carrying[Compaction]:
+    def _compacting(
+        self, plan: Plan | None, trigger: str, wish: Wish, *, rebase: bool, actual: int | None
+    ) -> Carrying[Compaction]:
         one_of("trigger", trigger, ("manual", "auto"))
+        known = None if actual is None else whole("actual_pre_tokens", actual, least=1)
         if plan is None:
-            return compacted(self._chronicle, wish, trigger, asks_model=self._asks_model)
-        return carried_out(self._chronicle, plan, trigger, rebase=rebase, asks_model=self._asks_model)
+            return compacted(self._chronicle, wish, trigger, asks_model=self._asks_model, actual=known)
+        asks = self._asks_model
+        return carried_out(self._chronicle, plan, trigger, rebase=rebase, asks_model=asks, actual=known)
 
     def _in_turn(self) -> Lock:
         """What compactions of callers that await wait for, each in its own event loop."""

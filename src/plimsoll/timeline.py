@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from typing import Any
 
-from plimsoll.budget import Level, Stats
+from plimsoll.budget import Level
 from plimsoll.compaction.join import origin_of
 from plimsoll.compaction.piece import Piece, Weigh
 from plimsoll.compaction.repair import Arranged, Arranger
@@ -19,8 +19,10 @@ from plimsoll.formats.format import Format
 from plimsoll.message import FormatName, Message, Wire
 from plimsoll.payloads import is_plain, pieces_of, positions_in, unpacked
 from plimsoll.ports import Record, SessionLog
+from plimsoll.stats import Stats
 from plimsoll.tally import Tally
 from plimsoll.tokens.calibrate import Calibrator
+from plimsoll.usage import learnt
 
 REGROWTH = 0.05
 """A run that could make no progress is tried again when the view has grown by this share of the budget."""
@@ -58,6 +60,8 @@ class Timeline:
     pins: set[int] = field(default_factory=set)
     stats: Stats = field(default_factory=Stats)
     calibration: Calibrator = field(default_factory=Calibrator)
+    reported: int | None = None
+    """What the provider counted for the newest request since the last compaction or rollback."""
     context: int | None = None
     """Number of the newest note about where the session runs; None while that is what the session record says."""
     format_fixed: bool = False
@@ -112,8 +116,7 @@ class Timeline:
                 change = self.pins.add if record.data["pinned"] else self.pins.discard
                 change(record.data["position"])
             case "usage":
-                counted, reported = record.data["counted"], record.data["prompt"]
-                self.calibration = self.calibration.record(counted=counted, reported=reported)
+                self.calibration, self.reported = learnt(self.calibration, record.data), record.data["prompt"]
             case "note" if record.data.get("what") == "context":
                 self.context = record.seq
             case _:
@@ -175,7 +178,7 @@ class Timeline:
         return {
             "format": self.format.name if self.format_fixed else None,
             "pins": sorted(self.pins),
-            "stats": stats_data(self.stats),
+            "stats": self.stats.totals(),
             "calibration": self.calibration.to_dict(),
             "open": self.arranger.to_dict(),
             "context": self.context,
@@ -266,16 +269,12 @@ class Timeline:
         return arranged
 
     def _restore(self, data: Mapping[str, Any]) -> None:
+        self.reported = None
         compactions, emergencies, saved, ratio = data["stats"]
         self.stats = Stats(compactions=compactions, emergencies=emergencies, tokens_saved=saved, ratio_sum=ratio)
         self.pins = set(data["pins"])
         self.calibration = Calibrator.from_dict(data["calibration"])
         self.context = data.get("context")
-
-
-def stats_data(stats: Stats) -> list[float]:
-    """Statistics as a record says them."""
-    return [stats.compactions, stats.emergencies, stats.tokens_saved, stats.ratio_sum]
 
 
 def _stands_for_lost(record: Record) -> bool:

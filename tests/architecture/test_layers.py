@@ -21,6 +21,7 @@ LAYERS = {
         "limits",
         "context",
         "provenance",
+        "stats",
     ),
     "ports": ("ports",),
     "core": (
@@ -37,6 +38,7 @@ LAYERS = {
             "events",
             "activity",
             "changes",
+            "usage",
         ),
         "mentions",
     ),
@@ -56,6 +58,7 @@ LAYERS = {
         "surroundings",
         "dialogue",
         "originals",
+        "reported",
         "",
     ),
     "edges": ("cli", "report", "proxy", "mcp", "adapters", "__main__"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from plimsoll.budget import Check, Level, check_of
+from plimsoll.budget import Check, Level, ResolvedLines, check_of, recommend
 from plimsoll.policy import Policy
 
 
@@ -26,3 +26,17 @@ def check_view(tokens: int, policy: Policy, budget_tokens: int, *, new_tokens: i
 
 def _worth_it(policy: Policy, budget_tokens: int, new_tokens: int | None) -> bool:
     return new_tokens is None or new_tokens >= policy.clear_at_least * budget_tokens
+
+
+def with_unseen(check: Check, lines: ResolvedLines, unseen: int) -> Check:
+    """The check with what the provider counts beyond the view added to each size. The level stays as it is."""
+    if not unseen:
+        return check
+    return replace(
+        check,
+        current_tokens=check.current_tokens + unseen,
+        max_tokens=check.max_tokens + unseen,
+        threshold=check.threshold + unseen,
+        recommendation=recommend(check.current_tokens, lines, unseen=unseen),
+        unseen_tokens=unseen,
+    )

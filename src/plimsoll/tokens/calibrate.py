@@ -1,7 +1,8 @@
 """Learning from reported usage how far a counter's numbers are from the provider's.
 
-Only differences between consecutive calls are used: what the provider adds to every request (its own prompt, tools, framing)
-cancels out. Each gives a ratio of reported to counted tokens; they are averaged as logarithms, by tokens, the newest most.
+Two things are learnt. The ratio of reported to counted tokens comes from differences between consecutive calls, in which what
+every request carries (a system prompt or tools that the host keeps to itself) cancels out; the ratios are averaged as logarithms,
+weighted by tokens, the newest most. What every request carries is then what is left of the newest reports.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ DIFFERENCE_TOKENS_MAX = 20_000
 """A larger difference weighs no more than this."""
 
 RATIO_MIN, RATIO_MAX = 0.5, 3.0
-"""No vocabulary in use is further than this from o200k_base over a whole difference; what is, was something else."""
+"""No vocabulary in use is further than this from o200k_base over a whole difference. What is, says nothing of the ratio: the
+host added or removed something that is not counted, or the report belongs to another request."""
+
+REPORTS_KEPT = 5
+"""Newest reports that the tokens every request carries are taken from: more of them are believed at once, fewer only when all
+of these agree."""
 
 _KEPT = 0.8
 """Share of the older differences' weight that stays when one is added."""
@@ -60,23 +66,32 @@ class Calibrator:
     """Sum of their squares, times their weights."""
     weights_squared: float = 0.0
     """Sum of the squares of the weights."""
+    recent: tuple[tuple[int, int], ...] = ()
+    """The newest reports, oldest first: tokens counted and tokens reported."""
 
     def record(self, *, counted: int, reported: int) -> Calibrator:
         """The state after one call: `counted` tokens by the counter, `reported` by the provider, cached ones included.
 
-        For Anthropic that is input, cache reads and cache writes together. Values below 1 change nothing. A request smaller
-        than the one before, as after a compaction, starts a new difference.
+        For Anthropic that is input, cache reads and cache writes together. Values below 1, and a report so small that it cannot
+        be of this request, change nothing. A request smaller than the one before, as after a compaction, starts a new difference.
         """
         if not (0 < counted <= SETTING_TOKENS_MAX and 0 < reported <= SETTING_TOKENS_MAX):
             return self
+        if reported < counted * RATIO_MIN:
+            return self
+        recent = (*self.recent, (counted, reported))[-REPORTS_KEPT:]
+        return replace(self._differed(counted, reported), recent=recent)
+
+    def _differed(self, counted: int, reported: int) -> Calibrator:
+        """The state after the difference from the call before."""
         if self.counted is None or self.reported is None or counted < self.counted:
             return replace(self, counted=counted, reported=reported)
         more_counted, more_reported = counted - self.counted, reported - self.reported
         if more_counted < DIFFERENCE_TOKENS_MIN:
             return self
-        if more_reported <= 0:
+        if not RATIO_MIN * more_counted <= more_reported <= RATIO_MAX * more_counted:
             return replace(self, counted=counted, reported=reported)
-        value = log(min(RATIO_MAX, max(RATIO_MIN, more_reported / more_counted)))
+        value = log(more_reported / more_counted)
         weight = min(more_counted, DIFFERENCE_TOKENS_MAX)
         return replace(
             self,
@@ -117,6 +132,18 @@ class Calibrator:
         margin = exp(_DEVIATIONS * (1 + 0.7 / seen) * sqrt(variance * (1 + 1 / seen)))
         return min(max(_MARGIN_MIN, margin), max(before, _MARGIN_MAX))
 
+    def unseen(self, *, before: float = 1.0, exact: bool = False) -> int:
+        """Tokens that every request carries beyond those counted: what the host keeps to itself, such as a system prompt or tools.
+
+        Of the newest reports the one that says the most counts. A report that the upper count covers says nothing. `before` is
+        the counter's own margin; an `exact` counter needs neither ratio nor margin. Never negative.
+        """
+        ratio, margin = (1.0, 1.0) if exact else (self.ratio, self.margin(before))
+        beyond = (
+            reported - counted * ratio for counted, reported in self.recent if reported > counted * ratio * margin
+        )
+        return ceil(max(beyond, default=0.0))
+
     def predict(self, counted: int) -> int:
         """Tokens that the provider will report for a request of `counted` tokens, rounded up.
 
@@ -142,9 +169,10 @@ class Calibrator:
     def from_dict(cls, data: Mapping[str, Any]) -> Calibrator:
         """The state that `to_dict` gave; fields it does not know are left out. Raises SettingError for impossible values."""
         known = {field.name: data[field.name] for field in fields(cls) if field.name in data}
+        recent = _pairs(known.pop("recent", ()))
         for name, value in known.items():
             _check(name, value)
-        state = cls(**known)
+        state = cls(**known, recent=recent)
         reach = 1.001 * state.weight
         if not reach * log(RATIO_MIN) <= state.weighted <= reach * log(RATIO_MAX):
             raise SettingError("calibration.weighted", "gives a ratio outside 0.5 to 3")
@@ -160,3 +188,18 @@ def _check(name: str, value: Any) -> None:
         raise SettingError(f"calibration.{name}", "must be a number")
     if not (abs(value) <= SETTING_TOKENS_MAX and isfinite(value)) or (value < 0 and name != "weighted"):
         raise SettingError(f"calibration.{name}", "must be a number of tokens")
+
+
+def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
+    """The newest reports as they were written down. Raises SettingError."""
+    if not isinstance(value, (list, tuple)):
+        raise SettingError("calibration.recent", "must be a list of pairs")
+    pairs = []
+    for pair in value[-REPORTS_KEPT:]:
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise SettingError("calibration.recent", "must be a list of pairs")
+        for tokens in pair:
+            if isinstance(tokens, bool) or not isinstance(tokens, int) or not 0 < tokens <= SETTING_TOKENS_MAX:
+                raise SettingError("calibration.recent", "must be numbers of tokens")
+        pairs.append((pair[0], pair[1]))
+    return tuple(pairs)

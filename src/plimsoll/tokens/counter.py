@@ -113,8 +113,13 @@ def counter_for(
     counter = _chosen(vocabulary, choice)
     if calibration is None:
         return counter
-    margin = vocabulary.margin if choice is None else max(vocabulary.margin, OWN_MARGIN_MIN)
-    return CalibratedCounter(counter, calibration, margin=margin)
+    return CalibratedCounter(counter, calibration, margin=margin_of(model, choice))
+
+
+def margin_of(model: str | None, choice: CounterChoice = None) -> float:
+    """The margin over estimated counts before anything was reported."""
+    margin = look_up(model).vocabulary.margin
+    return margin if choice is None else max(margin, OWN_MARGIN_MIN)
 
 
 def message_counter_for(

@@ -12,7 +12,6 @@ from plimsoll.budget import (
     Budget,
     Level,
     LoadLines,
-    Stats,
     check_of,
     level_named,
     level_of,
@@ -21,6 +20,7 @@ from plimsoll.budget import (
     status_of,
 )
 from plimsoll.errors import SettingError
+from plimsoll.stats import Stats
 
 LINES = LoadLines().resolve(10_000)
 

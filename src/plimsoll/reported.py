@@ -1,0 +1,119 @@
+"""Reported usage of a session: for which request it is, and what was reported before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from plimsoll.errors import UnseenTokensWarning, warn
+from plimsoll.message import Message
+from plimsoll.settings import whole
+from plimsoll.tally import Tally
+from plimsoll.usage import Usage, usage_data, usage_from, whole_prompt
+
+if TYPE_CHECKING:
+    from plimsoll.chronicle import Chronicle
+    from plimsoll.gauge import Gauge
+    from plimsoll.ports import SessionLog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """A view that was handed out: so many pieces of a tally that only grows, and how many messages had been said."""
+
+    tally: Tally
+    pieces: int
+    closing: tuple[Message, ...]
+    messages: int
+
+    def request(self) -> list[Message]:
+        """Its messages, without an answer at its end: a report may come after the answer was appended and shown again."""
+        shown = [piece.message for piece in self.tally.pieces[: self.pieces]]
+        return without_answer([*shown, *self.closing])
+
+
+def without_answer(messages: list[Message]) -> list[Message]:
+    """The messages up to the newest that is not the assistant's; all of them where there are no others."""
+    stop = len(messages)
+    while stop > 0 and messages[stop - 1].role == "assistant":
+        stop -= 1
+    return messages[:stop] or messages
+
+
+def sent_now(chronicle: Chronicle) -> Sent:
+    """The view as it stands, as it is handed out."""
+    timeline = chronicle.timeline
+    return Sent(
+        tally=timeline.tally,
+        pieces=len(timeline.pieces),
+        closing=tuple(timeline.closing()),
+        messages=chronicle.log.messages,
+    )
+
+
+def usage_told(
+    chronicle: Chronicle, sent: Sent | None, prompt_tokens: int, completion_tokens: int, cached_tokens: int
+) -> dict[str, Any]:
+    """The payload of the record of a report: `sent` is the view it is for, None for the view as it stands.
+
+    Raises SettingError.
+    """
+    usage = Usage(
+        prompt_tokens=whole("prompt_tokens", prompt_tokens),
+        completion_tokens=whole("completion_tokens", completion_tokens),
+        cached_tokens=whole("cached_tokens", cached_tokens),
+    )
+    asked = (sent or sent_now(chronicle)).request()
+    return usage_data(
+        replace(
+            whole_prompt(usage),
+            counted_tokens=chronicle.gauge.estimated(asked),
+            model=chronicle.gauge.model,
+            position=_answer(chronicle, sent),
+        )
+    )
+
+
+def _answer(chronicle: Chronicle, sent: Sent | None) -> int:
+    """Where the answer to a view is in the history, or will be: the first of the assistant's messages at its end, or after it."""
+    position = chronicle.log.messages if sent is None else sent.messages
+    while position > 0 and _role(chronicle, position - 1) == "assistant":
+        position -= 1
+    return position
+
+
+def _role(chronicle: Chronicle, position: int) -> str | None:
+    found = chronicle.originals.find(position)
+    return None if found is None else found.role
+
+
+def warn_of_excess(session: str, before: Gauge, gauge: Gauge) -> None:
+    """Warn once when what the provider counts beyond the view leaves it no room in the budget."""
+    if gauge.unseen_excess and not before.unseen_excess:
+        warn(UnseenTokensWarning(session, gauge.unseen_excess))
+
+
+def usages(log: SessionLog) -> list[Usage]:
+    """Every report, oldest first. Reads the whole log."""
+    return [usage_from(record.data, record.at_ms) for record in log.read() if record.kind == "usage"]
+
+
+def newest_usage(log: SessionLog) -> Usage | None:
+    """The newest report; None without one. Reads back as far as that is."""
+    found = (record for record in log.read_back() if record.kind == "usage")
+    return next((usage_from(record.data, record.at_ms) for record in found), None)
+
+
+def usage_since(log: SessionLog, position: int) -> Mapping[int, Usage]:
+    """The reports by the position of their answer, from the one at `position` on; of several for one the newest.
+
+    Reads back no further than that message: a report is recorded after the request, and so after all that was said before.
+    """
+    found: dict[int, Usage] = {}
+    for record in log.read_back():
+        if record.kind == "message" and record.position < position - 1:
+            break
+        if record.kind == "usage" and "position" in record.data:
+            found.setdefault(record.data["position"], usage_from(record.data, record.at_ms))
+    return found
