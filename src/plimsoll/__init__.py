@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from plimsoll.opening import delete as delete
     from plimsoll.opening import open as open  # noqa: A004 - the public name, as pathlib's and gzip's
     from plimsoll.opening import sessions as sessions
+    from plimsoll.opening_async import aopen as aopen
     from plimsoll.policy import Policy as Policy
     from plimsoll.session import Session as Session
     from plimsoll.shrinking import Shrunk as Shrunk
@@ -49,6 +50,7 @@ _HOMES = {
     "TokenBudget": "budget",
     "Windowed": "windowing",
     "afit": "oneshot",
+    "aopen": "opening_async",
     "check": "checking",
     "convert": "formats.convert",
     "count_tokens": "oneshot",

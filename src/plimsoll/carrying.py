@@ -20,7 +20,7 @@ from plimsoll.compaction.repair import Arranger
 from plimsoll.compaction.task import SummaryReply, SummaryRequest
 from plimsoll.errors import PlanIsStale
 from plimsoll.events import IMPORT
-from plimsoll.fitted import Fitted, Plan, Wish, report_of
+from plimsoll.fitted import Fitted, Plan, View, Wish, report_of
 from plimsoll.payloads import Adopted, Compaction
 from plimsoll.policy import PolicyChoice, policy_of
 from plimsoll.reported import sent_now
@@ -49,6 +49,12 @@ def kept_within(chronicle: Chronicle, query: str | None, *, asks_model: bool) ->
     chronicle.sent = sent_now(chronicle)
 
 
+def viewed(chronicle: Chronicle, query: str | None, *, asks_model: bool) -> Carrying[View]:
+    """The view after the compactions that are due. Nothing can be appended between the last of them and the view."""
+    yield from kept_within(chronicle, query, asks_model=asks_model)
+    return chronicle.written()
+
+
 def compacted(
     chronicle: Chronicle, wish: Wish, trigger: str, *, asks_model: bool, actual: int | None = None
 ) -> Carrying[Compaction]:
@@ -67,14 +73,12 @@ def carried_out(  # noqa: PLR0913 - how a plan is carried out
     its place where `rebase` allows it; else PlanIsStale is raised.
     """
     if plan.made_at == chronicle.state():
-        return _recorded(chronicle, trigger, lambda _: _known(plan.outline), asks_model=asks_model, actual=actual)
-    if not rebase:
+        planning = partial(_known, plan.outline)
+    elif rebase:
+        planning = partial(_anew, chronicle, plan)
+    else:
         raise PlanIsStale(planned_for=plan.made_at[0], now=chronicle.state()[0])
-
-    def planning(asks: bool) -> Compacting:  # noqa: FBT001 - as above
-        return _anew(chronicle, plan, asks_model=asks)
-
-    return _recorded(chronicle, trigger, planning, asks_model=asks_model, actual=actual)
+    return (yield from _recorded(chronicle, trigger, planning, asks_model=asks_model, actual=actual))
 
 
 def wish_for(chronicle: Chronicle, focus: str | None, policy: PolicyChoice | None) -> Wish:
@@ -117,12 +121,12 @@ def _followed(chronicle: Chronicle, outline: Outline, made_at: Moment) -> tuple[
     return followed, line.arranger
 
 
-def _known(outline: Outline) -> Compacting:
+def _known(outline: Outline, _asks_model: bool) -> Compacting:  # noqa: FBT001 - as _recorded calls it
     yield from ()
     return outline
 
 
-def _anew(chronicle: Chronicle, plan: Plan, *, asks_model: bool) -> Compacting:
+def _anew(chronicle: Chronicle, plan: Plan, asks_model: bool) -> Compacting:  # noqa: FBT001 - as above
     fresh = yield from planned(chronicle, plan.wish, asks_model=asks_model)
     if plan.outline.stage != "edited" or plan.summary is None or fresh.summary is None:
         return fresh
@@ -131,13 +135,14 @@ def _anew(chronicle: Chronicle, plan: Plan, *, asks_model: bool) -> Compacting:
 
 def previewed(chronicle: Chronicle, wish: Wish, *, asks_model: bool) -> Carrying[Plan]:
     """A plan to look at, to edit, and to carry out while the session is as it is now."""
-    made_at = chronicle.state()
+    made_at, hold = chronicle.state(), chronicle.held()  # a plan can be applied when its session was dropped
     outline = yield from planned(chronicle, wish, asks_model=asks_model)
 
     def reword(outline: Outline, text: str) -> Outline:
-        return _reworded(chronicle, outline, text)
+        return _reworded(hold.chronicle, outline, text)
 
     def write(outline: Outline) -> Fitted:
+        chronicle = hold.chronicle
         closing = chronicle.closing({call.id for piece in outline.pieces for call in piece.message.calls})
         pieces, format = [*outline.pieces, *closing], chronicle.gauge.format
         return Fitted(

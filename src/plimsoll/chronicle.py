@@ -12,8 +12,11 @@ import time
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from threading import RLock
 from typing import Any
+from weakref import ReferenceType, finalize, ref
 
+from plimsoll.arrival import Arrivals
 from plimsoll.budget import Check, Level
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.engine import Compacting, compact
@@ -22,7 +25,6 @@ from plimsoll.compaction.levels import check_view, with_unseen
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.repair import Arranger
-from plimsoll.compaction.shrink import cut_spots, spots
 from plimsoll.compaction.task import Task
 from plimsoll.context import Filter
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
@@ -30,13 +32,12 @@ from plimsoll.events import IMPORT, Events, compaction_at, record_at, totals_at
 from plimsoll.fitted import View
 from plimsoll.flaws import flaw_of
 from plimsoll.formats.detect import telling
-from plimsoll.formats.format import Format
 from plimsoll.formats.registry import decode_all, format_named, wires_of
 from plimsoll.formats.wire import copied
 from plimsoll.gauge import Gauge
 from plimsoll.language import language_of
 from plimsoll.ledgers import Ledgers, ledger_data, read_again
-from plimsoll.message import Message, ToolResult
+from plimsoll.message import Message
 from plimsoll.noticing import noticed
 from plimsoll.originals import Originals
 from plimsoll.payloads import (
@@ -45,9 +46,7 @@ from plimsoll.payloads import (
     compaction_data,
     compaction_from,
     compaction_of,
-    is_plain,
     packed,
-    pieces_of,
     seq_of,
     unpacked,
     view_items,
@@ -70,11 +69,22 @@ for. The digest tells sessions apart that have come as far.
 """
 
 
+class Hold:
+    """What keeps a chronicle open: once nobody refers to it any more, the log is closed."""
+
+    def __init__(self, chronicle: Chronicle) -> None:
+        self.chronicle = chronicle
+
+
 class Chronicle:
     """One open session: its log, its timeline, and the gauge that measures its view."""
 
     def __init__(self, log: SessionLog, gauge: Gauge, *, store: Store, format_fixed: bool) -> None:
         self.log = log
+        self.lock = RLock()
+        """Held by whoever reads or changes the state below; not while a model is asked."""
+        self._hold: ReferenceType[Hold] | None = None
+        self.is_closed = False
         self._store = store
         self.gauge = gauge
         self.default_filter: Filter | None = None
@@ -172,68 +182,20 @@ class Chronicle:
         said = [as_stored(format.decode(wire, index), format, index) for index, wire in enumerate(wires)]
         if not said:
             return []
-        first, before = self.log.messages, (self.gauge, self._format_fixed)
-        drafts: list[RecordDraft] = []
-        shown: list[Piece] = []
-        try:
-            if told is not None:
-                drafts.append(self._fix_format(format))
-            for index, message in enumerate(said):
-                data, pieces = self._arrival(message, first + index)
-                drafts.append(RecordDraft(kind="message", data=data, at_ms=times_ms[index] if times_ms else None))
-                shown += pieces
-            self.log.append(drafts)
-        except BaseException:
-            self.gauge, self._format_fixed = before
-            self.timeline = Timeline.of(self.log, self.gauge.format, self.gauge.weigh)
-            self.timeline.format_fixed = self._format_fixed
-            raise
-        self.timeline.tally.show(shown)
+        first = self.log.messages
+        arrivals = Arrivals(
+            self.gauge,
+            self.timeline,
+            told=None if told is None else format,
+            limit_tokens=self._result_limit,
+        )
+        for index, message in enumerate(said):
+            arrivals.add(message, first + index, times_ms[index] if times_ms else None)
+        self.log.append(arrivals.drafts)
+        arrivals.settle()
+        self.gauge, self.timeline = arrivals.gauge, arrivals.timeline
+        self._format_fixed = self._format_fixed or told is not None
         return list(range(first, first + len(said)))
-
-    def _fix_format(self, format: Format) -> RecordDraft:
-        """A message says which format the session is in, for good. Those before it could be in any. The note that says so."""
-        self.gauge = replace(self.gauge, format=format)
-        self.timeline = Timeline.of(self.log, format, self.gauge.weigh)
-        self._format_fixed = self.timeline.format_fixed = True
-        return RecordDraft(kind="note", data={"what": "format", "format": format.name})
-
-    def _arrival(self, message: Message, position: int) -> tuple[dict[str, Any], list[Piece]]:
-        """What the record of a message says, and how the view will show it: repaired, and shrunk where it is oversized."""
-        pieces = [
-            self._shrunk(self.gauge.piece(arranged), message)
-            for arranged in self.timeline.arranger.feed(message, position)
-        ]
-        data: dict[str, Any] = {"m": message.wire}
-        if len(pieces) != 1 or pieces[0].position != position or not is_plain(pieces[0]):
-            data["shown"] = view_items(pieces, self.gauge.format, {position: message.wire or {}})
-            plain = {
-                piece.position: piece.message for piece in pieces if piece.position is not None and is_plain(piece)
-            }
-            known = {**plain, position: message}
-            pieces = pieces_of(data["shown"], self.gauge.format, self.gauge.weigh, known)
-        return data, pieces
-
-    def _shrunk(self, piece: Piece, original: Message) -> Piece:
-        """The piece with each tool result that passes the policy's limit cut to it, under a reference to the original."""
-        limit, results = self._result_limit, piece.message.results
-        if limit is None or not any(self._may_pass(result, limit) for result in results) or piece.tokens <= limit:
-            return piece
-        draft = self.draft([piece])
-        draft.refer = partial(reference_of, read=lambda _: original)
-        block = draft.blocks[0]
-        large = [
-            spot
-            for spot in spots(draft, block)
-            if spot.tokens > limit and isinstance(piece.message.parts[spot.part], ToolResult)
-        ]
-        cut_spots(draft, block, large, limit, "larger than a result may be on arrival")
-        return block.pieces[0]
-
-    def _may_pass(self, result: ToolResult, limit_tokens: int) -> bool:
-        """Whether only counting can tell: no token of a vocabulary is less than a byte, and no character more than four."""
-        is_bounded = self.gauge.counter.exact and self.gauge.choice is None
-        return 4 * len(result.content) > limit_tokens or bool(result.media) or not is_bounded
 
     # --- compaction
 
@@ -366,10 +328,21 @@ class Chronicle:
             raise SessionDamaged(self.log.name, detail=f"message {position} cannot be read")
         return found
 
+    def held(self) -> Hold:
+        """Keep the log open while the result is referred to."""
+        hold = None if self._hold is None else self._hold()
+        if hold is None:
+            hold = Hold(self)
+            self._hold = ref(hold)
+            finalize(hold, self.close)
+        return hold
+
     def close(self) -> None:
-        """Let go of the log, and of what its store holds open."""
-        self.log.close()
-        self._store.close()
+        """Let go of the log, and of what its store holds open. Twice is fine."""
+        if not self.is_closed:
+            self.is_closed = True
+            self.log.close()
+            self._store.close()
 
     def position(self, message_id: str) -> int:
         """Where a message stands in the history. Raises SettingError for an id that is not in it."""

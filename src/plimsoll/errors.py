@@ -11,11 +11,12 @@
     └── StoreError            disk and database
         ├── SessionNotFound
         ├── SessionExists     a new session may not take the place of one that is there
-        ├── SessionBusy       another process writes this session
+        ├── SessionBusy       the session is open for writing already, here or in another process
         ├── SessionDamaged    records are unreadable where the operation needs them
         ├── NewerFormat       written by a newer plimsoll in a way this one must not touch
         ├── StoreFull         no space, or a quota
         ├── StoreUnusable     read-only, wrong modes, an I/O error, a symlink where none may be
+        │   └── SessionClosed the session was closed before this call
         ├── UnsafeName        a session name outside the whitelist
         └── ReferenceNotFound nothing is stored under that reference
 
@@ -139,11 +140,16 @@ class SessionExists(StoreError):
 
 
 class SessionBusy(StoreError):
-    """Another process holds the session's write lock. Reading still works; nothing was written."""
+    """The session is open for writing already. Reading still works; nothing was written.
 
-    def __init__(self, name: str) -> None:
+    `here` is True when it is this process that has it open, False when another process has.
+    """
+
+    def __init__(self, name: str, *, here: bool = False) -> None:
         self.name = name
-        super().__init__(f"session {name!r} is being written by another process; nothing was written")
+        self.here = here
+        where = "already open in this process; close that session first" if here else "being written by another process"
+        super().__init__(f"session {name!r} is {where}, or wait for it with wait_s; nothing was written")
 
 
 class SessionDamaged(StoreError):
@@ -182,6 +188,16 @@ class StoreUnusable(StoreError):
         self.path = path
         self.reason = reason
         super().__init__(f"cannot use {path}: {reason}; everything written before is unchanged")
+
+
+class SessionClosed(StoreUnusable):
+    """The session was closed. Everything appended to it is stored; open it again to go on."""
+
+    def __init__(self, name: str, *, path: str = "") -> None:
+        self.name = name
+        self.path = path
+        self.reason = "closed"
+        Exception.__init__(self, f"session {name!r} is closed; open it again. Everything written before is unchanged")
 
 
 class UnsafeName(StoreError, ValueError):

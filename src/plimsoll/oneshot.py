@@ -15,6 +15,7 @@ from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.repair import Arranged, arrange
 from plimsoll.compaction.reunite import as_ordered
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
+from plimsoll.concurrency import THREADS, in_worker
 from plimsoll.errors import SettingError
 from plimsoll.fitted import Fitted, Plan, Report, report_of
 from plimsoll.formats.format import SystemText
@@ -111,11 +112,14 @@ async def afit(  # noqa: PLR0913 - as fit
     system: SystemText = None,
     counter: CounterChoice = None,
 ) -> Fitted:
-    """`fit` for callers that await; `summarizer` may be a coroutine function."""
+    """`fit` for callers that await. The work is done in a thread, so the event loop is not blocked.
+
+    A `summarizer` that is a coroutine function is awaited in the event loop; any other is called in a thread.
+    """
     asked = checked(summarizer)
-    work = _begin(messages, max_tokens, model, tools, policy, format, system, counter)
-    outline = await adrive(_planned(work, query, asks=asked is not None), asked)
-    return _plan_of(work, outline).apply()
+    work = await in_worker(partial(_begin, messages, max_tokens, model, tools, policy, format, system, counter))
+    outline = await adrive(_planned(work, query, asks=asked is not None), asked, THREADS)
+    return await in_worker(_plan_of(work, outline).apply)
 
 
 def plan(  # noqa: PLR0913 - as fit

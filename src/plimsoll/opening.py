@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from secrets import token_hex
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.drive import AsyncSummarizer, checked
+from plimsoll.concurrency import pauses_s
 from plimsoll.context import Filter, filter_of
 from plimsoll.errors import (
     CounterWarning,
     DamageWarning,
+    SessionBusy,
     SessionDamaged,
     SessionExists,
     SessionNotFound,
@@ -35,6 +38,8 @@ from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create, open_store
 from plimsoll.surroundings import Project, keep, surroundings
 from plimsoll.tokens.own import CounterChoice, counter_name
+
+Result = TypeVar("Result")
 
 
 def open(  # noqa: PLR0913 - the options of the contract
@@ -59,67 +64,73 @@ def open(  # noqa: PLR0913 - the options of the contract
     durability: Durability = "fsync",
     counter: CounterChoice = None,
     stats: bool | None = None,
+    create: bool = True,
+    read_only: bool = False,
+    wait_s: float = 0,
 ) -> Session:
     """The session of that name, made if there is none; without a name a new one, named by the time and some chance.
 
-    `store` is None (the user's data directory, or $PLIMSOLL_HOME), "project:" (the current project's own place in it;
-    "project:/path" another's), a directory, "sqlite:///file.db", "memory:" (this session's alone, gone with it; "memory:label"
-    is shared in this process), or a Store. Options of a new session are remembered, and hold where later openings give none.
-    `recall_tools` says that the model is given `session.tools()` besides `tools`: the budget counts them, and summaries say that
-    the rest can be found. `system` is sent beside every view, as Anthropic wants it, and counted. Without a policy: "ladder"; a
-    mapping replaces some fields of the policy that holds. `counter` is as in `fit`; a counter of your own is not remembered, only
-    its name, so give it at each opening: CounterWarning says where another one, or none, was given.
+    Options of a new session are remembered, and hold where later openings give none. docs/library.md says more of each.
 
-    `user_id`, `preferences` and `configuration` are the host's own, kept in the log with what `session.context()` says of the
-    computer and of the `project` (a folder; None: the current one; False: nothing about any), again when something has changed.
-    `default_filter` bounds `session.messages()`: 32,000 tokens, 50 messages and a day but for what it says. Sessions are listed
-    with their `title`. Each new session beyond `max_sessions` archives the one that was changed longest ago; opening that brings
-    it back. `stats=False` keeps no statistics. `durability="os"` is faster; power loss may then take what was appended.
-    Raises UnsafeName, SessionBusy, NewerFormat, StoreUnusable, StoreFull, SettingError.
+    Options:
+        store: None (the user's data directory, or $PLIMSOLL_HOME), "project:" (the current project's own place in it;
+            "project:/path" another's), a directory, "sqlite:///file.db", "memory:" (this session's alone; "memory:label" is
+            shared in this process), or a Store.
+        policy: "ladder" where none is given. A mapping replaces some fields of the policy that holds.
+        recall_tools: whether the model is given `session.tools()` besides `tools`: then the budget counts them.
+        project: a folder, or True for the current one, to record in the log what it and the computer are. By default nothing is.
+        create: False where only a session that is there shall be opened. `read_only`: that too, beside whoever writes it.
+        wait_s: seconds to wait at most for a session that is busy.
+
+    Raises UnsafeName, SessionBusy, SessionNotFound, NewerFormat, StoreUnusable, StoreFull, SettingError.
     """
-    given = _given(
-        model=model,
-        max_tokens=max_tokens,
-        policy=policy,
-        tools=tools,
-        format=format,
-        recall_tools=recall_tools,
-        system=system,
-        default_filter=_filter_data(default_filter),
-        counter=counter,
-        stats=stats,
-    )
-    asked = checked(summarizer)
+    given = _given(model, max_tokens, policy, tools, format, recall_tools, system, default_filter, counter, stats)
+    asked, pauses = checked(summarizer), pauses_s(wait_s)
     most = None if max_sessions is None else whole("max_sessions", max_sessions, least=1)
-    here = surroundings(project=project, user_id=user_id, preferences=preferences, configuration=configuration)
+    context = surroundings(project=project, user_id=user_id, preferences=preferences, configuration=configuration)
+    about = {"options": _remembered(given), "context": context, **_titled(title)}
     place = store_for(store, durability)
-    return Session(_found_or_made(place, name, given, here, _titled(title), most), summarizer=asked)
-
-
-def _found_or_made(  # noqa: PLR0913, PLR0917 - what open was given, checked
-    place: Store,
-    name: str | None,
-    given: Mapping[str, Any],
-    here: Mapping[str, Any],
-    titled: Mapping[str, str],
-    sessions_max: int | None,
-) -> Chronicle:
-    about = {"options": _remembered(given), "context": here, **titled}
-    log, is_new = _opened(place, _new_name() if name is None else name, about)
+    mode = _mode(name, create=create, read_only=read_only)
+    log, is_new = _when_free(lambda: _opened(place, _new_name() if name is None else name, about, mode), pauses)
     chronicle = _chronicle(log, place, given)
     with _closed_on_failure(chronicle):
-        if not is_new:
-            keep(chronicle, here)
-        elif sessions_max is not None:
-            archive_oldest(place, sessions_max=sessions_max)
-    return chronicle
+        if is_new and most is not None:
+            archive_oldest(place, sessions_max=most)
+        elif log.writable and not is_new:
+            keep(chronicle, context, project)
+    return Session(chronicle, summarizer=asked)
 
 
-def _given(**options: Any) -> dict[str, Any]:
-    """The options that were given. Raises SettingError for those that cannot be."""
-    given = {key: value for key, value in options.items() if value is not None}
+def _given(*options: Any) -> dict[str, Any]:
+    """The options that were given, in the order of their defaults. Raises SettingError for those that cannot be."""
+    given = {key: value for key, value in zip(_DEFAULTS, options, strict=True) if value is not None}
+    if "default_filter" in given:
+        given["default_filter"] = _filter_data(given["default_filter"])
     _gauge({**_DEFAULTS, **given})
     return given
+
+
+Mode = Literal["create", "write", "read"]
+"""Open for writing and make what is not there; open for writing what is there; or open that for reading."""
+
+
+def _mode(name: str | None, *, create: bool, read_only: bool) -> Mode:
+    mode: Mode = "read" if flag("read_only", read_only) else "create" if flag("create", create) else "write"
+    if name is None and mode != "create":
+        raise SettingError("name", "a session that exists has one")
+    return mode
+
+
+def _when_free(attempt: Callable[[], Result], pauses: Iterator[float]) -> Result:
+    """What the attempt gives, once nobody else has the session. Raises SessionBusy when there are no more pauses."""
+    while True:
+        try:
+            return attempt()
+        except SessionBusy:
+            pause_s = next(pauses, None)
+            if pause_s is None:
+                raise
+            time.sleep(pause_s)
 
 
 def _remembered(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,8 +162,10 @@ def _filter_data(value: object) -> dict[str, Any] | None:
     return None if found is None else asdict(found)
 
 
-def _opened(place: Store, name: str, about: Mapping[str, Any]) -> tuple[SessionLog, bool]:
+def _opened(place: Store, name: str, about: Mapping[str, Any], mode: Mode) -> tuple[SessionLog, bool]:
     """The session's log, and whether it was made for this. One that was archived comes back."""
+    if mode != "create":
+        return found(place, name, writable=mode == "write"), False
     with suppress(SessionNotFound):
         return place.open(name), False
     with suppress(SessionNotFound, SessionExists):
@@ -300,13 +313,14 @@ def _told_format(log: SessionLog) -> FormatName | None:
 
 def sessions(store: StoreSpec = None, *, archived: bool = False) -> list[SessionInfo]:
     """The sessions of a store, or those that were archived; the last changed first. Raises StoreUnusable."""
-    return store_for(store).sessions(archived=archived)
+    with _using(store) as place:
+        return place.sessions(archived=archived)
 
 
 def is_taken(name: str, store: StoreSpec = None) -> bool:
     """Whether a session of that name is listed. Raises UnsafeName, NewerFormat, StoreUnusable."""
-    with suppress(SessionNotFound):
-        store_for(store).open(name, writable=False).close()
+    with _using(store) as place, suppress(SessionNotFound):
+        place.open(name, writable=False).close()
         return True
     return False
 
@@ -316,14 +330,26 @@ def delete(name: str, store: StoreSpec = None) -> None:
 
     Raises SessionNotFound, SessionBusy, UnsafeName, StoreUnusable.
     """
-    place = store_for(store)
-    with suppress(SessionNotFound):
+    with _using(store) as place:
+        with suppress(SessionNotFound):
+            place.delete(name)
+            return
+        _bring_back(place, name)
         place.delete(name)
-        return
-    _bring_back(place, name)
-    place.delete(name)
+
+
+@contextmanager
+def _using(store: StoreSpec) -> Iterator[Store]:
+    """A store for one call. One that the caller made stays open."""
+    place = store_for(store)
+    try:
+        yield place
+    finally:
+        if place is not store:
+            place.close()
 
 
 def store_for(store: StoreSpec, durability: Durability = "fsync") -> Store:
     """The store that is meant. Each "memory:" is a new one, as with SQLite: nobody meets another's session by its name."""
-    return MemoryStore() if store == "memory:" else open_store(store, durability=durability)
+    place = open_store(store, durability=durability)
+    return MemoryStore() if store == "memory:" else place

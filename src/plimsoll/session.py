@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+from plimsoll.awaiting import AwaitedSession, locked
 from plimsoll.budget import Check, Status
-from plimsoll.carrying import Carrying, adopt, carried_out, compacted, kept_within, previewed, wish_for
+from plimsoll.carrying import adopt, previewed, wish_for
 from plimsoll.chronicle import Chronicle
-from plimsoll.compaction.drive import AsyncSummarizer, adrive, checked, drive
+from plimsoll.compaction.drive import AsyncSummarizer, checked, drive
 from plimsoll.context import ContextLayers
 from plimsoll.dialogue import Said, checked_times, files, newest
-from plimsoll.fitted import Plan, View, Wish
+from plimsoll.fitted import Plan, View
 from plimsoll.formats.format import SystemText
 from plimsoll.mentions import FileMention
 from plimsoll.message import FormatName
@@ -21,15 +22,12 @@ from plimsoll.policy import PolicyChoice
 from plimsoll.ports import Damage
 from plimsoll.references import place_of, text_of
 from plimsoll.reported import usages
-from plimsoll.settings import one_of, whole
 from plimsoll.stats import Stats
 from plimsoll.store.cache import CacheStats
 from plimsoll.surroundings import layers
 from plimsoll.usage import Usage
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Lock
-
     from plimsoll.formats.format import Converted
     from plimsoll.recall.finder import Finder
     from plimsoll.recall.search import Hit
@@ -39,17 +37,18 @@ PolicyGiven: TypeAlias = "PolicyChoice | None"
 """A policy's name, a policy, or some fields of one in the place of the session's own."""
 
 
-class Session:
-    """One conversation. Make one with `plimsoll.open`; use it from one thread at a time.
+class Session(AwaitedSession):
+    """One conversation. Make one with `plimsoll.open`.
 
-    Sizes are in tokens. Appending is durable when it returns. A method that raises leaves the session as it was.
+    Sizes are in tokens. Appending is durable when it returns. A method that raises leaves the session as it was. A session may be
+    used from several threads at once: each method is carried out whole, one after the other, and while a model writes a summary
+    the others go on. A session that is dropped without `close` lets go of its files and its write lock.
     """
 
     def __init__(self, chronicle: Chronicle, *, summarizer: AsyncSummarizer | None = None) -> None:
-        self._chronicle = chronicle
-        self._summarizer = checked(summarizer)
+        super().__init__(chronicle, checked(summarizer))
         self._finder: Finder | None = None
-        self._turn: tuple[AbstractEventLoop, Lock] | None = None
+        self._hold = chronicle.held()
 
     @property
     def name(self) -> str:
@@ -70,6 +69,7 @@ class Session:
         """Add a message to the end of the history and return its id. Raises FormatError, LimitExceeded, StoreError."""
         return self.extend([message])[0]
 
+    @locked
     def extend(
         self, messages: Sequence[Mapping[str, Any]], *, times_ms: Sequence[int | None] | None = None
     ) -> list[str]:
@@ -81,6 +81,7 @@ class Session:
         times = () if times_ms is None else checked_times(times_ms, len(messages))
         return [f"m{position}" for position in self._chronicle.append(messages, times)]
 
+    @locked
     def times_ms(self) -> list[int]:
         """When each message of the history was said: Unix time in milliseconds."""
         return [record.at_ms for record in self._chronicle.log.read_messages()]
@@ -92,38 +93,35 @@ class Session:
         next: a compaction that is due keeps longer what answers it. The list's `origins` say where in the history each message
         was said. Raises CannotFit, StoreError.
         """
-        drive(kept_within(self._chronicle, query, asks_model=self._asks_model), self._summarizer)
-        return self._chronicle.written()
+        with self._turn.held():
+            return drive(self._viewing(query), self._summarizer, self._access)
 
+    @locked
     def peek(self) -> View:
         """The view as it stands: what `view` would give if no compaction were due. Changes nothing, also when only reading."""
         return self._chronicle.written()
 
-    async def aview(self, query: str | None = None) -> View:
-        """`view` for callers that await; the summariser may be a coroutine function.
-
-        While it writes, the session may be used: what is appended then is in the view. Compactions wait for each other.
-        """
-        async with self._in_turn():
-            await adrive(kept_within(self._chronicle, query, asks_model=self._asks_model), self._summarizer)
-            return self._chronicle.written()
-
+    @locked
     def check(self) -> Check:
         """Whether a compaction is due, how urgently, and by which line."""
         return self._chronicle.check()
 
+    @locked
     def status(self) -> Status:
         """How full the view is. Changes nothing."""
         return self._chronicle.gauge.status(self._chronicle.total())
 
+    @locked
     def stats(self) -> Stats:
         """What compactions have done so far. With `plimsoll.open(stats=False)` nothing is added to it."""
         return self._chronicle.timeline.stats
 
+    @locked
     def cache_info(self) -> CacheStats:
         """How often a message that was read back from the log was still at hand, and how many are held. Never the whole history."""
         return self._chronicle.originals.info()
 
+    @locked
     def can_append(self, message: Mapping[str, Any]) -> bool:
         """Whether the view with this message still fits its budget without a compaction. Raises FormatError."""
         return self._chronicle.total() + self._chronicle.cost(message) <= self._chronicle.gauge.budget.tokens
@@ -131,7 +129,8 @@ class Session:
     def preview(self, *, focus: str | None = None, policy: PolicyGiven = None) -> Plan:
         """What `compact` would do now. Changes nothing. Raises CannotFit, SettingError."""
         wish = wish_for(self._chronicle, focus, policy)
-        return drive(previewed(self._chronicle, wish, asks_model=self._asks_model), self._summarizer)
+        steps = previewed(self._chronicle, wish, asks_model=self._asks_model)
+        return drive(steps, self._summarizer, self._access)
 
     def compact(  # noqa: PLR0913 - what a compaction may be told
         self,
@@ -154,33 +153,21 @@ class Session:
         `record_usage` was told last. Raises CannotFit, SettingError.
         """
         wish = wish_for(self._chronicle, focus, policy)
-        return drive(self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens), self._summarizer)
+        with self._turn.held():
+            steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
+            return drive(steps, self._summarizer, self._access)
 
-    async def acompact(  # noqa: PLR0913 - as above
-        self,
-        plan: Plan | None = None,
-        *,
-        trigger: str = "manual",
-        focus: str | None = None,
-        policy: PolicyGiven = None,
-        rebase: bool = False,
-        actual_pre_tokens: int | None = None,
-    ) -> Compaction:
-        """`compact` for callers that await. What is appended meanwhile follows the compacted view."""
-        wish = wish_for(self._chronicle, focus, policy)
-        async with self._in_turn():
-            return await adrive(
-                self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens), self._summarizer
-            )
-
+    @locked
     def compactions(self) -> list[Compaction]:
         """Every compaction carried out, oldest first, those undone since included."""
         return self._chronicle.compactions()
 
+    @locked
     def view_after(self, compaction_id: str) -> list[dict[str, Any]]:
         """The view that a compaction led to, as it was then. Raises SettingError for an id of no compaction."""
         return self._chronicle.view_after(compaction_id)
 
+    @locked
     def rollback(self, compaction_id: str | None = None) -> Compaction:
         """Undo a compaction (by default the newest in force) and those after it: the view is again what it was.
 
@@ -189,6 +176,7 @@ class Session:
         """
         return self._chronicle.rollback(compaction_id)
 
+    @locked
     def reapply(self, compaction_id: str | None = None) -> Compaction:
         """Undo a rollback: the view goes on again from a compaction that was undone (by default the newest such).
 
@@ -196,10 +184,12 @@ class Session:
         """
         return self._chronicle.reapply(compaction_id)
 
+    @locked
     def history(self) -> list[dict[str, Any]]:
         """Every message ever appended, whole, in order."""
         return self._chronicle.history()
 
+    @locked
     def messages(
         self,
         *,
@@ -216,6 +206,7 @@ class Session:
         """
         return newest(self._chronicle, last=last, since_ms=since_ms, max_tokens=max_tokens, before=before)
 
+    @locked
     def files(self, compaction_id: str | None = None) -> list[FileMention]:
         """The files that calls and commands have named, those a compaction had read of when it is named, in order of path.
 
@@ -224,6 +215,7 @@ class Session:
         """
         return files(self._chronicle, compaction_id)
 
+    @locked
     def context(self) -> ContextLayers:
         """Where the session runs and what goes on in it: system, session, conversation, tools, workspace.
 
@@ -232,6 +224,7 @@ class Session:
         """
         return layers(self._chronicle)
 
+    @locked
     def read(self, reference: str, *, offset: int = 0, limit: int | None = None) -> str:
         """Text that left the view, by the reference it left behind: the same text, checked by hash.
 
@@ -242,6 +235,7 @@ class Session:
         start = max(0, offset)
         return text[start:] if limit is None else text[start : start + max(0, limit)]
 
+    @locked
     def recall(self, query: str, *, max_tokens: int = 2000) -> list[Hit]:
         """Stretches of the history that answer a query and that the view does not show word for word, best first.
 
@@ -263,6 +257,7 @@ class Session:
 
         return definitions(format)
 
+    @locked
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> str:
         """Run `recall` or `read` for the model; `arguments` as an object or as JSON text.
 
@@ -280,14 +275,17 @@ class Session:
         )
         return toolbox.call(name, arguments)
 
+    @locked
     def pin(self, message_id: str) -> None:
         """Keep a message in every view. Raises SettingError for an id that is not in the history."""
         self._chronicle.pin(message_id, pinned=True)
 
+    @locked
     def unpin(self, message_id: str) -> None:
         """Let a message leave again. Raises SettingError for an id that is not in the history."""
         self._chronicle.pin(message_id, pinned=False)
 
+    @locked
     def record_usage(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> None:
         """What the provider reported for the view last handed out: counts and the budget go by it from now on.
 
@@ -301,10 +299,12 @@ class Session:
         """
         self._chronicle.record_usage(prompt_tokens, completion_tokens, cached_tokens)
 
+    @locked
     def usage(self) -> list[Usage]:
         """Every report, oldest first, each with the id of the answer it came with. Reads the whole log."""
         return usages(self._chronicle.log)
 
+    @locked
     def fork(self, at: str | None = None, *, name: str | None = None) -> Session:
         """A new session with the same history up to and including message `at` (None: all of it), and its own future.
 
@@ -327,22 +327,27 @@ class Session:
         """The system text that is sent beside every view, if it was given apart."""
         return self._chronicle.gauge.system
 
+    @locked
     def put_blob(self, data: bytes) -> str:
         """Keep bytes beside the session and return the name that `get_blob` reads them by. Raises StoreError."""
         return self._chronicle.log.put_blob(data)
 
+    @locked
     def get_blob(self, reference: str) -> bytes:
         """The same bytes, checked by hash. Raises ReferenceNotFound, SessionDamaged."""
         return self._chronicle.log.get_blob(reference)
 
+    @locked
     def notes(self, what: str) -> list[Mapping[str, Any]]:
         """Notes of one kind that were put beside the messages, oldest first."""
         return self._chronicle.notes(what)
 
+    @locked
     def adopt(self, view: Sequence[Adopted], *, summary: str | None, note: Mapping[str, Any]) -> Compaction:
         """Go on from a view as another tool left it: recorded as a compaction with trigger "import". See interchange.py."""
         return adopt(self._chronicle, view, summary, note)
 
+    @locked
     def export(self, *, to: str, at: str | None = None) -> Exported | Converted:
         """The session as a file of Claude Code, Codex or pi, or its history in another format, with what could not be carried.
 
@@ -356,8 +361,9 @@ class Session:
         return export(self._chronicle, to=to, at=at)
 
     def close(self) -> None:
-        """Let go of the log and its write lock. Closing twice is fine."""
-        self._chronicle.close()
+        """Let go of the log and its write lock. Closing twice is fine; any other method then raises SessionClosed."""
+        with self._chronicle.lock:
+            self._chronicle.close()
 
     def __enter__(self) -> Self:
         """The session itself; leaving the block closes it."""
@@ -367,26 +373,3 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    @property
-    def _asks_model(self) -> bool:
-        return self._summarizer is not None
-
-    def _compacting(
-        self, plan: Plan | None, trigger: str, wish: Wish, *, rebase: bool, actual: int | None
-    ) -> Carrying[Compaction]:
-        one_of("trigger", trigger, ("manual", "auto"))
-        known = None if actual is None else whole("actual_pre_tokens", actual, least=1)
-        if plan is None:
-            return compacted(self._chronicle, wish, trigger, asks_model=self._asks_model, actual=known)
-        asks = self._asks_model
-        return carried_out(self._chronicle, plan, trigger, rebase=rebase, asks_model=asks, actual=known)
-
-    def _in_turn(self) -> Lock:
-        """What compactions of callers that await wait for, each in its own event loop."""
-        from asyncio import Lock, get_running_loop  # noqa: PLC0415 - callers who do not await need not load it
-
-        loop = get_running_loop()
-        if self._turn is None or self._turn[0] is not loop:
-            self._turn = (loop, Lock())
-        return self._turn[1]

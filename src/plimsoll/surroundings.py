@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Any
 
 from plimsoll.activity import tool_context, topics
 from plimsoll.chronicle import Chronicle
@@ -24,8 +24,9 @@ from plimsoll.limits import ACTIVITY_MESSAGES_MAX
 from plimsoll.settings import shown
 from plimsoll.workspace import project_folder, system_context, workspace_context
 
-Project = str | os.PathLike[str] | Literal[False] | None
-"""A project's folder; None for the current one, False for nothing about any."""
+Project = str | os.PathLike[str] | bool | None
+"""A project's folder; True for the current one; False for nothing about any, nor about the computer. None is False, except that
+a session whose log says something of them already is brought up to date."""
 
 
 def surroundings(
@@ -35,21 +36,31 @@ def surroundings(
     preferences: Mapping[str, Any] | None,
     configuration: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """What is known now, JSON-ready; what was not given is not in it. Raises SettingError for what JSON cannot hold."""
+    """What is known now, JSON-ready; what was not given is not in it. Raises SettingError for what JSON cannot hold.
+
+    The computer and the folder are looked at only where a project is asked for: a log may be shared.
+    """
     if user_id is not None and not isinstance(user_id, str):
         raise SettingError("user_id", f"text is needed, not {shown(user_id)}")
-    found: dict[str, Any] = {"system": asdict(system_context())}
-    if project is not False:
-        if not isinstance(project, (str, os.PathLike, type(None))):
-            raise SettingError("project", f"a folder, None or False is needed, not {shown(project)}")
-        found["workspace"] = asdict(workspace_context(project))
-        found |= {} if project is None else {"project": str(project_folder(project))}
+    found = _around(project)
     given = {
         "preferences": _object("preferences", preferences),
         "configuration": _object("configuration", configuration),
     }
     found |= {name: value for name, value in {"user_id": user_id, **given}.items() if value is not None}
     return dict(json.loads(json.dumps(found)))  # as it will be read back
+
+
+def _around(project: Project) -> dict[str, Any]:
+    """The computer and the project, as far as they are asked for."""
+    if project is None or project is False:
+        return {}
+    if project is True:
+        return {"system": asdict(system_context()), "workspace": asdict(workspace_context())}
+    if not isinstance(project, (str, os.PathLike)):
+        raise SettingError("project", f"a folder, True or False is needed, not {shown(project)}")
+    folder = str(project_folder(project))
+    return {"system": asdict(system_context()), "workspace": asdict(workspace_context(folder)), "project": folder}
 
 
 def _object(field: str, value: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -75,13 +86,13 @@ def recorded(chronicle: Chronicle) -> dict[str, Any]:
     return dict(found) if isinstance(found, Mapping) else {}
 
 
-def keep(chronicle: Chronicle, now: Mapping[str, Any]) -> None:
+def keep(chronicle: Chronicle, now: Mapping[str, Any], project: Project) -> None:
     """Write down what has changed. A project that was named stays the session's until another is named."""
     before = recorded(chronicle)
-    named = before.get("project")
-    if isinstance(named, str) and "workspace" in now and "project" not in now:
-        now = {**now, "workspace": asdict(workspace_context(named))}
-    after = {**before, **now}
+    if "workspace" in before and (project is None or project is True):
+        named = before.get("project")
+        now = {**now, **_around(named if isinstance(named, str) else True)}
+    after = {**before, **json.loads(json.dumps(now))}
     if after != before:
         chronicle.note({"what": "context", "context": after})
 

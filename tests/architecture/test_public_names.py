@@ -12,6 +12,7 @@ import plimsoll
 
 FUNCTIONS = {
     "afit": "messages *",
+    "aopen": "name",
     "check": "messages * max_tokens model tools policy",
     "convert": "messages * to format",
     "count_tokens": "text_or_messages * model tools",
@@ -37,8 +38,8 @@ CLASSES = {
     "Plan": "actions summary with_summary apply",
     "Policy": "named from_dict to_dict",
     "Session": (
-        "append extend view aview check can_append preview compact acompact compactions rollback history recall read tools "
-        "call_tool pin unpin record_usage fork stats status close __enter__ __exit__"
+        "append extend view aappend aextend aview aclose check can_append preview compact acompact compactions rollback history recall read tools "
+        "call_tool pin unpin record_usage fork stats status close __enter__ __exit__ __aenter__ __aexit__"
     ),
     "Shrunk": "text reference tokens_before tokens_after",
     "TokenBudget": "allocate release remaining breakdown",

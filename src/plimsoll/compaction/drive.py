@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from typing import TypeAlias, TypeVar
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from inspect import iscoroutinefunction
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest
 from plimsoll.errors import SettingError
@@ -25,26 +29,65 @@ def checked(summarizer: object) -> AsyncSummarizer | None:
 NOBODY = SummaryFailed(reason="no summariser is configured")
 
 
-def drive(steps: Generator[SummaryRequest, SummaryReply, Result], summarizer: AsyncSummarizer | None) -> Result:
-    """Run to the end, asking `summarizer` for whatever is asked. What it raises becomes a failure, never an exception."""
-    try:
-        request = next(steps)
-        while True:
-            request = steps.send(_asked(summarizer, request))
-    except StopIteration as done:
-        result: Result = done.value
-        return result
+@dataclass(frozen=True, slots=True)
+class _Done(Generic[Result]):
+    """What a generator returned."""
+
+    result: Result
 
 
-async def adrive(steps: Generator[SummaryRequest, SummaryReply, Result], summarizer: AsyncSummarizer | None) -> Result:
-    """The same for a summariser that may be a coroutine function."""
-    try:
-        request = next(steps)
-        while True:
-            request = steps.send(await _aasked(summarizer, request))
-    except StopIteration as done:
-        result: Result = done.value
-        return result
+Steps: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
+Lock: TypeAlias = Callable[[], AbstractContextManager[object]]
+"""Makes a context in which a step has the state it works on to itself."""
+
+
+class Away(Protocol):
+    """Where an async driver has work done that must not block the event loop."""
+
+    async def work(self, function: Callable[[], Result], /) -> Result:
+        """Run one step of the engine."""
+        ...
+
+    async def call(self, function: Callable[[], Result], /) -> Result:
+        """Run a summariser that is no coroutine function."""
+        ...
+
+
+def drive(steps: Steps[Result], summarizer: AsyncSummarizer | None, lock: Lock | None = None) -> Result:
+    """Run to the end, asking `summarizer` for whatever is asked. What it raises becomes a failure, never an exception.
+
+    `lock` is held during each step, and not while the summariser is asked.
+    """
+    reply: SummaryReply | None = None
+    while True:
+        found = _step(steps, reply, lock)
+        if isinstance(found, _Done):
+            return found.result
+        reply = _asked(summarizer, found)
+
+
+async def adrive(
+    steps: Steps[Result], summarizer: AsyncSummarizer | None, away: Away, lock: Lock | None = None
+) -> Result:
+    """The same for callers that await. Steps run away from the event loop.
+
+    A summariser that is a coroutine function is awaited in the event loop; any other is called away from it.
+    """
+    reply: SummaryReply | None = None
+    while True:
+        found = await away.work(partial(_step, steps, reply, lock))
+        if isinstance(found, _Done):
+            return found.result
+        reply = await _aasked(summarizer, found, away)
+
+
+def _step(steps: Steps[Result], reply: SummaryReply | None, lock: Lock | None) -> SummaryRequest | _Done[Result]:
+    """Run to the next request, or to the end. A reply of None begins."""
+    with nullcontext() if lock is None else lock():
+        try:
+            return next(steps) if reply is None else steps.send(reply)
+        except StopIteration as done:
+            return _Done(done.value)
 
 
 def _asked(summarizer: AsyncSummarizer | None, request: SummaryRequest) -> SummaryReply:
@@ -56,11 +99,14 @@ def _asked(summarizer: AsyncSummarizer | None, request: SummaryRequest) -> Summa
         return _failed(error)
 
 
-async def _aasked(summarizer: AsyncSummarizer | None, request: SummaryRequest) -> SummaryReply:
+async def _aasked(summarizer: AsyncSummarizer | None, request: SummaryRequest, away: Away) -> SummaryReply:
     if summarizer is None:
         return NOBODY
     try:
-        answer = summarizer(request)
+        if iscoroutinefunction(summarizer) or iscoroutinefunction(getattr(summarizer, "__call__", None)):  # noqa: B004
+            answer = summarizer(request)
+        else:
+            answer = await away.call(partial(summarizer, request))
         return _checked(await answer if isinstance(answer, Awaitable) else answer)
     except Exception as error:  # noqa: BLE001 - as above
         return _failed(error)

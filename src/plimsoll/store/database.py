@@ -55,6 +55,8 @@ class Database:
         self._connection: sqlite3.Connection | None = None
         self._read_only = False
         self._pid = 0
+        self._uses = 0
+        self._close_after_use = False
 
     def exists(self) -> bool:
         """Whether there is a file to open."""
@@ -62,13 +64,13 @@ class Database:
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """Rows of a statement. Values are always parameters."""
-        with self.mutex, self._errors():
+        with self._used(), self._errors():
             return self._connected().execute(sql, values).fetchall()
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """A write transaction: committed, and so durable, when the block ends; undone if it raises."""
-        with self.mutex, self._errors():
+        with self._used(), self._errors():
             self.check_writable()
             connection = self._connected()
             connection.execute("BEGIN IMMEDIATE")
@@ -97,8 +99,15 @@ class Database:
                 raise StoreUnusable(self.path, reason="not allowed to write there")
 
     def close(self) -> None:
-        """Close the connection; it is made again when needed."""
+        """Close the connection; it is made again when needed.
+
+        A session that is garbage-collected while this thread is inside a statement must not close the connection under it:
+        then it is closed when the statement is done.
+        """
         with self.mutex:
+            if self._uses:
+                self._close_after_use = True
+                return
             connection, self._connection = self._connection, None
             if connection is None:
                 return
@@ -108,9 +117,23 @@ class Database:
             with suppress(sqlite3.Error):
                 connection.close()
 
+    @contextmanager
+    def _used(self) -> Iterator[None]:
+        """Hold the connection for one statement or transaction."""
+        with self.mutex:
+            self._uses += 1
+            try:
+                yield
+            finally:
+                self._uses -= 1
+                if self._close_after_use and not self._uses:
+                    self._close_after_use = False
+                    self.close()
+
     def _connected(self) -> sqlite3.Connection:
         if self._connection is not None and self._pid != os.getpid():
-            self.close()
+            _abandoned.append(self._connection)
+            self._connection = None
         if self._connection is None:
             self._make_file()
             self._connection = self._connect()

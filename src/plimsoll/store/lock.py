@@ -13,7 +13,7 @@ import re
 import zlib
 from contextlib import suppress
 from typing import NamedTuple
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 from plimsoll.errors import SessionBusy, StoreUnusable
 from plimsoll.store.folder import Folder
@@ -36,19 +36,21 @@ class Lock:
     """Held from its making until `release`, or until the process dies."""
 
     def __init__(self, folder: Folder, *, session: str, name: str = LOCK_NAME) -> None:
-        """Take it, without waiting. Raises SessionBusy when another holds it."""
+        """Take it, without waiting. Raises SessionBusy when it is held, by this process or another."""
         self._calls = folder.calls
         self._name = name
+        self._file = (-1, -1)
         self._fd = folder.open_file(name, os.O_RDWR | os.O_CREAT)
         try:
+            self._file = _identity(self._calls.stat(self._fd))
             _lock(self._fd)
         except BlockingIOError:
             self.release()
-            raise SessionBusy(session) from None
+            raise SessionBusy(session, here=self._file in _held) from None
         except BaseException:
             self.release()
             raise
-        _held.add(self)
+        _held[self._file] = self
 
     def acknowledge(self, come: Come) -> None:
         """Write down how far the session has come. It is stored already: where this fails, nothing is lost but the witness."""
@@ -59,14 +61,14 @@ class Lock:
     def is_at(self, folder: Folder) -> bool:
         """Whether the lock file is still the one of its name: not so when it was removed before we had the lock."""
         there = folder.stat_name(self._name)
-        here = self._calls.stat(self._fd)
-        return there is not None and (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+        return there is not None and _identity(there) == self._file
 
     def release(self) -> None:
         """Let go; twice is fine."""
         fd, self._fd = self._fd, -1
-        _held.discard(self)
         if fd >= 0:
+            if _held.get(self._file) is self:
+                del _held[self._file]
             self._calls.close(fd)
 
 
@@ -91,12 +93,17 @@ def _lock(fd: int) -> None:
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-_held: WeakSet[Lock] = WeakSet()
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+_held: WeakValueDictionary[tuple[int, int], Lock] = WeakValueDictionary()
+"""The locks that this process holds, by device and inode: a file that is open keeps its inode."""
 
 
 def _forget_in_child() -> None:
     """A child shares its parent's open files, and with them the lock, which then would outlive the parent."""
-    for lock in list(_held):
+    for lock in list(_held.values()):
         with suppress(OSError):
             lock.release()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Protocol, Self
 
-from plimsoll.errors import FormatError, NewerFormat, StoreUnusable
+from plimsoll.errors import FormatError, NewerFormat, SessionClosed, StoreUnusable
 from plimsoll.ports import Damage, DamageKind, Draft, Flaw, Record
 from plimsoll.store.findings import Bad, Findings
 from plimsoll.store.record import FORMAT, KINDS, Span, encode_batch
@@ -139,6 +139,7 @@ class Log:
         self._mutex = RLock()
         self._pid = os.getpid()
         self._unusable: str | None = None
+        self._closed = False
         self._flaw: Flaw = no_flaw
         self._found = Findings(damage)
         self._tail = lines.tail()
@@ -261,7 +262,7 @@ class Log:
     def close(self) -> None:
         """See SessionLog."""
         with self._mutex:
-            self._unusable = "closed"
+            self._closed = True
             self._lines.close()
 
     def __enter__(self) -> Self:
@@ -279,6 +280,8 @@ class Log:
             return self._tail
 
     def _check_open(self) -> None:
+        if self._closed:
+            raise SessionClosed(self.name, path=self.where)
         if self._unusable is not None:
             raise StoreUnusable(self.where, reason=self._unusable)
         if os.getpid() != self._pid:

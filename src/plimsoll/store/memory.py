@@ -131,7 +131,7 @@ class MemoryStore:
             refuse_newer(name, MemoryLines(self, session, name=name, writable=False).header())
             if writable:
                 if session.has_writer:
-                    raise SessionBusy(name)
+                    raise SessionBusy(name, here=True)
                 session.has_writer = True
         return self._log(session, name, writable=writable)
 
@@ -192,7 +192,7 @@ class MemoryStore:
         with self._mutex:
             session = self._found(name)
             if session.has_writer:
-                raise SessionBusy(name)
+                raise SessionBusy(name, here=True)
             del self._sessions[name]
             yield session
 

@@ -157,11 +157,11 @@ def fill(session: plimsoll.Session) -> None:
 
 
 def test_without_project(tmp_path: Path) -> None:
-    """`project=False` records nothing about any project, and leaves what was recorded."""
+    """`project=False` records nothing about any project or the computer, and leaves what was recorded."""
     store = str(tmp_path / "s")
     with plimsoll.open("a", store=store, project=False) as session:
         assert session.context().workspace is None
-        assert session.context().system is not None
+        assert session.context().system is None
     with plimsoll.open("b", store=store, project=tmp_path) as session:
         before = session.context().workspace
     with plimsoll.open("b", store=store, project=False) as session:
