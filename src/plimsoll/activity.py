@@ -13,7 +13,9 @@ from plimsoll.limits import (
     ACTIVITY_TOPIC_CHARS_MAX,
     ACTIVITY_TOPICS_MAX,
 )
-from plimsoll.message import Message, Text
+from plimsoll.message import Message, Text, ToolCall, ToolResult
+from plimsoll.summary.ledger.calls import understand
+from plimsoll.summary.ledger.outcome import succeeded
 
 Timed = tuple[int, Message]
 """A message and its Unix time in milliseconds."""
@@ -34,16 +36,16 @@ def tool_context(messages: Iterable[Timed]) -> ToolContext:
     """The calls in these messages, each with the first result under its id that follows it."""
     messages = list(messages)
     calls: list[RecentCall] = []
-    open_at: dict[str, int] = {}
+    open_at: dict[str, tuple[int, ToolCall]] = {}
     for at_ms, message in messages:
-        for result in message.results:
-            index = open_at.pop(result.call_id, None)
-            if index is not None:
-                name = calls[index].tool_name
-                calls[index] = RecentCall(tool_name=name, at_ms=at_ms, success=not result.is_error)
-        for call in message.calls:
-            open_at[call.id] = len(calls)
-            calls.append(RecentCall(tool_name=call.name, at_ms=at_ms, success=None))
+        for part in message.parts:  # a message may hold a call and its result
+            if isinstance(part, ToolCall):
+                open_at[part.id] = (len(calls), part)
+                calls.append(RecentCall(tool_name=part.name, at_ms=at_ms, success=None))
+            elif isinstance(part, ToolResult) and part.call_id in open_at:
+                index, asked = open_at.pop(part.call_id)
+                success = succeeded(understand(asked.name, asked.arguments), part, message.wire)
+                calls[index] = RecentCall(tool_name=asked.name, at_ms=at_ms, success=success)
     return ToolContext(
         recent_calls=tuple(calls[-ACTIVITY_CALLS_MAX:]),
         tool_states=_states(calls),
@@ -57,17 +59,19 @@ def _dependencies(messages: Iterable[Message]) -> dict[str, tuple[str, ...]]:
     named_by: dict[str, str | None] = {}
     asked: dict[str, str] = {}
     for message in messages:
-        for result in message.results:
-            _note(named_by, result.content, asked.get(result.call_id))
-        for text in (part.text for part in message.parts if isinstance(part, Text)):
-            _note(named_by, text, None)
-        for call in message.calls:
-            asked[call.id] = call.name
-            sources = (named_by.get(name) for name in _names(call.arguments))
-            found.setdefault(call.name, {}).update(
-                dict.fromkeys(tool for tool in sources if tool and tool != call.name)
-            )
-            _note(named_by, call.arguments, None)
+        for part in message.parts:
+            match part:
+                case ToolResult():
+                    _note(named_by, part.content, asked.get(part.call_id))
+                case Text():
+                    _note(named_by, part.text, None)
+                case ToolCall():
+                    asked[part.id] = part.name
+                    sources = [tool for name in _names(part.arguments) if (tool := named_by.get(name))]
+                    found.setdefault(part.name, {}).update(dict.fromkeys(tool for tool in sources if tool != part.name))
+                    _note(named_by, part.arguments, None)
+                case _:
+                    pass
     return {tool: tuple(sources) for tool, sources in found.items() if sources}
 
 

@@ -262,6 +262,108 @@ def test_dependencies(found: str, asked: dict[str, Any], depends: bool) -> None:
     assert tools.dependencies == ({"read": ("search",)} if depends else {})
 
 
+OUTCOMES: list[tuple[str, dict[str, Any], str, bool]] = [
+    ("run", {}, "Traceback: ValueError", False),
+    ("run", {}, 'Traceback (most recent call last):\n  File "a.py", line 1\nValueError: bad', False),
+    ("lookup", {}, "ValueError: no such customer", False),
+    ("lookup", {}, "java.lang.IllegalStateException: closed", False),
+    ("lookup", {}, "Error: rate limit", False),
+    ("lookup", {}, "[ERROR] connection lost", False),
+    ("lookup", {}, "Error executing tool lookup: timeout", False),
+    ("lookup", {}, "<tool_use_error>File does not exist.</tool_use_error>", False),
+    ("lookup", {}, "Failed to open the door", False),
+    ("lookup", {}, "失败：没有权限", False),
+    ("lookup", {}, "Errors are listed on page 4.", True),
+    ("lookup", {}, "Error rates fell by 3 % in May.", True),
+    ("lookup", {}, "The traceback module formats exceptions.", True),
+    ("lookup", {}, "No errors found.", True),
+    ("lookup", {}, "", True),
+    ("lookup", {}, '{"error": "not found"}', False),
+    ("lookup", {}, '{"error": {"code": 404}, "id": 3}', False),
+    ("lookup", {}, '{"error": null, "rows": [1]}', True),
+    ("lookup", {}, '{"error": "", "errors": []}', True),
+    ("lookup", {}, '{"isError": true, "content": []}', False),
+    ("lookup", {}, '{"success": false, "reason": "closed"}', False),
+    ("lookup", {}, '{"success": true, "error_count": 4}', True),
+    ("lookup", {}, '{"status": "failed"}', False),
+    ("lookup", {}, '{"status": "ok", "note": "Traceback: none"}', True),
+    ("lookup", {}, '{"output": "3 failed", "metadata": {"exit_code": 1}}', False),
+    ("lookup", {}, '{"output": "Traceback (most recent call last)", "metadata": {"exit_code": 0}}', True),
+    ("lookup", {}, '{"exit_code": 0}', True),
+    ("lookup", {}, '[{"stdout": "", "outcome": {"type": "exit", "exit_code": 2}}]', False),
+    ("lookup", {}, '[{"stdout": "", "outcome": {"type": "timeout"}}]', False),
+    ("lookup", {}, '[{"stdout": "", "outcome": {"type": "exit", "exit_code": 0}}]', True),
+    ("lookup", {}, '[{"error": "an entry of a log"}]', True),
+    ("read_file", {"path": "log.json"}, '{"error": "x", "at": 1, "who": 2, "host": 3, "level": 4}', True),
+    ("read_file", {"path": "x.py"}, '{"error": "no such file"}', False),
+    ("read_file", {"path": "a.py"}, "import sys\n\nraise ValueError: 'FAILED'\nfatal: no", True),
+    ("read_file", {"path": "a.py"}, "FileNotFoundError: a.py", False),
+    ("bash", {"command": "pytest -q"}, "12 passed in 3 s", True),
+    ("bash", {"command": "pytest -q"}, "2 failed, 10 passed in 3 s", False),
+    ("bash", {"command": "make"}, "gcc -c a.c\nmake: *** [a.o] Error 1\nexit code: 2", False),
+    ("bash", {"command": "make"}, "Process exited with code 0\nOutput:\nTraceback (most recent call last)", True),
+    ("bash", {"command": "make"}, "Exit code 1\nno rule", False),
+    ("bash", {"command": "ls /nowhere"}, "ls: cannot access '/nowhere': No such file or directory", False),
+    ("bash", {"command": "frobnicate"}, "bash: line 1: frobnicate: command not found", False),
+    (
+        "bash",
+        {"command": "cat notes.md"},
+        "# Faults\nTraceback (most recent call last) is printed when\nfatal: happens",
+        True,
+    ),
+    ("bash", {"command": "cat gone.md"}, "cat: gone.md: No such file or directory", False),
+    ("bash", {"command": "cd src && grep -rn FAILED ."}, "./a.py:3: print('--- FAIL')\n./b.py:9: FAILED", True),
+    ("bash", {"command": "git push"}, "remote: denied\nfatal: could not read from remote", False),
+]
+
+
+@pytest.mark.spec("S1-08")
+@pytest.mark.parametrize("format", ["openai-chat", "openai-responses", "anthropic", "ui-parts"])
+@pytest.mark.parametrize(("name", "arguments", "text", "success"), OUTCOMES)
+def test_success_is_told_from_what_a_tool_answered(
+    name: str, arguments: dict[str, Any], text: str, success: bool, format: Any
+) -> None:
+    """Where no field says how a call went, what it answered does; what it only read or found does not (S1-08)."""
+    said = json.dumps(arguments)
+    asked = {"id": "c1", "type": "function", "function": {"name": name, "arguments": said}}
+    messages: list[Any] = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "tool_calls": [asked]},
+        {"role": "tool", "tool_call_id": "c1", "content": text},
+    ]
+    if format != "openai-chat":
+        messages = list(plimsoll.convert(messages, to=format, format="openai-chat").messages)
+    with plimsoll.open("a", store="memory:", format=format, project=False) as session:
+        session.extend(messages)
+        tools = session.context().tool
+
+    assert [one.success for one in tools.recent_calls] == [success]
+    assert tools.tool_states[name].failed == (not success)
+
+
+@pytest.mark.spec("S1-08")
+def test_what_a_result_states_is_believed() -> None:
+    """A field that says how a call went counts for more than the words of the answer."""
+    asked = {"id": "c1", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+    for stated, text in ((True, "all well"), (False, "Traceback: ValueError")):
+        with plimsoll.open("a", store="memory:", project=False) as session:
+            session.append({"role": "assistant", "content": None, "tool_calls": [asked]})
+            session.append({"role": "tool", "tool_call_id": "c1", "content": text, "is_error": stated})
+            assert [one.success for one in session.context().tool.recent_calls] == [not stated]
+
+
+@pytest.mark.spec("S1-08")
+def test_a_tool_is_no_source_of_its_own() -> None:
+    """A tool that is called with what it found itself depends on no other: chains of reads are no dependency."""
+    with plimsoll.open("a", store="memory:", format="anthropic", project=False) as session:
+        session.append({"role": "user", "content": "Look around"})
+        first = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "read", "input": {}}]}
+        answer = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "see src/ebb.py"}]}
+        then = {"type": "tool_use", "id": "2", "name": "read", "input": {"path": "src/ebb.py"}}
+        session.extend([first, answer, {"role": "assistant", "content": [then]}, result("2")])
+        assert session.context().tool.dependencies == {}
+
+
 def test_lists_are_bounded() -> None:
     """However long the history, only the newest requests and calls are listed, each cut to a line."""
     with plimsoll.open("a", store="memory:", format="anthropic") as session:
