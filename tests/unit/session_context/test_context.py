@@ -179,7 +179,6 @@ def test_without_project(tmp_path: Path) -> None:
         ("configuration", {"a": float("inf")}),
         ("configuration", "x"),
         ("project", 3.5),
-        ("project", True),
     ],
 )
 def test_refused(tmp_path: Path, field: str, value: Any) -> None:
