@@ -122,6 +122,15 @@ FRAMINGS: dict[str, Framing] = {
 }
 
 
+SEALED_CHARS_PER_TOKEN = 4
+"""Characters of encrypted reasoning, base64 of about three bytes, for one token of what is inside.
+
+Providers count the thought, not its letters: a signature of Anthropic's holds the whole thought, of which the text beside it may
+be a summary, and `encrypted_content` of OpenAI's is all there is of it. Measured on requests of real sessions: 4.0 to 6.7
+characters a token for Anthropic, and never fewer than 6.4 for 171 reasoning items of OpenAI. Text and signature are one thought:
+the larger counts.
+"""
+
 PRIMED_CHARS_MIN = 200_000
 """Less text than this is counted before the other cores have begun."""
 
@@ -260,8 +269,8 @@ class MessageCounter:
     def _reasoning(self, part: Reasoning) -> int:
         if not self.framing.reasoning_counted:
             return 0
-        signature = self._count(part.signature) if part.signature else 0
-        return self._count(part.text) + signature + self.framing.per_block
+        sealed = -(-len(part.signature) // SEALED_CHARS_PER_TOKEN) if part.signature else 0
+        return max(self._count(part.text), sealed) + self.framing.per_block
 
     def _tool(self, tool: Mapping[str, Any]) -> int:
         if self.framing.schemas == "tokens":

@@ -17,7 +17,9 @@ from plimsoll.transcripts import blocks, claude_links, tree
 from plimsoll.transcripts.claude_links import Link, Tree
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_text, text_of
 from plimsoll.transcripts.sound import is_readable
+from plimsoll.transcripts.usages import claude_window, usage_in
 from plimsoll.transcripts.values import Compaction, Entry, Finding, Meta, Said, SaidKind, Sidechain, Transcript, Viewed
+from plimsoll.usage import Usage
 
 CLEARED = "[Old tool result content cleared]"
 """What the tool sends in place of a result that it cleared."""
@@ -42,13 +44,15 @@ def read(entries: Sequence[Entry], findings: Sequence[Finding] = ()) -> Transcri
         findings=(*findings, *reader.findings, *repairs),
         sidechains=reader.sidechains(),
         leaf=reader.leaf,
+        usages=reader.usages(),
+        window_tokens=claude_window(reader.usages(), reader.compactions()),
     )
 
 
 class _Answer:
     """One message of the history while its lines come in: an answer may be written on several."""
 
-    __slots__ = ("_calls", "content", "id", "kind", "lines", "role")
+    __slots__ = ("_calls", "content", "id", "kind", "lines", "role", "usage")
 
     def __init__(self, id: str, role: str, kind: SaidKind) -> None:
         self.id = id
@@ -56,6 +60,7 @@ class _Answer:
         self.kind = kind
         self.lines: list[int] = []
         self.content: str | list[Any] = []
+        self.usage: Usage | None = None
         self._calls: set[object] | None = None
 
     def add(self, number: int, content: str | list[Any]) -> None:
@@ -112,6 +117,8 @@ class _Reader:
         uuid = maybe_text(value.get("uuid"))
         answer = _answer_id(value)
         index = self._take_message(entry, value, answer) if _is_message(value) else None
+        if index is not None:
+            self._count(entry, value, index)
         if uuid is None:
             return
         if uuid in self.links:
@@ -125,6 +132,19 @@ class _Reader:
         agent = maybe_text(value.get("agentId")) or self._side_of.get(text_of(value.get("parentUuid")), uuid)
         self._side_of[uuid] = agent
         self._side.setdefault(agent, []).append(entry)
+
+    def _count(self, entry: Entry, value: Mapping[str, Any], index: int) -> None:
+        """Keep what the provider counted for an answer: its last line says it all."""
+        message = mapping_of(value.get("message"))
+        model = maybe_text(message.get("model"))
+        if value.get("type") != "assistant" or (model or "").startswith("<"):
+            return
+        found = usage_in(message.get("usage"), entry, position=index, model=model)
+        self._answers[index].usage = found or self._answers[index].usage
+
+    def usages(self) -> tuple[Usage, ...]:
+        """What the provider counted for each answer, in the order of the file."""
+        return tuple(answer.usage for answer in self._answers if answer.usage is not None)
 
     def _take_message(self, entry: Entry, value: Mapping[str, Any], answer: str | None) -> int | None:
         """Put the line's message into the history; None when it has no readable content."""

@@ -29,6 +29,7 @@ from plimsoll.transcripts.codex_replay import (
 )
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_of
 from plimsoll.transcripts.sound import is_readable
+from plimsoll.transcripts.usages import CodexReports
 from plimsoll.transcripts.values import Compaction, Entry, Finding, Meta, Said, Transcript, Viewed
 
 ITEM_TYPES = frozenset(
@@ -72,6 +73,8 @@ def read(entries: Sequence[Entry], findings: Sequence[Finding] = ()) -> Transcri
         system=_system(kinds),
         meta=_meta(kinds),
         findings=(*findings, *replay.findings, *repairs),
+        usages=tuple(replay.reports.usages),
+        window_tokens=replay.reports.window_tokens,
     )
 
 
@@ -102,6 +105,7 @@ class _Replay:
         self.history = History()
         self.compactions: list[Compaction] = []
         self.findings: list[Finding] = []
+        self.reports = CodexReports()
         self._made: list[_Made] = []
         self._off: set[int] = set()
 
@@ -116,7 +120,7 @@ class _Replay:
                 dropped = self.history.drop_newest_turns(maybe_count(payload.get("num_turns")) or 0)
                 self._off.update(index for item in dropped for index in item.messages)
             case _:
-                pass
+                self.reports.step(entry, kind, payload, self._made)
 
     def _item(self, entry: Entry, payload: Mapping[str, Any]) -> None:
         kind = text_of(payload.get("type"))

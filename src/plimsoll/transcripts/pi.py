@@ -8,7 +8,7 @@ that failed or were aborted are left out and calls without a result get one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from plimsoll.message import Wire
@@ -16,7 +16,9 @@ from plimsoll.transcripts import blocks, tree
 from plimsoll.transcripts.lines import mapping_of, maybe_count, maybe_text, text_of
 from plimsoll.transcripts.pi_blocks import branch_text, message_wire, summary_text, user_content
 from plimsoll.transcripts.sound import is_readable
+from plimsoll.transcripts.usages import usage_in
 from plimsoll.transcripts.values import Compaction, Entry, Finding, Meta, Said, SaidKind, Transcript, Viewed
+from plimsoll.usage import Usage
 
 MISSING = "No result provided"
 """What the tool sends as the result of a call that has none."""
@@ -36,6 +38,7 @@ def read(entries: Sequence[Entry], findings: Sequence[Finding] = ()) -> Transcri
         meta=_meta(reader),
         leaf=reader.path[-1] if reader.path else None,
         findings=(*findings, *reader.findings, *repairs),
+        usages=tuple(reader.usages()),
     )
 
 
@@ -109,6 +112,14 @@ class _Reader:
             Said(id=id, lines=(entry.number,), wire=wire, kind=kind, on_path=index in on_path)
             for index, (id, entry, wire, kind) in enumerate(self._said)
         )
+
+    def usages(self) -> Iterator[Usage]:
+        """What the provider counted for each answer, in the order of the file."""
+        for index, (_, entry, _, _) in enumerate(self._said):
+            message = mapping_of(mapping_of(entry.value).get("message"))
+            model = maybe_text(message.get("model"))
+            if (found := usage_in(message.get("usage"), entry, position=index, model=model)) is not None:
+                yield found
 
     def view(self) -> tuple[list[Viewed], list[Finding]]:
         """What the tool would send next."""

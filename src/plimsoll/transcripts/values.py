@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from plimsoll.message import FormatName, Wire
+from plimsoll.usage import Usage
 
 ToolName: TypeAlias = Literal["claude-code", "codex", "pi"]
 
@@ -123,6 +124,16 @@ class Transcript:
     """Id of the line that the next message would follow, where lines have parents."""
     beside: tuple[str, ...] = ()
     """Paths of the sub-agents' own files, when the transcript was read from a path."""
+    usages: tuple[Usage, ...] = field(default=(), repr=False)
+    """What the provider counted for each request, as the file says it. Positions are indexes of `messages`."""
+    window_tokens: int | None = None
+    """The window that the tool worked in, where the file says or shows it."""
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the provider counted for the newest request of the conversation, branches that were left apart."""
+        on_path = (usage for usage in reversed(self.usages) if self.messages[usage.position or 0].on_path)
+        return next(on_path, None)
 
     def view(self) -> list[dict[str, Any]]:
         """What the tool would send next, in `format`: the caller's own copy."""

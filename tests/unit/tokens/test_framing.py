@@ -113,14 +113,23 @@ def test_non_ascii_arguments_by_bytes() -> None:
         (RESULT, ToolResult(call_id="id__", content="output")),
         (RESULT, ToolResult(call_id="id", content="output__")),
         (Reasoning(text="t"), Reasoning(text="t__")),
-        (Reasoning(text="t"), Reasoning(text="t", signature="ab")),
         (Opaque(wire={"type": "x"}), Opaque(wire={"type": "xyz"})),
     ],
 )
 def test_every_value_counts(part: Any, longer: Any) -> None:
-    """Two letters more in any value, ids and signatures included, are two tokens more (WE-06)."""
+    """Two letters more in any value, ids included, are two tokens more (WE-06)."""
     counter = MessageCounter(Letters())
     assert counter.part(longer) == counter.part(part) + 2
+
+
+def test_sealed_reasoning_counts_as_the_thought_it_holds() -> None:
+    """A signature is no text: it and the text beside it are one thought, and the larger counts, in every vocabulary."""
+    for counter in (MessageCounter(Letters()), MessageCounter(Letters()).upper):
+        alone = counter.part(Reasoning(text=""))
+        assert counter.part(Reasoning(text="", signature="s" * 400)) == alone + 100
+        assert counter.part(Reasoning(text="t" * 30, signature="s" * 400)) == alone + 100
+        assert counter.part(Reasoning(text="t" * 130, signature="s" * 400)) == alone + 130
+        assert counter.part(Reasoning(text="t", signature="s")) == counter.part(Reasoning(text="t"))
 
 
 def test_media_costs_by_size_and_not_by_its_text() -> None:
