@@ -49,6 +49,11 @@ def random_broken_history(rng: random.Random, format: str) -> list[Wire]:
     return wires
 
 
+def maker_for(format: str, rng: random.Random) -> Any:
+    """What collects the wire objects of one format: `system`, `user`, `step`, `answer`, and the `wires` so far."""
+    return _MAKERS[format](rng)
+
+
 def _text(rng: random.Random) -> str:
     return " ".join(rng.choices(_WORDS, k=rng.randint(1, 30)))
 

@@ -1,0 +1,160 @@
+"""Attacks in long histories: whatever is planted in one, the view fits, is valid, is not empty, and every loss is marked."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+from typing import Any
+
+import pytest
+
+import plimsoll
+import proof
+from attacks import Story, attacked_history
+from generated import FORMATS
+from plimsoll.errors import CannotFit
+
+FIT_CASES = 240
+SESSION_CASES = 80
+SOAK_CASES = 100_000
+SHARES = 10
+"""Parts of a soak run, each a test of its own."""
+
+FRAME_TOKENS_MAX = 400
+"""No attack makes the newest request and the system text cost more than this once they are cut to their marks."""
+
+USED_SHARE_MIN = 0.3
+"""A view of a history far over its budget uses at least this share of it."""
+
+
+def story_of(number: int) -> Story:
+    """Formats in turn."""
+    return attacked_history(random.Random(number), FORMATS[number % len(FORMATS)])
+
+
+def check_view(story: Story, view: list[dict[str, Any]], budget: int, history_tokens: int) -> None:
+    """What is true of every view: within its budget, valid, and not nearly empty while there is a history to show."""
+    proof.fits(view, budget, story.format)
+    used = plimsoll.count_tokens(view, format=story.format)
+    showable = history_tokens - sum(map(proof.tokens, story.sealed))
+    assert used >= USED_SHARE_MIN * min(budget, showable), f"{used} of {budget} for {showable}, {len(view)} messages"
+
+
+def check_fit(number: int) -> None:
+    """One history through `fit`, in a budget of any size and by both policies."""
+    rng, story = random.Random(-number), story_of(number)
+    before, tokens = json.dumps(story.wires), plimsoll.count_tokens(story.wires, format=story.format)
+    budget, policy = (
+        max(FRAME_TOKENS_MAX, int(tokens * rng.choice((0.1, 0.3, 0.6, 0.9, 0.99)))),
+        rng.choice(("fill", "ladder")),
+    )
+    fitted = plimsoll.fit(story.wires, max_tokens=budget, policy=policy, format=story.format)
+
+    assert json.dumps(story.wires) == before
+    check_view(story, fitted.messages, budget, tokens)
+    assert not fitted.report.lost or any(map(speaks_for_the_past, fitted.messages)), "a loss without a mark"
+    again = plimsoll.fit(fitted.messages, max_tokens=budget, policy=policy, format=story.format)
+    assert again.messages == fitted.messages
+
+
+def speaks_for_the_past(message: dict[str, Any]) -> bool:
+    """Whether a message holds a summary, or a notice of what is not shown."""
+    return bool(
+        re.search(
+            r"\[(?:Summary of |Previous conv|消息m|\d+ earlier m|前面 \d+ |\d+ messages|…)",
+            json.dumps(message, ensure_ascii=False),
+        )
+    )
+
+
+def check_session(number: int, place: str = "memory:") -> None:
+    """One history through a session: views, compactions by rules and by a model that may fail, edited ones, undone ones."""
+    rng, story = random.Random(-number), story_of(number)
+    tokens = plimsoll.count_tokens(story.wires, format=story.format)
+    budget = max(2 * FRAME_TOKENS_MAX, int(tokens * rng.choice((0.15, 0.3, 0.6))))
+    told: list[str] = []
+
+    def model(_: object) -> str:
+        if rng.random() < 0.5:
+            raise TimeoutError("down")
+        told.append(f"ZQTOLD{len(told)}y{rng.randrange(10**6)}")
+        return f"The contract is {told[-1]}; never drop production. The work on the quay goes on as planned."
+
+    session = plimsoll.open(
+        "one", store=place, max_tokens=budget, format=story.format, summarizer=model if rng.random() < 0.5 else None
+    )
+    with session:
+        at = 0
+        while at < len(story.wires):
+            step = rng.choice((1, 1, 2, 5))
+            session.extend(story.wires[at : at + step])
+            at += step
+            check_view(story, session.view(), budget, plimsoll.count_tokens(story.wires[:at], format=story.format))
+            if rng.random() < 0.1:
+                change(rng, session, told)
+                check_view(story, session.view(), budget, 0)
+        assert session.history() == story.wires
+        shown = json.dumps(session.view(), ensure_ascii=False)
+        for word in told:
+            kept = word in shown or any(word in hit.text for hit in session.recall(word))
+            assert kept or not any(word in (made.summary or "") for made in session.compactions()), word
+
+
+def change(rng: random.Random, session: plimsoll.Session, told: list[str]) -> None:
+    """A compaction by hand, perhaps with an edited summary, or one undone."""
+    act = rng.choice(("compact", "edit", "rollback"))
+    if act == "rollback":
+        if any(not made.undone for made in session.compactions()):
+            session.rollback()
+        return
+    plan = session.preview()
+    if act == "edit" and plan.summary:
+        told.append(f"ZQEDIT{len(told)}y{rng.randrange(10**6)}")
+        plan = plan.with_summary(f"The contract number is {told[-1]}.\n{plan.summary}")
+    session.compact(plan)
+
+
+def test_attacks_on_fit() -> None:
+    """No attack makes `fit` raise, pass its budget, give an invalid or nearly empty view, or lose a message without a mark."""
+    run(check_fit, range(FIT_CASES))
+
+
+def test_attacks_on_sessions() -> None:
+    """The same of every view of a session; and what a summary told is still found after later compactions."""
+    run(check_session, range(SESSION_CASES))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("share", range(SHARES))
+def test_attacks_on_fit_for_long(share: int) -> None:
+    """100,000 histories."""
+    run(check_fit, seeds(share))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("share", range(SHARES))
+def test_attacks_on_sessions_for_long(share: int) -> None:
+    """100,000 histories."""
+    run(check_session, seeds(share))
+
+
+def seeds(share: int) -> range:
+    """Every tenth of the numbers of a soak run."""
+    first = int(os.environ.get("SOAK_SEED", "1000000"))
+    return range(first + share, first + int(os.environ.get("SOAK_CASES", SOAK_CASES)), SHARES)
+
+
+def run(check: Any, numbers: range) -> None:
+    """Every case; the failures are told together, each with the number that makes it again."""
+    failed: dict[int, str] = {}
+    for number in numbers:
+        try:
+            check(number)
+        except (AssertionError, CannotFit) as error:
+            failed[number] = f"{type(error).__name__}: {str(error).splitlines()[0][:160]}"
+        except Exception as error:  # noqa: BLE001 - an attack may raise anything
+            failed[number] = f"{type(error).__name__}: {error}"[:160]
+        assert len(failed) < 20, failed
+    assert not failed, failed
