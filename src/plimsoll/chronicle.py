@@ -59,7 +59,7 @@ from plimsoll.reported import Sent, usage_told, warn_of_excess
 from plimsoll.store.copying import fork
 from plimsoll.summary.ledger import Ledger
 from plimsoll.timeline import Timeline
-from plimsoll.writing import written
+from plimsoll.writing import ViewWriter, written
 
 _MESSAGE_ID = re.compile(r"m([0-9]{1,12})")
 
@@ -92,6 +92,7 @@ class Chronicle:
         self._level = Level.none
         self.sent: Sent | None = None
         self._format_fixed = format_fixed
+        self._writer = ViewWriter()
         self.timeline = Timeline.of(log, gauge.format, gauge.weigh)
         self.timeline.format_fixed = format_fixed
         self.originals = Originals(lambda start, stop: self.timeline.gathered([(start, stop)], {}))
@@ -129,8 +130,9 @@ class Chronicle:
 
     def written(self) -> View:
         """The view as it stands, in the session's format."""
-        pieces, format = [*self.timeline.pieces, *self.closing()], self.gauge.format
-        return View(written(pieces, format), lambda: origins(pieces, format.name))
+        pieces, closing, format = self.timeline.pieces, self.closing(), self.gauge.format
+        shown = [*pieces, *closing]
+        return View(self._writer.write(pieces, closing, format), lambda: origins(shown, format.name))
 
     def history(self) -> list[dict[str, Any]]:
         """Every message ever appended, whole."""

@@ -1,0 +1,76 @@
+"""Views are fresh objects each time, however often the same view is written."""
+
+from __future__ import annotations
+
+import random
+from enum import StrEnum
+from typing import Any
+
+import pytest
+
+import plimsoll
+from generated import FORMATS, random_history
+from plimsoll.writing import CHUNK_MESSAGES, written
+
+
+class Role(StrEnum):
+    """A text of a class of its own, as SDKs and callers have them."""
+
+    user = "user"
+
+
+def history_of(format: str, rounds: int = 30) -> list[dict[str, Any]]:
+    """Several conversations after each other."""
+    rng = random.Random(7)
+    wires = [wire for _ in range(rounds) for wire in random_history(rng, format)]
+    return [wire for wire in wires if wire.get("role") not in ("system", "developer")]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_growing_view_is_written_as_if_anew(format: str) -> None:
+    """After each message the view is what encoding all of its pieces gives."""
+    session = plimsoll.open("one", store="memory:", max_tokens=500_000, format=format)
+    messages = history_of(format)
+    assert len(messages) > 4 * CHUNK_MESSAGES
+    for number, message in enumerate(messages):
+        session.append(message)
+        if number % 11 == 0:
+            view, chronicle = session.peek(), session._chronicle
+            assert view == written([*chronicle.timeline.pieces, *chronicle.closing()], chronicle.gauge.format)
+
+
+def test_changing_a_view_changes_no_other_view() -> None:
+    """A caller may mark or change what it was given, at any depth, at the beginning and at the end."""
+    session = plimsoll.open("one", store="memory:", max_tokens=500_000, format="anthropic")
+    session.extend(history_of("anthropic"))
+    first = session.view()
+    kept = session.view()
+    for message in first:
+        message["role"] = "changed"
+        if isinstance(message["content"], list):
+            message["content"][0]["cache_control"] = {"type": "ephemeral"}
+
+    assert session.view() == kept != first
+
+
+def test_a_compaction_and_its_undoing_show_their_own_views() -> None:
+    """What was kept of a view's beginning is not shown once the view begins otherwise."""
+    session = plimsoll.open("one", store="memory:", max_tokens=500_000, format="openai-chat")
+    session.extend(history_of("openai-chat"))
+    before = session.view()
+    session.compact()
+    after = session.view()
+    session.rollback()
+
+    assert session.view() == before
+    assert after == session.view_after(session.compactions()[0].id or "")
+    assert after != before
+
+
+def test_texts_of_other_classes_are_written() -> None:
+    """A role or a name that is an enumeration's text comes out as it was given, also in a long view."""
+    session = plimsoll.open("one", store="memory:", max_tokens=500_000, format="openai-chat")
+    said = [{"role": Role.user, "content": f"line {number}"} for number in range(6 * CHUNK_MESSAGES)]
+    session.extend(said)
+
+    assert session.view() == said
