@@ -12,8 +12,9 @@ from typing import Any, TypeAlias, TypeVar
 
 from plimsoll.budget import Level
 from plimsoll.chronicle import Chronicle
+from plimsoll.compaction.account import is_account
 from plimsoll.compaction.engine import Compacting, reworded, untouched
-from plimsoll.compaction.join import kept_apart, origins
+from plimsoll.compaction.join import kept_apart, origins, parted
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.repair import Arranger
@@ -161,7 +162,7 @@ def _reworded(chronicle: Chronicle, outline: Outline, text: str) -> Outline:
 def adopt(chronicle: Chronicle, view: Sequence[Adopted], summary: str | None, note: Mapping[str, Any]) -> Compaction:
     """Go on from a view as another tool left it, with a note of where it came from. Until it grows it stays as it is."""
     gauge, arranger = chronicle.gauge, Arranger(chronicle.gauge.format.name)
-    pieces = [_adopted(chronicle, item) for item in view]
+    pieces = [piece for item in view for piece in _adopted(chronicle, item)]
     for position, piece in enumerate(pieces):
         arranger.feed(piece.message, position)
     task = replace(chronicle.task(None), level=Level.none, steps=())
@@ -177,14 +178,24 @@ def adopt(chronicle: Chronicle, view: Sequence[Adopted], summary: str | None, no
     return chronicle.commit(outline, arranger, IMPORT)
 
 
-def _adopted(chronicle: Chronicle, item: Adopted) -> Piece:
-    """A message of another tool's view as a piece: plain where it is the session's own, word for word."""
+def _adopted(chronicle: Chronicle, item: Adopted) -> list[Piece]:
+    """A message of another tool's view as a piece: plain where it is the session's own, word for word.
+
+    A view of ours that comes back in a file may have a summary beside what the user said, in one message: those are parted.
+    """
     message = chronicle.gauge.format.decode(item.wire, item.position or 0)
     said = None if item.position is None else chronicle.originals.find(item.position)
-    return Piece(
+    piece = Piece(
         message=message,
         weigh=chronicle.gauge.weigh,
         position=item.position,
         origin=item.origin,
         whole=said is not None and said.wire == message.wire,
+        joined=item.joined,
     )
+    if item.origin == "made":
+        return [piece]
+    parts = parted([replace(piece, origin="history")], chronicle.gauge.format.name)
+    if len(parts) == 1:
+        return [replace(piece, origin="summary")] if is_account(message.text) else [piece]
+    return [replace(part, joined=number > 0 or item.joined) for number, part in enumerate(parts)]

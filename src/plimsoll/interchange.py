@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -13,6 +14,7 @@ from plimsoll.formats.format import Converted
 from plimsoll.formats.registry import decode_all, format_named
 from plimsoll.gauge import gauge_for
 from plimsoll.limits import TIME_MS_MAX
+from plimsoll.message import Wire
 from plimsoll.opening import is_taken, store_for
 from plimsoll.opening import open as open_session
 from plimsoll.payloads import Adopted
@@ -22,7 +24,7 @@ from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest
 from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts import Conversation, Exported, Transcript, load_file
-from plimsoll.transcripts.values import ToolName, Viewed
+from plimsoll.transcripts.values import MADE, SUMMARY, ToolName, Viewed
 from plimsoll.transcripts.writing import moment
 
 TOOLS: tuple[ToolName, ...] = ("claude-code", "codex", "pi")
@@ -81,7 +83,8 @@ def _large_enough(found: Transcript | Conversation, options: Mapping[str, Any]) 
         policy=policy_of(policy, "ladder"),
         counter=options.get("counter"),
     )
-    _, messages = decode_all([viewed.wire for viewed in found.viewed], found.format)
+    parts = [part.wire for viewed in found.viewed for part in _shown(found, viewed)]
+    _, messages = decode_all(parts, found.format)
     needed = gauge.messages.messages(messages) + gauge.budget.tools_tokens
     return dict(options) if needed <= gauge.budget.tokens else {**options, "max_tokens": needed}
 
@@ -101,7 +104,8 @@ def _fill(session: Session, found: Transcript | Conversation) -> None:
     raw = b"\n".join(entry.raw for entry in found.entries) + (b"\n" if found.ends_with_newline else b"")
     note = {"what": "source", "tool": found.tool, "blob": session.put_blob(raw), "messages": len(found.messages)}
     newest = next((compaction.summary for compaction in reversed(found.compactions) if compaction.summary), None)
-    session.adopt([_shown(found, viewed) for viewed in found.viewed], summary=newest, note=note)
+    view = [part for viewed in found.viewed for part in _shown(found, viewed)]
+    session.adopt(view, summary=newest, note=note)
 
 
 def _times_ms(found: Transcript) -> list[int | None]:
@@ -115,12 +119,31 @@ def _times_ms(found: Transcript) -> list[int | None]:
     return times
 
 
-def _shown(found: Transcript, viewed: Viewed) -> Adopted:
-    """A message of the tool's view, with its place in the session where one message speaks in it."""
-    kinds = {found.messages[index].kind for index in viewed.messages}
-    origin: Origin = "summary" if kinds == {"summary"} else "history" if viewed.messages else "made"
-    position = viewed.messages[0] if len(viewed.messages) == 1 else None
-    return Adopted(wire=viewed.wire, position=position, origin=origin)
+def _shown(found: Transcript, viewed: Viewed) -> list[Adopted]:
+    """A message of the tool's view as parts, one for each message of the session that speaks in it.
+
+    So the user's words stay a request where the tool sends them in one message with results, or with a summary.
+    """
+    content, origins = viewed.wire.get("content"), list(dict.fromkeys(viewed.origins))
+    if len(origins) < 2 or not isinstance(content, list):
+        return [_part(found, viewed.wire, (*origins, *viewed.messages[-1:], MADE)[0])]
+    blocks = {origin: [b for b, o in zip(content, viewed.origins, strict=True) if o == origin] for origin in origins}
+    if _results_first([block for origin in origins for block in blocks[origin]]) != content:
+        return [_part(found, viewed.wire, max(origins))]
+    parts = [_part(found, {**viewed.wire, "content": blocks[origin]}, origin) for origin in origins]
+    return [part if number == 0 else replace(part, joined=True) for number, part in enumerate(parts)]
+
+
+def _results_first(blocks: list[Wire]) -> list[Wire]:
+    """Blocks as they go out when parts are joined."""
+    return sorted(blocks, key=lambda block: block.get("type") != "tool_result")
+
+
+def _part(found: Transcript, wire: Wire, origin: int) -> Adopted:
+    if origin < 0:
+        return Adopted(wire=wire, origin="summary" if origin == SUMMARY else "made")
+    kind: Origin = "summary" if found.messages[origin].kind == "summary" else "history"
+    return Adopted(wire=wire, position=origin, origin=kind)
 
 
 def export(session: Session, *, to: str, at: str | None = None) -> Exported | Converted:

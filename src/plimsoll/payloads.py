@@ -70,11 +70,15 @@ def moment_of(at_ms: int) -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adopted:
-    """One message of a view that another tool left: as it is sent, and the position where the session has it."""
+    """One message of a view that another tool left, or a part of one: as it is sent, and where the session has it.
+
+    `joined` says that it goes out in one message with the one before it.
+    """
 
     wire: Wire
     position: int | None = None
     origin: Origin = "history"
+    joined: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +142,9 @@ def view_items(
     """A view as data: `[first, last]` for messages shown as they were said, an object for each that is not.
 
     The object holds where the message came from (`o`), its position (`p`, absent when it was made here), `a` when it stays apart
-    from a neighbour of the same role, and the message: as a change (`c`) of the one in the history at that position, or of one
-    that says the summary; whole (`m`) where that is shorter or `history` has none there.
+    from a neighbour of the same role, `j` when it goes out in one message with the one before it, and the message: as a change
+    (`c`) of the one in the history at that position, or of one that says the summary; whole (`m`) where that is shorter or
+    `history` has none there.
     """
     items: list[Any] = []
     for piece in pieces:
@@ -161,6 +166,8 @@ def _item(piece: Piece, format: Format, base: Wire | None) -> dict[str, Any]:
         item["p"] = piece.position
     if piece.apart:
         item["a"] = 1
+    if piece.joined:
+        item["j"] = 1
     return item
 
 
@@ -175,7 +182,9 @@ def _base(
 
 def is_plain(piece: Piece) -> bool:
     """Whether a view shows a message of the history as it was said."""
-    return piece.position is not None and piece.whole and piece.origin == "history" and not piece.apart
+    return (
+        piece.position is not None and piece.whole and piece.origin == "history" and not (piece.apart or piece.joined)
+    )
 
 
 def pieces_of(
@@ -217,14 +226,18 @@ def _shown(
     return None if base is None else format.decode(changed(base, item["c"]), position or 0)
 
 
+_NO_CHANGE = changes({}, {})
+
+
 def _piece(item: Mapping[str, Any], message: Message, weigh: Callable[[Message], int]) -> Piece:
     return Piece(
         message=message,
         weigh=weigh,
         position=item.get("p"),
         origin=item["o"],
-        whole=False,
+        whole=item.get("c") == _NO_CHANGE,
         apart="a" in item,
+        joined="j" in item,
     )
 
 

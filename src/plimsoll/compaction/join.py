@@ -52,7 +52,7 @@ def kept_apart(pieces: Sequence[Piece], format: FormatName) -> list[Piece]:
         return list(pieces)
     kept = list(pieces[:1])
     for before, after in pairwise(pieces):
-        kept.append(replace(after, apart=True) if _one(before, after) else after)
+        kept.append(replace(after, apart=True) if _one(before, after) and not after.joined else after)
     return kept
 
 
@@ -104,7 +104,7 @@ def _one(before: Piece, after: Piece) -> bool:
     """Whether two pieces go out as one message: of one voice, and not neighbours in the history."""
     if after.apart or _voice(before.message) != _voice(after.message) or _voice(before.message) == "system":
         return False
-    if before.position is None or after.position is None:
+    if after.joined or before.position is None or after.position is None:
         return True
     return after.position != before.position + 1
 

@@ -35,6 +35,8 @@ class Piece:
     """Whether the message stands as it was said: neither cut nor repaired."""
     apart: bool = False
     """Whether it goes out as a message of its own even beside one of the same role, as another tool sent it."""
+    joined: bool = False
+    """Whether it goes out in one message with the piece before it, as another tool sent it, also beside a neighbour."""
     repairs: tuple[str, ...] = ()
     """What was changed so that the provider accepts it, in words."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from plimsoll.errors import SettingError
-from plimsoll.payloads import is_plain
 from plimsoll.ports import TokenCounter
 from plimsoll.recall.index import Index
 from plimsoll.recall.search import Hit, search
@@ -28,7 +27,8 @@ class Finder:
         whole("max_tokens", max_tokens)
         self._follow(timeline)
 
-        shown = {piece.position for piece in timeline.pieces if is_plain(piece) and piece.position is not None}
+        as_said = (piece.position for piece in timeline.pieces if piece.whole and piece.origin == "history")
+        shown = {position for position in as_said if position is not None}
         return search(self._index, query, shown=shown, counter=counter, max_tokens=max_tokens)
 
     @property

@@ -13,7 +13,7 @@ from typing import Any
 
 from plimsoll.message import Wire
 from plimsoll.transcripts.lines import list_of, text_of
-from plimsoll.transcripts.values import Finding, Viewed
+from plimsoll.transcripts.values import MADE, Finding, Viewed
 
 _THINKING = ("thinking", "redacted_thinking")
 _MODEL_ONLY = (*_THINKING, "tool_use", "server_tool_use")
@@ -35,8 +35,18 @@ class _Open:
 
     role: str
     content: list[Wire]
-    messages: list[int] = field(default_factory=list)
+    origins: list[int] = field(default_factory=list)
+    """Where each block comes from."""
     plain: str | None = None
+
+    @property
+    def messages(self) -> tuple[int, ...]:
+        """The messages that speak in it, in order."""
+        return tuple(dict.fromkeys(origin for origin in self.origins if origin >= 0))
+
+    def add(self, block: Wire, origin: int) -> None:
+        self.content.append(block)
+        self.origins.append(origin)
 
     def wire(self) -> Wire:
         return {"role": self.role, "content": self.content if self.plain is None else self.plain}
@@ -107,8 +117,11 @@ class _View:
         self._trim_end()
         if self._out and self._out[0].role == "assistant":
             self._note("no-opening", "the first message is the assistant's; a user message was put before it")
-            self._out.insert(0, _Open("user", [], plain=OPENING))
-        return [Viewed(wire=message.wire(), messages=tuple(message.messages)) for message in self._out]
+            self._out.insert(0, _Open("user", [], [MADE], plain=OPENING))
+        return [
+            Viewed(wire=message.wire(), messages=message.messages, origins=tuple(message.origins))
+            for message in self._out
+        ]
 
     def _note(self, kind: str, detail: str) -> None:
         self.findings.append(Finding(kind=kind, detail=detail))
@@ -121,7 +134,7 @@ class _View:
             if blocks:
                 self._note("thinking-only", f"message {turn.index} thinks and says nothing; not sent")
             return
-        self._out.append(_Open("assistant", blocks, [turn.index]))
+        self._out.append(_Open("assistant", blocks, [turn.index] * len(blocks)))
         calls = [str(block["id"]) for block in blocks if block.get("type") == "tool_use"]
         if calls:
             self._out.append(self._gather(calls))
@@ -141,13 +154,11 @@ class _View:
         """The user message that holds all results of one answer, in the order of the calls."""
         answer = _Open("user", [])
         for call in calls:
-            block, index = self._results.get(call, (None, -1))
+            block, index = self._results.get(call, (None, MADE))
             if block is None:
                 self._note("no-result", f"call {call[:80]} has no result; one was made up")
                 block = {"type": "tool_result", "tool_use_id": call, "content": self._missing, "is_error": True}
-            elif index not in answer.messages:
-                answer.messages.append(index)
-            answer.content.append(_sayable(block, self._missing))
+            answer.add(_sayable(block, self._missing), index)
         return answer
 
     def _speak(self, turn: Turn) -> None:
@@ -163,13 +174,12 @@ class _View:
             self._join(self._out[-1], blocks, turn.index)
             return
         plain = turn.content if isinstance(turn.content, str) else None
-        self._out.append(_Open("user", blocks, [turn.index], plain))
+        self._out.append(_Open("user", blocks, [turn.index] * len(blocks), plain))
 
     def _join(self, last: _Open, blocks: list[Wire], index: int) -> None:
         last.plain = None
-        last.content.extend(blocks)
-        if index not in last.messages[-1:]:
-            last.messages.append(index)
+        for block in blocks:
+            last.add(block, index)
 
     def _report_orphans(self, turn: Turn) -> None:
         for block in _as_blocks(turn.content):

@@ -9,7 +9,7 @@ call are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from plimsoll.transcripts.codex_replay import (
     History,
     Item,
     dropped_compactions,
+    is_context,
     item_of,
     item_text,
     pair_up,
@@ -30,7 +31,17 @@ from plimsoll.transcripts.codex_replay import (
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_of
 from plimsoll.transcripts.sound import is_readable
 from plimsoll.transcripts.usages import CodexReports
-from plimsoll.transcripts.values import Compaction, Entry, Finding, Meta, Said, Transcript, Viewed
+from plimsoll.transcripts.values import (
+    MADE,
+    SUMMARY,
+    Compaction,
+    Entry,
+    Finding,
+    Meta,
+    Said,
+    Transcript,
+    Viewed,
+)
 
 ITEM_TYPES = frozenset(
     {
@@ -68,7 +79,7 @@ def read(entries: Sequence[Entry], findings: Sequence[Finding] = ()) -> Transcri
         format="openai-responses",
         entries=tuple(entries),
         messages=replay.messages(),
-        viewed=tuple(Viewed(wire=item.wire, messages=item.messages) for item in viewed),
+        viewed=tuple(Viewed(wire=item.wire, messages=item.messages, origins=(_origin(item),)) for item in viewed),
         compactions=tuple(replay.compactions),
         system=_system(kinds),
         meta=_meta(kinds),
@@ -174,18 +185,45 @@ class _Replay:
         )
 
 
+def _origin(item: Item) -> int:
+    """The message an item is; where it is none, whether its words stand for others, as a compaction's do."""
+    if item.messages:
+        return item.messages[0]
+    speaks = item.wire.get("type") == "message" and item.wire.get("role") == "user"
+    return SUMMARY if speaks and not is_context(item.wire) else MADE
+
+
 def _recognised(replacement: Sequence[Wire], history: Iterable[Item]) -> list[Item]:
-    """The replacement as items that know which messages they were; of equal ones the newest is meant, and each once."""
+    """The replacement as items that know which messages they were; of equal ones the newest is meant, and each once.
+
+    A call or an output that says something else than before, as a shortened one does, is still that call's.
+    """
     known: dict[str, list[tuple[int, ...]]] = {}
     for item in history:
         if item.messages:
             known.setdefault(_key(item.wire), []).append(item.messages)
+            if name := _name(item.wire):
+                known.setdefault(name, []).append(item.messages)
     items: list[Item] = []
+    taken: set[tuple[int, ...]] = set()
     for wire in reversed(replacement):
-        places = known.get(_key(wire))
-        items.append(item_of(wire, places.pop() if places else ()))
+        places = next((p for key in (_key(wire), _name(wire)) if (p := _free(known.get(key, []), taken))), ())
+        taken.add(places)
+        items.append(item_of(wire, places))
     items.reverse()
     return items
+
+
+def _free(places: list[tuple[int, ...]], taken: Container[tuple[int, ...]]) -> tuple[int, ...]:
+    while places and places[-1] in taken:
+        places.pop()
+    return places.pop() if places else ()
+
+
+def _name(wire: Wire) -> str:
+    """What a call or its output is known by, whatever it says."""
+    call = maybe_text(wire.get("call_id"))
+    return f"{text_of(wire.get('type'))} {call}" if call is not None else ""
 
 
 def _key(wire: Wire) -> str:

@@ -17,7 +17,17 @@ from plimsoll.transcripts.lines import mapping_of, maybe_count, maybe_text, text
 from plimsoll.transcripts.pi_blocks import branch_text, message_wire, summary_text, user_content
 from plimsoll.transcripts.sound import is_readable
 from plimsoll.transcripts.usages import usage_in
-from plimsoll.transcripts.values import Compaction, Entry, Finding, Meta, Said, SaidKind, Transcript, Viewed
+from plimsoll.transcripts.values import (
+    SUMMARY,
+    Compaction,
+    Entry,
+    Finding,
+    Meta,
+    Said,
+    SaidKind,
+    Transcript,
+    Viewed,
+)
 from plimsoll.usage import Usage
 
 MISSING = "No result provided"
@@ -128,14 +138,15 @@ class _Reader:
         shown = self.path
         if marks:
             compaction = mapping_of(self.nodes[self.path[marks[-1]]].value)
-            turns.append(blocks.Turn(role="user", content=summary_text(text_of(compaction.get("summary"))), index=-1))
+            turns.append(
+                blocks.Turn(role="user", content=summary_text(text_of(compaction.get("summary"))), index=SUMMARY)
+            )
             shown = [*self._kept(self.path[: marks[-1]], compaction), *self.path[marks[-1] + 1 :]]
         for id in shown:
             if id in self._index and self._said[self._index[id]][3] in ("said", "summary"):
                 wire = self._said[self._index[id]][2]
                 turns.append(blocks.Turn(role=str(wire["role"]), content=wire["content"], index=self._index[id]))
-        viewed, repairs = blocks.build_view(turns, missing=MISSING)
-        return [Viewed(wire=v.wire, messages=tuple(i for i in v.messages if i >= 0)) for v in viewed], repairs
+        return blocks.build_view(turns, missing=MISSING)
 
     def _kept(self, before: Sequence[str], compaction: Mapping[str, Any]) -> Sequence[str]:
         first = self._first_kept(compaction)

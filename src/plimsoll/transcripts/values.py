@@ -43,12 +43,24 @@ class Said:
     """False on a branch that the conversation has left: rewound, rolled back, or another leaf of the tree."""
 
 
+MADE = -1
+"""The origin of what a tool puts in so that the provider accepts the rest."""
+
+SUMMARY = -2
+"""The origin of a summary that is no message of the file."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewed:
-    """One message of the view and the messages (by index) that speak in it; none for one that the tool makes up."""
+    """One message of the view and the messages (by index) that speak in it; none for one that the tool makes up.
+
+    `origins` names the message, MADE or SUMMARY for each block of its content, or for the whole where there is one of them;
+    it is empty where nobody knows.
+    """
 
     wire: Wire = field(repr=False)
     messages: tuple[int, ...] = ()
+    origins: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.tool_sessions import TOOLS, session_file
+from tests.tool_sessions import REQUESTS, TOOLS, session_file
 
 import plimsoll
 from plimsoll.interchange import import_file
@@ -135,6 +135,8 @@ def test_a_compaction_is_read_back_as_one(tool):
     assert made.summary is not None
     with import_file(exported.data, name="y", store="memory:", max_tokens=30_000) as again:
         assert sent(again.peek(), again.format) == sent(view, again.format)
+        again.compact(policy={"steps": ("summarise",)})
+        assert str(again.peek()).count(REQUESTS[10]) == 1
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -196,3 +198,21 @@ def test_the_tool_reads_the_compacted_view_of_a_real_session(path):
         if not exported.losses:
             goes_on(session, path.parent.name, raw)
     assert {loss.kind for loss in exported.losses} <= {"view"}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_who_speaks_in_a_merged_message_is_known(tool):
+    """What a tool sends in one message with results or with a summary stays a request, with its number in the history."""
+    with import_file(session_file(tool), name="x", store="memory:", max_tokens=30_000) as session:
+        newest = session.append({"role": "user", "content": "NEWEST"})
+        session.compact()
+        plan = session.preview()
+        requests = [n for n, message in enumerate(session.history()) if "Request 23" in str(message)]
+
+    assert {action.first for action in plan.actions} >= set(requests)
+    assert newest == f"m{len(session_history(tool))}"
+
+
+def session_history(tool):
+    """The messages of a file of that tool."""
+    return loaded(session_file(tool)).messages
