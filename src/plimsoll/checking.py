@@ -8,6 +8,7 @@ from typing import Any
 
 from plimsoll.budget import Check
 from plimsoll.compaction.levels import check_view
+from plimsoll.formats.detect import Beside
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
 from plimsoll.gauge import gauge_for
@@ -32,7 +33,7 @@ def check(  # noqa: PLR0913 - the options of fit
     The options are those of `fit`. A session's `check()` says the same of its view, and waits for enough that is new.
     Raises CounterError, FormatError, SettingError.
     """
-    found, decoded = decode_all(messages, format)
+    found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
     gauge = gauge_for(
         found, model=model, max_tokens=max_tokens, tools=tools, policy=policy_of(policy, "ladder"), counter=counter
     )

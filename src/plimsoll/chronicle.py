@@ -31,8 +31,10 @@ from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
 from plimsoll.events import IMPORT, Events, compaction_at, record_at, totals_at
 from plimsoll.fitted import View
 from plimsoll.flaws import flaw_of
-from plimsoll.formats.detect import telling
-from plimsoll.formats.registry import decode_all, format_named, wires_of
+from plimsoll.formats.detect import NOTHING, Beside, telling
+from plimsoll.formats.format import Format
+from plimsoll.formats.intake import Received, received
+from plimsoll.formats.registry import format_named
 from plimsoll.formats.wire import copied
 from plimsoll.gauge import Gauge
 from plimsoll.language import language_of
@@ -79,7 +81,9 @@ class Hold:
 class Chronicle:
     """One open session: its log, its timeline, and the gauge that measures its view."""
 
-    def __init__(self, log: SessionLog, gauge: Gauge, *, store: Store, format_fixed: bool) -> None:
+    def __init__(
+        self, log: SessionLog, gauge: Gauge, *, store: Store, format_fixed: bool, beside: Beside = NOTHING
+    ) -> None:
         self.log = log
         self.lock = RLock()
         """Held by whoever reads or changes the state below; not while a model is asked."""
@@ -92,6 +96,7 @@ class Chronicle:
         self._level = Level.none
         self.sent: Sent | None = None
         self._format_fixed = format_fixed
+        self._beside = beside
         self._writer = ViewWriter()
         self.timeline = Timeline.of(log, gauge.format, gauge.weigh)
         self.timeline.format_fixed = format_fixed
@@ -149,10 +154,14 @@ class Chronicle:
 
     def cost(self, message: Mapping[str, Any]) -> int:
         """Tokens a message would add to the view. Raises FormatError."""
-        wires = wires_of([message])
-        told = None if self._format_fixed else telling(wires)
-        _, decoded = decode_all(wires, told or self.gauge.format.name)
-        return self.gauge.weigh(decoded[0])
+        taken = received([message])
+        format = self._told(taken) or self.gauge.format
+        return sum(self.gauge.weigh(format.decode(wire, 0)) for wire in taken.wires)
+
+    def _told(self, taken: Received) -> Format | None:
+        """The format that messages tell while it is not known which one the session is in."""
+        told = None if self._format_fixed else taken.told or telling(taken.wires, self._beside)
+        return None if told is None else format_named(told)
 
     def compactions(self) -> list[Compaction]:
         """Every compaction, oldest first."""
@@ -178,19 +187,16 @@ class Chronicle:
 
     def append(self, messages: Sequence[Mapping[str, Any]], times_ms: Sequence[int | None] = ()) -> list[int]:
         """Add messages, all or none; their positions. A time that is not known is now. Raises as `Session.extend` does."""
-        wires = wires_of(messages)
-        told = None if self._format_fixed else telling(wires)
-        format = self.gauge.format if told is None else format_named(told)
-        said = [as_stored(format.decode(wire, index), format, index) for index, wire in enumerate(wires)]
+        taken = received(messages)
+        told = self._told(taken)
+        format = told or self.gauge.format
+        said = [as_stored(format.decode(wire, index), format, index) for index, wire in enumerate(taken.wires)]
         if not said:
             return []
+        if times_ms and len(times_ms) != len(said):
+            raise SettingError("times_ms", f"{len(times_ms)} times for {len(said)} messages")
         first = self.log.messages
-        arrivals = Arrivals(
-            self.gauge,
-            self.timeline,
-            told=None if told is None else format,
-            limit_tokens=self._result_limit,
-        )
+        arrivals = Arrivals(self.gauge, self.timeline, told=told, limit_tokens=self._result_limit)
         for index, message in enumerate(said):
             arrivals.add(message, first + index, times_ms[index] if times_ms else None)
         self.log.append(arrivals.drafts)
@@ -320,7 +326,7 @@ class Chronicle:
         chosen = fork(self.log, self._store, about, stop=stop, name=name, now_ms=_now_ms())
         log = self._store.open(chosen)
         log.judge(flaw_of)
-        forked = Chronicle(log, self.gauge, store=self._store, format_fixed=self._format_fixed)
+        forked = Chronicle(log, self.gauge, store=self._store, format_fixed=self._format_fixed, beside=self._beside)
         forked.default_filter, forked.keeps_stats = self.default_filter, self.keeps_stats
         return forked
 

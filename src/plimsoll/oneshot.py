@@ -18,6 +18,7 @@ from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
 from plimsoll.concurrency import THREADS, in_worker
 from plimsoll.errors import SettingError
 from plimsoll.fitted import Fitted, Plan, Report, report_of
+from plimsoll.formats.detect import Beside
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
 from plimsoll.gauge import DEFAULT_MODEL, Gauge, checked_tools, gauge_for
@@ -56,7 +57,7 @@ def count_tokens(
     """
     if isinstance(text_or_messages, str):
         return counter_for(model, choice=counter).upper(text_or_messages)
-    _, messages = decode_all(text_or_messages, format)
+    _, messages = decode_all(text_or_messages, format, Beside(model=model, tools=tools))
     counting = message_counter_for(model, choice=counter).upper
     return counting.messages(messages) + counting.tools(checked_tools(tools))
 
@@ -167,7 +168,7 @@ def _begin(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one place
     system: SystemText,
     counter: CounterChoice,
 ) -> _Work:
-    found, decoded = decode_all(messages, format)
+    found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
     gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy, counter=counter)
     gauge.messages.prime(decoded, chars_max=gauge.budget.tokens * READ_CHARS_PER_TOKEN)
     arranged = arrange(decoded, found.name)
@@ -175,7 +176,7 @@ def _begin(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one place
     beside = _beside(system, gauge)
     pieces = beside + [gauge.piece(item) for item in arranged]
     as_said = pieces
-    if [item.message for item in arranged] != decoded and not found.validate(list(messages)):
+    if [item.message for item in arranged] != decoded and not found.validate([said.wire or {} for said in decoded]):
         as_said = beside + [gauge.piece(Arranged(message=said, position=at)) for at, said in enumerate(decoded)]
     return _Work(
         gauge=gauge,

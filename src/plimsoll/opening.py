@@ -25,9 +25,10 @@ from plimsoll.errors import (
     warn,
 )
 from plimsoll.flaws import flaw_of
+from plimsoll.formats.detect import Beside, detect
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import format_named
-from plimsoll.gauge import gauge_for
+from plimsoll.gauge import checked_tools, gauge_for
 from plimsoll.limits import SESSION_TITLE_CHARS_MAX
 from plimsoll.message import FormatName
 from plimsoll.policy import Policy, PolicyChoice, policy_named, policy_of
@@ -216,7 +217,8 @@ def _chronicle(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chron
         undo.callback(log.close)
         log.judge(flaw_of)
         chosen = _chosen(log, given)
-        chronicle = Chronicle(log, _gauge(chosen), store=place, format_fixed=chosen["format"] is not None)
+        fixed = chosen["format"] is not None
+        chronicle = Chronicle(log, _gauge(chosen), store=place, format_fixed=fixed, beside=_beside(chosen))
         chronicle.default_filter = filter_of(chosen["default_filter"])
         chronicle.keeps_stats = chosen["stats"]
         _tell_damage(log)
@@ -268,6 +270,12 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
+def _beside(options: Mapping[str, Any]) -> Beside:
+    """What is sent beside the messages: it says which format they are in until one of them does."""
+    tools = checked_tools(options["tools"])
+    return Beside(model=options["model"], system=options["system"], tools=tools)
+
+
 def _gauge(options: Mapping[str, Any]) -> Any:
     recall = flag("recall_tools", options["recall_tools"])
     flag("stats", options["stats"])
@@ -277,7 +285,7 @@ def _gauge(options: Mapping[str, Any]) -> Any:
 
         tools = [*(tools or ()), *definitions()]
     gauge = gauge_for(
-        format_named(options["format"] or "openai-chat"),
+        format_named(options["format"] or detect((), _beside(options))),
         model=options["model"],
         max_tokens=options["max_tokens"],
         tools=tools,

@@ -13,6 +13,7 @@ from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.drive import AsyncSummarizer, checked, drive
 from plimsoll.context import ContextLayers
 from plimsoll.dialogue import Said, checked_times, files, newest
+from plimsoll.errors import FormatError
 from plimsoll.fitted import Plan, View
 from plimsoll.formats.format import SystemText
 from plimsoll.mentions import FileMention
@@ -66,8 +67,14 @@ class Session(AwaitedSession):
         self._summarizer = checked(summarizer)
 
     def append(self, message: Mapping[str, Any]) -> str:
-        """Add a message to the end of the history and return its id. Raises FormatError, LimitExceeded, StoreError."""
-        return self.extend([message])[0]
+        """Add a message to the end of the history and return its id. Raises FormatError, LimitExceeded, StoreError.
+
+        An SDK's message is taken as it is, and so is a whole response, which may hold several: then the id is that of the last.
+        """
+        added = self.extend([message])
+        if not added:
+            raise FormatError("a response without output holds no message", position=0)
+        return added[-1]
 
     @locked
     def extend(

@@ -12,6 +12,7 @@ from plimsoll.compaction.repair import OPENER, WANTS_USER_FIRST, Arranged, arran
 from plimsoll.compaction.windows import apply_window, holes_between
 from plimsoll.errors import CannotFit
 from plimsoll.exchange import group
+from plimsoll.formats.detect import Beside
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
 from plimsoll.gauge import Gauge, gauge_for
@@ -83,7 +84,7 @@ def window(  # noqa: PLR0913 - one call with its options
     """
     whole("start_seq", start_seq)
     flag("keep_system", keep_system)
-    found, decoded = decode_all(messages, format)
+    found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
     chosen = policy_of(policy, "five-turns")
     gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=chosen, counter=counter)
     arranged = [item for item in arrange(decoded, found.name) if keep_system or item.message.role != "system"]

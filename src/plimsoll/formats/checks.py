@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from plimsoll.formats.fields import Fields, extra
 from plimsoll.formats.format import Code, Violation
 from plimsoll.formats.ids import SAFE
 from plimsoll.formats.wire import kind_of
@@ -25,6 +26,14 @@ class Findings:
     def sorted(self) -> list[Violation]:
         """All of them: the system text first, then by position, in the order found."""
         return sorted(self._found, key=lambda found: -1 if found.position is None else found.position)
+
+
+def check_fields(findings: Findings, found: Iterable[tuple[Mapping[str, Any], Fields]]) -> None:
+    """Objects with the fields that each may have: others are refused."""
+    for wire, allowed in found:
+        for field in extra(wire, allowed):
+            kind = wire.get("type") or wire.get("role") or "it"
+            findings.add("unknown_field", f"{ascii(field)[:40]} is no field of {ascii(kind)[:40]} in a request")
 
 
 def has_text(value: object) -> bool:

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from plimsoll.errors import FormatError
+from plimsoll.formats.detect import Beside
 from plimsoll.formats.format import Converted, Loss, SystemText, Violation
-from plimsoll.formats.registry import decode_all, format_named, format_of, wires_of
+from plimsoll.formats.intake import Received, received
+from plimsoll.formats.registry import decode_all, format_named, format_of
 from plimsoll.formats.wire import copied
 from plimsoll.message import FormatName, Message, Part, Text, Wire
 
 
-def convert(
-    messages: Sequence[Wire], *, to: FormatName, format: FormatName | None = None, system: SystemText = None
+def convert(  # noqa: PLR0913 - the options of the contract
+    messages: Sequence[Any],
+    *,
+    to: FormatName,
+    format: FormatName | None = None,
+    system: SystemText = None,
+    model: str | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
 ) -> Converted:
     """The conversation in the format `to`, with everything that could not come along listed in `.losses`.
 
-    `messages` are wire objects in `format`, or in the one found by looking. `system` is the system text that
-    Anthropic keeps outside the messages (text, or text blocks); converted to `anthropic`, leading system messages
-    come back in `.system`, and None means there are none. Calls and their results stay together and in order, and a
-    result always directly follows its call. The input is not changed.
+    `messages` are wire objects, or objects of an SDK, in `format`, or in the one found by looking at them and at the `system`,
+    `model` and `tools` of their request. `system` is the system text that Anthropic keeps outside the messages (text, or text
+    blocks); converted to `anthropic`, leading system messages come back in `.system`, and None means there are none. Calls and
+    their results stay together and in order, and a result always directly follows its call. The input is not changed.
 
     Raises FormatError for messages that are not what their format says, SettingError for an unknown format.
     """
     target = format_named(to)
-    _, decoded = decode_all(messages, format)
+    _, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
     leading = [] if system is None else [_system_message(system)]
     rendered = target.render([*leading, *decoded])
     losses = [_shifted(loss, len(leading)) for loss in rendered.losses]
@@ -55,19 +64,26 @@ def _system_message(system: object) -> Message:
 
 
 def validate(
-    messages: Sequence[Wire], *, format: FormatName | None = None, system: SystemText = None
+    messages: Sequence[Any],
+    *,
+    format: FormatName | None = None,
+    system: SystemText = None,
+    model: str | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
 ) -> list[Violation]:
     """What the provider would refuse, in order of position; empty when it is fine.
 
+    `format` is found by looking where it is not named, at the messages and at the `system`, `model` and `tools` of their request.
     `system` is checked with Anthropic messages. Wrong values inside a message are violations; FormatError is raised
     only for what is no list of JSON objects, is nested deeper than limits.NESTING_DEPTH_MAX, or is in no format that
     can be found by looking.
     """
-    wires = wires_of(messages)
+    taken = received(messages)
     checked: list[Wire] = []
-    for position, wire in enumerate(wires):
+    for position, wire in enumerate(taken.wires):
         try:
             checked.append(copied(wire))
         except FormatError as error:
             raise FormatError(error.reason, position=position) from None
-    return format_of(checked, format).validate(checked, system=system)
+    found = format_of(Received(checked, taken.told), format, Beside(model=model, system=system, tools=tools))
+    return found.validate(checked, system=system)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from plimsoll.errors import FormatError
 from plimsoll.formats.openai_responses.decode import CALLS, RESULTS
@@ -31,6 +33,9 @@ _ITEM_TYPES: Final = frozenset(
 _CHAT_FIELDS: Final = frozenset(
     {"tool_calls", "tool_call_id", "function_call", "refusal", "reasoning_content", "audio"}
 )
+_ANSWERED: Final = frozenset({"stop_reason", "usage", "model"})
+"""Fields of an answer of Anthropic's that a Responses item never has."""
+
 _BLOCK_FORMATS: Final[dict[str, FormatName]] = {
     "image_url": "openai-chat",
     "input_audio": "openai-chat",
@@ -45,18 +50,55 @@ _BLOCK_FORMATS: Final[dict[str, FormatName]] = {
     "thinking": "anthropic",
     "redacted_thinking": "anthropic",
     "server_tool_use": "anthropic",
-    "web_search_tool_result": "anthropic",
+    "mcp_tool_use": "anthropic",
+    "container_upload": "anthropic",
     "image": "anthropic",
     "document": "anthropic",
     "search_result": "anthropic",
 }
 
 
-def detect(messages: Sequence[Wire]) -> FormatName:
+_CLAUDE: Final = re.compile(r"(?:[a-z-]{2,12}\.){0,2}claude-")
+"""Claude by the names of Anthropic's API and of clouds that speak its format. Routers, which speak others, put a path before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What a request holds beside its messages, as far as it tells their format."""
+
+    model: str | None = None
+    system: object = None
+    tools: Sequence[object] | None = None
+
+    def tells(self) -> FormatName | None:
+        """The format that the form of the tools, or a system text sent apart, can only be in."""
+        for tool in self.tools or ():
+            if isinstance(tool, Mapping) and (found := _tool_tells(tool)) is not None:
+                return found
+        return None if self.system is None else "anthropic"
+
+    def suggests(self) -> FormatName | None:
+        """The format by the model's name, for messages that could be in several."""
+        return "anthropic" if isinstance(self.model, str) and _CLAUDE.match(self.model) else None
+
+
+def _tool_tells(tool: Mapping[str, Any]) -> FormatName | None:
+    if "input_schema" in tool:
+        return "anthropic"
+    if tool.get("type") != "function":
+        return None
+    return "openai-chat" if "function" in tool else "openai-responses"
+
+
+NOTHING: Final = Beside()
+
+
+def detect(messages: Sequence[Wire], beside: Beside = NOTHING) -> FormatName:
     """The format of the messages: that of the first one that could be in no other. Linear.
 
-    Messages that say nothing but a role and text are `openai-chat`, and so is an empty list. Raises FormatError, with
-    the position, when one is recognised by no format and no other tells.
+    Where no message tells, what stands beside them does: tools, a system text, cache markers, the model's name. Else messages
+    that are only a role and text, and an empty list, are `openai-chat`. Raises FormatError, with the position, when a message is
+    recognised by no format and no other tells.
     """
     unknown: int | None = None
     for position, wire in enumerate(messages):
@@ -67,14 +109,24 @@ def detect(messages: Sequence[Wire]) -> FormatName:
             unknown = position
     if unknown is not None:
         raise FormatError("no format recognises it: it has no role, no known type and no parts", position=unknown)
-    return (
-        "anthropic" if any(map(_has_cache_marker, messages)) and not any(map(_is_system, messages)) else "openai-chat"
-    )
+    found = beside.tells()
+    if found is not None:
+        return found
+    if any(map(_is_system, messages)):
+        return "openai-chat"
+    marked: FormatName | None = "anthropic" if any(map(_has_cache_marker, messages)) else None
+    return marked or beside.suggests() or "openai-chat"
 
 
-def telling(messages: Sequence[Wire]) -> FormatName | None:
-    """The format of the first message that could be in no other; None when none tells. Linear."""
-    return next((found for wire in messages if isinstance(wire, Mapping) and (found := _tells(wire)) is not None), None)
+def telling(messages: Sequence[Wire], beside: Beside = NOTHING) -> FormatName | None:
+    """The format of the first message that could be in no other; None when none tells. Linear.
+
+    System text among the messages tells against Anthropic where only the model's name speaks for it.
+    """
+    found: FormatName | None = next((name for wire in messages if (name := _tells(wire)) is not None), None)
+    if found is None and beside.tells() is None and beside.suggests() and any(map(_is_system, messages)):
+        return "openai-chat"
+    return found
 
 
 def _tells(wire: Wire) -> FormatName | None:
@@ -82,7 +134,9 @@ def _tells(wire: Wire) -> FormatName | None:
     if isinstance(wire.get("parts"), list):
         return "ui-parts"
     kind = wire.get("type")
-    if isinstance(kind, str) and (kind in _ITEM_TYPES or (kind == "message" and "stop_reason" not in wire)):
+    if kind == "message" and not _ANSWERED.isdisjoint(wire):
+        return "anthropic"
+    if isinstance(kind, str) and (kind in _ITEM_TYPES or kind == "message"):
         return "openai-responses"
     if wire.get("role") in ("tool", "function") or not _CHAT_FIELDS.isdisjoint(wire):
         return "openai-chat"
@@ -93,9 +147,11 @@ def _block_tells(content: object) -> FormatName | None:
     if not isinstance(content, (list, tuple)):
         return None
     for block in content:
-        kind = block.get("type") if isinstance(block, dict) else None
+        kind = block.get("type") if isinstance(block, Mapping) else None
         if isinstance(kind, str) and kind in _BLOCK_FORMATS:
             return _BLOCK_FORMATS[kind]
+        if isinstance(kind, str) and kind.endswith("_tool_result"):
+            return "anthropic"
     return None
 
 

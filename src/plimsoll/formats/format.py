@@ -29,6 +29,7 @@ Code: TypeAlias = Literal[
     "trailing_whitespace",
     "thinking_last",
     "reasoning_alone",
+    "unknown_field",
 ]
 """Why a provider would refuse a message. The words are stable: programs may branch on them."""
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from plimsoll.errors import FormatError, SettingError
+from plimsoll.errors import SettingError
 from plimsoll.formats.anthropic import Anthropic
-from plimsoll.formats.detect import detect
+from plimsoll.formats.detect import NOTHING, Beside, detect
 from plimsoll.formats.format import Format
+from plimsoll.formats.intake import Received, received
 from plimsoll.formats.openai_chat import OpenAIChat
 from plimsoll.formats.openai_responses import OpenAIResponses
 from plimsoll.formats.ui_parts import UIParts
-from plimsoll.formats.wire import plain
-from plimsoll.message import FormatName, Message, Wire
+from plimsoll.message import FormatName, Message
 
 FORMATS: Final[Mapping[FormatName, Format]] = {
     "openai-chat": OpenAIChat(),
@@ -31,30 +31,17 @@ def format_named(name: str) -> Format:
     raise SettingError("format", f"must be one of {', '.join(FORMATS)}, not {ascii(name)[:60]}")
 
 
-def decode_all(messages: object, format: str | None = None) -> tuple[Format, list[Message]]:
-    """The messages, and the format they are in: `format`, or the one found by looking.
+def decode_all(messages: object, format: str | None = None, beside: Beside = NOTHING) -> tuple[Format, list[Message]]:
+    """The messages, and the format they are in: `format`, or the one found by looking at them and at what stands `beside` them.
 
     Raises FormatError, naming the position, for anything that is no list of messages of that format; SettingError for
     an unknown format; LimitExceeded past limits.JSON_VALUES_MAX. Nothing in `messages` is kept or changed.
     """
-    wires = wires_of(messages)
-    found = format_of(wires, format)
-    return found, [found.decode(wire, position) for position, wire in enumerate(wires)]
+    taken = received(messages)
+    found = format_of(taken, format, beside)
+    return found, [found.decode(wire, position) for position, wire in enumerate(taken.wires)]
 
 
-def format_of(wires: list[Wire], name: str | None) -> Format:
+def format_of(taken: Received, name: str | None, beside: Beside = NOTHING) -> Format:
     """The named format, or the one found by looking. Raises SettingError or FormatError."""
-    return FORMATS[detect(wires)] if name is None else format_named(name)
-
-
-def wires_of(messages: object) -> list[Wire]:
-    """The objects of any iterable but text and objects, those of a provider's SDK as plain data. Raises FormatError."""
-    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
-        raise FormatError(f"messages must be a list, not {type(messages).__name__}")
-    wires: list[Wire] = []
-    for position, item in enumerate(messages):
-        wire = plain(item)
-        if not isinstance(wire, Mapping):
-            raise FormatError(f"a message must be an object, not {type(wire).__name__}", position=position)
-        wires.append(wire)
-    return wires
+    return format_named(name) if name is not None else FORMATS[taken.told or detect(taken.wires, beside)]

@@ -64,9 +64,19 @@ def _enter(size: int, depth: int, room: list[int]) -> None:
 
 
 def plain(value: Any) -> Any:
-    """What an object of a provider's SDK (a pydantic model) says as plain data, without what it leaves open; else the value."""
+    """An object of a provider's SDK (a pydantic model) as the plain data that its SDK would send; any other value as it is.
+
+    Left out are fields that are null, and those that the SDK adds for its caller (`__api_exclude__`, as parsed arguments).
+    Raises FormatError for an object that cannot be dumped.
+    """
     dump = getattr(value, "model_dump", None)
-    return dump(mode="json", exclude_none=True) if callable(dump) and not isinstance(value, type) else value
+    if not callable(dump) or isinstance(value, type):
+        return value
+    left_out = getattr(value, "__api_exclude__", None)
+    try:
+        return dump(mode="json", by_alias=True, exclude_none=True, exclude=left_out, warnings=False)
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"a {type(value).__name__} that cannot be dumped: {ascii(error)[:80]}") from None
 
 
 def kind_of(value: object) -> str:

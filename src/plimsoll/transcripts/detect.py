@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from plimsoll.errors import FormatError
+from plimsoll.formats.detect import Beside
 from plimsoll.message import FormatName, Wire
 from plimsoll.transcripts import claude_code, codex, lines, pi, shape, sound
 from plimsoll.transcripts.shape import Shape
@@ -145,25 +146,22 @@ def _from_messages(
         if not isinstance(message, dict):
             raise FormatError("not a JSON object", position=position)
         wires.append(message)
-    named = format or shape.format_of(wires)
+    system = body.get("system", body.get("instructions"))
+    tools = tuple(tool for tool in lines.list_of(body.get("tools")) if isinstance(tool, dict))
+    model = lines.maybe_text(body.get("model"))
+    named = format or shape.format_of(wires, Beside(model=model, system=body.get("system"), tools=tools))
     if not wires:  # an empty list is a conversation that has not begun
         named = named or "openai-chat"
     if named is None:
         raise FormatError("no format recognises these messages")
-    system = body.get("system", body.get("instructions"))
     return Conversation(
-        format="anthropic" if named == "openai-chat" and _asks_anthropic(body) else named,
+        format=named,
         messages=tuple(wires),
         system=system if isinstance(system, str | list) else None,
-        tools=tuple(tool for tool in lines.list_of(body.get("tools")) if isinstance(tool, dict)),
-        model=lines.maybe_text(body.get("model")),
+        tools=tools,
+        model=model,
         findings=findings,
     )
-
-
-def _asks_anthropic(body: Mapping[str, Any]) -> bool:
-    tools = lines.list_of(body.get("tools"))
-    return "system" in body or any(isinstance(tool, dict) and "input_schema" in tool for tool in tools)
 
 
 def _beside(path: Path, tool: ToolName) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from plimsoll.errors import FormatError
-from plimsoll.formats.detect import detect
+from plimsoll.formats.detect import NOTHING, Beside, detect
 from plimsoll.message import FormatName, Wire
 from plimsoll.transcripts.lines import text_of
 from plimsoll.transcripts.values import ToolName
@@ -60,9 +60,9 @@ def _is_claude_line(value: Mapping[str, Any]) -> bool:
     return kind in _CLAUDE_LINES and ("sessionId" in value or "messageId" in value or "uuid" in value)
 
 
-def format_of(messages: Sequence[Wire]) -> FormatName | None:
+def format_of(messages: Sequence[Wire], beside: Beside = NOTHING) -> FormatName | None:
     """The wire format these messages are in; None when they are messages of none."""
     try:
-        return detect(messages) if messages else None
+        return detect(messages, beside) if messages else None
     except FormatError:
         return None

@@ -11,7 +11,12 @@ from plimsoll.formats import format_named, validate
 from plimsoll.message import Media, Message, Opaque, Text, ToolCall, ToolResult, said
 
 CACHE = {"cache_control": {"type": "ephemeral"}}
-CHAT_CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}', "x": 1}, "y": 2}
+CHAT_CALL = {
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "f", "arguments": '{"a":1}', "extra_content": 1},
+    "provider_specific_fields": 2,
+}
 
 
 def edited(format: str, wire: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -28,7 +33,7 @@ def edited(format: str, wire: dict[str, Any], **changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("format", "wire", "changes", "expected"),
     [
-        ("openai-chat", {"content": "long", "role": "user", "z": 1}, {"text": "l"}, {"content": "l", "role": "user", "z": 1}),
+        ("openai-chat", {"content": "long", "role": "user", "cache_control": None}, {"text": "l"}, {"content": "l", "role": "user", "cache_control": None}),
         (
             "openai-chat",
             {"role": "user", "content": [{"type": "text", "text": "long", "prompt_cache_breakpoint": {"mode": "explicit"}}]},
@@ -49,7 +54,7 @@ def edited(format: str, wire: dict[str, Any], **changes: Any) -> dict[str, Any]:
                 "role": "assistant",
                 "content": None,
                 "tool_calls": [
-                    {"id": "c9", "type": "function", "function": {"name": "f", "arguments": "{}", "x": 1}, "y": 2}
+                    {"id": "c9", "type": "function", "function": {"name": "f", "arguments": "{}", "extra_content": 1}, "provider_specific_fields": 2}
                 ],
             },
         ),
@@ -146,9 +151,9 @@ def test_media_replaced_by_words() -> None:
     """An image replaced by words leaves the other blocks as they were."""
     image = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
     found = format_named("openai-chat")
-    message = found.decode({"role": "user", "content": [{"type": "text", "text": "a", "k": 1}, image]}, 0)
+    message = found.decode({"role": "user", "content": [{"type": "text", "text": "a", "extra_content": 1}, image]}, 0)
     parts = tuple(Text(text="[image]") if isinstance(part, Media) else part for part in message.parts)
-    content = [{"type": "text", "text": "a", "k": 1}, {"type": "text", "text": "[image]"}]
+    content = [{"type": "text", "text": "a", "extra_content": 1}, {"type": "text", "text": "[image]"}]
     assert found.encode(message.with_parts(parts)) == {"role": "user", "content": content}
 
 
@@ -202,12 +207,20 @@ def test_made_ui_messages_have_stable_ids() -> None:
 
 def test_opaque_parts_show_every_sent_field() -> None:
     """Fields that no part stands for are carried as opaque parts, so that they are counted; bookkeeping is not."""
-    wire = {"role": "assistant", "content": "a", "refusal": "r", "audio": {"id": "x"}, "odd": [1], "none": None}
+    wire = {
+        "role": "assistant",
+        "content": "a",
+        "refusal": "r",
+        "audio": {"id": "x"},
+        "images": [1],
+        "odd": [1],
+        "none": None,
+    }
     parts = format_named("openai-chat").decode(wire, 0).parts
     assert [part.wire for part in parts if isinstance(part, Opaque)] == [
         {"refusal": "r"},
         {"audio": {"id": "x"}},
-        {"odd": [1]},
+        {"images": [1]},
     ]
     document = {
         "type": "document",

@@ -51,13 +51,13 @@ def ui(role: str, *parts: Any, **more: Any) -> dict[str, Any]:
 TEXT = {"type": "text", "text": WORDS}
 TOOL = {"role": "tool", "tool_call_id": "a", "content": "done"}
 FUNCTION = {"name": "f", "arguments": "{}"}
-CITED = {"annotations": [{"type": "url_citation", "url_citation": {"url": "u", "title": WORDS}}]}
+DRAWN = {"images": [{"type": "image_url", "image_url": {"url": WORDS}}]}
 
 CHAT: list[list[dict[str, Any]]] = [
     [{"role": "assistant", "content": WORDS, "tool_calls": []}],
     [{"role": "user", "content": WORDS, "tool_calls": [{"id": "a", "type": "function", "function": FUNCTION}]}],
-    [{"role": "assistant", "content": [], **CITED}],
-    [{"role": "assistant", "content": None, **CITED}],
+    [{"role": "assistant", "content": [], **DRAWN}],
+    [{"role": "assistant", "content": None, **DRAWN}],
     [call(function=FUNCTION), TOOL],
     [call(type="function", function={"name": "f", "arguments": {"say": 1}}), TOOL],
     [call(type="function", function={"name": "f"}), TOOL],

@@ -9,7 +9,6 @@ from plimsoll.formats.media import media_of
 from plimsoll.formats.wire import (
     arguments_text,
     copied,
-    extra_fields,
     json_text,
     kind_of,
     objects_field,
@@ -23,25 +22,15 @@ ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "assistant", "syst
 DOCUMENT_FIELDS: Final = frozenset({"title", "context"})
 """Text sent beside a document's bytes; shown as an Opaque part of its own so that it is counted."""
 
-_KNOWN: Final = frozenset(
-    {"role", "content", "id", "type", "model", "stop_reason", "stop_sequence", "usage", "container", "cache_control"}
-)
-
 
 def decode(wire: Wire, position: int) -> Message:
     """One message. Raises FormatError."""
     try:
         own = copied(wire)
         role = ROLES[role_word(own, ROLES)]
-        parts = (*_content(own), *(Opaque(wire={field: own[field]}) for field in exposed_fields(own)))
-        return Message(role=role, parts=parts, format="anthropic", wire=own)
+        return Message(role=role, parts=tuple(_content(own)), format="anthropic", wire=own)
     except FormatError as error:
         raise FormatError(error.reason, position=position, format="anthropic") from None
-
-
-def exposed_fields(own: Wire) -> list[str]:
-    """Fields that are sent and are no part of their own: each is carried and counted as an Opaque part."""
-    return extra_fields(own, _KNOWN)
 
 
 def _content(own: Wire) -> list[Part]:

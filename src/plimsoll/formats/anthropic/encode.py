@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from plimsoll.formats.anthropic.decode import DOCUMENT_FIELDS, ROLES, exposed_fields, result_content
+from plimsoll.formats.anthropic.decode import DOCUMENT_FIELDS, ROLES, result_content
+from plimsoll.formats.anthropic.fields import send
 from plimsoll.formats.media import anthropic_block, source_of
 from plimsoll.formats.reasoning import signed_by_anthropic
 from plimsoll.formats.wire import arguments_text, copied, copied_value, parsed_object, patched
@@ -21,39 +22,24 @@ RAW_ARGUMENTS: Final = "raw_arguments"
 
 
 def encode(message: Message) -> dict[str, Any]:
-    """One message as a fresh object."""
+    """One message as a fresh object, with the fields that the API takes."""
     own = message.wire if message.format == "anthropic" else None
     if own is not None and not message.edited:
-        return copied(own)
+        return send(copied(own))
     if own is None or ROLES.get(own["role"]) != message.role:
         own = {}
-    opaque = [(field, part) for part in message.parts for field in [_field_of(part, own)] if field is not None]
-    fields = {field: copied_value(part.wire[field]) for field, part in opaque if isinstance(part, Opaque)}
     role = own.get("role") or ("assistant" if message.role == "assistant" else "user")
-    changes = {
-        "role": role,
-        "content": _content(message, own),
-        **{field: value for field, value in fields.items() if field not in own},
-    }
-    return patched(own, changes, dropped=[field for field in exposed_fields(own) if field not in fields])
-
-
-def _field_of(part: Part, own: Wire) -> str | None:
-    """The message field an Opaque part stands for; None when it is a block of the content."""
-    if not isinstance(part, Opaque) or len(part.wire) != 1:
-        return None
-    field = next(iter(part.wire))
-    return field if field in own or not (own or field == "type" or field in DOCUMENT_FIELDS) else None
+    return send(patched(own, {"role": role, "content": _content(message, own)}))
 
 
 def _content(message: Message, own: Wire) -> str | list[dict[str, Any]]:
     """Text where it is and was only text, otherwise blocks; results first, as the API wants them."""
-    parts = [part for part in message.parts if _field_of(part, own) is None]
+    parts = message.parts
     label = SYSTEM_LABEL if message.role == "system" and not own else ""
     match parts:
-        case [Text(text=text, wire=None)] if not isinstance(own.get("content"), list):
+        case (Text(text=text, wire=None),) if not isinstance(own.get("content"), list):
             return label + text
-        case []:
+        case ():
             return ""
     ordered = sorted(parts, key=lambda part: not isinstance(part, ToolResult)) if message.results else parts
     return [block for part in ordered for block in [block_of(part)] if block is not None]

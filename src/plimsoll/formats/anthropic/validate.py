@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from plimsoll.formats.checks import Findings, check_id, check_tool_name
+from plimsoll.formats.anthropic.fields import objects_in
+from plimsoll.formats.checks import Findings, check_fields, check_id, check_tool_name
 from plimsoll.formats.format import SystemText, Violation
 from plimsoll.formats.ids import SAFE
 from plimsoll.formats.wire import kind_of
@@ -80,6 +81,7 @@ class _Checking:
         self._begun = self._begun or role != "system"
         self._begin(str(role))
         self._check_content(wire.get("content"), str(role), is_last=is_last)
+        check_fields(self.findings, objects_in(wire))
 
     def _begin(self, role: str) -> None:
         """A change of role ends a turn: calls made in it wait for their results, those that waited are overdue."""

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from plimsoll.errors import FormatError
 from plimsoll.formats.media import media_of
+from plimsoll.formats.openai_chat.fields import MESSAGES
 from plimsoll.formats.wire import (
     arguments_text,
     copied,
@@ -146,7 +147,8 @@ def result_content(own: Wire) -> tuple[str, tuple[Media, ...]]:
 
 def exposed_fields(own: Wire) -> list[str]:
     """Fields that are sent and are no part of their own: each is carried and counted as an Opaque part."""
-    return extra_fields(own, _KNOWN)
+    taken = MESSAGES.get(own.get("role", ""), frozenset())
+    return [field for field in extra_fields(own, _KNOWN) if field in taken]
 
 
 def _extras(own: Wire) -> list[Part]:

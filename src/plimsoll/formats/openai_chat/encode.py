@@ -6,6 +6,7 @@ from typing import Any
 
 from plimsoll.formats.media import chat_block, source_of
 from plimsoll.formats.openai_chat.decode import REASONING_FIELDS, ROLES, exposed_fields, result_content
+from plimsoll.formats.openai_chat.fields import send
 from plimsoll.formats.wire import ABSENT, arguments_text, copied, copied_value, patched
 from plimsoll.message import Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, Wire
 
@@ -13,15 +14,15 @@ _BLOCKS = frozenset({"text", "image_url", "input_audio", "file", "refusal", "vid
 
 
 def encode(message: Message) -> dict[str, Any]:
-    """One chat message as a fresh object."""
+    """One chat message as a fresh object, with the fields that servers take."""
     own = message.wire if message.format == "openai-chat" else None
     if own is not None and not message.edited:
-        return copied(own)
+        return send(copied(own))
     if own is not None and ROLES.get(own["role"]) != message.role:
         own = None
     if message.results:
-        return _tool_message(message.results[0], own)
-    return _spoken(message, own or {})
+        return send(_tool_message(message.results[0], own))
+    return send(_spoken(message, own or {}))
 
 
 def _spoken(message: Message, own: Wire) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from plimsoll.formats.openai_chat.decode import exposed_fields
 from plimsoll.formats.openai_chat.validate import BLOCKS, SILENT
 from plimsoll.formats.repairs import in_words, is_name, tool_name
 from plimsoll.formats.wire import arguments_text, copied
@@ -46,7 +47,8 @@ def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
     if role == "function" and isinstance(content, list):
         own["content"] = "\n".join(block["text"] for block in own["content"])
     elif not own.get("content") and not isinstance(content, str):
-        silent = role in ("user", "system", "developer") or any(own.get(field) for field in SILENT)
+        unsaid = role in ("user", "system", "developer") and not exposed_fields(own)
+        silent = unsaid or any(own.get(field) for field in SILENT)
         own["content"] = None if silent else ""
     return own
 

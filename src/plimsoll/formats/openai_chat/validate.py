@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from plimsoll.formats.checks import Findings, check_blocks, check_id, check_tool_name, has_text
+from plimsoll.formats.checks import Findings, check_blocks, check_fields, check_id, check_tool_name, has_text
 from plimsoll.formats.format import Violation
 from plimsoll.formats.openai_chat.decode import ROLES
+from plimsoll.formats.openai_chat.fields import objects_in
 from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire
 
@@ -63,6 +64,7 @@ class _Checking:
         else:
             self.close()
         self._check_content(wire, role)
+        check_fields(self.findings, objects_in(wire))
         if role == "assistant":
             self._check_calls(wire)
         elif wire.get("tool_calls"):

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from plimsoll.errors import FormatError
 from plimsoll.formats.media import media_of
+from plimsoll.formats.openai_responses.fields import MESSAGE
 from plimsoll.formats.wire import (
     arguments_text,
     copied,
@@ -106,7 +107,7 @@ def _message(own: dict[str, Any]) -> list[Part]:
 
 def exposed_fields(own: Wire) -> list[str]:
     """Fields that are sent and are no part of their own: each is carried and counted as an Opaque part."""
-    return extra_fields(own, _BOOKKEEPING)
+    return [field for field in extra_fields(own, _BOOKKEEPING) if field in MESSAGE]
 
 
 def content_parts(own: Wire, field: str) -> list[Part]:

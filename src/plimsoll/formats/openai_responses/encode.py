@@ -14,6 +14,7 @@ from plimsoll.formats.openai_responses.decode import (
     exposed_fields,
     result_content,
 )
+from plimsoll.formats.openai_responses.fields import send
 from plimsoll.formats.reasoning import known_to_openai
 from plimsoll.formats.wire import copied, copied_value, patched
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, Wire
@@ -23,14 +24,14 @@ _MEDIA: Final = frozenset({"input_image", "input_file", "computer_screenshot"})
 
 
 def encode(message: Message) -> dict[str, Any]:
-    """One item as a fresh object. A message with a call or a result is that call or result."""
+    """One item as a fresh object, with the fields that the API takes. A message with a call or a result is that call or result."""
     own = message.wire if message.format == "openai-responses" else None
     if own is not None and not message.edited:
-        return copied(own)
+        return send(copied(own))
     whole = next(
         (item for part in message.parts for item in [_item(part, alone=len(message.parts) == 1)] if item), None
     )
-    return whole or _message_item(message, own or {})
+    return send(whole or _message_item(message, own or {}))
 
 
 def _item(part: Part, *, alone: bool) -> dict[str, Any] | None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from plimsoll.formats.checks import Findings, check_blocks, check_id, check_tool_name
+from plimsoll.formats.checks import Findings, check_blocks, check_fields, check_id, check_tool_name
 from plimsoll.formats.format import Violation
 from plimsoll.formats.openai_responses.decode import CALLS, RESULTS, ROLES
+from plimsoll.formats.openai_responses.fields import objects_in
 from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire
 
@@ -65,6 +66,7 @@ class _Checking:
             self.findings.add("wrong_type", f"type must be text, not {kind_of(kind)}")
             return
         self._follow_reasoning(wire, kind)
+        check_fields(self.findings, objects_in(wire))
         if kind == "message" or (kind is None and "role" in wire):
             self._check_message(wire)
         elif kind in CALLS:

@@ -1,0 +1,45 @@
+"""The fields that a provider takes, as data: what a message holds beside them is kept in the history and never sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+Fields: TypeAlias = frozenset[str]
+
+ByType: TypeAlias = Mapping[str, Fields]
+"""The fields of each type of block or item. A type that is not in it is newer than this version: nothing is known of its fields."""
+
+NO_FIELDS: Final[ByType] = {}
+
+
+def fields(words: str) -> Fields:
+    """Names of fields, separated by spaces."""
+    return frozenset(words.split())
+
+
+_NEVER_NULL: Final = fields("caller is_error namespace async")
+"""Fields that may be left out but not be null, as they are in the dump of a response."""
+
+
+def extra(wire: Mapping[str, Any], allowed: Fields) -> list[str]:
+    """Fields that are not among the allowed ones, or are null and may not be, in order."""
+    if wire.keys() <= allowed and _NEVER_NULL.isdisjoint(wire):
+        return []
+    return [field for field in wire if field not in allowed or (field in _NEVER_NULL and wire[field] is None)]
+
+
+def trim(wire: dict[str, Any], allowed: Fields) -> None:
+    """Take the other fields out of an object of ours."""
+    for field in extra(wire, allowed):
+        del wire[field]
+
+
+def typed(blocks: object, by_type: ByType) -> Iterator[tuple[dict[str, Any], Fields]]:
+    """The blocks of a list whose type is known, each with the fields it may have."""
+    for block in blocks if isinstance(blocks, list) else ():
+        if isinstance(block, dict):
+            kind = block.get("type")
+            allowed = by_type.get(kind) if isinstance(kind, str) else None
+            if allowed is not None:
+                yield block, allowed

@@ -1,0 +1,126 @@
+"""What callers hand in as messages, as plain wire objects: dicts, objects of the providers' SDKs, whole responses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from plimsoll.errors import FormatError
+from plimsoll.formats.wire import plain
+from plimsoll.message import FormatName, Wire
+
+_CONVERTERS: Final = {
+    "langchain_core": ("LangChain", "langchain_core.messages.convert_to_openai_messages(messages)"),
+    "langchain": ("LangChain", "langchain_core.messages.convert_to_openai_messages(messages)"),
+    "langgraph": ("LangGraph", "langchain_core.messages.convert_to_openai_messages(messages)"),
+    "pydantic_ai": ("Pydantic AI", "pydantic_ai.ui.vercel_ai.VercelAIAdapter.dump_messages(messages)"),
+    "llama_index": ("LlamaIndex", "llama_index.llms.openai.utils.to_openai_message_dicts(messages)"),
+    "agents": ("OpenAI Agents SDK", "result.to_input_list()"),
+}
+"""Packages whose messages are objects of their own, and what turns them into messages of a provider."""
+
+_LANGCHAIN_TYPES: Final = frozenset({"human", "ai", "system", "tool", "function", "chat", "remove"})
+"""The `type` of a LangChain message that was dumped to a dict."""
+
+
+_SDK_FORMATS: Final[tuple[tuple[str, FormatName], ...]] = (
+    ("anthropic.types", "anthropic"),
+    ("openai.types.responses", "openai-responses"),
+    ("openai.types.chat", "openai-chat"),
+)
+"""Modules of the official SDKs that hold the classes of messages, items and blocks."""
+
+
+class Received(NamedTuple):
+    """Messages as they were handed in, as plain wire objects."""
+
+    wires: list[Wire]
+    told: FormatName | None
+    """The format that the class of the first object of an SDK tells, also where its fields could be in another."""
+
+
+def received(messages: object) -> Received:
+    """The objects of any iterable but text and objects, those of a provider's SDK as plain data.
+
+    A whole response stands for the messages in it. Raises FormatError, naming the position.
+    """
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable) or _is_model(messages):
+        raise FormatError(f"messages must be a list, not {type(messages).__name__}")
+    wires: list[Wire] = []
+    told: FormatName | None = None
+    for position, item in enumerate(messages):
+        if type(item) is not dict or _holds_models(item):
+            told = told or _told_by_class(item)
+            wires += _wires(item, position)
+        else:
+            wires += _of_plain(item, position)
+    return Received(wires, told)
+
+
+def _told_by_class(item: object) -> FormatName | None:
+    """The format of an object of an SDK, or of the first such block in its content."""
+    content = item.get("content") if isinstance(item, Mapping) else None
+    for found in (item, *(content if isinstance(content, (list, tuple)) else ())):
+        module = type(found).__module__
+        for prefix, format in _SDK_FORMATS:
+            if module.startswith(prefix):
+                return format
+    return None
+
+
+def _holds_models(item: Mapping[str, Any]) -> bool:
+    content = item.get("content")
+    return isinstance(content, (list, tuple)) and any(map(_is_model, content))
+
+
+def _wires(item: object, position: int) -> list[Wire]:
+    """The messages that an object stands for which is no plain dict, or holds objects of an SDK."""
+    if not isinstance(item, Mapping):
+        _refuse_framework(item, position)
+    try:
+        wire = plain(item)
+        if isinstance(wire, Mapping) and _holds_models(wire):
+            wire = {**wire, "content": [plain(block) for block in wire["content"]]}
+    except FormatError as error:
+        raise FormatError(error.reason, position=position) from None
+    if not isinstance(wire, Mapping):
+        raise FormatError(f"a message must be an object, not {type(wire).__name__}", position=position)
+    return _of_plain(wire, position)
+
+
+def _of_plain(wire: Mapping[str, Any], position: int) -> list[Wire]:
+    """The messages in plain data: itself, or those of a whole response."""
+    if "role" in wire:
+        return [wire]
+    if wire.get("object") == "response" and isinstance(wire.get("output"), list):
+        return [item for item in wire["output"] if isinstance(item, Mapping)]
+    if isinstance(wire.get("choices"), list):
+        return [_chosen(wire["choices"], position)]
+    if str(wire.get("type")) in _LANGCHAIN_TYPES and "content" in wire:
+        raise _of_framework("langchain_core", position)
+    return [wire]
+
+
+def _chosen(choices: list[Any], position: int) -> Wire:
+    """The message of a chat completion. Raises FormatError where the caller has to choose one of several."""
+    if len(choices) == 1 and isinstance(choices[0], Mapping) and isinstance(choices[0].get("message"), Mapping):
+        message: Wire = choices[0]["message"]
+        return message
+    raise FormatError(f"a completion with {len(choices)} choices: give the message of one of them", position=position)
+
+
+def _refuse_framework(item: object, position: int) -> None:
+    """Raise FormatError for a message object of an agent framework, naming what converts it."""
+    package = type(item).__module__.split(".", 1)[0]
+    if package in _CONVERTERS:
+        raise _of_framework(package, position)
+
+
+def _of_framework(package: str, position: int) -> FormatError:
+    name, converter = _CONVERTERS[package]
+    return FormatError(f"a message object of {name}: convert the messages with {converter} first", position=position)
+
+
+def _is_model(value: object) -> bool:
+    """Whether it is an object that dumps itself (a pydantic model)."""
+    return callable(getattr(value, "model_dump", None)) and not isinstance(value, type)
