@@ -73,7 +73,9 @@ def test_responses() -> None:
         if kind in responses_fields.ITEMS:
             assert names <= responses_fields.ITEMS[kind], kind
             beyond = {"call_id"} if kind == "local_shell_call_output" else {"status"}
-            assert responses_fields.ITEMS[kind] - names <= beyond | ({"id", "phase"} if kind == "message" else set()), kind
+            assert responses_fields.ITEMS[kind] - names <= beyond | ({"id", "phase"} if kind == "message" else set()), (
+                kind
+            )
     for one in (types.ResponseInputTextParam, types.ResponseInputImageParam, types.ResponseInputFileParam):
         assert field_names(one) == responses_fields.BLOCKS[type_of(one) or ""]
 
