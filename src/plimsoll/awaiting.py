@@ -72,8 +72,9 @@ class AwaitedSession(ABC):
 
         While it writes, the session may be used: what is appended then is in the view. Compactions wait for each other.
         """
+        steps = self._viewing(query)
         async with self._turn.aheld():
-            return await adrive(self._viewing(query), self._summarizer, THREADS, self._access)
+            return await adrive(steps, self._summarizer, THREADS, self._access)
 
     async def acompact(  # noqa: PLR0913 - as compact
         self,
@@ -87,8 +88,8 @@ class AwaitedSession(ABC):
     ) -> Compaction:
         """`compact` for callers that await. What is appended meanwhile follows the compacted view."""
         wish = wish_for(self._chronicle, focus, policy)
+        steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
         async with self._turn.aheld():
-            steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
             return await adrive(steps, self._summarizer, THREADS, self._access)
 
     async def aclose(self) -> None:
@@ -114,7 +115,8 @@ class AwaitedSession(ABC):
 
     @property
     def _asks_model(self) -> bool:
-        return self._summarizer is not None
+        """A summariser that uses its own session is not asked again for that: rules write what it needs."""
+        return self._summarizer is not None and not self._turn.is_ours()
 
     def _viewing(self, query: str | None) -> Carrying[View]:
         return viewed(self._chronicle, query, asks_model=self._asks_model)

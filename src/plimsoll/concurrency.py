@@ -41,10 +41,14 @@ class Turn:
         self._taken = False
         self._waiting: deque[Future[None]] = deque()
 
+    def is_ours(self) -> bool:
+        """Whether the caller holds the turn already, as a summariser does for the compaction that asks it."""
+        return id(self) in _compacting.get()
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Wait for the turn, blocking this thread, and hold it."""
-        if id(self) in _compacting.get():
+        if self.is_ours():
             yield
             return
         waiting = self._asked()
@@ -60,7 +64,7 @@ class Turn:
     @asynccontextmanager
     async def aheld(self) -> AsyncIterator[None]:
         """The same for callers that await: the event loop is not blocked."""
-        if id(self) in _compacting.get():
+        if self.is_ours():
             yield
             return
         waiting = self._asked()

@@ -100,8 +100,9 @@ class Session(AwaitedSession):
         next: a compaction that is due keeps longer what answers it. The list's `origins` say where in the history each message
         was said. Raises CannotFit, StoreError.
         """
+        steps = self._viewing(query)
         with self._turn.held():
-            return drive(self._viewing(query), self._summarizer, self._access)
+            return drive(steps, self._summarizer, self._access)
 
     @locked
     def peek(self) -> View:
@@ -160,8 +161,8 @@ class Session(AwaitedSession):
         `record_usage` was told last. Raises CannotFit, SettingError.
         """
         wish = wish_for(self._chronicle, focus, policy)
+        steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
         with self._turn.held():
-            steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
             return drive(steps, self._summarizer, self._access)
 
     @locked
