@@ -26,6 +26,9 @@ SETTING_TOKENS_MAX = 10**12
 COUNT_SLICE_CHARS = 1 << 20
 """Characters that a tokenizer is given at once. Longer texts are counted in slices of about this length."""
 
+COUNT_ALONE_CHARS = 8_192
+"""Texts up to here are counted by the engine for one text, which keeps the interpreter to itself for a few milliseconds at most."""
+
 COUNT_ENGINE_CHARS_MAX = 1 << 26
 """Characters counted before the tokenizer's own cache of words is emptied, so that it cannot grow on hostile words."""
 

@@ -1,25 +1,28 @@
-"""Open a session without blocking the event loop."""
+"""Open a session without blocking the event loop: not even the modules that sessions need are imported in its thread."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
-from types import TracebackType
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.concurrency import in_worker, pauses_s
-from plimsoll.context import Filter
 from plimsoll.errors import SessionBusy
-from plimsoll.formats.format import SystemText
-from plimsoll.message import FormatName
-from plimsoll.opening import open as open_session
-from plimsoll.policy import PolicyChoice
-from plimsoll.ports import Durability
-from plimsoll.session import Session
-from plimsoll.store.open import StoreSpec
-from plimsoll.surroundings import Project
-from plimsoll.tokens.own import CounterChoice
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Unpack
+
+    from plimsoll.compaction.drive import AsyncSummarizer
+    from plimsoll.context import Filter
+    from plimsoll.formats.format import SystemText
+    from plimsoll.message import FormatName
+    from plimsoll.policy import PolicyChoice
+    from plimsoll.ports import Durability
+    from plimsoll.session import Session
+    from plimsoll.store.open import StoreSpec
+    from plimsoll.surroundings import Project
+    from plimsoll.tokens.own import CounterChoice
 
 
 class OpenOptions(TypedDict, total=False):
@@ -56,7 +59,13 @@ def aopen(name: str | None = None, **options: Unpack[OpenOptions]) -> Opening:
     which closes the session at its end. Opening and closing are done in a thread, and `wait_s` blocks nobody.
     """
     pauses = pauses_s(options.pop("wait_s", 0))
-    return Opening(partial(open_session, name, **options), pauses)
+    return Opening(partial(_open, name, options), pauses)
+
+
+def _open(name: str | None, options: OpenOptions) -> Session:
+    from plimsoll.opening import open as open_session  # noqa: PLC0415 - in the worker thread
+
+    return open_session(name, **options)
 
 
 class Opening:

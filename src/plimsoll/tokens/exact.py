@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from plimsoll.limits import COUNT_ENGINE_CHARS_MAX, COUNT_SLICE_CHARS
+from plimsoll.limits import COUNT_ALONE_CHARS, COUNT_ENGINE_CHARS_MAX, COUNT_SLICE_CHARS
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -94,9 +94,19 @@ class ExactCounter:
 
     def _slice(self, text: str) -> int:
         try:
-            return self._engine(text)
+            return self._engine(text) if len(text) <= COUNT_ALONE_CHARS else self._long(text)
         except UnicodeEncodeError:
-            return self._engine(without_surrogates(text))
+            return self._slice(without_surrogates(text))
+
+    def _long(self, text: str) -> int:
+        """The count of a text by the batch engine where there is one: that lets other threads run meanwhile."""
+        if self._batch is None:
+            return self._engine(text)
+        if _SPECIAL not in text:
+            return sum(self._batch([text]))
+        parts = list(slices(text, COUNT_ALONE_CHARS))
+        plain = [part for part in parts if _SPECIAL not in part]
+        return sum(self._batch(plain)) + sum(self._engine(part) for part in parts if _SPECIAL in part)
 
 
 def without_surrogates(text: str) -> str:
@@ -159,6 +169,8 @@ class SplintrEngine:
 
         The ids never become Python objects: only where each row ends is read.
         """
+        if _is_forked:
+            return [self.count(text) for text in texts]
         self._saw(sum(map(len, texts)))
         _, offsets = self._tokenizer.encode_batch_flat(list(texts))
         ends = memoryview(offsets).cast("Q").tolist()
@@ -169,6 +181,19 @@ class SplintrEngine:
         if self._seen_chars > COUNT_ENGINE_CHARS_MAX:
             self._seen_chars = size_chars
             self._tokenizer.clear_cache()
+
+
+_is_forked = False
+"""Whether this process is the child of one that had the tokenizer: its threads are not here, and a batch would wait for them."""
+
+
+def _note_fork() -> None:
+    global _is_forked  # noqa: PLW0603 - a fact about the process
+    _is_forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
 
 
 def splintr_engine(vocabulary: str) -> Engine:

@@ -9,7 +9,10 @@ import pathlib
 import random
 import socket
 import string
+import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -277,6 +280,56 @@ def test_long_text_is_counted_in_slices() -> None:
     assert ExactCounter("recorded", engine).count(text) == 80_000 * once
     assert len(engine.handed) == 3
     assert max(engine.handed) < 1_100_000
+
+
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+def test_long_texts_count_the_same_by_either_engine(vocabulary: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that is counted in a batch, in parts where it spells special tokens, has the count it has as a whole."""
+    rng = random.Random(3)
+    texts = [" ".join(rng.choices([*HOSTILE, "word", "12 times.\n", "\ud800"], k=600)) for _ in range(20)]
+    counted = [exact_counter(vocabulary).count(text) for text in texts]
+    monkeypatch.setattr(exact, "COUNT_ALONE_CHARS", 100)
+    assert [exact_counter(vocabulary).count(text) for text in texts] == counted
+
+
+def test_other_threads_run_while_a_long_text_is_counted() -> None:
+    """Counting a megabyte that was never seen before lets another thread have the interpreter many times meanwhile."""
+    rng = random.Random(4)
+    text = " ".join(f"{rng.randrange(10**9):x}" for _ in range(120_000))
+    ticks = 0
+    done = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not done.is_set():
+            time.sleep(0.0001)
+            ticks += 1
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    before = ticks
+    exact_counter("o200k_base").count(text)
+    during = ticks - before
+    done.set()
+    thread.join()
+    assert during > 10
+
+
+def test_counting_many_texts_in_a_forked_process() -> None:
+    """The child of a process that has counted on all cores counts too: it does not wait for threads it does not have."""
+    program = """
+import os
+from plimsoll.tokens.counter import counter_for
+texts = [f"the tide {number} is high " * 300 for number in range(300)]
+counter_for("gpt-4o").prime(texts)
+child = os.fork()
+if not child:
+    counter_for("gpt-4o").prime([text + "z" for text in texts])
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("7\n", "")
 
 
 def test_hostile_words_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
