@@ -12,11 +12,13 @@ from typing import Any, TypeAlias, TypeVar
 
 from plimsoll.budget import Level
 from plimsoll.chronicle import Chronicle
+from plimsoll.compaction import readers
 from plimsoll.compaction.account import is_account
 from plimsoll.compaction.engine import Compacting, reworded, untouched
 from plimsoll.compaction.join import kept_apart, origins, parted
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
+from plimsoll.compaction.readers import Reader
 from plimsoll.compaction.repair import Arranger
 from plimsoll.compaction.task import SummaryReply, SummaryRequest
 from plimsoll.errors import PlanIsStale
@@ -156,11 +158,23 @@ def previewed(chronicle: Chronicle, wish: Wish, *, asks_model: bool) -> Carrying
 
 
 def _reworded(chronicle: Chronicle, outline: Outline, text: str) -> Outline:
-    return reworded(outline, text, chronicle.draft(()), chronicle.task(None))
+    reader = chronicle.timeline.reader
+    bare = replace(outline, pieces=tuple(readers.bare(outline.pieces, reader)))
+    made = reworded(bare, text, chronicle.draft(()), chronicle.task(None))
+    return readers.as_read(made, reader, reserve_tokens=chronicle.reserve())
 
 
-def adopt(chronicle: Chronicle, view: Sequence[Adopted], summary: str | None, note: Mapping[str, Any]) -> Compaction:
-    """Go on from a view as another tool left it, with a note of where it came from. Until it grows it stays as it is."""
+def adopt(
+    chronicle: Chronicle,
+    view: Sequence[Adopted],
+    summary: str | None,
+    note: Mapping[str, Any],
+    reader: Reader | None = None,
+) -> Compaction:
+    """Go on from a view as another tool left it, with a note of where it came from. Until it grows it stays as it is.
+
+    Compactions from now on lead to views that `reader` can read back.
+    """
     gauge, arranger = chronicle.gauge, Arranger(chronicle.gauge.format.name)
     pieces = [piece for item in view for piece in _adopted(chronicle, item)]
     for position, piece in enumerate(pieces):
@@ -175,6 +189,7 @@ def adopt(chronicle: Chronicle, view: Sequence[Adopted], summary: str | None, no
         list_actions=tuple,
     )
     chronicle.note(note)
+    chronicle.timeline.reader = reader
     return chronicle.commit(outline, arranger, IMPORT)
 
 

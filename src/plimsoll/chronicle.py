@@ -18,6 +18,7 @@ from weakref import ReferenceType, finalize, ref
 
 from plimsoll.arrival import Arrivals
 from plimsoll.budget import Check, Level
+from plimsoll.compaction import readers
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.engine import Compacting, compact
 from plimsoll.compaction.join import origins
@@ -120,7 +121,7 @@ class Chronicle:
 
     def total(self) -> int:
         """Tokens of the view as it stands, upper bound."""
-        return self._reserve() + self.timeline.tokens
+        return self.reserve() + self.timeline.tokens
 
     def check(self) -> Check:
         """Whether a compaction is due: over the budget always, past a line when it can make progress."""
@@ -214,6 +215,7 @@ class Chronicle:
         draft = gauge.draft(pieces, refer=partial(reference_of, read=self.originals.find), language=language)
         if reserve_tokens is not None:
             draft.reserve_tokens = reserve_tokens
+        draft.reserve_tokens += readers.reserve_tokens(self.timeline.reader, gauge.weigh)
         return draft
 
     def task(
@@ -237,7 +239,9 @@ class Chronicle:
         """The steps to a compaction of the view as it stands, by the session's policy or another."""
         gauge = self.gauge if policy is None else replace(self.gauge, policy=policy)
         task = self.task(focus, asked=asked, asks_model=asks_model, gauge=gauge)
-        return compact(self.draft(self.timeline.pieces, reserve_tokens=self._reserve(), gauge=gauge), task)
+        pieces, reader = self.timeline.pieces, self.timeline.reader
+        draft = self.draft(readers.bare(pieces, reader), reserve_tokens=self.reserve(), gauge=gauge)
+        return readers.planned(compact(draft, task), reader, pieces, reserve_tokens=self.reserve(), before=self.total())
 
     def commit(self, outline: Outline, arranger: Arranger, trigger: str, actual: int | None = None) -> Compaction:
         """Record a compaction and let it have its effect. One that changes nothing is remembered, not recorded.
@@ -361,7 +365,8 @@ class Chronicle:
 
     # --- records
 
-    def _reserve(self) -> int:
+    def reserve(self) -> int:
+        """Tokens of what every view pays besides its pieces, placeholder results included."""
         return self.gauge.reserve_tokens + sum(piece.tokens for piece in self.closing())
 
     def _write(self, kind: str, data: Mapping[str, Any]) -> Record:

@@ -146,6 +146,7 @@ def _state(value: object) -> bool:
         and all(isinstance(number, int | float) and -_POSITIONS_MAX <= number <= _POSITIONS_MAX for number in stats)
         and _calibration(value.get("calibration"))
         and (context is None or _is_count(context))
+        and value.get("reader") in (None, "pi")
         and _open(value.get("open"))
     )
 

@@ -105,7 +105,7 @@ def _fill(session: Session, found: Transcript | Conversation) -> None:
     note = {"what": "source", "tool": found.tool, "blob": session.put_blob(raw), "messages": len(found.messages)}
     newest = next((compaction.summary for compaction in reversed(found.compactions) if compaction.summary), None)
     view = [part for viewed in found.viewed for part in _shown(found, viewed)]
-    session.adopt(view, summary=newest, note=note)
+    session.adopt(view, summary=newest, note=note, reader="pi" if found.tool == "pi" else None)
 
 
 def _times_ms(found: Transcript) -> list[int | None]:

@@ -29,6 +29,7 @@ from plimsoll.surroundings import layers
 from plimsoll.usage import Usage
 
 if TYPE_CHECKING:
+    from plimsoll.compaction.readers import Reader
     from plimsoll.formats.format import Converted
     from plimsoll.recall.finder import Finder
     from plimsoll.recall.search import Hit
@@ -351,9 +352,11 @@ class Session(AwaitedSession):
         return self._chronicle.notes(what)
 
     @locked
-    def adopt(self, view: Sequence[Adopted], *, summary: str | None, note: Mapping[str, Any]) -> Compaction:
+    def adopt(
+        self, view: Sequence[Adopted], *, summary: str | None, note: Mapping[str, Any], reader: Reader | None = None
+    ) -> Compaction:
         """Go on from a view as another tool left it: recorded as a compaction with trigger "import". See interchange.py."""
-        return adopt(self._chronicle, view, summary, note)
+        return adopt(self._chronicle, view, summary, note, reader)
 
     @locked
     def export(self, *, to: str, at: str | None = None) -> Exported | Converted:

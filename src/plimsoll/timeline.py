@@ -13,6 +13,7 @@ from typing import Any
 from plimsoll.budget import Level
 from plimsoll.compaction.join import origin_of
 from plimsoll.compaction.piece import Piece, Weigh
+from plimsoll.compaction.readers import Reader
 from plimsoll.compaction.repair import Arranged, Arranger
 from plimsoll.events import standing
 from plimsoll.formats.format import Format
@@ -64,6 +65,8 @@ class Timeline:
     """What the provider counted for the newest request since the last compaction or rollback."""
     context: int | None = None
     """Number of the newest note about where the session runs; None while that is what the session record says."""
+    reader: Reader | None = None
+    """The tool that the view is kept for, where it reads one back in words of its own."""
     format_fixed: bool = False
     """Whether a message, or an option, has said which format the session is in."""
     has_gaps: bool = False
@@ -182,6 +185,7 @@ class Timeline:
             "calibration": self.calibration.to_dict(),
             "open": self.arranger.to_dict(),
             "context": self.context,
+            "reader": self.reader,
         }
 
     def is_stuck(self, total: int, level: Level, budget_tokens: int) -> bool:
@@ -275,6 +279,7 @@ class Timeline:
         self.pins = set(data["pins"])
         self.calibration = Calibrator.from_dict(data["calibration"])
         self.context = data.get("context")
+        self.reader = data.get("reader")
 
 
 def _stands_for_lost(record: Record) -> bool:

@@ -11,13 +11,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from plimsoll.compaction.readers import PI
 from plimsoll.message import Wire
 from plimsoll.transcripts.lines import list_of, maybe_text, text_of
 
-COMPACTION_BEFORE = (
-    "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
-)
-COMPACTION_AFTER = "\n</summary>"
 BRANCH_BEFORE = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
 BRANCH_AFTER = "</summary>"
 
@@ -70,14 +67,7 @@ def user_content(content: object) -> str | list[Wire] | None:
 
 def summary_text(summary: str) -> str:
     """How the tool tells the model of a compaction."""
-    return f"{COMPACTION_BEFORE}{summary}{COMPACTION_AFTER}"
-
-
-def summary_in(text: str) -> str | None:
-    """The summary in a text that `summary_text` made; None for any other text."""
-    if not (text.startswith(COMPACTION_BEFORE) and text.endswith(COMPACTION_AFTER)):
-        return None
-    return text.removeprefix(COMPACTION_BEFORE).removesuffix(COMPACTION_AFTER)
+    return PI.around(summary)
 
 
 def branch_text(summary: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from plimsoll.compaction.readers import PI
 from plimsoll.message import Wire
 from plimsoll.transcripts.blocks import text_in
 from plimsoll.transcripts.lines import dump, list_of, mapping_of, maybe_count, text_of
-from plimsoll.transcripts.pi_blocks import ANTHROPIC_APIS, call_id, message_wire, pi_content, summary_in
+from plimsoll.transcripts.pi_blocks import ANTHROPIC_APIS, call_id, message_wire, pi_content
 from plimsoll.transcripts.values import Checkpoint, Compaction, Loss, Shown, Transcript
 from plimsoll.transcripts.writing import Sheet, blocks_of, iso, raw_lines
 
@@ -156,7 +157,7 @@ class PiWriter:
         """
         first, *rest = checkpoint.view or (Shown(wire={}),)
         opening, *others = blocks_of(first.wire.get("content")) or [{}]
-        summary = summary_in(text_of(opening.get("text")))
+        summary = PI.inside(text_of(opening.get("text")))
         if summary is not None:
             self._compaction(summary, checkpoint.tokens_before, None)
             self._write([Shown(wire={**first.wire, "content": others}), *rest] if others else rest)

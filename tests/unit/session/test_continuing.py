@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.tool_sessions import REQUESTS, TOOLS, session_file
+from tests.tool_sessions import REQUESTS, TOOLS, pi_file, session_file
 
 import plimsoll
 from plimsoll.interchange import import_file
@@ -28,10 +28,16 @@ def loaded(data) -> Transcript:
 
 
 def sent(wires, format):
-    """Messages as bytes, in the one shape among those the provider takes that tools write."""
+    """Messages as bytes, in the one shape among those the provider takes that tools write. Neighbours of one role are one."""
     if format == "openai-responses":
         return json.dumps([response_item(wire) for wire in wires])
-    return json.dumps([{"role": wire["role"], "content": as_blocks(wire["content"])} for wire in wires])
+    messages = []
+    for wire in wires:
+        if messages and messages[-1]["role"] == wire["role"]:
+            messages[-1]["content"] += as_blocks(wire["content"])
+        else:
+            messages.append({"role": wire["role"], "content": [*as_blocks(wire["content"])]})
+    return json.dumps(messages)
 
 
 def as_blocks(content):
@@ -131,7 +137,7 @@ def test_a_compaction_is_read_back_as_one(tool):
         view, exported = session.peek(), session.export(to=tool, at=AT)
     read = loaded(exported.data)
 
-    assert len(read.compactions) >= len(loaded(raw).compactions) + (tool != "pi")
+    assert len(read.compactions) == len(loaded(raw).compactions) + 1
     assert made.summary is not None
     with import_file(exported.data, name="y", store="memory:", max_tokens=30_000) as again:
         assert sent(again.peek(), again.format) == sent(view, again.format)
@@ -216,3 +222,49 @@ def test_who_speaks_in_a_merged_message_is_known(tool):
 def session_history(tool):
     """The messages of a file of that tool."""
     return loaded(session_file(tool)).messages
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("policy", [{}, {"steps": ("collapse", "offload")}, {"steps": ("summarise",)}])
+def test_pi_reads_every_view_whatever_its_version_and_however_it_was_made(version, policy):
+    """Its summary stands first and in words of its own: so it does in the view, also where results were only shortened."""
+    raw = pi_file(version)
+    with import_file(raw, name="x", store="memory:", max_tokens=30_000) as session:
+        for number in range(3):
+            compaction = session.compact(policy=policy)
+            exported = goes_on(session, "pi", raw)
+            assert exported.losses == ()
+            assert compaction.tokens_after == session.status().current_tokens
+            session.append({"role": "user", "content": f"More {number}. " + "word " * 2_000})
+            goes_on(session, "pi", raw)
+        opening = texts(session.peek()[0])[0]
+
+    assert opening.startswith("The conversation history before this point was compacted")
+    assert str(session_view(raw)).count("<summary>") == 1
+
+
+def session_view(raw):
+    """The view after one compaction of a session that goes on from a file of pi's."""
+    with import_file(raw, name="x", store="memory:", max_tokens=30_000) as session:
+        session.compact(policy={"steps": ("summarise",)})
+        session.compact(policy={"steps": ("summarise",)})
+        return session.peek()
+
+
+def test_an_edited_summary_is_in_the_words_of_pi_too():
+    """A plan with somebody's own summary leads to a view that pi reads back."""
+    raw = pi_file()
+    with import_file(raw, name="x", store="memory:", max_tokens=30_000) as session:
+        session.compact(session.preview(policy={"steps": ("summarise",)}).with_summary("MINE"))
+        goes_on(session, "pi", raw)
+        assert "MINE" in texts(session.peek()[0])[0]
+
+
+def test_a_plan_for_pi_says_what_is_done():
+    """Previewed and carried out, a view that is kept for pi is the same, and costs what the plan says."""
+    with import_file(pi_file(), name="x", store="memory:", max_tokens=30_000) as session:
+        plan = session.preview()
+        promised = plan.apply()
+        session.compact(plan)
+        assert session.peek() == promised.messages
+        assert promised.report.tokens_after == session.status().current_tokens

@@ -1,0 +1,107 @@
+"""What a tool says around a summary when it reads its own file: a view that it shall go on from has to say the same.
+
+pi begins every compacted context with the summary, in words of its own. The engine knows nothing of that: it is given the view
+without these words, and what it makes is put into them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.plan import Outline
+from plimsoll.message import Message, Text, said
+
+if TYPE_CHECKING:
+    from plimsoll.compaction.engine import Compacting
+
+Reader: TypeAlias = Literal["pi"]
+"""A tool that reads the view back in words of its own."""
+
+NOTHING_LEFT = "(No message has left the conversation. Some are shown shortened.)"
+"""The summary of a compaction that only shortened messages: the file has no compaction without one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surround:
+    """The words before and after a summary."""
+
+    before: str
+    after: str
+
+    def around(self, text: str) -> str:
+        """The text as the tool sends it."""
+        return f"{self.before}{text}{self.after}"
+
+    def inside(self, text: str) -> str | None:
+        """The summary in a text that `around` made; None for any other text."""
+        if len(text) < len(self.before) + len(self.after):
+            return None
+        if not (text.startswith(self.before) and text.endswith(self.after)):
+            return None
+        return text[len(self.before) : len(text) - len(self.after)]
+
+
+PI = Surround(
+    before="The conversation history before this point was compacted into the following summary:\n\n<summary>\n",
+    after="\n</summary>",
+)
+
+_SURROUNDS: Mapping[str, Surround] = {"pi": PI}
+
+
+def reserve_tokens(reader: Reader | None, weigh: Callable[[Message], int]) -> int:
+    """What the tool's words cost a view at most, and the summary that says that nothing left."""
+    return 0 if reader is None else weigh(said("user", _SURROUNDS[reader].around(NOTHING_LEFT)))
+
+
+def bare(pieces: Sequence[Piece], reader: Reader | None) -> list[Piece]:
+    """The view without the tool's words: what a compaction goes on from."""
+    if reader is None:
+        return list(pieces)
+    found = [_bare(piece, _SURROUNDS[reader]) for piece in pieces]
+    return [piece for piece in found if not (piece.origin == "summary" and piece.message.text == NOTHING_LEFT)]
+
+
+def _bare(piece: Piece, surround: Surround) -> Piece:
+    inside = surround.inside(piece.message.text) if piece.origin == "summary" else None
+    return piece if inside is None else _saying(piece, inside)
+
+
+def planned(
+    planning: Compacting, reader: Reader | None, pieces: Sequence[Piece], *, reserve_tokens: int, before: int
+) -> Compacting:
+    """The steps of a plan that leads to a view as the tool reads it back. `pieces` are the view now, `before` its tokens."""
+    outline = yield from planning
+    if reader is None:
+        return outline
+    outline = replace(outline, count_before=lambda: before)
+    if not outline.changed:
+        return replace(outline, pieces=tuple(pieces), tokens_after=before)
+    return as_read(outline, reader, reserve_tokens=reserve_tokens)
+
+
+def as_read(outline: Outline, reader: Reader | None, *, reserve_tokens: int) -> Outline:
+    """An outline whose view is as the tool reads it back: the summary first, in the tool's words."""
+    if reader is None or not outline.pieces:
+        return outline
+    surround, pieces = _SURROUNDS[reader], outline.pieces
+    made = replace(pieces[0], message=said("user", NOTHING_LEFT), position=None, origin="summary", repairs=())
+    summary = next((piece for piece in pieces if _is_plain_summary(piece)), made)
+    first = replace(_saying(summary, surround.around(summary.message.text)), joined=False)
+    pieces = (first, *(piece for piece in pieces if piece is not summary))
+    return replace(outline, pieces=pieces, tokens_after=reserve_tokens + sum(piece.tokens for piece in pieces))
+
+
+def _is_plain_summary(piece: Piece) -> bool:
+    parts = piece.message.parts
+    return piece.origin == "summary" and piece.message.role == "user" and len(parts) == 1 and isinstance(parts[0], Text)
+
+
+def _saying(piece: Piece, text: str) -> Piece:
+    """The piece with another text, weighed again."""
+    (part,) = (part for part in piece.message.parts if isinstance(part, Text))
+    message = piece.message.with_parts((replace(part, text=text),))
+    return replace(piece, message=message, whole=False)
