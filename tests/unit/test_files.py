@@ -39,6 +39,7 @@ def found(*messages: Wire, limit: int = 50) -> list[tuple[str, int, int, bool]]:
     return [(file.path, file.mentions, file.last_mentioned, file.modified) for file in files]
 
 
+@pytest.mark.spec("S1-37", "W1-27")
 @pytest.mark.parametrize(
     ("text", "paths"),
     [
@@ -55,6 +56,29 @@ def found(*messages: Wire, limit: int = 50) -> list[tuple[str, int, int, bool]]:
         ("http://a.com/x.py and https://b.org/y.md", []),
         ("self.value, obj.method() and a.b.c", []),
         ("look into path/to/dir/ and x/y", []),
+        ("read /home/u/文件.txt now", ["/home/u/文件.txt"]),
+        ("请看/home/u/文件.txt，谢谢", ["/home/u/文件.txt"]),
+        ("打开~/笔记/计划.md吧", ["~/笔记/计划.md"]),
+        ("改 src/模块/配置.py 和 docs/说明.md。", ["src/模块/配置.py", "docs/说明.md"]),
+        ("请看src/app.py和lib/b.py在哪", ["src/app.py", "lib/b.py"]),
+        ("src/app.pyを直して", ["src/app.py"]),
+        ("`文档/设计.md` 和「报告.txt」", ["文档/设计.md", "报告.txt"]),
+        ("请修改文档/设计.md", []),
+        ("名字/b.py", []),
+        ("C:\\用户\\文件.txt", ["C:\\用户\\文件.txt"]),
+        ("see /home/josé/résumé.md and naïve/façade.py", ["/home/josé/résumé.md", "naïve/façade.py"]),
+        ("файл /дом/отчёт.txt и данные/a.csv", ["/дом/отчёт.txt", "данные/a.csv"]),
+        (
+            "open /Users/me/Library/Application Support/Code/a.json",
+            ["/Users/me/Library/Application Support/Code/a.json"],
+        ),
+        (r"in C:\Program Files\x\y.py too", [r"C:\Program Files\x\y.py"]),
+        (r"cat ~/My\ Documents/a.txt", ["~/My Documents/a.txt"]),
+        ("look in /home/u/my b/c.txt", []),
+        ("see /usr/local/Cellar README.md", ["README.md"]),
+        ("run /usr/bin/python tests/a.py", ["tests/a.py"]),
+        ("it's in src/a.py, isn't it", ["src/a.py"]),
+        ('say "hello there" to src/a.py', ["src/a.py"]),
     ],
 )
 def test_paths_in_running_text(text: str, paths: list[str]) -> None:
@@ -62,6 +86,7 @@ def test_paths_in_running_text(text: str, paths: list[str]) -> None:
     assert list(paths_in(text)) == paths
 
 
+@pytest.mark.spec("S1-38", "S1-39", "W1-29")
 @pytest.mark.parametrize(
     ("name", "arguments", "files"),
     [
@@ -70,6 +95,9 @@ def test_paths_in_running_text(text: str, paths: list[str]) -> None:
         ("MultiEdit", {"file_path": "b.py", "edits": []}, [("b.py", True)]),
         ("transfer", {"source": "c.txt", "destination": "d.txt"}, [("d.txt", False), ("c.txt", False)]),
         ("open", {"target": "e.md"}, [("e.md", False)]),
+        ("copy_file", {"source": "c.txt", "destination": "d.txt"}, [("d.txt", True), ("c.txt", False)]),
+        ("move_file", {"source": "c.txt", "destination": "d.txt"}, [("d.txt", True), ("c.txt", True)]),
+        ("Bash", {"command": "cp src/a.py dst/b.py"}, [("src/a.py", False), ("dst/b.py", True)]),
         ("grep", {"pattern": "x", "path": "src"}, []),
         (
             "bash",

@@ -11,9 +11,9 @@ from plimsoll.summary.frame import PRESENTATIONS, wrap
 from plimsoll.summary.ledger import CAPS, Ledger, extend
 from plimsoll.summary.ledger.commands import failed, outcome
 from plimsoll.summary.ledger.decisions import question
-from plimsoll.summary.ledger.files import in_command
 from plimsoll.summary.ledger.requests import constrains, without_injected
 from plimsoll.summary.ledger.sentences import head_and_tail, line, sentences
+from plimsoll.summary.ledger.shell import in_command
 
 
 def read(messages):
@@ -89,8 +89,53 @@ def test_every_way_of_writing_counts_as_modified(name, arguments, path):
         ("a / b ratio is 0.5", []),
         ("rm -rf *.pyc $HOME/x", []),
         ("mv a.txt b.txt && cat c.txt", [("a.txt", "modified"), ("b.txt", "modified"), ("c.txt", "read")]),
+        ("cp a.txt b.txt", [("a.txt", "read"), ("b.txt", "modified")]),
+        (
+            "cp -r src/a.py src/b.py dst",
+            [("src/a.py", "read"), ("src/b.py", "read"), ("dst/a.py", "modified"), ("dst/b.py", "modified")],
+        ),
+        ("cp src/a.py dst/", [("src/a.py", "read"), ("dst/a.py", "modified")]),
+        ("cp src/a.py .", [("src/a.py", "read"), ("a.py", "modified")]),
+        (
+            "cp -t out a.py b.py",
+            [("a.py", "read"), ("b.py", "read"), ("out/a.py", "modified"), ("out/b.py", "modified")],
+        ),
+        ("mv old/a.py new/", [("old/a.py", "modified"), ("new/a.py", "modified")]),
+        ("sudo install -m 644 conf.ini /etc/app/conf.ini", [("conf.ini", "read"), ("/etc/app/conf.ini", "modified")]),
+        (
+            "rsync -a --delete web/index.html host/index.html",
+            [("web/index.html", "read"), ("host/index.html", "modified")],
+        ),
+        ("ln -s lib/x.so y.so", [("lib/x.so", "read"), ("y.so", "modified")]),
+        ("curl -sL https://e.org/d.json -o data/d.json", [("data/d.json", "modified")]),
+        ("curl --output=d.json https://e.org/d.json", [("d.json", "modified")]),
+        ("wget -q -O page.html https://e.org", [("page.html", "modified")]),
+        ("gcc -O2 main.c -o build/main.out", [("build/main.out", "modified")]),
+        ("sort -o sorted.txt words.txt", [("sorted.txt", "modified")]),
+        ("grep -o pattern.x notes.md | tee found.txt", [("found.txt", "modified")]),
+        ("dd if=disk.img of=copy.img bs=1M", [("copy.img", "modified")]),
+        ("tar czf backup.tgz src/a.py", [("backup.tgz", "modified"), ("src/a.py", "read")]),
+        ("tar -xf backup.tgz", [("backup.tgz", "read")]),
+        ("zip -r out.zip a.md", [("out.zip", "modified"), ("a.md", "read")]),
+        ("perl -pi -e 's/a/b/' x.cfg", [("x.cfg", "modified")]),
+        ("sed -i.bak s/a/b/ conf.yml", [("conf.yml", "modified")]),
+        ("sed -n 1,5p conf.yml", [("conf.yml", "read")]),
+        ("npx prettier --write web/a.ts", [("web/a.ts", "modified")]),
+        ("git mv a.py b.py && git rm c.py", [("a.py", "modified"), ("b.py", "modified"), ("c.py", "modified")]),
+        ("git checkout -- d.py; git checkout e.py", [("d.py", "modified")]),
+        ("FOO=1 env BAR=2 tee log.txt < in.txt", [("log.txt", "modified"), ("in.txt", "read")]),
+        ("cat a.md 2> err.log", [("a.md", "read"), ("err.log", "modified")]),
+        (
+            "cat > 'my note.md' <<'EOF'\nrm gone.txt\nEOF\nrm real.txt",
+            [("my note.md", "modified"), ("real.txt", "modified")],
+        ),
+        ("cat my\\ dir/a.md", [("my dir/a.md", "read")]),
+        ("Copy-Item C:\\a\\x.txt D:\\b\\y.txt", [("C:\\a\\x.txt", "read"), ("D:\\b\\y.txt", "modified")]),
+        ("cp", []),
+        ("cp 'unclosed a.txt", []),
     ],
 )
+@pytest.mark.spec("S1-39", "W1-27", "W1-29")
 def test_paths_in_commands_are_exact(command, expected):
     """Words are paths only where a program reads or writes them, whole, without globs and variables."""
     assert list(in_command(command)) == expected

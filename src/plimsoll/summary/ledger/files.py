@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from plimsoll.summary.ledger.fact import Fact
 from plimsoll.summary.ledger.sentences import clean
+from plimsoll.summary.ledger.shell import in_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,13 +15,6 @@ if TYPE_CHECKING:
     from plimsoll.summary.ledger.calls import Call
 
 _WEIGHTS = {"modified": 4.0, "read": 1.5, "seen": 0.8}
-_WORD = re.compile(r"""'[^'\n]{0,300}'|"[^"\n]{0,300}"|[^\s;|&<>()'"]+|>>?|[;|&<()\n]""")
-_FILE = re.compile(r"(?:~|\.{0,2}|[A-Za-z]:)?[\w@+=.,~\\/-]*[\w-]\.[A-Za-z][\w]{0,9}\Z")
-_READERS = frozenset({"cat", "head", "tail", "less", "nl", "bat", "wc", "source", "sed", "awk", "jq", "diff"})
-_WRITERS = frozenset({"tee", "touch", "mv", "cp", "rm", "truncate", "patch"})
-_EDITORS = frozenset({"sed", "perl"})
-_IN_PLACE = frozenset({"-i", "-i.bak", "-pi", "--in-place"})
-_SKIPPED = frozenset({"/dev/null", "/dev/stderr", "/dev/stdout"})
 _PATH_LINE = re.compile(
     r"(?:\.{0,2}/|[\w@.+-]+/)[\w@.+/-]*\.[A-Za-z]\w{0,9}(?=[:\s-]|\Z)|[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,5}\Z"
 )
@@ -36,40 +30,6 @@ def from_call(call: Call, position: int) -> Iterator[Fact]:
     elif call.command:
         for path, state in in_command(call.command):
             yield _fact(path, state, position)
-
-
-def in_command(command: str) -> Iterator[tuple[str, str]]:
-    """`(path, "modified" | "read")` for each file a shell command writes (`>`, `tee`, `mv`, `sed -i`...) or prints."""
-    program, edits, redirected = "", False, False
-    for word in _WORD.findall(command[:4_000]):
-        if word in ";|&(\n":
-            program, edits = "", False
-        elif word in (">", ">>"):
-            redirected = True
-        elif redirected or program:
-            edits = edits or word in _IN_PLACE
-            path = word.strip("'\"")
-            state = "modified" if redirected else _effect(program, edits=edits)
-            redirected = False
-            # Quotes allow spaces in a name; without them a space would have ended the word.
-            if state and is_file(path.replace(" ", "_")):
-                yield path, state
-        else:
-            program = word.rsplit("/", 1)[-1]
-
-
-def _effect(program: str, *, edits: bool) -> str:
-    """What a program does to the files it is given; empty when it says nothing about them."""
-    if program in _WRITERS or (program in _EDITORS and edits):
-        return "modified"
-    return "read" if program in _READERS else ""
-
-
-def is_file(word: str) -> bool:
-    """Whether a word of a command looks like a file's path: no globs or variables, and a name with an extension or a slash."""
-    if not 2 < len(word) <= 300 or word in _SKIPPED or word[0] in "-$&" or "://" in word:
-        return False
-    return _FILE.match(word) is not None or (word[0] in "/~" and word.count("/") > 1 and not set(word) & set("*?$,{} "))
 
 
 def in_listing(text: str, position: int) -> Iterator[Fact]:

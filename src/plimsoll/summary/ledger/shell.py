@@ -1,0 +1,269 @@
+"""Which files a shell command writes and which it reads, from the command's words alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+State: TypeAlias = Literal["modified", "read"]
+
+COMMAND_CHARS_MAX = 4_000
+
+_WORD = re.compile(
+    r"""&?>>?&?|<<<|<<-?|<|[;|&()\n]|(?:[^\s;|&<>()'"\\]|\\.|'[^'\n]{0,300}'|"(?:[^"\\\n]|\\.){0,300}")+|['"]""",
+    re.DOTALL,
+)
+_QUOTES = re.compile(r"""\\(.)|'([^'\n]*)'|"((?:[^"\\\n]|\\.)*)\"""", re.DOTALL)
+_FILE = re.compile(r"(?:~|\.{0,2}|[A-Za-z]:)?[\w@+=.,~\\/-]*[\w-]\.[A-Za-z][\w]{0,9}\Z")
+_SKIPPED = frozenset({"/dev/null", "/dev/stderr", "/dev/stdout"})
+
+_WRAPPERS = frozenset(
+    {
+        "sudo",
+        "doas",
+        "env",
+        "time",
+        "nohup",
+        "nice",
+        "command",
+        "exec",
+        "builtin",
+        "then",
+        "do",
+        "else",
+        "xargs",
+        "timeout",
+        "!",
+    }
+)
+"""Words before the program that is meant."""
+
+_READERS = frozenset(
+    {
+        "cat",
+        "head",
+        "tail",
+        "less",
+        "more",
+        "nl",
+        "bat",
+        "wc",
+        "source",
+        "sed",
+        "awk",
+        "jq",
+        "diff",
+        "cmp",
+        "gunzip",
+        "unzip",
+        "get-content",
+    }
+)
+_WRITERS = frozenset(
+    {"tee", "touch", "mv", "rm", "unlink", "shred", "truncate", "patch", "rename", "black", "isort", "rustfmt", "gzip",
+     "bzip2", "xz", "move-item", "remove-item", "set-content", "add-content", "out-file", "new-item", "clear-content"}
+)  # fmt: skip
+"""Programs that change every file they are given; what is moved is gone from where it was."""
+
+_COPIERS = frozenset({"cp", "install", "rsync", "scp", "ln", "copy-item"})
+"""Programs that change the last file they are given, and read the others."""
+
+_MOVERS = frozenset({"mv", "move-item", "rename"})
+_ARCHIVERS = frozenset({"zip", "tar"})
+_IN_PLACE = re.compile(r"-[a-zA-Z]*i(?:\.\w{1,8})?\Z|--(?:in-place|write|fix)(?:=|\Z)")
+_EDITORS = frozenset({"sed", "perl", "ruby"})
+_GIT = {"mv": "mv", "rm": "rm", "restore": "rm", "apply": "patch"}
+"""Commands of git by the program that does the same to the files they name."""
+
+_OUTPUT = re.compile(r"--?(?:output|output-file|output-document|outfile|out)(?:=(.+))?\Z|of=(.+)\Z")
+"""Options by which programs are told where to write; `dd` has its own."""
+
+_OUTPUT_SHORT: dict[str, str] = {"wget": "-O"}
+_NO_OUTPUT = frozenset(
+    {"grep", "egrep", "fgrep", "rg", "ag", "find", "ssh", "sftp", "mount", "set", "ps", "ls", "du", "cat", "rsync"}
+)
+"""Programs whose `-o` means something else; everywhere else it names the file to write."""
+
+_VALUED = frozenset(
+    {"-m", "-g", "-S", "-e", "-F", "--exclude", "--include", "--filter", "--mode", "--owner", "--group"}
+)
+"""Options of programs that copy whose next word is no file."""
+
+_TARGET = re.compile(r"-t\Z|--target-directory(?:=(.+))?\Z", re.DOTALL)
+
+
+def in_command(command: str) -> Iterator[tuple[str, State]]:
+    """`(path, "modified" | "read")` for each file that a shell command writes or prints, in the order of the words.
+
+    Written is what stands behind `>`, behind an output option, last behind a program that copies, and anywhere behind one that
+    moves, removes or edits. The text of a here-document is no command.
+    """
+    for step in _steps(_without_documents(command[:COMMAND_CHARS_MAX])):
+        yield from step.files()
+
+
+def is_file(word: str) -> bool:
+    """Whether a word of a command looks like a file's path: no globs or variables, and a name with an extension or a slash."""
+    if not 2 < len(word) <= 300 or word in _SKIPPED or word[0] in "-$&" or "://" in word:
+        return False
+    return _FILE.match(word) is not None or (word[0] in "/~" and word.count("/") > 1 and not set(word) & set("*?$,{} "))
+
+
+@dataclass(slots=True)
+class _Step:
+    """One program with its words."""
+
+    program: str = ""
+    words: list[str] = field(default_factory=list)
+    redirected: list[tuple[str, State]] = field(default_factory=list)
+
+    def files(self) -> Iterator[tuple[str, State]]:
+        """The files of the step that look like files."""
+        found = [*self._operands(), *self.redirected]
+        for path, state in found:
+            # Quotes allow spaces in a name; without them a space would have ended the word.
+            if is_file(path.replace(" ", "_")):
+                yield path, state
+
+    def _operands(self) -> list[tuple[str, State]]:
+        program, words = (self.program, self.words) if self.program != "git" else _of_git(self.words)
+        written, others, folder = _options(program, words)
+        plain = [word for word in others if not word.startswith("-")]
+        return [*self._plain(program, words, plain, folder), *((path, "modified") for path in written)]
+
+    def _plain(self, program: str, words: list[str], plain: list[str], folder: str | None) -> list[tuple[str, State]]:
+        """What the program does to the files it is given without an option."""
+        if program in _COPIERS or program in _MOVERS:
+            return _carried(plain, folder, source_state="modified" if program in _MOVERS else "read")
+        if program in _ARCHIVERS:
+            makes = program == "zip" or any(re.match(r"-?[a-z]*[cru]", word) for word in words[:1])
+            return [
+                (path, "modified" if makes and index == 0 else "read") for index, path in enumerate(_archived(plain))
+            ]
+        is_edited = any(_IN_PLACE.match(word) for word in words) and (
+            program in _EDITORS or any(map(_is_long_edit, words))
+        )
+        if program in _WRITERS or is_edited:
+            return [(path, "modified") for path in plain]
+        return [(path, "read") for path in plain] if program in _READERS else []
+
+
+def _of_git(words: list[str]) -> tuple[str, list[str]]:
+    """A command of git as the program that does the same, with its words. Checking out changes files only behind `--`."""
+    if not words:
+        return "", []
+    if words[0] == "checkout":
+        return "rm", words[words.index("--") + 1 :] if "--" in words else []
+    return _GIT.get(words[0], "git"), words[1:]
+
+
+def _is_long_edit(word: str) -> bool:
+    return word.startswith("--") and _IN_PLACE.match(word) is not None
+
+
+def _options(program: str, words: list[str]) -> tuple[list[str], list[str], str | None]:
+    """The files that options name to be written, the other words, and the folder that files are put into."""
+    written: list[str] = []
+    others: list[str] = []
+    folder: str | None = None
+    waiting: Literal["", "output", "folder", "value"] = ""
+    carries = program in _COPIERS or program in _MOVERS
+    short = _OUTPUT_SHORT.get(program, "" if program in _NO_OUTPUT else "-o")
+    for word in words:
+        if waiting == "output":
+            written.append(word)
+            waiting = ""
+        elif waiting == "folder":
+            folder, waiting = word, ""
+        elif waiting == "value":
+            waiting = ""
+        elif carries and word in _VALUED:
+            waiting = "value"
+        elif found := _OUTPUT.match(word):
+            path = found[1] or found[2]
+            waiting = "" if path else "output"
+            written += [path] if path else []
+        elif word == short:
+            waiting = "output"
+        elif short and word.startswith(short) and len(short) < len(word) and program in ("gcc", "cc", "clang", "sort"):
+            written.append(word[len(short) :])
+        elif carries and (found := _TARGET.match(word)):
+            folder, waiting = found[1], "" if found[1] else "folder"
+        else:
+            others.append(word)
+    return written, others, folder
+
+
+def _carried(plain: list[str], folder: str | None, *, source_state: State) -> list[tuple[str, State]]:
+    """Files that are copied or moved: each source, and what it becomes."""
+    sources, target = (plain, folder) if folder is not None else (plain[:-1], plain[-1] if plain else None)
+    found: list[tuple[str, State]] = [(path, source_state) for path in sources]
+    if target is None or not sources:
+        return found
+    if len(sources) == 1 and folder is None and not _is_folder(target, sources[0]):
+        return [*found, (target, "modified")]
+    place = target.rstrip("/\\")
+    inside = (re.split(r"[/\\]", source.rstrip("/\\"))[-1] for source in sources)
+    return [*found, *((name if place in ("", ".") else f"{place}/{name}", "modified") for name in inside)]
+
+
+def _is_folder(target: str, source: str) -> bool:
+    """Whether what a file is copied to is a folder: it says so, or has no extension where the file has one."""
+    if target.endswith(("/", "\\")) or target in (".", ".."):
+        return True
+    return re.search(r"\.\w{1,10}\Z", target) is None and re.search(r"\.\w{1,10}\Z", source) is not None
+
+
+def _archived(plain: list[str]) -> list[str]:
+    """The operands of an archiver without its letters: the archive first."""
+    return plain[1:] if plain and re.fullmatch(r"[a-zA-Z]{1,8}", plain[0]) else plain
+
+
+def _steps(command: str) -> Iterator[_Step]:
+    """The programs of a command line, each with its words and redirections."""
+    step, redirect = _Step(), ""
+    for word in _WORD.findall(command):
+        if word in (";", "|", "&", "(", ")", "\n"):
+            yield step
+            step, redirect = _Step(), ""
+        elif word[-1:] in "<>" or word.endswith(">&"):
+            redirect = word
+        elif redirect:
+            if redirect in ("<", ">", ">>", "&>", "&>>"):
+                step.redirected.append((_bare(word), "read" if redirect == "<" else "modified"))
+            redirect = ""
+        elif step.program:
+            step.words.append(_bare(word))
+        elif not re.match(r"\w+=", word):
+            name = _bare(word).replace("\\", "/").rsplit("/", 1)[-1].lower()
+            step.program = "" if name in _WRAPPERS or word[0] in "-0123456789" else name
+    yield step
+
+
+def _bare(word: str) -> str:
+    """A word without its quotes. A backslash before a letter stays: it may be a Windows path."""
+    return _QUOTES.sub(_unescaped, word)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if found[1] is not None:
+        return found[0] if found[1].isalnum() else found[1]
+    return found[2] if found[2] is not None else found[3]
+
+
+def _without_documents(command: str) -> str:
+    """The command without the lines of its here-documents."""
+    if "<<" not in command:
+        return command
+    kept: list[str] = []
+    ending = ""
+    for line in command.split("\n"):
+        if ending:
+            ending = "" if line.strip() == ending else ending
+            continue
+        kept.append(line)
+        found = re.search(r"(?<!<)<<-?\s{0,4}[\"'\\]?(\w{1,60})", line)
+        ending = found[1] if found else ""
+    return "\n".join(kept)
