@@ -5,7 +5,7 @@ Most are generators, because a model may be asked: compaction/drive.py resumes t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -27,6 +27,8 @@ from plimsoll.fitted import Fitted, Plan, View, Wish, report_of
 from plimsoll.payloads import Adopted, Compaction
 from plimsoll.policy import PolicyChoice, policy_of
 from plimsoll.reported import sent_now
+from plimsoll.summary.ledger import Ledger
+from plimsoll.summary.reread import recollected
 from plimsoll.timeline import Moment
 from plimsoll.writing import written
 
@@ -180,10 +182,13 @@ def adopt(
     for position, piece in enumerate(pieces):
         arranger.feed(piece.message, position)
     task = replace(chronicle.task(None), level=Level.none, steps=())
+    told = [piece.message.text for piece in pieces if piece.origin == "summary"] or [summary or ""]
     outline = replace(
         untouched(kept_apart(pieces, gauge.format.name), task, chronicle.total()),
         tokens_after=gauge.total(pieces),
         summary=summary,
+        written="\n".join(told) or None,
+        ledger=_told(task.ledger, told),
         stage="import",
         changed=True,
         list_actions=tuple,
@@ -191,6 +196,13 @@ def adopt(
     chronicle.note(note)
     chronicle.timeline.reader = reader
     return chronicle.commit(outline, arranger, IMPORT)
+
+
+def _told(ledger: Ledger, summaries: Iterable[str]) -> Ledger:
+    """The ledger with what another tool's summaries say: no message may say it."""
+    for text in filter(None, summaries):
+        ledger = recollected(ledger, text, 0)
+    return ledger
 
 
 def _adopted(chronicle: Chronicle, item: Adopted) -> list[Piece]:

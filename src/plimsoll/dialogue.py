@@ -9,11 +9,14 @@ from typing import Any
 
 from plimsoll.chronicle import Chronicle
 from plimsoll.context import Filter
-from plimsoll.errors import SettingError
+from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
+from plimsoll.events import compaction_at
 from plimsoll.formats.wire import copied
 from plimsoll.limits import TIME_MS_MAX
 from plimsoll.mentions import FileMention
+from plimsoll.payloads import unpacked
 from plimsoll.ports import Record
+from plimsoll.references import checked, place_of, summary_of, text_of
 from plimsoll.reported import usage_since
 from plimsoll.settings import shown, whole
 from plimsoll.summary.ledger import extend
@@ -102,3 +105,19 @@ def _back(chronicle: Chronicle, stop: int) -> Iterator[Record]:
         start = max(0, stop - _STEP)
         yield from reversed(list(chronicle.log.read_messages(start, stop)))
         stop = start
+
+
+def text_at(chronicle: Chronicle, reference: str) -> str:
+    """The text that a reference names. Raises ReferenceNotFound, SessionDamaged."""
+    seq = summary_of(reference)
+    if seq is None:
+        return text_of(chronicle.message(place_of(reference)[0], reference), reference, chronicle.log.name)
+    try:
+        written = unpacked(compaction_at(chronicle.log, seq).data).get("written")
+    except SessionDamaged:
+        if any(damage.kind != "torn" for damage in chronicle.log.damage):
+            raise
+        raise ReferenceNotFound(reference) from None
+    if written is None:
+        raise ReferenceNotFound(reference)
+    return checked(written, reference, chronicle.log.name)

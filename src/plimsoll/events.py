@@ -7,6 +7,7 @@ costs that record and no other.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from plimsoll.errors import SessionDamaged, SettingError
 from plimsoll.payloads import Compaction, compaction_of, seq_of, unpacked
@@ -99,6 +100,15 @@ class Events:
         in_force = set(self.in_force())
         found = [record for record in self._back() if record.kind == "compaction"]
         return [compaction_of(record, undone=record.seq not in in_force) for record in reversed(found)]
+
+    def written(self, after: int) -> list[tuple[Record, str]]:
+        """The compactions after record `after` whose summaries were written by a model, a person or another tool, with their words.
+
+        Oldest first, those undone included: what was written stays, whatever the view goes on from.
+        """
+        found = takewhile(lambda record: record.seq > after, self._back())
+        told = [(record, unpacked(record.data).get("written")) for record in found if record.kind == "compaction"]
+        return [(record, words) for record, words in reversed(told) if words]
 
     def in_force(self) -> list[int]:
         """Numbers of the compactions that the view goes on from, newest first."""

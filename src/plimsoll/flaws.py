@@ -47,6 +47,7 @@ def _compaction(record: Record, data: Mapping[str, Any]) -> bool:
         and all(_is_count(data.get(name)) for name in ("before", "after"))
         and _is_count(data.get("reported", 0))
         and all(isinstance(data.get(name, 0), str | None) for name in ("summary", "note"))
+        and isinstance(data.get("written"), str | None)
         and (covers is None or _is_run(covers, record.position))
         and _are(data.get("actions"), _is_action)
         and _items(data.get("view"), record.position - 1)

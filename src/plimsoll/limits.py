@@ -101,6 +101,9 @@ RECALL_OPEN_CALLS_MAX = 1_000
 RECALL_OUTPUT_TOKENS_MAX = 2_000
 """Tokens of one answer of the tools `recall` and `read`."""
 
+LEDGER_WORDS_CHARS_MAX = 24_000
+"""Words of earlier summaries that a ledger carries beside its facts; of more, the two ends."""
+
 LEDGER_CLOSE_MESSAGES_MAX = 600
 """Messages of one run that the rules read closely. A session's compactions bring fewer at a time; one call on a history of a
 million tokens may bring more, and then the middle is only skimmed."""

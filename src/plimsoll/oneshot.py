@@ -25,8 +25,8 @@ from plimsoll.gauge import DEFAULT_MODEL, Gauge, checked_tools, gauge_for
 from plimsoll.language import language_of
 from plimsoll.message import FormatName
 from plimsoll.policy import PolicyChoice
-from plimsoll.summary.frame import Language, recognise
-from plimsoll.summary.reread import reread
+from plimsoll.summary.frame import Language
+from plimsoll.summary.reread import span_of
 from plimsoll.systemtext import repaired, system_message, system_text
 from plimsoll.tokens.counter import counter_for, message_counter_for
 from plimsoll.tokens.own import CounterChoice
@@ -214,13 +214,20 @@ def _planned(work: _Work, query: str | None, *, asks: bool) -> Generator[Summary
 
 
 def _recollected(task: Task, pieces: Sequence[Piece]) -> Task:
-    """The task with the facts of an earlier summary among the messages: here nothing else is known of what left before."""
-    ours = [piece.message for piece in pieces if piece.origin == "summary" and not piece.message.results]
-    bodies = [span.body for message in ours if (span := recognise(message.text)) is not None]
-    if not bodies:
-        return task
-    ledger, words = reread("\n".join(bodies))
-    return replace(task, ledger=ledger, carried=words)
+    """The task with what earlier summaries among the messages cover: here nothing else is known of what left before.
+
+    Messages are numbered on from them: where one stands for thirty, the next is the thirty-first after it.
+    """
+    start, end, shift = 0, 0, 0
+    for at, piece in enumerate(pieces):
+        if piece.origin != "summary" or piece.position is None:
+            continue
+        place = piece.position + shift
+        first, last = span_of(piece.message.text, place)
+        start, end = min(start or first, first), max(end, last)
+        beside = sum(other.position == piece.position for other in pieces[at + 1 : at + 2])
+        shift += last + beside - place - 1
+    return replace(task, covers=(start, end), shift=shift) if end else task
 
 
 def _plan_of(work: _Work, outline: Outline) -> Plan:

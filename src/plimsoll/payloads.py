@@ -97,6 +97,7 @@ class Compaction:
     tokens_before: int
     tokens_after: int
     summary: str | None
+    """What the view said of the past."""
     covers: tuple[int, int] | None
     lost: tuple[Action, ...]
     actions: tuple[Action, ...]
@@ -108,6 +109,8 @@ class Compaction:
     """The positions `[start, end)` of messages that stayed in the view, whole or cut."""
     actual_pre_tokens: int | None = None
     """What the provider counted for the newest request before it; None where nothing was reported."""
+    written: str | None = None
+    """What a model, a person or another tool wrote for the summary, whole, of which the view may show less."""
 
     @property
     def at(self) -> datetime:
@@ -125,6 +128,7 @@ class Compaction:
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "summary": self.summary,
+            "written": self.written,
             "covers": list(self.covers) if self.covers else None,
             "lost": [action.to_dict() for action in self.lost],
             "actions": [action.to_dict() for action in self.actions],
@@ -279,6 +283,7 @@ def compaction_data(compaction: Compaction) -> dict[str, Any]:
         "before": compaction.tokens_before,
         "after": compaction.tokens_after,
         "summary": compaction.summary,
+        **({"written": compaction.written} if compaction.written is not None else {}),
         "covers": list(compaction.covers) if compaction.covers else None,
         "actions": [action_data(action) for action in compaction.actions if action.decision != "keep"],
         "note": compaction.note,
@@ -297,6 +302,7 @@ def compaction_from(outline: Outline, trigger: str, at_ms: int, actual_pre_token
         tokens_before=outline.tokens_before,
         tokens_after=outline.tokens_after,
         summary=outline.summary,
+        written=outline.written,
         covers=outline.covers,
         lost=outline.lost,
         actions=outline.actions,
@@ -328,6 +334,7 @@ def compaction_of(record: Record, *, undone: bool = False) -> Compaction:
         tokens_before=data["before"],
         tokens_after=data["after"],
         summary=data["summary"],
+        written=data.get("written"),
         covers=None if covers is None else (covers[0], covers[1]),
         lost=tuple(action for action in actions if action.decision in ("summarise", "drop")),
         actions=actions,
@@ -339,7 +346,7 @@ def compaction_of(record: Record, *, undone: bool = False) -> Compaction:
     )
 
 
-_PACKED = ("summary", "view", "actions", "ledger")
+_PACKED = ("summary", "written", "view", "actions", "ledger")
 """The fields of a compaction's record that grow with what it did."""
 
 _PACKED_CHARS_MIN = 2_000
@@ -352,7 +359,7 @@ def packed(data: Mapping[str, Any]) -> dict[str, Any]:
     A summary repeats what the history says in other words, and compactions are many: unpacked they would make the log half as
     long again.
     """
-    text = json_text({name: data[name] for name in _PACKED})
+    text = json_text({name: data[name] for name in _PACKED if name in data})
     if len(text) < _PACKED_CHARS_MIN:
         return dict(data)
     kept = {name: value for name, value in data.items() if name not in _PACKED}

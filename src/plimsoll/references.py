@@ -1,7 +1,7 @@
 """References: the short stable names under which text that left the view is read back.
 
-`m12.0-3fa9c1d2` is part 0 of message 12 of the history; the last eight digits are the beginning of the SHA-256 of its text, so
-that what is read is what was meant.
+`m12.0-3fa9c1d2` is part 0 of message 12 of the history, `c40-3fa9c1d2` what was written for the summary of compaction c40; the last
+eight digits are the beginning of the SHA-256 of the text, so that what is read is what was meant.
 """
 
 from __future__ import annotations
@@ -14,12 +14,24 @@ from plimsoll.compaction.piece import Piece
 from plimsoll.errors import ReferenceNotFound, SessionDamaged
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 
+_SUMMARY = re.compile(r"c([0-9]{1,15})-([0-9a-f]{8})")
 _REFERENCE = re.compile(r"m([0-9]{1,12})\.([0-9]{1,6})-([0-9a-f]{8})")
 
 
 def name_of(position: int, part: int, text: str) -> str:
     """The reference of one part of a message."""
     return f"m{position}.{part}-{_digest(text)}"
+
+
+def summary_name_of(seq: int, text: str) -> str:
+    """The reference of what was written for the summary in compaction record `seq`."""
+    return f"c{seq}-{_digest(text)}"
+
+
+def summary_of(reference: str) -> int | None:
+    """The number of the compaction record whose summary a reference names; None for other references."""
+    match = _SUMMARY.fullmatch(reference) if isinstance(reference, str) else None
+    return None if match is None else int(match[1])
 
 
 def reference_of(piece: Piece, index: int, read: Callable[[int], Message | None]) -> str | None:
@@ -64,7 +76,11 @@ def text_of(message: Message, reference: str, session: str) -> str:
     _, index = place_of(reference)
     if index >= len(message.parts):
         raise ReferenceNotFound(reference)
-    text = words_of(message.parts[index])
+    return checked(words_of(message.parts[index]), reference, session)
+
+
+def checked(text: str, reference: str, session: str) -> str:
+    """The text, which is what a reference names. Raises SessionDamaged when it is no longer the same text."""
     if not reference.endswith(_digest(text)):
         raise SessionDamaged(session, detail=f"the text of {reference} has changed")
     return text

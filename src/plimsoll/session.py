@@ -12,7 +12,7 @@ from plimsoll.carrying import adopt, previewed, wish_for
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.drive import AsyncSummarizer, checked, drive
 from plimsoll.context import ContextLayers
-from plimsoll.dialogue import Said, checked_times, files, newest
+from plimsoll.dialogue import Said, checked_times, files, newest, text_at
 from plimsoll.errors import FormatError
 from plimsoll.fitted import Plan, View
 from plimsoll.formats.format import SystemText
@@ -21,7 +21,6 @@ from plimsoll.message import FormatName
 from plimsoll.payloads import Adopted, Compaction
 from plimsoll.policy import PolicyChoice
 from plimsoll.ports import Damage
-from plimsoll.references import place_of, text_of
 from plimsoll.reported import usages
 from plimsoll.stats import Stats
 from plimsoll.store.cache import CacheStats
@@ -235,13 +234,11 @@ class Session(AwaitedSession):
 
     @locked
     def read(self, reference: str, *, offset: int = 0, limit: int | None = None) -> str:
-        """Text that left the view, by the reference it left behind: the same text, checked by hash.
+        """Text that left the view, by the reference it left behind or that `recall` gives: the same text, checked by hash.
 
         `offset` and `limit` are in characters. Raises ReferenceNotFound, SessionDamaged.
         """
-        position, _ = place_of(reference)
-        text = text_of(self._chronicle.message(position, reference), reference, self.name)
-        start = max(0, offset)
+        text, start = text_at(self._chronicle, reference), max(0, offset)
         return text[start:] if limit is None else text[start : start + max(0, limit)]
 
     @locked

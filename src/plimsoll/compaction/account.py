@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from plimsoll.compaction.draft import Draft
@@ -12,7 +12,8 @@ from plimsoll.cutting import cut_text
 from plimsoll.message import Message, Text, said
 from plimsoll.summary.frame import PRESENTATIONS, omission, omitted, recognise, rewrapped, unwrapped, wrap
 from plimsoll.summary.ledger import Ledger
-from plimsoll.summary.reread import reread
+from plimsoll.summary.ledger.wire import NOTHING
+from plimsoll.summary.reread import is_title, quoted, reread
 from plimsoll.summary.rules import render
 
 SHORTEN_ROUNDS_MAX = 3
@@ -22,7 +23,13 @@ RECALL_TOOL = "recall"
 """The tool that a session offers for searching what left."""
 
 CARRIED_SHARE = 0.5
-"""What an earlier summary without a ledger may take of the new one's room."""
+"""What words of earlier summaries that are no facts may take of the new one's room."""
+
+REPEATED_SHARE = 0.25
+"""The same beside a model's prose, which has read them, for those that it does not say."""
+
+PROSE_TOKENS_MIN = 24
+"""With less room than this for words a model is not asked: the rules say more in it."""
 
 PROMPT_TOKENS_MAX = 24_000
 """What a summarising model is given to read at most: small enough for any window it may have."""
@@ -37,6 +44,10 @@ class Account:
     tokens: int
     facts: int
     reason: str
+    written: str | None = None
+    """What a model wrote, whole."""
+    words: str | None = None
+    """What the ledger carries on beside its facts from now on; None where that is what it carried before."""
 
 
 def rules_account(  # noqa: PLR0913 - everything a summary depends on
@@ -46,22 +57,22 @@ def rules_account(  # noqa: PLR0913 - everything a summary depends on
     tokens_max: int,
     covers: tuple[int, int],
     *,
-    shown: Collection[int] = (),
+    shown: Sequence[Block] = (),
 ) -> Account | None:
     """The ledger's account in at most `tokens_max` tokens, frame included; None when that is too little to say anything.
 
-    Facts of the positions in `shown` are left out: the view shows the messages themselves.
+    Facts of the blocks in `shown` are left out: the view shows the messages themselves.
     """
     room = tokens_max - _frame_tokens(draft, task, covers)
-    carried = _carried(draft, task, int(room * CARRIED_SHARE))
+    carried = _carried(ledger.words, draft, int(room * CARRIED_SHARE))
     visible, excess = unseen(ledger, shown), 0
-    for _ in range(2):
+    for _ in range(SHORTEN_ROUNDS_MAX):
         rendered = render(
             visible,
             tokens_max=max(0, room - excess - draft.counter.upper(carried)),
             counter=draft.counter,
             language=draft.language,
-            covers=covers,
+            covers=_numbers(covers, visible, task),
             query=task.focus,
         )
         text = f"{carried}{rendered.text}".rstrip()
@@ -70,35 +81,33 @@ def rules_account(  # noqa: PLR0913 - everything a summary depends on
         reason = "older than the tail; its facts are in the summary"
         account = _framed(text, rendered.facts_kept, reason, draft, task, covers)
         excess += account.tokens - tokens_max
-        if excess <= 0:
-            break
-    return account
+        if account.tokens <= tokens_max:
+            return account
+    return None
 
 
-def _carried(draft: Draft, task: Task, tokens_max: int) -> str:
-    """The words of an earlier summary that are in no ledger: a model's, another tool's, or from another process."""
-    words = _earlier_words(draft, task)
+def _carried(words: str, draft: Draft, tokens_max: int) -> str:
+    """The words of earlier summaries that are no facts of the ledger's, in their share of the room."""
     if not words or tokens_max <= 0:
         return ""
     cut = cut_text(words, tokens_max=tokens_max - 1, counter=draft.counter, keep="both", language=draft.language)
     return f"{cut.text}\n"
 
 
-def _earlier_words(draft: Draft, task: Task) -> str:
-    if task.carried is not None:
-        return task.carried
-    if task.ledger.counts.messages:
-        return ""
-    texts = [block.pieces[0].message.text for block in draft.summaries()]
-    return "\n".join(span.body if (span := unwrapped(text)) else text for text in texts)
+def _numbers(covers: tuple[int, int], ledger: Ledger, task: Task) -> tuple[int, int] | None:
+    """The message numbers to name in a summary's last line: none where the frame names them, or they are another history's."""
+    is_named = task.policy.summary_frame == "numbered"
+    return None if is_named or ledger.counts.messages > covers[1] - covers[0] else covers
 
 
-def unseen(ledger: Ledger, shown: Collection[int]) -> Ledger:
-    """The ledger without the facts of messages that are shown."""
+def unseen(ledger: Ledger, shown: Sequence[Block]) -> Ledger:
+    """The ledger without the facts of exchanges that are shown, nor these in its counts."""
     if not shown:
         return ledger
-    facts = {kind: tuple(fact for fact in found if fact.last not in shown) for kind, found in ledger.facts.items()}
-    return replace(ledger, facts=facts)
+    positions = {piece.position for block in shown for piece in block.pieces}
+    facts = {kind: tuple(fact for fact in found if fact.last not in positions) for kind, found in ledger.facts.items()}
+    counts = NOTHING.plus([message for block in shown for message in block.exchange.messages])
+    return replace(ledger, facts=facts, counts=ledger.counts.added(counts, times=-1))
 
 
 def prose_account(  # noqa: PLR0913, PLR0917 - everything a summary depends on
@@ -111,18 +120,33 @@ def prose_account(  # noqa: PLR0913, PLR0917 - everything a summary depends on
     *,
     replaced_tokens: int,
 ) -> Account | SummaryFailed:
-    """A model's prose with the facts it left out, cut to its room.
+    """A model's prose with the facts it left out, and what earlier summaries said that it left out, cut to its room.
 
-    A failure when it is empty, a refusal, an error message, or no shorter than the `replaced_tokens` it stands for.
+    A failure when it is empty, a refusal, an error message, no shorter than the `replaced_tokens` it stands for, or when there is
+    no room for it.
     """
-    from plimsoll.summary.verify import Rejection, accept, completed  # noqa: PLC0415 - only where a model writes
+    from plimsoll.summary.verify import Rejection, accept, completed, omitted_words  # noqa: PLC0415 - only where a model writes
 
     verdict = accept(prose, tokens_max=replaced_tokens, input_tokens=replaced_tokens, counter=draft.counter)
     if isinstance(verdict, Rejection):
         return SummaryFailed(reason=f"{verdict.reason.replace('_', ' ')}: {verdict.detail}")
-    room = max(0, tokens_max - _frame_tokens(draft, task, covers))
-    text = completed(verdict, ledger, tokens_max=room, counter=draft.counter, language=draft.language)
-    return _framed(text, 1, "older than the tail; the summary speaks for it", draft, task, covers)
+    prose = quoted(verdict)
+    left = omitted_words(ledger.words, prose)
+    room = prose_room(draft, task, tokens_max, covers)
+    for _ in range(SHORTEN_ROUNDS_MAX):
+        carried = _carried(left, draft, int(room * REPEATED_SHARE))
+        rest = room - draft.counter.upper(carried)
+        text = carried + completed(prose, ledger, tokens_max=rest, counter=draft.counter, language=draft.language)
+        account = _framed(text, 1, "older than the tail; the summary speaks for it", draft, task, covers)
+        if account.tokens <= tokens_max:
+            return replace(account, written=verdict, words=f"{left}\n{prose}" if left else prose)
+        room -= account.tokens - tokens_max
+    return SummaryFailed(reason=f"no room for it in {tokens_max} tokens")
+
+
+def prose_room(draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int]) -> int:
+    """What `tokens_max` leaves for words once the frame is paid."""
+    return tokens_max - _frame_tokens(draft, task, covers)
 
 
 def mark(draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int]) -> Account | None:
@@ -150,9 +174,9 @@ def shorten(draft: Draft, block: Block, tokens_max: int) -> bool:
         return False
     bare = piece.message.with_parts((replace(parts[0], text=rewrapped(text, "") or ""),))
     room = max(0, tokens_max - draft.weigh(bare) - 1)
-    ledger, words = reread(span.body)
+    ledger = reread(span.body)
     for _ in range(SHORTEN_ROUNDS_MAX):
-        kept = cut_text(words, tokens_max=int(room * CARRIED_SHARE), counter=draft.counter, keep="both").text
+        kept = cut_text(ledger.words, tokens_max=int(room * CARRIED_SHARE), counter=draft.counter, keep="both").text
         left = max(0, room - draft.counter.upper(f"{kept}\n"))
         facts = render(ledger, tokens_max=left, counter=draft.counter, language=draft.language).text
         draft.edit(block, 0, [replace(parts[0], text=rewrapped(text, f"{kept}\n{facts}".strip("\n")) or "")])
@@ -167,6 +191,16 @@ def edited_account(text: str, draft: Draft, task: Task, tokens_max: int, covers:
     room = max(0, tokens_max - _frame_tokens(draft, task, covers))
     kept = cut_text(text, tokens_max=room, counter=draft.counter, keep="both", language=draft.language).text
     return _framed(kept, 1, "older than the tail; an edited summary speaks for it", draft, task, covers)
+
+
+def edited_ledger(ledger: Ledger, summary: str, text: str) -> Ledger:
+    """The ledger with what an edited summary says that the one before it did not, and without the words it no longer has.
+
+    The facts stay: they are what was said, whatever is told of it.
+    """
+    before, carried = frozenset(summary.split("\n")), frozenset(ledger.words.split("\n"))
+    kept = (line for line in text.split("\n") if line in carried or (line not in before and not is_title(line)))
+    return ledger.in_words(quoted("\n".join(kept)))
 
 
 def request_for(messages: Sequence[Message], draft: Draft, task: Task, tokens_max: int) -> SummaryRequest:

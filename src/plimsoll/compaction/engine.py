@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from plimsoll.budget import Level
-from plimsoll.compaction.account import Account, edited_account
+from plimsoll.compaction.account import Account, edited_account, edited_ledger
 from plimsoll.compaction.draft import Draft, no_reference
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.fit import prove
@@ -73,6 +73,7 @@ def compact(draft: Draft, task: Task) -> Compacting:
         ledger=summed.ledger,
         covers=summed.covers,
         summary=_summary(draft, summed.account, cut=cut),
+        written=summed.written,
         changed=over,
         note=summed.failure,
         count_before=lambda: _cost(as_it_was, reserve_tokens),
@@ -114,13 +115,21 @@ def reworded(outline: Outline, text: str, draft: Draft, task: Task) -> Outline:
     """The outline with somebody's own summary in place of ours, cut to the room there is. Raises SettingError without one."""
     if outline.summary is None or outline.covers is None:
         raise SettingError("summary", "nothing is summarised here, so there is no summary to change")
-    others = [piece for piece in outline.pieces if piece.origin != "summary"]
+    others = [piece for piece in outline.pieces if not _is_new_summary(piece)]
     room = task.budget_tokens - draft.reserve_tokens - sum(piece.tokens for piece in others)
     account = edited_account(text, draft, task, room, outline.covers)
     piece = draft.summary_piece(account.message)
-    pieces = tuple(piece if old.origin == "summary" else old for old in outline.pieces)
+    pieces = tuple(piece if _is_new_summary(old) else old for old in outline.pieces)
     after = draft.reserve_tokens + sum(piece.tokens for piece in pieces)
-    return replace(outline, pieces=pieces, summary=account.text, tokens_after=after, stage="edited")
+    ledger = edited_ledger(outline.ledger, outline.summary, text)
+    return replace(
+        outline, pieces=pieces, summary=account.text, written=text, ledger=ledger, tokens_after=after, stage="edited"
+    )
+
+
+def _is_new_summary(piece: Piece) -> bool:
+    """Whether it is the summary made in this run; one that came back as a message, and stayed, has a position."""
+    return piece.origin == "summary" and piece.position is None
 
 
 def _run(

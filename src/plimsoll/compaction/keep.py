@@ -57,7 +57,6 @@ def mark_kept(draft: Draft, pins: Collection[int], goal_tokens: int) -> None:
     """Say of each block that must stay why it must. A block has one reason, the one that protects it longest."""
     for block in draft.blocks:
         block.kept_as = None
-    _as_messages(draft.blocks, pins)
     _mark(_leading_system(draft.blocks), SYSTEM)
     requests = [block for block in draft.blocks if block.is_request]
     _mark(requests[-1:], NEWEST_REQUEST)
@@ -66,14 +65,6 @@ def mark_kept(draft: Draft, pins: Collection[int], goal_tokens: int) -> None:
     _mark((block for block in draft.blocks if _is_pinned(block, pins)), PINNED)
     _mark(_later_system(draft.blocks, int(goal_tokens * _LATER_SYSTEM_SHARE)), PINNED)
     _mark(_openers(draft.blocks), OPENING)
-
-
-def _as_messages(blocks: list[Block], pins: Collection[int]) -> None:
-    """A summary of ours that came back as a message is only that where it is pinned, or the newest thing said: it stays."""
-    newest = next((block for block in reversed(blocks) if block.first is not None), None)
-    for block in blocks:
-        if block.is_summary and block.first is not None and (block is newest or _is_pinned(block, pins)):
-            block.pieces = [replace(piece, origin="history") for piece in block.pieces]
 
 
 def _mark(blocks: Iterable[Block], reason: str) -> None:
@@ -85,12 +76,13 @@ def _leading_system(blocks: list[Block]) -> Iterable[Block]:
     for block in blocks:
         if not block.exchange.is_system:
             return
-        yield block
+        if not block.is_account:
+            yield block
 
 
 def _newest(blocks: list[Block]) -> list[Block]:
-    """The newest exchange that somebody said: the last one, an unfinished one included."""
-    said = [block for block in blocks if block.first is not None and not block.is_summary]
+    """The newest exchange of the history: the last one, an unfinished one included; a summary that came back, too."""
+    said = [block for block in blocks if block.first is not None]
     return said[-1:]
 
 

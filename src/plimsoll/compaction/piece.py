@@ -79,7 +79,12 @@ class Block:
 
     @property
     def is_summary(self) -> bool:
-        """Whether it is an earlier summary of ours."""
+        """Whether it is an earlier summary, which the next one replaces. One that must stay is a message like any other."""
+        return self.kept_as is None and self.is_account
+
+    @property
+    def is_account(self) -> bool:
+        """Whether it speaks for what left: nobody said it."""
         return self.pieces[0].origin == "summary"
 
     @property

@@ -52,6 +52,8 @@ class Outline:
     ledger: Ledger
     covers: tuple[int, int] | None = None
     summary: str | None = None
+    written: str | None = None
+    """What a model, a person or another tool wrote for the summary, whole; None where the rules made it."""
     changed: bool = False
     note: str | None = None
     """Why nothing was done, or which means failed, for people."""

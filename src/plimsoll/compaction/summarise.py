@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
-from plimsoll.compaction.account import Account, mark, prose_account, request_for, rules_account
+from plimsoll.compaction.account import PROSE_TOKENS_MIN, Account, mark, prose_account, prose_room, request_for, rules_account
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.piece import Block, blocks_of
 from plimsoll.compaction.repair import as_said
@@ -15,6 +15,7 @@ from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest
 from plimsoll.cutting.remembered import Remembered
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.summary.ledger import Ledger, extend
+from plimsoll.summary.reread import recollected
 
 MARK_TOKENS = 48
 """Room for the line that says how much left without a summary."""
@@ -36,38 +37,47 @@ class Summed:
     ledger: Ledger
     covers: tuple[int, int] | None
     account: Account | None = None
+    written: str | None = None
+    """What a model wrote for it, whole."""
     stage: str = "steps"
     failure: str | None = None
 
 
 def summarise(draft: Draft, task: Task) -> Generator[SummaryRequest, SummaryReply, Summed]:
-    """Carry the step out. Yields one request when a model is there to write prose, and goes on with whatever comes back."""
+    """Carry the step out. Yields requests when a model is there to write prose, and goes on with whatever comes back."""
     parted = split(draft, task)
     if not parted.leave:
         return Summed(ledger=task.ledger, covers=task.covers)
-    summed = _by_rules(draft, task, parted)
+    summed = None
     if task.ask_model:
-        summed = yield from _by_model(draft, task, parted, summed)
+        parted = _with_boundary(draft, task, parted, parted.summary_tokens_max)
+        if not parted.leave:
+            return Summed(ledger=task.ledger, covers=task.covers)
+        summed = yield from _by_model(draft, task, parted)
         if summed.failure is not None and task.policy.keep_fraction_after_failure is not None:
             parted = split(draft, task, after_failure=True)
-            summed = _without_model(draft, task, parted, _by_rules(draft, task, parted), summed.failure)
-    if _slack(task, parted, summed):
-        parted, summed = _tightened(draft, task, parted, summed)
+            summed = _without_model(draft, task, parted, summed.failure)
+    if summed is None or summed.stage == "rules":
+        parted, summed = _tightened(draft, task, parted, summed or _by_rules(draft, task, parted))
     _rebuild(draft, task, parted, summed.account)
     return summed
 
 
 def _tightened(draft: Draft, task: Task, parted: Split, summed: Summed) -> tuple[Split, Summed]:
-    """Give the room a summary does not need back to the tail. A model is not asked twice: its prose may say a little more."""
-    assert summed.account is not None
-    smaller = split(draft, task, summary_tokens=summed.account.tokens)
+    """Give the room that the rules' summary does not need back to the tail, and to the newest exchange that leaves, cut to fit."""
+    if _slack(task, parted, summed):
+        assert summed.account is not None
+        parted = split(draft, task, summary_tokens=summed.account.tokens)
+        if not parted.leave:
+            return parted, Summed(ledger=task.ledger, covers=task.covers, failure=summed.failure)
+        summed = replace(_by_rules(draft, task, parted), failure=summed.failure)
+    used = parted.summary_tokens_max if summed.account is None else summed.account.tokens
+    smaller = _with_boundary(draft, task, parted, used)
+    if smaller is parted:
+        return parted, summed
     if not smaller.leave:
-        return (
-            (parted, summed) if summed.stage == "model" else (smaller, Summed(ledger=task.ledger, covers=task.covers))
-        )
-    if summed.stage != "rules":
-        return smaller, summed
-    return smaller, replace(_by_rules(draft, task, smaller), failure=summed.failure)
+        return smaller, Summed(ledger=task.ledger, covers=task.covers, failure=summed.failure)
+    return smaller, replace(_by_rules(draft, task, replace(smaller, summary_tokens_max=used)), failure=summed.failure)
 
 
 def window(draft: Draft, task: Task) -> Summed:
@@ -75,25 +85,29 @@ def window(draft: Draft, task: Task) -> Summed:
     parted = split(draft, task, summary_tokens=MARK_TOKENS)
     if not parted.leave:
         return Summed(ledger=task.ledger, covers=task.covers)
-    covers = parted.covers(task.covers)
+    parted = _with_boundary(draft, task, parted, MARK_TOKENS)
+    if not parted.leave:
+        return Summed(ledger=task.ledger, covers=task.covers)
+    covers = _covers(task, parted)
     account = mark(draft, task, parted.summary_tokens_max, covers)
     _rebuild(draft, task, parted, account)
     return Summed(ledger=_extended(draft, task, parted), covers=covers, account=account, stage="window")
 
 
 def _by_rules(draft: Draft, task: Task, parted: Split) -> Summed:
-    """The ledger with what leaves, and its account within the summary's room."""
-    ledger, covers = _extended(draft, task, parted), parted.covers(task.covers)
-    shown = _shown(draft, parted)
-    account = rules_account(ledger, draft, task, parted.summary_tokens_max, covers, shown=shown)
+    """The ledger with what leaves, and its account within the summary's room; a mark where that is too little for any."""
+    ledger, covers = _extended(draft, task, parted), _covers(task, parted)
+    account = rules_account(ledger, draft, task, parted.summary_tokens_max, covers, shown=_shown(draft, parted))
+    if account is None:
+        return Summed(ledger=ledger, covers=covers, account=mark(draft, task, MARK_TOKENS, covers), stage="window")
     return Summed(ledger=ledger, covers=covers, account=account, stage="rules")
 
 
-def _by_model(
-    draft: Draft, task: Task, parted: Split, ruled: Summed
-) -> Generator[SummaryRequest, SummaryReply, Summed]:
+def _by_model(draft: Draft, task: Task, parted: Split) -> Generator[SummaryRequest, SummaryReply, Summed]:
     """The model's prose with the facts it left out; the rules where it fails, or only a mark where the policy says so."""
-    covers = ruled.covers or (0, 0)
+    ruled, covers = _by_rules(draft, task, parted), _covers(task, parted)
+    if prose_room(draft, task, parted.summary_tokens_max, covers) < PROSE_TOKENS_MIN:
+        return replace(ruled, failure=f"{parted.summary_tokens_max} tokens are too few for a model's summary")
     messages = [message for block in parted.leave for _, message in said(block, task)]
     request, failure = request_for(messages, draft, task, parted.summary_tokens_max), ""
     for _ in range(task.policy.summarizer_attempts):
@@ -104,18 +118,19 @@ def _by_model(
                 reply, ruled.ledger, draft, task, parted.summary_tokens_max, covers, replaced_tokens=leaving
             )
             if isinstance(made, Account):
-                return replace(ruled, account=made, stage="model")
+                ledger = ruled.ledger.in_words(made.words or "")
+                return replace(ruled, ledger=ledger, account=made, written=made.written, stage="model")
             reply = made
         failure = reply.reason
-    return _without_model(draft, task, parted, ruled, failure)
+    return _without_model(draft, task, parted, failure)
 
 
-def _without_model(draft: Draft, task: Task, parted: Split, ruled: Summed, failure: str) -> Summed:
+def _without_model(draft: Draft, task: Task, parted: Split, failure: str) -> Summed:
     """What the policy wants in the place of prose that failed: the rules' account, or a mark."""
+    ruled = replace(_by_rules(draft, task, parted), failure=failure)
     if task.policy.summarizer_fallback:
-        return replace(ruled, failure=failure)
-    account = mark(draft, task, parted.summary_tokens_max, ruled.covers or (0, 0))
-    return replace(ruled, account=account, stage="window", failure=failure)
+        return ruled
+    return replace(ruled, account=mark(draft, task, MARK_TOKENS, _covers(task, parted)), stage="window")
 
 
 def _slack(task: Task, parted: Split, summed: Summed) -> bool:
@@ -124,13 +139,25 @@ def _slack(task: Task, parted: Split, summed: Summed) -> bool:
     return account is not None and parted.summary_tokens_max - account.tokens > task.goal_tokens * SLACK_SHARE
 
 
-def _extended(draft: Draft, task: Task, parted: Split) -> Ledger:
-    """The ledger with the facts of everything up to the newest message that leaves, as it was said.
+def _covers(task: Task, parted: Split) -> tuple[int, int]:
+    """The positions `[start, end)` that a summary of what leaves speaks for, earlier summaries included."""
+    start, end = parted.covers(None)
+    if task.covers is None:
+        return start, end
+    return min(start, task.covers[0]), max(end + task.shift, task.covers[1])
 
-    What stays among it is read too: the ledger goes on from a position, and when that leaves later nobody reads it again.
+
+def _extended(draft: Draft, task: Task, parted: Split) -> Ledger:
+    """The ledger with what earlier summaries in the view say, and the facts of everything up to the newest message that leaves.
+
+    The messages are read as they were said. What stays among them is read too: the ledger goes on from a position, and when
+    that leaves later nobody reads it again. A summary made in this session is in the ledger already, one that was said is not.
     """
     end = parted.covers(None)[1]
     ledger = task.ledger
+    for block in draft.summaries():
+        if block.first is not None or task.ledger.is_empty:
+            ledger = recollected(ledger, block.pieces[0].message.text, block.first or 0)
     for messages, start in _runs(task, [block for block in draft.blocks if _before(block, end)]):
         ledger = _read(ledger, messages, start)
     return ledger
@@ -141,7 +168,7 @@ _LEDGERS: Remembered[Ledger] = Remembered(4)
 
 def _read(ledger: Ledger, messages: list[Message], start: int) -> Ledger:
     """The ledger with these messages. What a plan has read from the beginning, carrying it out need not read again."""
-    if ledger.counts.messages or len(messages) < READ_AGAIN_MESSAGES_MIN:
+    if not ledger.is_empty or len(messages) < READ_AGAIN_MESSAGES_MIN:
         return extend(ledger, messages, start)
     words = hash(tuple((message.role, part_words(part)) for message in messages for part in message.parts))
     return _LEDGERS.get((start, len(messages), words), lambda: extend(ledger, messages, start))
@@ -161,15 +188,14 @@ def part_words(part: Part) -> tuple[object, ...]:
 
 
 def _before(block: Block, end: int) -> bool:
-    return not block.is_summary and block.first is not None and block.first < end
+    return not block.is_account and block.first is not None and block.first < end
 
 
-def _shown(draft: Draft, parted: Split) -> frozenset[int]:
-    """Positions that the ledger has read and the view shows all the same."""
+def _shown(draft: Draft, parted: Split) -> list[Block]:
+    """Blocks that the ledger has read and the view shows all the same."""
     end = parted.covers(None)[1]
     gone = {id(block) for block in parted.leave}
-    staying = (block for block in draft.blocks if _before(block, end) and id(block) not in gone)
-    return frozenset(piece.position for block in staying for piece in block.pieces if piece.position is not None)
+    return [block for block in draft.blocks if _before(block, end) and id(block) not in gone]
 
 
 def _runs(task: Task, blocks: Sequence[Block]) -> list[tuple[list[Message], int]]:
@@ -194,7 +220,7 @@ def said(block: Block, task: Task) -> list[tuple[int, Message]]:
 
 
 def _rebuild(draft: Draft, task: Task, parted: Split, account: Account | None) -> None:
-    """Put the summary where the past ends, let the rest leave, and fill what is still free."""
+    """Put the summary where the past ends, and let the rest leave."""
     if not parted.leave:
         return
     newest_gone = parted.covers(None)[1] - 1
@@ -204,18 +230,26 @@ def _rebuild(draft: Draft, task: Task, parted: Split, account: Account | None) -
     else:
         draft.leave(parted.leave, "summarise" if account.facts else "drop", account.reason)
         draft.insert(blocks_of([draft.summary_piece(account.message)])[0], newest_gone)
-    _take_back(draft, task, parted.leave[-1])
 
 
-def _take_back(draft: Draft, task: Task, block: Block) -> None:
-    """Fill the room that is left with the newest exchange that left, cut to fit; not against a cap of the policy."""
-    room = task.goal_tokens - draft.total
-    if room < max(BOUNDARY_TOKENS_MIN, task.goal_tokens * SLACK_SHARE) or task.policy.caps_tail:
-        return
-    kept = Block(pieces=list(block.pieces), exchange=block.exchange, pieces_before=block.pieces_before)
+def _with_boundary(draft: Draft, task: Task, parted: Split, summary_tokens: int) -> Split:
+    """The split with the newest exchange that leaves cut to the room that is left and staying; not against a cap of the policy.
+
+    Where it is the only one, nothing leaves, and the summary there is stays as it is.
+    """
+    if not parted.leave or task.policy.caps_tail:
+        return parted
+    boundary, gone = parted.leave[-1], {id(block) for block in parted.leave}
+    if len(gone) == 1:
+        summary_tokens = sum(block.tokens for block in draft.summaries())
+    staying = (block for block in draft.blocks if id(block) not in gone and not block.is_summary)
+    room = task.goal_tokens - draft.reserve_tokens - summary_tokens - sum(block.tokens for block in staying)
+    if room < max(BOUNDARY_TOKENS_MIN, task.goal_tokens * SLACK_SHARE):
+        return parted
+    kept = Block(pieces=list(boundary.pieces), exchange=boundary.exchange, pieces_before=boundary.pieces_before)
     shrink_to(draft, kept, room, "cut to the room left")
-    if kept.tokens <= room and block.first is not None:
-        draft.left = [other for other in draft.left if other is not block]
-        block.pieces, block.decision, block.reasons = kept.pieces, kept.decision, kept.reasons
-        block.references = kept.references
-        draft.insert(block, block.first)
+    if kept.tokens > room:
+        return parted
+    boundary.pieces, boundary.decision, boundary.reasons = kept.pieces, kept.decision, kept.reasons
+    boundary.references = kept.references
+    return replace(parted, stay=(*parted.stay, boundary), leave=parted.leave[:-1])

@@ -33,10 +33,10 @@ class Task:
     steps: tuple[Step, ...]
     ledger: Ledger = field(default_factory=Ledger.empty)
     """Facts of everything that left before."""
-    carried: str | None = None
-    """Words of an earlier summary that are not in the ledger; None when the ledger was not read from one."""
     covers: tuple[int, int] | None = None
     """The positions `[start, end)` that earlier summaries speak for, None when there are none."""
+    shift: int = 0
+    """What a position after an earlier summary is short of: one message stands for several in a list that was compacted before."""
     pins: frozenset[int] = frozenset()
     focus: str | None = None
     """What is asked next, or what the caller wants kept: exchanges about it stay longer."""

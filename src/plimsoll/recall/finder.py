@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from plimsoll.errors import SettingError
+from plimsoll.events import Events
 from plimsoll.ports import TokenCounter
 from plimsoll.recall.index import Index
 from plimsoll.recall.search import Hit, search
@@ -15,9 +16,12 @@ class Finder:
 
     def __init__(self) -> None:
         self._index = Index()
+        self._event = -1
 
     def find(self, query: str, timeline: Timeline, *, counter: TokenCounter, max_tokens: int) -> list[Hit]:
-        """The hits in messages that the view does not show word for word, best first, in at most `max_tokens` of text.
+        """The hits in what the view does not show word for word, best first, in at most `max_tokens` of text.
+
+        Searched are the messages, and what models, people and other tools wrote for summaries: no message says that.
 
         The first search costs about half a second a million tokens of history; later ones the new messages, and some 20 ms.
         Raises SettingError for a query that is no text or a size that is no number, StoreError.
@@ -29,6 +33,7 @@ class Finder:
 
         as_said = (piece.position for piece in timeline.pieces if piece.whole and piece.origin == "history")
         shown = {position for position in as_said if position is not None}
+        shown |= self._index.summaries_in(piece.message.text for piece in timeline.pieces if piece.origin == "summary")
         return search(self._index, query, shown=shown, counter=counter, max_tokens=max_tokens)
 
     @property
@@ -37,8 +42,12 @@ class Finder:
         return self._index.first_position
 
     def _follow(self, timeline: Timeline) -> None:
-        """Take in the messages that are new."""
-        if timeline.log.messages <= self._index.next_position:
-            return
-        for record in timeline.log.read_messages(self._index.next_position):
-            self._index.add(timeline.format.decode(record.data["m"], record.position), record.position)
+        """Take in what is new."""
+        if timeline.log.messages > self._index.next_position:
+            for record in timeline.log.read_messages(self._index.next_position):
+                self._index.add(timeline.format.decode(record.data["m"], record.position), record.position)
+        if timeline.event is not None and timeline.event > self._event:
+            events = Events(timeline.log, newest=timeline.event, base=timeline.base)
+            for record, text in events.written(self._event):
+                self._index.add_summary(text, record.seq, record.position)
+            self._event = timeline.event

@@ -48,7 +48,7 @@ class Hit:
     """A stretch of the history that answers a query.
 
     `text` stands word for word in one part of message `position` (from 0), from character `offset` on; `reference` reads that
-    whole part back. `score` is at most 1 and orders the hits of one query; it says nothing across queries.
+    whole part back. What was written for a summary has the voice `summary` and the position of the last message before it. `score` is at most 1 and orders the hits of one query; it says nothing across queries.
     """
 
     text: str
@@ -57,7 +57,7 @@ class Hit:
     score: float
     offset: int = 0
     voice: str = ""
-    """Who said it: `user`, `assistant`, `tool call NAME`, `tool result NAME`, ..."""
+    """Who said it: `user`, `assistant`, `tool call NAME`, `tool result NAME`, `summary`, ..."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -235,7 +235,7 @@ def _hit(run: list[Candidate]) -> Hit:
     return Hit(
         text="".join(candidate.text for candidate in run),
         reference=entry.reference,
-        position=entry.position,
+        position=entry.spoken_at,
         score=round(max(candidate.score for candidate in run), 6),
         offset=run[0].offset,
         voice=entry.voice,

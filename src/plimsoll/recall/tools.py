@@ -18,7 +18,7 @@ from plimsoll.errors import ReferenceNotFound, SessionDamaged
 from plimsoll.ports import TokenCounter
 from plimsoll.recall.index import READ_TOOL, RECORD
 from plimsoll.recall.search import Hit
-from plimsoll.references import place_of
+from plimsoll.references import place_of, summary_of
 from plimsoll.settings import one_of
 
 TOOL_FORMATS = ("openai-chat", "openai-responses", "anthropic")
@@ -48,7 +48,7 @@ _PROPERTIES: dict[str, dict[str, Any]] = {
 
 _REQUIRED = {RECALL_TOOL: ["query"], READ_TOOL: ["reference"]}
 
-_HEADING = re.compile(r"\[(?=\s{0,8}message\s{1,8}[0-9])", re.IGNORECASE)
+_HEADING = re.compile(r"\[(?=\s{0,8}(?:message\s{1,8}m?|summary\s{1,8}c)[0-9])", re.IGNORECASE)
 
 
 def definitions(format: str = "openai-chat") -> list[dict[str, Any]]:
@@ -128,7 +128,7 @@ class Toolbox:
         if not isinstance(reference, str) or _WRONG in (offset, limit):
             return "read needs a reference, such as m12.0-3fa9c1d2; offset and limit, if given, are whole numbers from 0 on."
         try:
-            text, message = self.read(reference.strip()), place_of(reference.strip())[0] + 1
+            text = self.read(reference.strip())
         except ReferenceNotFound:
             return "No text has this reference. Copy it exactly as it stands, or find the text with recall."
         except SessionDamaged:
@@ -137,18 +137,18 @@ class Toolbox:
             )
         if offset >= len(text):
             return f"The text has {len(text)} characters; offset {offset} is after its end."
-        return self._paged(text, message, offset, limit)
+        return self._paged(text, _owner(reference.strip()), offset, limit)
 
-    def _paged(self, text: str, message: int, start: int, limit: int | None) -> str:
+    def _paged(self, text: str, owner: str, start: int, limit: int | None) -> str:
         """A heading and as much of the text as fits, less some to end at a line or a word."""
         rest = text[start:] if limit is None else text[start : start + max(1, limit)]
-        heading = _page_heading(message, len(text), len(text), len(text) + 1)
+        heading = _page_heading(owner, len(text), len(text), len(text) + 1)
         room = self.tokens_max - self.counter.upper(heading) - _SEAM_TOKENS
         fitting = chars_within(rest, room, self.counter)
         if fitting < len(rest):
             fitting = good_end(rest, fitting) or fitting
         end = start + max(1, fitting)
-        return f"{_page_heading(message, start, end, len(text))}\n{text[start:end]}"
+        return f"{_page_heading(owner, start, end, len(text))}\n{text[start:end]}"
 
 
 _SEAM_TOKENS = 4
@@ -158,9 +158,15 @@ _WRONG = -1
 _FOUND = f"[Found in the history, {RECORD}. To see more of a text, read its reference.]"
 
 
-def _page_heading(message: int, start: int, end: int, total: int) -> str:
+def _owner(reference: str) -> str:
+    """Whose text a reference names, in words."""
+    seq = summary_of(reference)
+    return f"message m{place_of(reference)[0]}" if seq is None else f"summary c{seq}"
+
+
+def _page_heading(owner: str, start: int, end: int, total: int) -> str:
     onward = f" Read on with offset {end}." if end < total else " This is its end."
-    return f"[message {message}, characters {start}-{end} of {total}, {RECORD}.{onward}]"
+    return f"[{owner}, characters {start}-{end} of {total}, {RECORD}.{onward}]"
 
 
 def _block(hit: Hit) -> str:
@@ -168,7 +174,7 @@ def _block(hit: Hit) -> str:
     since = f", from offset {hit.offset}" if hit.offset else ""
     voice = re.sub(r"[\[\]\s]+", " ", hit.voice)[:80]
     text = _HEADING.sub("(", hit.text.strip("\r\n"))
-    return f"[message {hit.position + 1}, {voice}, {hit.reference}{since}]\n{text}"
+    return f"[message m{hit.position}, {voice}, {hit.reference}{since}]\n{text}"
 
 
 def _in_order(blocks: Iterable[tuple[Hit, str]]) -> list[str]:

@@ -7,16 +7,21 @@ What is not in our own layout (a model's prose, Chinese dialogue by topic, what 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from types import MappingProxyType
 
+from plimsoll.summary.frame import omitted, recognise
 from plimsoll.summary.labels import CHINESE, ENGLISH, Labels
 from plimsoll.summary.ledger import Fact, Kind, Ledger
-from plimsoll.summary.ledger.fact import Origin
+from plimsoll.summary.ledger.fact import RECALLED, Origin
 from plimsoll.summary.ledger.requests import from_user
 from plimsoll.summary.ledger.wire import Counts
 
 _LANGUAGES = (ENGLISH, CHINESE)
 _SECTIONS = {title: name for labels in _LANGUAGES for name, title in labels.sections.items()}
+_NOT_IN_A_TITLE = re.compile(r"[\W_]")
+_TITLES = frozenset(_NOT_IN_A_TITLE.sub("", title).casefold() for title in _SECTIONS)
+_QUOTE = 'quoted: "{}"'
 _FILES = frozenset({"modified", "read", "seen"})
 _KINDS: dict[str, tuple[Kind, Origin, float]] = {
     "constraint": ("constraint", "user", 3.0),
@@ -50,8 +55,41 @@ def _closing(labels: Labels) -> re.Pattern[str]:
 _CLOSINGS = tuple((labels, _closing(labels)) for labels in _LANGUAGES)
 
 
-def reread(body: str) -> tuple[Ledger, str]:
-    """The facts in the body of a summary, and the words in it that are none. Linear, never raises.
+def is_title(line: str) -> bool:
+    """Whether a line is the title of a section of ours."""
+    return line in _SECTIONS
+
+
+def quoted(text: str) -> str:
+    """Words of others such that no line of them passes for a title of ours, or for the line that a summary of ours ends with."""
+    return "\n".join(_QUOTE.format(line) if _is_ours(line) else line for line in text.split("\n"))
+
+
+def _is_ours(line: str) -> bool:
+    bare = _NOT_IN_A_TITLE.sub("", line).casefold()
+    return bare in _TITLES or any(closing.match(line.strip()) for _, closing in _CLOSINGS)
+
+
+def recollected(ledger: Ledger, text: str, position: int) -> Ledger:
+    """The ledger with what a summary at that position says, whoever wrote it: its facts where it is ours, else its words."""
+    count = omitted(text)
+    if count is not None:
+        return replace(ledger, counts=ledger.counts._replace(messages=ledger.counts.messages + count))
+    span = recognise(text)
+    return ledger.with_words(quoted(text)) if span is None else ledger.recollecting(reread(span.body), position)
+
+
+def span_of(text: str, place: int) -> tuple[int, int]:
+    """The positions `[start, end)` that a summary of ours at `place` stands for, or as many as it says from there on."""
+    span = recognise(text)
+    if span is not None and span.start is not None and span.end is not None:
+        return span.start, span.end
+    count = omitted(text) if span is None else span.count or reread(span.body).counts.messages
+    return place, place + max(1, count or 1)
+
+
+def reread(body: str) -> Ledger:
+    """The facts in the body of a summary of ours, with the words in it that are none. Linear, never raises.
 
     Requests and constraints come back as the user's, because a summary of ours has no others under those titles.
     """
@@ -93,14 +131,14 @@ class _Reader:
             else:
                 self.item.append(line[2:])
 
-    def finished(self) -> tuple[Ledger, str]:
-        """The ledger, and the words that are no facts of it."""
+    def finished(self) -> Ledger:
+        """The ledger, the words that are no facts in it."""
         self._finish_item()
         facts = {kind: tuple(found.values()) for kind, found in self.facts.items()}
         if "chat" not in facts:  # how many results there were it does not say, but nobody talks in it
             self.counts = self.counts._replace(results=self.counts.messages)
         ledger = Ledger(facts=MappingProxyType(facts), counts=self.counts, evicted=MappingProxyType(self.evicted))
-        return ledger, "\n".join(self.rest).strip("\n")
+        return ledger.in_words("\n".join(self.rest).strip("\n"))
 
     def _open(self, section: str) -> None:
         self._finish_item()
@@ -177,7 +215,8 @@ class _Reader:
             spoken = _SPOKEN.fullmatch(line)
             name, texts = (self.names.get(spoken[1], spoken[1]), spoken[2]) if spoken else ("", line)
             for text in filter(None, texts.split("; ")):
-                self._add("chat", f"{self.order}", text, "assistant" if name == "assistant" else "user", 1.2, note=name)
+                origin: Origin = "assistant" if name == "assistant" else "user"
+                self._add("chat", f"{self.order}", text, origin, 1.2, note=name, state=RECALLED)
 
     def _files(self, text: str) -> None:
         root = _ROOT.fullmatch(text)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from plimsoll.summary.excerpt import excerpt
-from plimsoll.summary.ledger.sentences import clean
+from plimsoll.summary.ledger.sentences import clean, sentences
 from plimsoll.summary.rules import render
 
 if TYPE_CHECKING:
@@ -97,6 +97,23 @@ def completed(prose: str, ledger: Ledger, *, tokens_max: int, counter: TokenCoun
         chars = min(len(shown) * 9 // 10, int(len(shown) * tokens_max / tokens))
         shown = excerpt(shown, chars)[:chars]
     return facts
+
+
+def omitted_words(words: str, prose: str) -> str:
+    """The sentences of earlier summaries that prose does not say: not most of their words, or none of their codes."""
+    folded = " ".join(prose.casefold().split())
+    said = frozenset(_words(folded))
+    lines = ([sentence for sentence in sentences(line) if not _says(sentence, folded, said)] for line in words.split("\n"))
+    return "\n".join(" ".join(left) for left in lines if left)
+
+
+def _says(sentence: str, folded: str, words: frozenset[str]) -> bool:
+    own = " ".join(sentence.casefold().split())
+    if own in folded:
+        return True
+    codes = [word for word in _words(own) if any(map(str.isdigit, word))]
+    needed = frozenset(_words(own))
+    return all(code in folded for code in codes) and len(needed & words) * 5 >= len(needed) * 4
 
 
 def _lacking(ledger: Ledger, prose: str) -> Ledger:

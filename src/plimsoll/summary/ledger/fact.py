@@ -24,6 +24,9 @@ happened last; the rest are what they say."""
 Origin: TypeAlias = Literal["user", "assistant", "tool"]
 """Who said it. Only `user` facts are ever requests or constraints."""
 
+RECALLED = "recalled"
+"""The state of a chat fact that was read back from a summary."""
+
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 

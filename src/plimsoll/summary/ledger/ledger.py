@@ -29,8 +29,8 @@ from plimsoll.summary.ledger import (
     work,
 )
 from plimsoll.summary.ledger.draft import Draft
-from plimsoll.summary.ledger.fact import Fact, Kind
-from plimsoll.summary.ledger.sentences import line, sentences
+from plimsoll.summary.ledger.fact import RECALLED, Fact, Kind
+from plimsoll.summary.ledger.sentences import head_and_tail, line, sentences
 from plimsoll.summary.ledger.wire import NOTHING, Counts
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ class Ledger:
     """Position after the last message read."""
     asked: str = ""
     """The assistant's last question, kept so that the reply after it can be understood."""
+    words: str = ""
+    """What earlier summaries said that is in no fact: a model's prose, a person's or another tool's words."""
 
     @staticmethod
     def empty() -> Ledger:
@@ -70,20 +72,55 @@ class Ledger:
         return replace(self, facts=MappingProxyType(dict(facts)), evicted=MappingProxyType({}))
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing has been read into it."""
+        return not (self.counts.messages or self.words)
+
+    def with_words(self, text: str) -> Ledger:
+        """The ledger with words of a summary beside its facts, less the lines it has already."""
+        known = frozenset(self.words.split("\n"))
+        lines = [*self.words.split("\n"), *(line for line in text.split("\n") if line not in known)]
+        return self.in_words("\n".join(line for line in lines if line.strip()))
+
+    def in_words(self, text: str) -> Ledger:
+        """The ledger with these words in place of those it had."""
+        return replace(self, words=head_and_tail(text, limits.LEDGER_WORDS_CHARS_MAX))
+
+    def recollecting(self, earlier: Ledger, position: int) -> Ledger:
+        """The ledger with what another one holds, as said at one position: `earlier` was read out of a summary there."""
+        draft = Draft(self.facts, self.evicted, self.asked)
+        for found in earlier.facts.values():
+            draft.add_all(fact._replace(position=position, last=position) for fact in found)
+        facts, evicted = draft.finish(), draft.evicted
+        for kind, number in earlier.evicted.items():
+            evicted[kind] = evicted.get(kind, 0) + number
+        return replace(
+            self.with_words(earlier.words),
+            facts=MappingProxyType(facts),
+            counts=self.counts.added(earlier.counts),
+            evicted=MappingProxyType(evicted),
+        )
+
+    @property
     def is_dialogue(self) -> bool:
         """Whether people talk in it rather than an agent working with tools."""
         return self.counts.results * _DIALOGUE_SHARE <= self.counts.messages
 
     def to_dict(self) -> dict[str, Any]:
         """The ledger as JSON values, for the session's log. `from_dict` gives the same ledger back."""
-        return wire.to_dict(self.facts, self.counts, self.evicted, self.end, self.asked)
+        return wire.to_dict(self.facts, self.counts, self.evicted, self.end, self.asked, self.words)
 
     @staticmethod
     def from_dict(data: object) -> Ledger:
         """Read what `to_dict` wrote. Raises FormatError when it is damaged."""
-        facts, counts, evicted, end, asked = wire.from_dict(data)
+        facts, counts, evicted, end, asked, words = wire.from_dict(data)
         return Ledger(
-            facts=MappingProxyType(facts), counts=counts, evicted=MappingProxyType(evicted), end=end, asked=asked
+            facts=MappingProxyType(facts),
+            counts=counts,
+            evicted=MappingProxyType(evicted),
+            end=end,
+            asked=asked,
+            words=words,
         )
 
 
@@ -107,6 +144,7 @@ def extend(ledger: Ledger, messages: Sequence[Message], start: int) -> Ledger:
             reader.skim(message, start + skipped + index)
     if not reader.is_dialogue:
         # What looked like talk was the opening of an agent's run: its sentences are requests and findings already.
+        ledger = ledger.with_words(_recalled_talk(draft))
         draft.forget("chat", "heading")
     facts = draft.finish()
     return Ledger(
@@ -115,7 +153,14 @@ def extend(ledger: Ledger, messages: Sequence[Message], start: int) -> Ledger:
         evicted=MappingProxyType(draft.evicted),
         end=start + len(messages),
         asked=draft.asked,
+        words=ledger.words,
     )
+
+
+def _recalled_talk(draft: Draft) -> str:
+    """What a summary read back said of talk, which no message says any more."""
+    told = (fact for fact in draft.facts["chat"].values() if fact.state == RECALLED)
+    return "\n".join(f"{fact.note}: {fact.text}" if fact.note else fact.text for fact in told)
 
 
 def _read_closely(count: int, *, is_dialogue: bool) -> Container[int]:

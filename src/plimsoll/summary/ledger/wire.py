@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plimsoll.errors import FormatError
+from plimsoll.limits import LEDGER_WORDS_CHARS_MAX
 from plimsoll.summary.ledger.fact import CAPS, KINDS, ORIGINS, Fact, Kind, Origin
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ class Counts(NamedTuple):
     system: int = 0
     results: int = 0
 
+    def added(self, other: Counts, *, times: int = 1) -> Counts:
+        """Both together; with `times=-1` these without the others."""
+        return Counts(*(max(0, mine + times * theirs) for mine, theirs in zip(self, other, strict=True)))
+
     def plus(self, messages: Sequence[Message]) -> Counts:
         """The counts with these messages added."""
         roles = [message.role for message in messages]
@@ -44,13 +49,14 @@ NOTHING = Counts()
 
 
 def to_dict(
-    facts: Mapping[Kind, tuple[Fact, ...]], counts: Counts, evicted: Mapping[Kind, int], end: int, asked: str
+    facts: Mapping[Kind, tuple[Fact, ...]], counts: Counts, evicted: Mapping[Kind, int], end: int, asked: str, words: str
 ) -> dict[str, Any]:
     """Facts become lists without their kind; weights are rounded to keep the record small."""
     return {
         "version": VERSION,
         "end": end,
         "asked": asked,
+        **({"words": words} if words else {}),
         "counts": list(counts),
         "evicted": dict(evicted),
         "facts": {
@@ -75,7 +81,7 @@ def to_dict(
 
 def from_dict(
     data: object,
-) -> tuple[dict[Kind, tuple[Fact, ...]], Counts, dict[Kind, int], int, str]:
+) -> tuple[dict[Kind, tuple[Fact, ...]], Counts, dict[Kind, int], int, str, str]:
     """Raises FormatError for anything `to_dict` would not have written, larger than the caps included."""
     root = _object(data, "ledger")
     if root.get("version") != VERSION:
@@ -85,10 +91,10 @@ def from_dict(
         raise FormatError("counts are not six numbers", format="ledger")
     evicted = {_kind(kind): _checked(number) for kind, number in _object(root.get("evicted"), "evicted").items()}
     facts = {_kind(kind): _facts(_kind(kind), rows) for kind, rows in _object(root.get("facts"), "facts").items()}
-    asked = root.get("asked")
-    if not isinstance(asked, str):
-        raise FormatError("`asked` is not text", format="ledger")
-    return facts, Counts(*counts), evicted, _checked(root.get("end")), asked
+    asked, words = root.get("asked"), root.get("words", "")
+    if not isinstance(asked, str) or not isinstance(words, str) or len(words) > LEDGER_WORDS_CHARS_MAX:
+        raise FormatError("`asked` or `words` is not text", format="ledger")
+    return facts, Counts(*counts), evicted, _checked(root.get("end")), asked, words
 
 
 def _facts(kind: Kind, rows: object) -> tuple[Fact, ...]:
