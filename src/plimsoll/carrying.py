@@ -201,7 +201,7 @@ def adopt(
 def _told(ledger: Ledger, summaries: Iterable[str]) -> Ledger:
     """The ledger with what another tool's summaries say: no message may say it."""
     for text in filter(None, summaries):
-        ledger = recollected(ledger, text, 0)
+        ledger = recollected(ledger, text)
     return ledger
 
 

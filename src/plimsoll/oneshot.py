@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from plimsoll.compaction.drive import AsyncSummarizer, Summarizer, adrive, checked, drive
-from plimsoll.compaction.engine import compact, reworded, untouched
+from plimsoll.compaction.engine import compact, is_futile, reworded, untouched
 from plimsoll.compaction.join import origins, parted
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
@@ -205,10 +205,9 @@ def _planned(work: _Work, query: str | None, *, asks: bool) -> Generator[Summary
     if not (tokens > gauge.budget.tokens or gauge.policy.acts_at(tokens, gauge.budget.tokens)):
         return untouched(work.as_said, task, tokens)
     pieces = parted(work.pieces, gauge.format.name)
-    if tokens <= gauge.budget.tokens < gauge.load(pieces):
-        pieces = work.pieces  # the frames of the parts alone would have it cut
     outline = yield from compact(gauge.draft(pieces, language=work.language), _recollected(task, pieces))
-    if not outline.changed and tokens <= gauge.budget.tokens:
+    # Pieces that went out joined cost more apart, so a view that fits may look as if it did not.
+    if tokens <= gauge.budget.tokens and (not outline.changed or is_futile(task, tokens, outline.tokens_after)):
         return replace(untouched(work.as_said, task, tokens), note=outline.note)
     return outline if work.as_said is work.pieces else replace(outline, pieces=as_ordered(outline.pieces))
 

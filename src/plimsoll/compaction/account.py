@@ -57,15 +57,16 @@ def rules_account(  # noqa: PLR0913 - everything a summary depends on
     tokens_max: int,
     covers: tuple[int, int],
     *,
+    gone: Sequence[Block],
     shown: Sequence[Block] = (),
 ) -> Account | None:
     """The ledger's account in at most `tokens_max` tokens, frame included; None when that is too little to say anything.
 
-    Facts of the blocks in `shown` are left out: the view shows the messages themselves.
+    Facts of the blocks in `shown` are left out: the view shows the messages themselves. Those in `gone` leave.
     """
     room = tokens_max - _frame_tokens(draft, task, covers)
     carried = _carried(ledger.words, draft, int(room * CARRIED_SHARE))
-    visible, excess = unseen(ledger, shown), 0
+    visible, excess = unseen(ledger, shown, gone), 0
     for _ in range(SHORTEN_ROUNDS_MAX):
         rendered = render(
             visible,
@@ -100,14 +101,21 @@ def _numbers(covers: tuple[int, int], ledger: Ledger, task: Task) -> tuple[int, 
     return None if is_named or ledger.counts.messages > covers[1] - covers[0] else covers
 
 
-def unseen(ledger: Ledger, shown: Sequence[Block]) -> Ledger:
-    """The ledger without the facts of exchanges that are shown, nor these in its counts."""
+def unseen(ledger: Ledger, shown: Sequence[Block], gone: Sequence[Block]) -> Ledger:
+    """The ledger without the facts of exchanges that are shown, nor these in its counts.
+
+    Where one part of a message is shown and another leaves, its facts stay: they may be those of the other.
+    """
     if not shown:
         return ledger
-    positions = {piece.position for block in shown for piece in block.pieces}
+    positions = _positions(shown) - _positions(gone)
     facts = {kind: tuple(fact for fact in found if fact.last not in positions) for kind, found in ledger.facts.items()}
     counts = NOTHING.plus([message for block in shown for message in block.exchange.messages])
     return replace(ledger, facts=facts, counts=ledger.counts.added(counts, times=-1))
+
+
+def _positions(blocks: Sequence[Block]) -> set[int | None]:
+    return {piece.position for block in blocks for piece in block.pieces}
 
 
 def prose_account(  # noqa: PLR0913, PLR0917 - everything a summary depends on

@@ -60,7 +60,7 @@ def compact(draft: Draft, task: Task) -> Compacting:
     after = draft.total
     if not over:
         before = _cost(as_it_was, reserve_tokens)
-        if _futile(task, before, after):
+        if is_futile(task, before, after):
             return untouched(as_it_was, task, before, note="it would not free enough to be worth it")
         over = after < before
     return Outline(
@@ -233,7 +233,7 @@ def _alone(draft: Draft, task: Task, summed: Summed) -> Summed | None:
     return found if found.account else None
 
 
-def _futile(task: Task, before: int, after: int) -> bool:
+def is_futile(task: Task, before: int, after: int) -> bool:
     """Whether a run on a view that fitted freed too little to be worth breaking the prompt cache.
 
     Level normal takes only reversible steps; unless they reach the goal the next level would come at once and do it again.

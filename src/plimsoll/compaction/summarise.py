@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
-from plimsoll.compaction.account import PROSE_TOKENS_MIN, Account, mark, prose_account, prose_room, request_for, rules_account
+from plimsoll.compaction.account import (
+    PROSE_TOKENS_MIN,
+    Account,
+    mark,
+    prose_account,
+    prose_room,
+    request_for,
+    rules_account,
+)
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.piece import Block, blocks_of
 from plimsoll.compaction.repair import as_said
@@ -59,7 +67,7 @@ def summarise(draft: Draft, task: Task) -> Generator[SummaryRequest, SummaryRepl
             summed = _without_model(draft, task, parted, summed.failure)
     if summed is None or summed.stage == "rules":
         parted, summed = _tightened(draft, task, parted, summed or _by_rules(draft, task, parted))
-    _rebuild(draft, task, parted, summed.account)
+    _rebuild(draft, parted, summed.account)
     return summed
 
 
@@ -90,14 +98,15 @@ def window(draft: Draft, task: Task) -> Summed:
         return Summed(ledger=task.ledger, covers=task.covers)
     covers = _covers(task, parted)
     account = mark(draft, task, parted.summary_tokens_max, covers)
-    _rebuild(draft, task, parted, account)
+    _rebuild(draft, parted, account)
     return Summed(ledger=_extended(draft, task, parted), covers=covers, account=account, stage="window")
 
 
 def _by_rules(draft: Draft, task: Task, parted: Split) -> Summed:
     """The ledger with what leaves, and its account within the summary's room; a mark where that is too little for any."""
     ledger, covers = _extended(draft, task, parted), _covers(task, parted)
-    account = rules_account(ledger, draft, task, parted.summary_tokens_max, covers, shown=_shown(draft, parted))
+    shown = _shown(draft, parted)
+    account = rules_account(ledger, draft, task, parted.summary_tokens_max, covers, gone=parted.leave, shown=shown)
     if account is None:
         return Summed(ledger=ledger, covers=covers, account=mark(draft, task, MARK_TOKENS, covers), stage="window")
     return Summed(ledger=ledger, covers=covers, account=account, stage="rules")
@@ -157,7 +166,7 @@ def _extended(draft: Draft, task: Task, parted: Split) -> Ledger:
     ledger = task.ledger
     for block in draft.summaries():
         if block.first is not None or task.ledger.is_empty:
-            ledger = recollected(ledger, block.pieces[0].message.text, block.first or 0)
+            ledger = recollected(ledger, block.pieces[0].message.text)
     for messages, start in _runs(task, [block for block in draft.blocks if _before(block, end)]):
         ledger = _read(ledger, messages, start)
     return ledger
@@ -199,9 +208,15 @@ def _shown(draft: Draft, parted: Split) -> list[Block]:
 
 
 def _runs(task: Task, blocks: Sequence[Block]) -> list[tuple[list[Message], int]]:
-    """The messages of blocks as runs of consecutive positions, each with its first position."""
+    """The messages of blocks as runs of consecutive positions, each with its first position.
+
+    What was taken apart where a summary stood in a message is one message again.
+    """
     runs: list[tuple[list[Message], int]] = []
     for position, message in sorted((pair for block in blocks for pair in said(block, task)), key=lambda pair: pair[0]):
+        if runs and runs[-1][1] + len(runs[-1][0]) == position + 1:
+            runs[-1][0][-1] = runs[-1][0][-1].with_parts((*runs[-1][0][-1].parts, *message.parts))
+            continue
         if not runs or runs[-1][1] + len(runs[-1][0]) != position:
             runs.append(([], position))
         runs[-1][0].append(message)
@@ -219,7 +234,7 @@ def said(block: Block, task: Task) -> list[tuple[int, Message]]:
     return messages
 
 
-def _rebuild(draft: Draft, task: Task, parted: Split, account: Account | None) -> None:
+def _rebuild(draft: Draft, parted: Split, account: Account | None) -> None:
     """Put the summary where the past ends, and let the rest leave."""
     if not parted.leave:
         return

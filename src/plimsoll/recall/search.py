@@ -48,7 +48,8 @@ class Hit:
     """A stretch of the history that answers a query.
 
     `text` stands word for word in one part of message `position` (from 0), from character `offset` on; `reference` reads that
-    whole part back. What was written for a summary has the voice `summary` and the position of the last message before it. `score` is at most 1 and orders the hits of one query; it says nothing across queries.
+    whole part back. What was written for a summary has the voice `summary` and the position of the last message before it.
+    `score` is at most 1 and orders the hits of one query; it says nothing across queries.
     """
 
     text: str

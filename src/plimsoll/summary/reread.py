@@ -13,7 +13,7 @@ from types import MappingProxyType
 from plimsoll.summary.frame import omitted, recognise
 from plimsoll.summary.labels import CHINESE, ENGLISH, Labels
 from plimsoll.summary.ledger import Fact, Kind, Ledger
-from plimsoll.summary.ledger.fact import RECALLED, Origin
+from plimsoll.summary.ledger.fact import BEFORE_ALL, RECALLED, Origin
 from plimsoll.summary.ledger.requests import from_user
 from plimsoll.summary.ledger.wire import Counts
 
@@ -39,13 +39,10 @@ _LEGEND = re.compile(r"\(([^\W\d_] = [^,)\n]{1,60}(?:, [^\W\d_] = [^,)\n]{1,60})
 _HEADING = re.compile(r"\[([^\]\n]{1,200})\]")
 _SPOKEN = re.compile(r"([^:;\n]{1,50}): (.+)")
 
-_FIRST_POSITION = -(10**9)
-"""Facts read back stand before every message, in their own order. They were last mentioned in none that is here."""
-
 
 def _closing(labels: Labels) -> re.Pattern[str]:
     """The line a summary ends with: how many messages it stands for and what it leaves out, or as much as a cut has left of it."""
-    counts = re.escape(labels.counts).replace(r"\{numbers\}", r"(?:[0-9]{1,9}-[0-9]{1,9} )?")
+    counts = re.escape(labels.counts).replace(r"\{numbers\}", r"(?:m[0-9]{1,9}-m[0-9]{1,9} )?")
     for name in ("user", "assistant", "tool"):
         counts = counts.replace(rf"\{{{name}\}}", f"(?P<{name}>[0-9]{{1,9}})")
     short = re.escape(labels.left_out_short).replace(r"\{count\}", r"(?P<count>[0-9]{1,9})")
@@ -70,13 +67,13 @@ def _is_ours(line: str) -> bool:
     return bare in _TITLES or any(closing.match(line.strip()) for _, closing in _CLOSINGS)
 
 
-def recollected(ledger: Ledger, text: str, position: int) -> Ledger:
-    """The ledger with what a summary at that position says, whoever wrote it: its facts where it is ours, else its words."""
+def recollected(ledger: Ledger, text: str) -> Ledger:
+    """The ledger with what a summary says, whoever wrote it: its facts where it is ours, else its words."""
     count = omitted(text)
     if count is not None:
         return replace(ledger, counts=ledger.counts._replace(messages=ledger.counts.messages + count))
     span = recognise(text)
-    return ledger.with_words(quoted(text)) if span is None else ledger.recollecting(reread(span.body), position)
+    return ledger.with_words(quoted(text)) if span is None else ledger.recollecting(reread(span.body))
 
 
 def span_of(text: str, place: int) -> tuple[int, int]:
@@ -105,7 +102,7 @@ class _Reader:
     __slots__ = ("counts", "evicted", "facts", "group", "item", "names", "order", "rest", "root", "section")
 
     def __init__(self) -> None:
-        self.order = _FIRST_POSITION
+        self.order = BEFORE_ALL
         self.facts: dict[Kind, dict[str, Fact]] = {}
         self.evicted: dict[Kind, int] = {}
         self.counts = Counts(messages=1)

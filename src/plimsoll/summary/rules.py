@@ -101,7 +101,7 @@ class _Page:
         covers: tuple[int, int] | None,
     ) -> None:
         self.ledger, self.words, self.counter, self.tokens_max = ledger, words, counter, tokens_max
-        self.numbers = f"{covers[0] + 1}-{covers[1]} " if covers is not None and covers[1] > covers[0] else ""
+        self.numbers = f"m{covers[0]}-m{covers[1] - 1} " if covers is not None and covers[1] > covers[0] else ""
         self.sections: list[Section] = []
         self.chosen: dict[str, list[Item]] = {}
         self.costs: dict[int, int] = {}

@@ -103,7 +103,9 @@ def omitted_words(words: str, prose: str) -> str:
     """The sentences of earlier summaries that prose does not say: not most of their words, or none of their codes."""
     folded = " ".join(prose.casefold().split())
     said = frozenset(_words(folded))
-    lines = ([sentence for sentence in sentences(line) if not _says(sentence, folded, said)] for line in words.split("\n"))
+    lines = (
+        [sentence for sentence in sentences(line) if not _says(sentence, folded, said)] for line in words.split("\n")
+    )
     return "\n".join(" ".join(left) for left in lines if left)
 
 

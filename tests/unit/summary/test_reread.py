@@ -37,29 +37,29 @@ def test_a_summary_survives_being_read_back(name: str, language: Any, tokens_max
     first = render(
         ledger_of(RUNS[name]), tokens_max=tokens_max, counter=counter, language=language, covers=(0, len(RUNS[name]))
     )
-    ledger, words = reread(first.text)
+    ledger = reread(first.text)
     again = render(ledger, tokens_max=tokens_max, counter=counter, language=language, covers=(0, len(RUNS[name])))
     lost = [line for line in first.text.split("\n") if line not in again.text.split("\n")]
     title = (CHINESE if language == "zh" else ENGLISH).sections["activity"]
     steps = [title, *first.text.partition(title)[2].split("\n")]
 
-    assert words == ""
+    assert ledger.words == ""
     assert len([line for line in lost if line not in steps and not line.startswith(("Messages", "消息"))]) <= 2
     assert again.tokens <= tokens_max
 
 
 def test_counts_and_what_was_left_out_go_on() -> None:
     """How many messages it stands for, and how many facts it could not hold, are read from its last line."""
-    ledger, words = reread(
-        "Messages 4-36 (20 user, 71 assistant, 115 tool). Code: python. Left out: 8 commands, 216 values."
+    ledger = reread(
+        "Messages m4-m36 (20 user, 71 assistant, 115 tool). Code: python. Left out: 8 commands, 216 values."
     )
 
-    assert words == ""
+    assert ledger.words == ""
     assert (ledger.counts.user, ledger.counts.assistant, ledger.counts.tool) == (20, 71, 115)
     assert dict(ledger.evicted) == {"command": 8, "identifier": 216}
     assert not ledger.is_dialogue
-    assert dict(reread("Left out: 17 facts.")[0].evicted) == {"identifier": 17}
-    assert dict(reread("消息（用户2，助手3，工具4）。 未列出：5 条命令。")[0].evicted) == {"command": 5}
+    assert dict(reread("Left out: 17 facts.").evicted) == {"identifier": 17}
+    assert dict(reread("消息（用户2，助手3，工具4）。 未列出：5 条命令。").evicted) == {"command": 5}
 
 
 def test_what_is_no_fact_comes_back_as_words() -> None:
@@ -70,9 +70,9 @@ def test_what_is_no_fact_comes_back_as_words() -> None:
         "Commands run:\n- make test → FAILED 2 errors\n"
         "[… 90 tokens cut …] of a line\n- who knows what\nNotes:\n- of somebody"
     )
-    ledger, words = reread(body)
+    ledger = reread(body)
 
-    assert words.split("\n") == [
+    assert ledger.words.split("\n") == [
         "They ported the parser.",
         "It took two days.",
         "[… 90 tokens cut …] of a line",
@@ -90,14 +90,14 @@ def test_what_is_no_fact_comes_back_as_words() -> None:
 def test_people_talking_are_read_back() -> None:
     """Speakers, by the names behind their initials, and the headings over what they said."""
     body = "Said in the conversation:\n(A = Alice, B = Bruno)\n[12 March]\nA: moved to Porto; has a dog\nB: plays chess"
-    chat = reread(body)[0].of("chat")
+    chat = reread(body).of("chat")
 
     assert [(fact.note, fact.text) for fact in chat] == [
         ("Alice", "moved to Porto"),
         ("Alice", "has a dog"),
         ("Bruno", "plays chess"),
     ]
-    assert [fact.text for fact in reread(body)[0].of("heading")] == ["12 March"]
+    assert [fact.text for fact in reread(body).of("heading")] == ["12 March"]
 
 
 @given(
@@ -123,9 +123,9 @@ def test_people_talking_are_read_back() -> None:
 )
 def test_any_text_can_be_read(lines: list[str]) -> None:
     """Whatever it is: no error, facts within their kinds, and a ledger that can be extended and written."""
-    ledger, words = reread("\n".join(lines))
+    ledger = reread("\n".join(lines))
 
-    assert isinstance(words, str)
+    assert isinstance(ledger.words, str)
     assert all(fact.kind == kind for kind, facts in ledger.facts.items() for fact in facts)
     assert all(fact.origin == "user" for kind in ("request", "constraint") for fact in ledger.of(kind))
     extended = extend(ledger, decode_all([{"role": "user", "content": "Go on."}], "openai-chat")[1], 0)

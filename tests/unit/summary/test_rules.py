@@ -96,7 +96,7 @@ def test_a_language_can_be_asked_for(language, title, counter):
 def test_the_last_line_counts_what_is_left_out_by_kind(counter):
     """A summary that cannot hold all says so, with numbers by kind."""
     last = render(read(LONG), tokens_max=700, counter=counter, covers=(0, 240)).text.rsplit("\n", 1)[-1]
-    assert last.startswith("Messages 1-240 (40 user, 120 assistant, 80 tool).")
+    assert last.startswith("Messages m0-m239 (40 user, 120 assistant, 80 tool).")
     assert "findings" in last
     assert "Left out:" in last
 
@@ -104,8 +104,8 @@ def test_the_last_line_counts_what_is_left_out_by_kind(counter):
 @pytest.mark.parametrize(
     ("language", "line"),
     [
-        ("en", "Messages 1-4 (1 user, 2 assistant, 1 tool). Code: rust."),
-        ("zh", "消息1-4 （用户1，助手2，工具1）。 代码： rust."),
+        ("en", "Messages m0-m3 (1 user, 2 assistant, 1 tool). Code: rust."),
+        ("zh", "消息m0-m3 （用户1，助手2，工具1）。 代码： rust."),
     ],
 )
 def test_the_last_line_counts_messages_though_nothing_is_left_out(language, line, counter):

@@ -34,7 +34,7 @@ class Draft:
         kept = self.facts[fact.kind]
         known = kept.get(fact.key)
         if known is None:
-            kept[fact.key] = fact if fact.last >= 0 else first_seen(fact)
+            kept[fact.key] = fact if fact.last >= 0 or fact.position < 0 else first_seen(fact)
             if len(kept) > CAPS[fact.kind].facts_max * 2:  # ranking them costs more than holding them
                 self._evict(fact.kind)
             return

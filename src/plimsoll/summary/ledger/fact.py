@@ -27,6 +27,9 @@ Origin: TypeAlias = Literal["user", "assistant", "tool"]
 RECALLED = "recalled"
 """The state of a chat fact that was read back from a summary."""
 
+BEFORE_ALL = -(10**9)
+"""Position of the first fact that was read back from a summary. Such facts keep their order, and are last mentioned nowhere."""
+
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 
@@ -40,7 +43,7 @@ class Fact(NamedTuple):
     text: str
     """What to show: one line, control characters removed (requests may have several lines)."""
     position: int
-    """Index in the history of the message it came from first."""
+    """Index in the history of the message it came from first; from BEFORE_ALL on, below 0, where that was a summary."""
     origin: Origin
     weight: float = 1.0
     """How much it matters on its own, about 0 to 10."""

@@ -29,7 +29,7 @@ from plimsoll.summary.ledger import (
     work,
 )
 from plimsoll.summary.ledger.draft import Draft
-from plimsoll.summary.ledger.fact import RECALLED, Fact, Kind
+from plimsoll.summary.ledger.fact import BEFORE_ALL, RECALLED, Fact, Kind
 from plimsoll.summary.ledger.sentences import head_and_tail, line, sentences
 from plimsoll.summary.ledger.wire import NOTHING, Counts
 
@@ -86,11 +86,13 @@ class Ledger:
         """The ledger with these words in place of those it had."""
         return replace(self, words=head_and_tail(text, limits.LEDGER_WORDS_CHARS_MAX))
 
-    def recollecting(self, earlier: Ledger, position: int) -> Ledger:
-        """The ledger with what another one holds, as said at one position: `earlier` was read out of a summary there."""
+    def recollecting(self, earlier: Ledger) -> Ledger:
+        """The ledger with what another one holds, which was read out of a summary."""
         draft = Draft(self.facts, self.evicted, self.asked)
+        before = [fact.position for found in self.facts.values() for fact in found if fact.position < 0]
+        ahead = max(before, default=BEFORE_ALL - 1) + 1 - BEFORE_ALL
         for found in earlier.facts.values():
-            draft.add_all(fact._replace(position=position, last=position) for fact in found)
+            draft.add_all(fact._replace(position=fact.position + ahead) for fact in found)
         facts, evicted = draft.finish(), draft.evicted
         for kind, number in earlier.evicted.items():
             evicted[kind] = evicted.get(kind, 0) + number

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plimsoll.errors import FormatError
 from plimsoll.limits import LEDGER_WORDS_CHARS_MAX
-from plimsoll.summary.ledger.fact import CAPS, KINDS, ORIGINS, Fact, Kind, Origin
+from plimsoll.summary.ledger.fact import BEFORE_ALL, CAPS, KINDS, ORIGINS, Fact, Kind, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,8 +48,13 @@ class Counts(NamedTuple):
 NOTHING = Counts()
 
 
-def to_dict(
-    facts: Mapping[Kind, tuple[Fact, ...]], counts: Counts, evicted: Mapping[Kind, int], end: int, asked: str, words: str
+def to_dict(  # noqa: PLR0913, PLR0917 - the fields of a ledger
+    facts: Mapping[Kind, tuple[Fact, ...]],
+    counts: Counts,
+    evicted: Mapping[Kind, int],
+    end: int,
+    asked: str,
+    words: str,
 ) -> dict[str, Any]:
     """Facts become lists without their kind; weights are rounded to keep the record small."""
     return {
@@ -108,7 +113,7 @@ def _fact(kind: Kind, row: object) -> Fact:
         case [
             str(key), str(text), int(position), str(origin), int() | float() as weight,
             int(mentions), int(last), str(note), str(state),
-        ] if math.isfinite(weight) and mentions >= 1 and position >= 0 and last >= 0:  # fmt: skip
+        ] if math.isfinite(weight) and mentions >= 1 and position >= BEFORE_ALL and last >= -1:  # fmt: skip
             return Fact(kind, key, text, position, _origin(kind, origin), weight, mentions, last, note, state)
         case _:
             raise FormatError(f"a {kind} fact is damaged", format="ledger")
