@@ -103,7 +103,9 @@ def test_a_models_summary_is_carried_on_by_rules(format):
 
 def test_a_models_summary_is_carried_on_by_a_model_that_forgets_it():
     """A model that does not say again what its last summary said: those sentences stand beside its prose, and are found."""
-    said = iter(["The contract number is ZQEDIT; never drop production.", *(f"Crane work {n} goes on." for n in range(90))])
+    said = iter(
+        ["The contract number is ZQEDIT; never drop production.", *(f"Crane work {n} goes on." for n in range(90))]
+    )
     with plimsoll.open("a", store="memory:", max_tokens=4000, summarizer=lambda _: next(said)) as session:
         session.extend(turns(0, 12))
         session.view()
@@ -148,7 +150,9 @@ def test_another_tools_summary_is_carried_on(tmp_path):
         lines.append({"type": message["role"], "uuid": f"n{number}", "parentUuid": before, "sessionId": "s",
                       "message": {"role": message["role"], "content": message["content"]}})  # fmt: skip
         before = f"n{number}"
-    raw = "".join(f"{json.dumps({'timestamp': '2026-01-01T00:00:00Z', 'cwd': '/x', 'version': '2', **line})}\n" for line in lines)
+    raw = "".join(
+        f"{json.dumps({'timestamp': '2026-01-01T00:00:00Z', 'cwd': '/x', 'version': '2', **line})}\n" for line in lines
+    )
     assert load_file(raw.encode()).compactions
     from plimsoll.interchange import import_file
 
@@ -159,7 +163,10 @@ def test_another_tools_summary_is_carried_on(tmp_path):
         views = go_on(session, 12, 40)
         assert len(views) >= 3
         assert all("ZQVAULT-9" in view for view in views)
-        assert "User requests" not in views[-1].partition("ZQVAULT")[0] or "ZQVAULT" not in views[-1].partition("User requests")[2]
+        assert (
+            "User requests" not in views[-1].partition("ZQVAULT")[0]
+            or "ZQVAULT" not in views[-1].partition("User requests")[2]
+        )
 
 
 def test_a_summary_that_was_undone_is_still_found():
