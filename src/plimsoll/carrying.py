@@ -5,11 +5,12 @@ Most are generators, because a model may be asked: compaction/drive.py resumes t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
+from plimsoll.adoption import Adopted, Adoption
 from plimsoll.budget import Level
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction import readers
@@ -17,14 +18,13 @@ from plimsoll.compaction.account import is_account
 from plimsoll.compaction.engine import Compacting, reworded, untouched
 from plimsoll.compaction.join import kept_apart, origins, parted
 from plimsoll.compaction.piece import Piece
-from plimsoll.compaction.plan import Outline
-from plimsoll.compaction.readers import Reader
+from plimsoll.compaction.plan import Outline, changes_between
 from plimsoll.compaction.repair import Arranger
 from plimsoll.compaction.task import SummaryReply, SummaryRequest
 from plimsoll.errors import PlanIsStale
 from plimsoll.events import IMPORT
 from plimsoll.fitted import Fitted, Plan, View, Wish, report_of
-from plimsoll.payloads import Adopted, Compaction
+from plimsoll.payloads import Compaction
 from plimsoll.policy import PolicyChoice, policy_of
 from plimsoll.reported import sent_now
 from plimsoll.summary.ledger import Ledger
@@ -166,36 +166,33 @@ def _reworded(chronicle: Chronicle, outline: Outline, text: str) -> Outline:
     return readers.as_read(made, reader, reserve_tokens=chronicle.reserve())
 
 
-def adopt(
-    chronicle: Chronicle,
-    view: Sequence[Adopted],
-    summary: str | None,
-    note: Mapping[str, Any],
-    reader: Reader | None = None,
-) -> Compaction:
-    """Go on from a view as another tool left it, with a note of where it came from. Until it grows it stays as it is.
+def adopt(chronicle: Chronicle, adoption: Adoption) -> Compaction:
+    """Go on from a view as another tool left it. Until it grows it stays as it is.
 
-    Compactions from now on lead to views that `reader` can read back.
+    Compactions from now on lead to views that the adoption's reader can read back.
     """
     gauge, arranger = chronicle.gauge, Arranger(chronicle.gauge.format.name)
-    pieces = [piece for item in view for piece in _adopted(chronicle, item)]
+    pieces = [piece for item in adoption.view for piece in _adopted(chronicle, item)]
     for position, piece in enumerate(pieces):
         arranger.feed(piece.message, position)
     task = replace(chronicle.task(None), level=Level.none, steps=())
-    told = [piece.message.text for piece in pieces if piece.origin == "summary"] or [summary or ""]
+    before, before_tokens = chronicle.timeline.pieces, adoption.tokens_before or chronicle.total()
+    after_tokens, summarised = adoption.tokens_after, adoption.summary is not None
+    told = [piece.message.text for piece in pieces if piece.origin == "summary"] or [adoption.summary or ""]
+    known = {piece.message.text for piece in before if piece.origin == "summary"}
     outline = replace(
-        untouched(kept_apart(pieces, gauge.format.name), task, chronicle.total()),
-        tokens_after=gauge.total(pieces),
-        summary=summary,
+        untouched(kept_apart(pieces, gauge.format.name), task, before_tokens),
+        tokens_after=gauge.total(pieces) if after_tokens is None else after_tokens,
+        summary=adoption.summary,
         written="\n".join(told) or None,
-        ledger=_told(task.ledger, told),
-        stage="import",
+        ledger=_told(task.ledger, (text for text in told if text not in known)),
+        stage=IMPORT,
         changed=True,
-        list_actions=tuple,
+        note=None if adoption.trigger == IMPORT else f"by {adoption.by}, which counted these tokens",
+        list_actions=lambda: changes_between(before, pieces, by=adoption.by, summarised=summarised),
     )
-    chronicle.note(note)
-    chronicle.timeline.reader = reader
-    return chronicle.commit(outline, arranger, IMPORT)
+    chronicle.timeline.reader = adoption.reader
+    return chronicle.commit(outline, arranger, adoption.trigger, adoption.tokens_before, adoption.at_ms)
 
 
 def _told(ledger: Ledger, summaries: Iterable[str]) -> Ledger:

@@ -58,10 +58,11 @@ from plimsoll.policy import Policy
 from plimsoll.ports import Draft as RecordDraft
 from plimsoll.ports import Record, SessionLog, Store
 from plimsoll.references import reference_of
-from plimsoll.reported import Sent, usage_told, warn_of_excess
+from plimsoll.reported import Sent, warn_of_excess
 from plimsoll.store.copying import fork
 from plimsoll.summary.ledger import Ledger
 from plimsoll.timeline import Timeline
+from plimsoll.usage import Usage, usage_data
 from plimsoll.writing import ViewWriter, written
 
 _MESSAGE_ID = re.compile(r"m([0-9]{1,12})")
@@ -128,7 +129,7 @@ class Chronicle:
         gauge, timeline, total = self.gauge, self.timeline, self.total()
         fresh = None if timeline.base is None else timeline.tally.fresh_tokens
         found = check_view(total, gauge.policy, gauge.budget.tokens, new_tokens=fresh)
-        stuck = timeline.is_stuck(total, found.level, gauge.budget.tokens)
+        stuck = timeline.is_stuck(found.level, gauge.budget.tokens)
         due = total > gauge.budget.tokens or (found.should_compact and not stuck)
         found = with_unseen(found, gauge.lines, gauge.budget.unseen_tokens)
         self._level = noticed(self.log.name, self._level, found)
@@ -237,29 +238,31 @@ class Chronicle:
 
     def planning(self, focus: str | None, *, asked: bool, asks_model: bool, policy: Policy | None = None) -> Compacting:
         """The steps to a compaction of the view as it stands, by the session's policy or another."""
-        gauge = self.gauge if policy is None else replace(self.gauge, policy=policy)
+        gauge = self.gauge if policy is None else self.gauge.with_policy(policy)
         task = self.task(focus, asked=asked, asks_model=asks_model, gauge=gauge)
         pieces, reader = self.timeline.pieces, self.timeline.reader
         draft = self.draft(readers.bare(pieces, reader), reserve_tokens=self.reserve(), gauge=gauge)
         return readers.planned(compact(draft, task), reader, pieces, reserve_tokens=self.reserve(), before=self.total())
 
-    def commit(self, outline: Outline, arranger: Arranger, trigger: str, actual: int | None = None) -> Compaction:
+    def commit(
+        self, outline: Outline, arranger: Arranger, trigger: str, actual: int | None = None, at_ms: int | None = None
+    ) -> Compaction:
         """Record a compaction and let it have its effect. One that changes nothing is remembered, not recorded.
 
         `arranger` stands at the end of the outline's view.
         """
         compaction = compaction_from(outline, trigger, _now_ms(), actual or self.timeline.reported)
         if not outline.changed:
-            self.timeline.futile = (outline.level, outline.tokens_before)
+            self.timeline.futile = (outline.level, len(self.timeline.pieces))
             return compaction
-        return compaction_of(self._write("compaction", self._compaction_record(compaction, outline, arranger)))
+        return compaction_of(self._write("compaction", self._compaction_record(compaction, outline, arranger), at_ms))
 
     def _compaction_record(self, compaction: Compaction, outline: Outline, arranger: Arranger) -> dict[str, Any]:
         """Everything a reader needs who starts at this record."""
         timeline = self.timeline
         before, chars = self._ledgers.at(timeline.base)
         stats = timeline.stats
-        if self.keeps_stats and compaction.trigger != IMPORT:
+        if self.keeps_stats and compaction.stage != IMPORT:
             stats = stats.after(
                 tokens_before=outline.tokens_before, tokens_after=outline.tokens_after, level=outline.level
             )
@@ -309,9 +312,15 @@ class Chronicle:
         """Keep a message in every view, or let it leave again."""
         self._write("pin", {"position": self.position(message_id), "pinned": pinned})
 
-    def record_usage(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> None:
-        """Note what a provider reported for the view last handed out, and count by it; a second report is for a later request."""
-        self._write("usage", usage_told(self, self.sent, prompt_tokens, completion_tokens, cached_tokens))
+    def record_usage(self, usages: Sequence[Usage], event: int | None) -> None:
+        """Note what was reported on requests that were made of the view since that compaction or rollback, and count by it.
+
+        The next report is for another request.
+        """
+        drafts = [RecordDraft(kind="usage", data=usage_data(one, event), at_ms=one.at_ms) for one in usages]
+        seq = self.log.append(drafts)
+        for record in self.log.read(seq):
+            self.timeline.take(record)
         self.sent = None
         self._calibrate()
 
@@ -321,6 +330,9 @@ class Chronicle:
         self._result_limit = self.gauge.policy.tool_result_limit(self.gauge.budget.tokens)
         if self.gauge.counter is not before.counter:
             self.timeline.reweigh(self.gauge.weigh)
+        if self.timeline.anchor is not None and not self.gauge.counter.exact:
+            pieces, reported = self.timeline.anchor
+            self.timeline.tally.know(pieces, self.gauge.reported_view(reported))
         warn_of_excess(self.log.name, before, self.gauge)
 
     def fork(self, at: str | None, name: str | None) -> Chronicle:
@@ -369,9 +381,9 @@ class Chronicle:
         """Tokens of what every view pays besides its pieces, placeholder results included."""
         return self.gauge.reserve_tokens + sum(piece.tokens for piece in self.closing())
 
-    def _write(self, kind: str, data: Mapping[str, Any]) -> Record:
+    def _write(self, kind: str, data: Mapping[str, Any], at_ms: int | None = None) -> Record:
         """Append one record and let it have its effect."""
-        seq = self.log.append([RecordDraft(kind=kind, data=data)])
+        seq = self.log.append([RecordDraft(kind=kind, data=data, at_ms=at_ms)])
         record = record_at(self.log, seq)
         self.timeline.take(record)
         return record

@@ -15,7 +15,7 @@ from plimsoll.ports import Record, SessionLog
 from plimsoll.stats import Stats
 
 IMPORT = "import"
-"""The trigger of the compaction that stands for what another tool had done."""
+"""The stage of the compactions that another tool had made, and the trigger of the one that a session begins to go on from."""
 
 _EVENTS = ("compaction", "rollback")
 
@@ -122,7 +122,7 @@ class Events:
         """The compaction in force that is meant, by default the newest one of our own. Raises SettingError without one."""
         in_force = self.in_force()
         if compaction_id is None:
-            own = [seq for seq in in_force if unpacked(compaction_at(self._log, seq).data)["trigger"] != IMPORT]
+            own = [seq for seq in in_force if unpacked(compaction_at(self._log, seq).data)["stage"] != IMPORT]
             if not own:
                 raise SettingError(
                     "compaction_id", "no compaction is in force; what was imported is undone by its id only"

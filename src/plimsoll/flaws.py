@@ -69,11 +69,12 @@ def _pin(_record: Record, data: Mapping[str, Any]) -> bool:
     return _is_count(data.get("position")) and isinstance(data.get("pinned"), bool)
 
 
-def _usage(_record: Record, data: Mapping[str, Any]) -> bool:
+def _usage(record: Record, data: Mapping[str, Any]) -> bool:
     return (
         all(_is_count(data.get(name)) for name in ("prompt", "completion", "cached"))
         and all(_is_count(data.get(name, 0)) for name in ("counted", "written", "position"))
         and isinstance(data.get("model", ""), str)
+        and _is_earlier(data.get("event"), record.seq)
     )
 
 

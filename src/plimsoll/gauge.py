@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 from plimsoll.budget import Budget, Level, LoadLines, ResolvedLines, Status, level_of, status_of
@@ -97,6 +98,20 @@ class Gauge:
         counting = message_counter_for(self.model, choice=self.choice)
         beside = [] if self.system is None else [system_message(self.system)]
         return counting.messages([*beside, *messages]) + self.budget.tools_tokens
+
+    def estimates(self, messages: Iterable[Message]) -> list[int]:
+        """What `estimated` gives for the first of these messages, none, one, two and so on."""
+        counting = message_counter_for(self.model, choice=self.choice)
+        return list(accumulate(map(counting.message, messages), initial=self.estimated(())))
+
+    def with_policy(self, policy: Policy) -> Gauge:
+        """The gauge with another policy."""
+        whole = replace(self.budget, unseen_tokens=0)
+        return replace(self, policy=_in_order(policy, whole, self.budget))
+
+    def reported_view(self, reported: int) -> int:
+        """Tokens of the messages of a request by what the provider counted for it, without what else it carried."""
+        return max(0, reported - self.budget.tools_tokens - self.budget.unseen_tokens - self.reserve_tokens)
 
     def weigh(self, message: Message) -> int:
         """Tokens of a message as it goes out: one that was edited or made here is counted as its encoding reads back."""

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from plimsoll.compaction.piece import Origin
+from plimsoll.adoption import Adoption
+from plimsoll.compaction.readers import Reader
 from plimsoll.errors import SessionExists
 from plimsoll.formats.format import Converted
-from plimsoll.formats.registry import decode_all, format_named
+from plimsoll.formats.registry import format_named
 from plimsoll.gauge import gauge_for
-from plimsoll.limits import TIME_MS_MAX
-from plimsoll.message import Wire
+from plimsoll.limits import FOREIGN_COMPACTIONS_MAX
 from plimsoll.opening import is_taken, store_for
 from plimsoll.opening import open as open_session
-from plimsoll.payloads import Adopted
 from plimsoll.policy import policy_of
+from plimsoll.recorded import adoption_of, recorded, replayed, times_ms, view_of
 from plimsoll.session import Session
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest
 from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts import Conversation, Exported, Transcript, load_file
-from plimsoll.transcripts.values import MADE, SUMMARY, ToolName, Viewed
-from plimsoll.transcripts.writing import moment
+from plimsoll.transcripts.values import ToolName
+from plimsoll.usage import Usage
 
 TOOLS: tuple[ToolName, ...] = ("claude-code", "codex", "pi")
 """Tools whose session files are read and written."""
@@ -48,11 +47,11 @@ def import_file(
     if is_taken(chosen, place):
         raise SessionExists(chosen)
     given = {key: value for key, value in options.items() if value is not None}
-    told = _large_enough(found, {"format": found.format, **_told(found), **given})
+    told, usages = _counted(found, {"format": found.format, **_told(found), **given}, given)
     told = {"project": False, **told}  # it was said elsewhere
     draft = MemoryStore()
     with open_session(chosen, store=draft, **told) as session:
-        _fill(session, found)
+        _fill(session, found, usages)
     with draft.open(chosen, writable=False) as log:
         place.create_from(chosen, log.lines(), map(log.get_blob, log.blobs()))
     if given.get("max_sessions") is not None:
@@ -71,22 +70,30 @@ def _told(found: Transcript | Conversation) -> dict[str, Any]:
     return {key: value for key, value in told.items() if value is not None}
 
 
-def _large_enough(found: Transcript | Conversation, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with a budget that holds the tool's view: it was sent, so it fits a window that only the tool knows."""
-    if isinstance(found, Conversation) or options.get("max_tokens") is not None:
-        return dict(options)
-    policy, model = options.get("policy") or "ladder", options.get("model")
+def _counted(
+    found: Transcript | Conversation, options: Mapping[str, Any], given: Mapping[str, Any]
+) -> tuple[dict[str, Any], Sequence[Usage]]:
+    """The options with the budget that the tool had, and what its file reports, counted by them.
+
+    The tool's view was sent, so where it is larger than any budget that is known, it is the budget.
+    """
+    if isinstance(found, Conversation):
+        return dict(options), ()
     gauge = gauge_for(
         format_named(found.format),
-        model=model,
+        model=options.get("model"),
+        max_tokens=options.get("max_tokens"),
         tools=options.get("tools"),
-        policy=policy_of(policy, "ladder"),
+        policy=policy_of(options.get("policy") or "ladder", "ladder"),
         counter=options.get("counter"),
     )
-    parts = [part.wire for viewed in found.viewed for part in _shown(found, viewed)]
-    _, messages = decode_all(parts, found.format)
-    needed = gauge.messages.messages(messages) + gauge.budget.tools_tokens
-    return dict(options) if needed <= gauge.budget.tokens else {**options, "max_tokens": needed}
+    told = recorded(found, gauge)
+    if options.get("max_tokens") is not None:
+        return dict(options), told.usages
+    known = None if given.get("model") else told.budget_tokens
+    budget = known or gauge.budget.tokens + gauge.budget.tools_tokens
+    needed = max(told.needed_tokens, budget)
+    return ({**options, "max_tokens": needed} if known or needed > budget else dict(options)), told.usages
 
 
 def _name_for(found: Transcript | Conversation, source: str | PathLike[str] | bytes) -> str:
@@ -96,54 +103,26 @@ def _name_for(found: Transcript | Conversation, source: str | PathLike[str] | by
     return (_UNSAFE.sub("-", stem.removesuffix(".jsonl").removesuffix(".json")).strip(".-") or "imported")[:64]
 
 
-def _fill(session: Session, found: Transcript | Conversation) -> None:
+def _fill(session: Session, found: Transcript | Conversation, usages: Sequence[Usage]) -> None:
+    """Say everything again that was said, with the tool's own compactions where they were made."""
     if isinstance(found, Conversation):
         session.extend(found.messages)
         return
-    session.extend([said.wire for said in found.messages], times_ms=_times_ms(found))
+    wires, times, said = [said.wire for said in found.messages], times_ms(found), 0
+    made = replayed(found)[-FOREIGN_COMPACTIONS_MAX:]
+    places = [max(compaction.said, compaction.position) for compaction in made]
+    for compaction, place, following in zip(made, places, [*places, len(wires)][1:], strict=True):
+        session.extend(wires[said:place], times_ms=times[said:place])
+        session.adopt(adoption_of(found, compaction, following))
+        said = place
+    session.extend(wires[said:], times_ms=times[said:])
     raw = b"\n".join(entry.raw for entry in found.entries) + (b"\n" if found.ends_with_newline else b"")
     note = {"what": "source", "tool": found.tool, "blob": session.put_blob(raw), "messages": len(found.messages)}
+    window = {} if found.window_tokens is None else {"window": found.window_tokens}
     newest = next((compaction.summary for compaction in reversed(found.compactions) if compaction.summary), None)
-    view = [part for viewed in found.viewed for part in _shown(found, viewed)]
-    session.adopt(view, summary=newest, note=note, reader="pi" if found.tool == "pi" else None)
-
-
-def _times_ms(found: Transcript) -> list[int | None]:
-    """When each message was said, by its first line; one without a time has that of the message before it."""
-    times: list[int | None] = []
-    for said in found.messages:
-        value = found.entries[said.lines[0]].value if said.lines else None
-        at = moment((value or {}).get("timestamp"))
-        at_ms = -1 if at is None else int(at.timestamp() * 1000)
-        times.append(at_ms if 0 <= at_ms <= TIME_MS_MAX else times[-1] if times else None)
-    return times
-
-
-def _shown(found: Transcript, viewed: Viewed) -> list[Adopted]:
-    """A message of the tool's view as parts, one for each message of the session that speaks in it.
-
-    So the user's words stay a request where the tool sends them in one message with results, or with a summary.
-    """
-    content, origins = viewed.wire.get("content"), list(dict.fromkeys(viewed.origins))
-    if len(origins) < 2 or not isinstance(content, list):
-        return [_part(found, viewed.wire, (*origins, *viewed.messages[-1:], MADE)[0])]
-    blocks = {origin: [b for b, o in zip(content, viewed.origins, strict=True) if o == origin] for origin in origins}
-    if _results_first([block for origin in origins for block in blocks[origin]]) != content:
-        return [_part(found, viewed.wire, max(origins))]
-    parts = [_part(found, {**viewed.wire, "content": blocks[origin]}, origin) for origin in origins]
-    return [part if number == 0 else replace(part, joined=True) for number, part in enumerate(parts)]
-
-
-def _results_first(blocks: list[Wire]) -> list[Wire]:
-    """Blocks as they go out when parts are joined."""
-    return sorted(blocks, key=lambda block: block.get("type") != "tool_result")
-
-
-def _part(found: Transcript, wire: Wire, origin: int) -> Adopted:
-    if origin < 0:
-        return Adopted(wire=wire, origin="summary" if origin == SUMMARY else "made")
-    kind: Origin = "summary" if found.messages[origin].kind == "summary" else "history"
-    return Adopted(wire=wire, position=origin, origin=kind)
+    reader: Reader | None = "pi" if found.tool == "pi" else None
+    session.adopt(Adoption(view=view_of(found), summary=newest, reader=reader))
+    session.adopt_source({**note, **window}, usages)
 
 
 def export(session: Session, *, to: str, at: str | None = None) -> Exported | Converted:

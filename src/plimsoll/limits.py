@@ -65,6 +65,9 @@ GRAPHEME_CHARS_MAX = 64
 TRANSCRIPT_COMPACTIONS_MAX = 1_000
 """Compactions in one session file of another tool. Replaying one costs up to what it keeps."""
 
+FOREIGN_COMPACTIONS_MAX = 100
+"""Newest compactions of another tool that an imported session can be taken back to. Older ones are in the file it keeps."""
+
 REGISTRY_FILE_SIZE_BYTES_MAX = 16 * 1024 * 1024
 """Bytes of a user's file of models."""
 

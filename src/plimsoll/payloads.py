@@ -14,7 +14,7 @@ from zlib import error as InflateError  # noqa: N812 - it is a class
 
 from plimsoll.budget import Level, level_named
 from plimsoll.changes import changed, changes
-from plimsoll.compaction.piece import Origin, Piece
+from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Action, Outline
 from plimsoll.errors import FormatError
 from plimsoll.formats.format import Format
@@ -66,19 +66,6 @@ _TIME_MS_MIN = -62_135_596_800_000
 def moment_of(at_ms: int) -> datetime:
     """A Unix time in UTC. A clock may be wrong by any number of years: one that no calendar has is the nearest that one has."""
     return datetime.fromtimestamp(min(max(at_ms, _TIME_MS_MIN), TIME_MS_MAX) / 1000, UTC)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Adopted:
-    """One message of a view that another tool left, or a part of one: as it is sent, and where the session has it.
-
-    `joined` says that it goes out in one message with the one before it.
-    """
-
-    wire: Wire
-    position: int | None = None
-    origin: Origin = "history"
-    joined: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plimsoll.errors import UnseenTokensWarning, warn
 from plimsoll.message import Message
 from plimsoll.settings import whole
 from plimsoll.tally import Tally
-from plimsoll.usage import Usage, usage_data, usage_from, whole_prompt
+from plimsoll.usage import Usage, usage_from, whole_prompt
 
 if TYPE_CHECKING:
     from plimsoll.chronicle import Chronicle
@@ -26,6 +26,8 @@ class Sent:
     pieces: int
     closing: tuple[Message, ...]
     messages: int
+    event: int | None
+    """The compaction or rollback that the view goes on from."""
 
     def request(self) -> list[Message]:
         """Its messages, without an answer at its end: a report may come after the answer was appended and shown again."""
@@ -49,35 +51,30 @@ def sent_now(chronicle: Chronicle) -> Sent:
         pieces=len(timeline.pieces),
         closing=tuple(timeline.closing()),
         messages=chronicle.log.messages,
+        event=timeline.event,
     )
 
 
 def usage_told(
-    chronicle: Chronicle, sent: Sent | None, prompt_tokens: int, completion_tokens: int, cached_tokens: int
-) -> dict[str, Any]:
-    """The payload of the record of a report: `sent` is the view it is for, None for the view as it stands.
-
-    Raises SettingError.
-    """
+    chronicle: Chronicle, sent: Sent, prompt_tokens: int, completion_tokens: int, cached_tokens: int
+) -> Usage:
+    """A report with the request it is for: `sent` is the view of that. Raises SettingError."""
     usage = Usage(
         prompt_tokens=whole("prompt_tokens", prompt_tokens),
         completion_tokens=whole("completion_tokens", completion_tokens),
         cached_tokens=whole("cached_tokens", cached_tokens),
     )
-    asked = (sent or sent_now(chronicle)).request()
-    return usage_data(
-        replace(
-            whole_prompt(usage),
-            counted_tokens=chronicle.gauge.estimated(asked),
-            model=chronicle.gauge.model,
-            position=_answer(chronicle, sent),
-        )
+    return replace(
+        whole_prompt(usage),
+        counted_tokens=chronicle.gauge.estimated(sent.request()),
+        model=chronicle.gauge.model,
+        position=_answer(chronicle, sent),
     )
 
 
-def _answer(chronicle: Chronicle, sent: Sent | None) -> int:
+def _answer(chronicle: Chronicle, sent: Sent) -> int:
     """Where the answer to a view is in the history, or will be: the first of the assistant's messages at its end, or after it."""
-    position = chronicle.log.messages if sent is None else sent.messages
+    position = sent.messages
     while position > 0 and _role(chronicle, position - 1) == "assistant":
         position -= 1
     return position

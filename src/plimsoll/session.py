@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+from plimsoll.adoption import Adoption
 from plimsoll.awaiting import AwaitedSession, locked
 from plimsoll.budget import Check, Status
 from plimsoll.carrying import adopt, previewed, wish_for
@@ -18,17 +19,16 @@ from plimsoll.fitted import Plan, View
 from plimsoll.formats.format import SystemText
 from plimsoll.mentions import FileMention
 from plimsoll.message import FormatName
-from plimsoll.payloads import Adopted, Compaction
+from plimsoll.payloads import Compaction
 from plimsoll.policy import PolicyChoice
 from plimsoll.ports import Damage
-from plimsoll.reported import usages
+from plimsoll.reported import sent_now, usage_told, usages
 from plimsoll.stats import Stats
 from plimsoll.store.cache import CacheStats
 from plimsoll.surroundings import layers
 from plimsoll.usage import Usage
 
 if TYPE_CHECKING:
-    from plimsoll.compaction.readers import Reader
     from plimsoll.formats.format import Converted
     from plimsoll.recall.finder import Finder
     from plimsoll.recall.search import Hit
@@ -303,7 +303,9 @@ class Session(AwaitedSession):
         what was sent changes nothing. Call it before or after the answer is appended, once for each request. Raises
         SettingError.
         """
-        self._chronicle.record_usage(prompt_tokens, completion_tokens, cached_tokens)
+        sent = self._chronicle.sent or sent_now(self._chronicle)
+        told = usage_told(self._chronicle, sent, prompt_tokens, completion_tokens, cached_tokens)
+        self._chronicle.record_usage([told], sent.event)
 
     @locked
     def usage(self) -> list[Usage]:
@@ -349,11 +351,15 @@ class Session(AwaitedSession):
         return self._chronicle.notes(what)
 
     @locked
-    def adopt(
-        self, view: Sequence[Adopted], *, summary: str | None, note: Mapping[str, Any], reader: Reader | None = None
-    ) -> Compaction:
-        """Go on from a view as another tool left it: recorded as a compaction with trigger "import". See interchange.py."""
-        return adopt(self._chronicle, view, summary, note, reader)
+    def adopt(self, adoption: Adoption) -> Compaction:
+        """Go on from a view as another tool left it: recorded as a compaction of that tool's. See interchange.py."""
+        return adopt(self._chronicle, adoption)
+
+    @locked
+    def adopt_source(self, note: Mapping[str, Any], usages: Sequence[Usage] = ()) -> None:
+        """Keep where the session comes from, and what was reported there. See interchange.py."""
+        self._chronicle.note(note)
+        self._chronicle.record_usage(usages, self._chronicle.timeline.event)
 
     @locked
     def export(self, *, to: str, at: str | None = None) -> Exported | Converted:

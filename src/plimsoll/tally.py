@@ -14,13 +14,14 @@ from plimsoll.compaction.piece import Piece, Weigh
 class Tally:
     """Pieces in order, each added up once. Sizes in tokens."""
 
-    __slots__ = ("_counted", "_first", "_first_tokens", "_pieces", "_tokens")
+    __slots__ = ("_all", "_first", "_fresh", "_pieces")
 
     def __init__(self, pieces: Iterable[Piece] = ()) -> None:
         """What is there at the beginning is not fresh."""
         self._pieces = list(pieces)
         self._first = len(self._pieces)
-        self._first_tokens = self._tokens = self._counted = 0
+        self._all = _Sum(self._pieces, 0)
+        self._fresh = _Sum(self._pieces, self._first)
 
     @property
     def pieces(self) -> Sequence[Piece]:
@@ -30,18 +31,20 @@ class Tally:
     @property
     def tokens(self) -> int:
         """Of all of them."""
-        if self._counted < self._first:
-            self._first_tokens = self._tokens = _sum(self._pieces[: self._first])
-            self._counted = self._first
-        if self._counted < len(self._pieces):
-            self._tokens += _sum(self._pieces[self._counted :])
-            self._counted = len(self._pieces)
-        return self._tokens
+        return self._all.tokens()
 
     @property
     def fresh_tokens(self) -> int:
         """Of those that came since the beginning."""
-        return self.tokens - self._first_tokens
+        return self._fresh.tokens()
+
+    def tokens_since(self, count: int) -> int:
+        """Of those after the first `count`."""
+        return sum(piece.tokens for piece in self._pieces[count:])
+
+    def know(self, count: int, tokens: int) -> None:
+        """Let the first `count` pieces cost so much together, whatever each of them is counted as."""
+        self._all = _Sum(self._pieces, count, tokens)
 
     def show(self, pieces: Iterable[Piece]) -> None:
         """Put pieces at the end."""
@@ -55,5 +58,16 @@ class Tally:
         return tally
 
 
-def _sum(pieces: Iterable[Piece]) -> int:
-    return sum(piece.tokens for piece in pieces)
+class _Sum:
+    """What pieces cost from one of them on, added up as far as they have come."""
+
+    __slots__ = ("_counted", "_pieces", "_tokens")
+
+    def __init__(self, pieces: Sequence[Piece], counted: int, tokens: int = 0) -> None:
+        self._pieces, self._counted, self._tokens = pieces, counted, tokens
+
+    def tokens(self) -> int:
+        if self._counted < len(self._pieces):
+            self._tokens += sum(piece.tokens for piece in self._pieces[self._counted :])
+            self._counted = len(self._pieces)
+        return self._tokens

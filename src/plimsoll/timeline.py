@@ -22,7 +22,7 @@ from plimsoll.payloads import is_plain, pieces_of, positions_in, unpacked
 from plimsoll.ports import Record, SessionLog
 from plimsoll.stats import Stats
 from plimsoll.tally import Tally
-from plimsoll.tokens.calibrate import Calibrator
+from plimsoll.tokens.calibrate import Calibrator, is_believed
 from plimsoll.usage import learnt
 
 REGROWTH = 0.05
@@ -72,7 +72,9 @@ class Timeline:
     has_gaps: bool = False
     """Whether messages were lost."""
     futile: tuple[Level, int] | None = None
-    """Level and size of the view when a run made no progress, or was taken back."""
+    """Level, and number of pieces of the view, when a run made no progress, or was taken back."""
+    anchor: tuple[int, int] | None = None
+    """A request that the view as it stands begins with: how many pieces of it, and what the provider counted."""
 
     @property
     def pieces(self) -> Sequence[Piece]:
@@ -119,7 +121,7 @@ class Timeline:
                 change = self.pins.add if record.data["pinned"] else self.pins.discard
                 change(record.data["position"])
             case "usage":
-                self.calibration, self.reported = learnt(self.calibration, record.data), record.data["prompt"]
+                self._reported(record.data)
             case "note" if record.data.get("what") == "context":
                 self.context = record.seq
             case _:
@@ -188,11 +190,21 @@ class Timeline:
             "reader": self.reader,
         }
 
-    def is_stuck(self, total: int, level: Level, budget_tokens: int) -> bool:
-        """Whether a run on a view of that size would only repeat one that made no progress, or was taken back."""
-        if self.futile is None:
+    def is_stuck(self, level: Level, budget_tokens: int) -> bool:
+        """Whether a run at that level would only repeat one that made no progress, or was taken back."""
+        if self.futile is None or level > self.futile[0]:
             return False
-        return level <= self.futile[0] and total < self.futile[1] + budget_tokens * REGROWTH
+        return self.tally.tokens_since(self.futile[1]) < budget_tokens * REGROWTH
+
+    def _reported(self, data: Mapping[str, Any]) -> None:
+        """Learn from a report. One on the view as it stands says what its beginning costs, too."""
+        self.calibration, self.reported = learnt(self.calibration, data), data["prompt"]
+        if data.get("event", -1) != self.event or not is_believed(data.get("counted", 0), data["prompt"]):
+            return
+        stop, answer = len(self.pieces), data.get("position", 0)
+        while stop > 0 and (self.pieces[stop - 1].position or -1) >= answer:
+            stop -= 1
+        self.anchor = (stop, data["prompt"])
 
     def _say(self, record: Record) -> None:
         message = self.format.decode(record.data["m"], record.position)
@@ -220,7 +232,7 @@ class Timeline:
         self._restore(record.data["state"])
         self._view_of(record)
         self.base = self.event = record.seq
-        self.futile = (Level.emergency, self.tokens) if record.data["trigger"] == "import" else None
+        self.futile = (Level.emergency, len(self.pieces)) if record.data["trigger"] == "import" else None
 
     def _rolled_back(self, record: Record) -> None:
         """Go on from another compaction: its view, and every message since."""
@@ -237,7 +249,7 @@ class Timeline:
         self._restore(record.data["state"])
         self.tally = Tally(self.pieces)
         self.base, self.event = None if base is None else base.seq, record.seq
-        self.futile = (Level.emergency, self.tokens)
+        self.futile = (Level.emergency, len(self.pieces))
 
     def _view_of(self, record: Record) -> None:
         """The view and the open exchange as a compaction left them."""
@@ -273,7 +285,7 @@ class Timeline:
         return arranged
 
     def _restore(self, data: Mapping[str, Any]) -> None:
-        self.reported = None
+        self.reported = self.anchor = None
         compactions, emergencies, saved, ratio = data["stats"]
         self.stats = Stats(compactions=compactions, emergencies=emergencies, tokens_saved=saved, ratio_sum=ratio)
         self.pins = set(data["pins"])

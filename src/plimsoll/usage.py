@@ -96,8 +96,8 @@ def _count(told: Mapping[str, Any], *names: str) -> int:
 # --- as the log keeps it
 
 
-def usage_data(usage: Usage) -> dict[str, Any]:
-    """The payload of a usage record."""
+def usage_data(usage: Usage, event: int | None) -> dict[str, Any]:
+    """The payload of a usage record. `event` is the compaction or rollback that the view of the request went on from."""
     data = {
         "prompt": usage.prompt_tokens,
         "completion": usage.completion_tokens,
@@ -107,7 +107,8 @@ def usage_data(usage: Usage) -> dict[str, Any]:
         "model": usage.model,
         "position": usage.position,
     }
-    return {name: value for name, value in data.items() if value is not None}
+    told = {name: value for name, value in data.items() if value is not None}
+    return told if usage.counted_tokens is None else {**told, "event": event}
 
 
 def usage_from(data: Mapping[str, Any], at_ms: int) -> Usage:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 from plimsoll.budget import Level
@@ -31,6 +32,59 @@ class Action:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {**asdict(self), "references": list(self.references)}
+
+
+def changes_between(
+    before: Sequence[Piece], after: Sequence[Piece], *, by: str, summarised: bool
+) -> tuple[Action, ...]:
+    """What another program did to a view, as far as the two views say it: what left, and what is no longer whole."""
+    kept = {piece.position: piece for piece in after}
+    found: list[Action] = []
+    for place, piece in sorted(
+        ((piece.position, piece) for piece in before if piece.position is not None), key=itemgetter(0)
+    ):
+        now = kept.get(place)
+        if now is not None and now.message.wire == piece.message.wire:
+            continue
+        gone: Decision = "summarise" if summarised else "drop"
+        tokens = 0 if now is None else now.tokens
+        decision, reason = (gone, f"compacted by {by}") if now is None else ("shrink", f"emptied by {by}")
+        found.append(
+            Action(
+                decision=decision,
+                first=place,
+                last=place,
+                what=piece.message.role,
+                reason=reason,
+                tokens_before=piece.tokens,
+                tokens_after=tokens,
+            )
+        )
+    return tuple(_joined(found))
+
+
+def _joined(actions: Iterable[Action]) -> Iterator[Action]:
+    """Actions on neighbours that say the same, as one."""
+    last: Action | None = None
+    for action in actions:
+        if last is not None and (last.decision, last.reason, last.last + 1) == (
+            action.decision,
+            action.reason,
+            action.first,
+        ):
+            last = replace(
+                last,
+                last=action.last,
+                what=f"{action.last - last.first + 1} messages",
+                tokens_before=last.tokens_before + action.tokens_before,
+                tokens_after=last.tokens_after + action.tokens_after,
+            )
+            continue
+        if last is not None:
+            yield last
+        last = action
+    if last is not None:
+        yield last
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,7 +30,10 @@ REPORTS_KEPT = 5
 of these agree."""
 
 _KEPT = 0.8
-"""Share of the older differences' weight that stays when one is added."""
+"""Share of the older differences' weight that stays when one of DIFFERENCE_TOKENS_FULL or more is added."""
+
+DIFFERENCE_TOKENS_FULL = 4_000
+"""A smaller difference makes the older ones fade by less: a few short turns say little against a long history."""
 
 _PRIOR_RATIO_TOKENS = 50.0
 """Weight of the belief in a ratio of 1, before the first report."""
@@ -75,9 +78,7 @@ class Calibrator:
         For Anthropic that is input, cache reads and cache writes together. Values below 1, and a report so small that it cannot
         be of this request, change nothing. A request smaller than the one before, as after a compaction, starts a new difference.
         """
-        if not (0 < counted <= SETTING_TOKENS_MAX and 0 < reported <= SETTING_TOKENS_MAX):
-            return self
-        if reported < counted * RATIO_MIN:
+        if not is_believed(counted, reported):
             return self
         recent = (*self.recent, (counted, reported))[-REPORTS_KEPT:]
         return replace(self._differed(counted, reported), recent=recent)
@@ -93,15 +94,16 @@ class Calibrator:
             return replace(self, counted=counted, reported=reported)
         value = log(more_reported / more_counted)
         weight = min(more_counted, DIFFERENCE_TOKENS_MAX)
+        kept = _KEPT ** min(1.0, more_counted / DIFFERENCE_TOKENS_FULL)
         return replace(
             self,
             counted=counted,
             reported=reported,
             differences=self.differences + 1,
-            weight=self.weight * _KEPT + weight,
-            weighted=self.weighted * _KEPT + weight * value,
-            squared=self.squared * _KEPT + weight * value * value,
-            weights_squared=self.weights_squared * _KEPT**2 + weight**2,
+            weight=self.weight * kept + weight,
+            weighted=self.weighted * kept + weight * value,
+            squared=self.squared * kept + weight * value * value,
+            weights_squared=self.weights_squared * kept**2 + weight**2,
         )
 
     @property
@@ -177,6 +179,11 @@ class Calibrator:
         if not reach * log(RATIO_MIN) <= state.weighted <= reach * log(RATIO_MAX):
             raise SettingError("calibration.weighted", "gives a ratio outside 0.5 to 3")
         return state
+
+
+def is_believed(counted: int, reported: int) -> bool:
+    """Whether a report can be of a request that is counted as so much."""
+    return 0 < counted <= SETTING_TOKENS_MAX and counted * RATIO_MIN <= reported <= SETTING_TOKENS_MAX
 
 
 def _check(name: str, value: Any) -> None:

@@ -10,7 +10,9 @@ from public notes about them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from plimsoll.transcripts import blocks, claude_links, tree
@@ -33,19 +35,20 @@ def read(entries: Sequence[Entry], findings: Sequence[Finding] = ()) -> Transcri
     reader.collect()
     messages = reader.messages()
     viewed, repairs = reader.view()
+    compactions = reader.compactions()
     return Transcript(
         tool="claude-code",
         format="anthropic",
         entries=tuple(entries),
         messages=messages,
         viewed=tuple(viewed),
-        compactions=reader.compactions(),
+        compactions=compactions,
         meta=_meta(reader.lines),
         findings=(*findings, *reader.findings, *repairs),
         sidechains=reader.sidechains(),
         leaf=reader.leaf,
         usages=reader.usages(),
-        window_tokens=claude_window(reader.usages(), reader.compactions()),
+        window_tokens=claude_window(reader.usages(), compactions),
     )
 
 
@@ -227,7 +230,36 @@ class _Reader:
         """Every boundary in the file, oldest first."""
         firsts = [answer.lines[0] for answer in self._answers]
         summaries = [entry for entry in self.lines if mapping_of(entry.value).get("isCompactSummary") is True]
-        return claude_links.compactions(self.lines, summaries, firsts, self.tree)
+        found = claude_links.compactions(self.lines, summaries, firsts, self.tree)
+        return tuple(self._with_views(found))
+
+    def _with_views(self, compactions: Sequence[Compaction]) -> Iterator[Compaction]:
+        """Each compaction with the view that it led to."""
+        shown: list[int] = []
+        cleared: dict[str, str] = {}
+        start = 0
+        for compaction in compactions:
+            said = range(start, compaction.position)
+            shown += [i for i in said if i in self._on_path and self._answers[i].kind != "error"]
+            start = max(start, compaction.position)
+            if compaction.cleared:
+                cleared |= dict.fromkeys(compaction.cleared, CLEARED)
+            else:
+                summary = self._summary_at(compaction.position)
+                shown = [*summary, *(index for run in compaction.kept for index in range(*run))]
+                start = max([start, *(index + 1 for index in summary)])
+            see = partial(self._seen, tuple(shown), dict(cleared))
+            on_path = not shown or any(index in self._on_path for index in shown)
+            yield replace(compaction, said=start, on_path=on_path, see=see)
+
+    def _seen(self, shown: Sequence[int], cleared: Mapping[str, str]) -> Sequence[Viewed]:
+        """These messages as the tool would send them."""
+        return blocks.build_view([self._turn(index, cleared) for index in shown], missing=MISSING)[0]
+
+    def _summary_at(self, position: int) -> list[int]:
+        """The summary that was written right after a boundary, as a message; none where it is missing."""
+        near = range(position, min(position + 2, len(self._answers)))
+        return [index for index in near if self._answers[index].kind == "summary"][:1]
 
     def sidechains(self) -> tuple[Sidechain, ...]:
         """The sub-agents' conversations that are written into this file."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from plimsoll.errors import LimitExceeded
@@ -73,13 +74,13 @@ def read(entries: Sequence[Entry], findings: Sequence[Finding] = ()) -> Transcri
     dropped = dropped_compactions(kinds)
     for number, (entry, (kind, payload)) in enumerate(zip(lines, kinds, strict=True)):
         replay.step(entry, kind, payload, counts=number not in dropped)
-    viewed, repairs = pair_up(replay.history.items)
+    repairs = pair_up(replay.history.items)[1]
     return Transcript(
         tool="codex",
         format="openai-responses",
         entries=tuple(entries),
         messages=replay.messages(),
-        viewed=tuple(Viewed(wire=item.wire, messages=item.messages, origins=(_origin(item),)) for item in viewed),
+        viewed=_sent(replay.history.items),
         compactions=tuple(replay.compactions),
         system=_system(kinds),
         meta=_meta(kinds),
@@ -87,6 +88,11 @@ def read(entries: Sequence[Entry], findings: Sequence[Finding] = ()) -> Transcri
         usages=tuple(replay.reports.usages),
         window_tokens=replay.reports.window_tokens,
     )
+
+
+def _sent(items: Sequence[Item]) -> tuple[Viewed, ...]:
+    """A history as it is sent."""
+    return tuple(Viewed(wire=item.wire, messages=item.messages, origins=(_origin(item),)) for item in pair_up(items)[0])
 
 
 def kind_and_payload(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -173,6 +179,7 @@ class _Replay:
                 kept=ranges(kept),
                 replacement=tuple(item.wire for item in self.history.items),
                 opaque=opaque,
+                see=partial(_sent, tuple(self.history.items)),
                 at=maybe_text(mapping_of(entry.value).get("timestamp")),
             )
         )

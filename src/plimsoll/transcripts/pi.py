@@ -9,6 +9,7 @@ that failed or were aborted are left out and calls without a result get one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from plimsoll.message import Wire
@@ -133,15 +134,23 @@ class _Reader:
 
     def view(self) -> tuple[list[Viewed], list[Finding]]:
         """What the tool would send next."""
-        marks = [i for i, id in enumerate(self.path) if mapping_of(self.nodes[id].value).get("type") == "compaction"]
+        return self._view_at(self.path)
+
+    def _seen(self, place: int | None) -> Sequence[Viewed]:
+        """What the tool would have sent at a place of the path; nothing off it."""
+        return () if place is None else self._view_at(self.path[: place + 1])[0]
+
+    def _view_at(self, path: Sequence[str]) -> tuple[list[Viewed], list[Finding]]:
+        """What the tool would send where this path ends."""
+        marks = [i for i, id in enumerate(path) if mapping_of(self.nodes[id].value).get("type") == "compaction"]
         turns: list[blocks.Turn] = []
-        shown = self.path
+        shown = path
         if marks:
-            compaction = mapping_of(self.nodes[self.path[marks[-1]]].value)
+            compaction = mapping_of(self.nodes[path[marks[-1]]].value)
             turns.append(
                 blocks.Turn(role="user", content=summary_text(text_of(compaction.get("summary"))), index=SUMMARY)
             )
-            shown = [*self._kept(self.path[: marks[-1]], compaction), *self.path[marks[-1] + 1 :]]
+            shown = [*self._kept(path[: marks[-1]], compaction), *path[marks[-1] + 1 :]]
         for id in shown:
             if id in self._index and self._said[self._index[id]][3] in ("said", "summary"):
                 wire = self._said[self._index[id]][2]
@@ -162,6 +171,7 @@ class _Reader:
     def compactions(self) -> list[Compaction]:
         """Every compaction in the file, oldest first."""
         found: list[Compaction] = []
+        places = {id: place for place, id in enumerate(self.path)}
         for id, entry in self.nodes.items():
             value = mapping_of(entry.value)
             if value.get("type") != "compaction":
@@ -176,6 +186,8 @@ class _Reader:
                     kept=((start, position),) if start < position else (),
                     tokens_before=maybe_count(value.get("tokensBefore")),
                     at=maybe_text(value.get("timestamp")),
+                    on_path=id in places,
+                    see=partial(self._seen, places.get(id)),
                 )
             )
         return found

@@ -7,7 +7,7 @@ what the tool did to its context, what it would send next, and what is wrong wit
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -83,6 +83,12 @@ class Compaction:
     opaque: Wire | None = field(default=None, repr=False)
     cleared: tuple[str, ...] = ()
     at: str | None = None
+    said: int = 0
+    """How many messages its view is made of, where that is more than `position`: its summary may be one of them."""
+    on_path: bool = True
+    """False on a branch that the conversation has left."""
+    see: Callable[[], Sequence[Viewed]] = field(default=tuple, repr=False, compare=False)
+    """Makes what the tool would have sent right after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,166 @@
+"""What the file of another tool says was counted, held against what is counted here, and how large its window was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from plimsoll.adoption import Adopted, Adoption
+from plimsoll.compaction.piece import Origin
+from plimsoll.formats.registry import decode_all
+from plimsoll.gauge import Gauge
+from plimsoll.limits import TIME_MS_MAX
+from plimsoll.message import Message, Wire
+from plimsoll.tokens.calibrate import Calibrator
+from plimsoll.tokens.registry import look_up
+from plimsoll.transcripts.values import MADE, SUMMARY, Compaction, ToolName, Transcript, Viewed
+from plimsoll.transcripts.writing import moment
+from plimsoll.usage import Usage
+
+ANSWER_TOKENS: Mapping[ToolName, int] = {"claude-code": 20_000, "codex": 0, "pi": 16_384}
+"""What a tool keeps of its window for the answer. The window that Codex records is without it."""
+
+TOOL_NAMES: Mapping[ToolName, str] = {"claude-code": "Claude Code", "codex": "Codex", "pi": "pi"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What a file says was counted. `usages` of requests that were made of the present view say what is counted here, too."""
+
+    usages: tuple[Usage, ...]
+    calibration: Calibrator
+    window_tokens: int | None
+    """The window that the tool worked in: as its file says or shows it, else its model's; None where neither is known."""
+    budget_tokens: int | None
+    """What a request of that tool may have of it."""
+    needed_tokens: int
+    """What the view needs as it stands, with what is not in the file."""
+
+
+def recorded(found: Transcript, gauge: Gauge) -> Recorded:
+    """The reports of a file, counted by this gauge."""
+    parts = view_of(found)
+    _, messages = decode_all([part.wire for part in parts], found.format)
+    begins = {part.position: place for place, part in reversed(list(enumerate(parts)))}
+    usages = _counted(found, gauge.estimates(messages), begins)
+    calibration = Calibrator()
+    for usage in usages:
+        if usage.counted_tokens is not None:
+            calibration = calibration.record(counted=usage.counted_tokens, reported=usage.prompt_tokens)
+    window = _window(found)
+    return Recorded(
+        usages=usages,
+        calibration=calibration,
+        window_tokens=window,
+        budget_tokens=None
+        if window is None or window <= ANSWER_TOKENS[found.tool]
+        else window - ANSWER_TOKENS[found.tool],
+        needed_tokens=_needed(gauge.calibrated(calibration), messages, usages, begins),
+    )
+
+
+def _window(found: Transcript) -> int | None:
+    known = look_up(found.meta.model) if found.tool == "pi" and found.meta.model else None
+    return known.window_tokens if known is not None and known.match != "unknown" else found.window_tokens
+
+
+def _counted(found: Transcript, sizes: Sequence[int], begins: Mapping[int | None, int]) -> tuple[Usage, ...]:
+    """The reports with what their requests count here, where the view still says what they were made of.
+
+    `sizes` are those of requests with the first so many parts of the view, `begins` the first part that is of a message.
+    """
+    changed = max((max(made.said, made.position) for made in found.compactions if made.on_path), default=0)
+
+    def counted(usage: Usage) -> int | None:
+        position = usage.position or 0
+        is_of_view = position >= changed and found.messages[position].on_path
+        return sizes[begins[position]] if is_of_view and position in begins else None
+
+    return tuple(replace(usage, counted_tokens=counted(usage)) for usage in found.usages)
+
+
+def _needed(
+    gauge: Gauge, messages: Sequence[Message], usages: Sequence[Usage], begins: Mapping[int | None, int]
+) -> int:
+    """The newest request as it was reported and what was said since; all of it as it is counted where that is exact."""
+    last = next((usage for usage in reversed(usages) if usage.counted_tokens is not None), None)
+    if last is None or gauge.counter.exact:
+        return gauge.messages.messages(messages) + gauge.budget.tools_tokens + gauge.budget.unseen_tokens
+    return last.prompt_tokens + sum(map(gauge.messages.message, messages[begins[last.position] :]))
+
+
+def adoption_of(found: Transcript, compaction: Compaction, following: int) -> Adoption:
+    """A compaction of the tool's, as the session records it. `following` is where the next one begins."""
+    after = compaction.tokens_after or _next_request(found, compaction, following)
+    return Adoption(
+        view=[part for viewed in compaction.see() for part in parts_of(found, viewed)],
+        summary=compaction.summary,
+        trigger=compaction.trigger[:40],
+        at_ms=time_ms(compaction.at),
+        tokens_before=compaction.tokens_before,
+        tokens_after=after,
+        by=TOOL_NAMES[found.tool],
+    )
+
+
+def _next_request(found: Transcript, compaction: Compaction, following: int) -> int | None:
+    """What the provider counted for the first request after a compaction, where the file says what it was before that, too."""
+    if compaction.tokens_before is None:
+        return None
+    first = max(compaction.said, compaction.position)
+    usages = (usage for usage in found.usages if first <= (usage.position or 0) < following)
+    return next((usage.prompt_tokens for usage in usages), None)
+
+
+def view_of(found: Transcript) -> list[Adopted]:
+    """What the tool would send next, as parts."""
+    return [part for viewed in found.viewed for part in parts_of(found, viewed)]
+
+
+def parts_of(found: Transcript, viewed: Viewed) -> list[Adopted]:
+    """A message of the tool's view as parts, one for each message of the session that speaks in it.
+
+    So the user's words stay a request where the tool sends them in one message with results, or with a summary.
+    """
+    content, origins = viewed.wire.get("content"), list(dict.fromkeys(viewed.origins))
+    if len(origins) < 2 or not isinstance(content, list):
+        return [_part(found, viewed.wire, (*origins, *viewed.messages[-1:], MADE)[0])]
+    blocks = {origin: [b for b, o in zip(content, viewed.origins, strict=True) if o == origin] for origin in origins}
+    if _results_first([block for origin in origins for block in blocks[origin]]) != content:
+        return [_part(found, viewed.wire, max(origins))]
+    parts = [_part(found, {**viewed.wire, "content": blocks[origin]}, origin) for origin in origins]
+    return [part if number == 0 else replace(part, joined=True) for number, part in enumerate(parts)]
+
+
+def _results_first(blocks: list[Wire]) -> list[Wire]:
+    """Blocks as they go out when parts are joined."""
+    return sorted(blocks, key=lambda block: block.get("type") != "tool_result")
+
+
+def _part(found: Transcript, wire: Wire, origin: int) -> Adopted:
+    if origin < 0:
+        return Adopted(wire=wire, origin="summary" if origin == SUMMARY else "made")
+    kind: Origin = "summary" if found.messages[origin].kind == "summary" else "history"
+    return Adopted(wire=wire, position=origin, origin=kind)
+
+
+def times_ms(found: Transcript) -> list[int | None]:
+    """When each message was said, by its first line; one without a time has that of the message before it."""
+    times: list[int | None] = []
+    for said in found.messages:
+        value = found.entries[said.lines[0]].value if said.lines else None
+        at_ms = time_ms((value or {}).get("timestamp"))
+        times.append(at_ms if at_ms is not None else times[-1] if times else None)
+    return times
+
+
+def time_ms(text: object) -> int | None:
+    """An ISO time as Unix milliseconds; None for what is none, or out of range."""
+    at = moment(text)
+    at_ms = -1 if at is None else int(at.timestamp() * 1000)
+    return at_ms if 0 <= at_ms <= TIME_MS_MAX else None
+
+
+def replayed(found: Transcript) -> Sequence[Compaction]:
+    """The compactions that the conversation went through, oldest first."""
+    return sorted((made for made in found.compactions if made.on_path), key=lambda made: max(made.said, made.position))
