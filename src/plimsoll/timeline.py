@@ -7,7 +7,7 @@ is what was computed when it was written.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from plimsoll.budget import Level
@@ -30,6 +30,10 @@ REGROWTH = 0.05
 
 READ_THROUGH_MESSAGES = 32
 """Messages that are read and passed over rather than looking for the place after them: about the same work."""
+
+
+_NOWHERE = -1
+"""Stands for the position of what is no message of the history, while it is arranged. Never written down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,9 +282,9 @@ class Timeline:
         held, self.arranger = self.arranger.held, Arranger(self.format.name)
         arranged: list[Piece] = []
         for piece in pieces:
-            found = self.arranger.feed(piece.message, -1 if piece.position is None else piece.position)
+            found = self.arranger.feed(piece.message, _NOWHERE if piece.position is None else piece.position)
             same = len(found) == 1 and found[0].message is piece.message
-            arranged += [piece] if same else [_arranged_piece(one, self.weigh) for one in found]
+            arranged += [piece] if same else [_rearranged(one, piece) for one in found]
         self.arranger.held += held
         return arranged
 
@@ -316,6 +320,13 @@ def _tied(messages: Iterable[Message]) -> list[tuple[str, list[str], list[str]]]
         (message.role, [call.id for call in message.calls], [result.call_id for result in message.results])
         for message in messages
     ]
+
+
+def _rearranged(arranged: Arranged, piece: Piece) -> Piece:
+    """A piece of a view that was arranged again. One that is of no message of the history stays what it was."""
+    if arranged.position != _NOWHERE:
+        return _arranged_piece(arranged, piece.weigh)
+    return replace(piece, message=arranged.message, whole=False, repairs=arranged.repairs)
 
 
 def _arranged_piece(arranged: Arranged, weigh: Weigh) -> Piece:
