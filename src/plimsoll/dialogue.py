@@ -111,7 +111,7 @@ def text_at(chronicle: Chronicle, reference: str) -> str:
     """The text that a reference names. Raises ReferenceNotFound, SessionDamaged."""
     seq = summary_of(reference)
     if seq is None:
-        return text_of(chronicle.message(place_of(reference)[0], reference), reference, chronicle.log.name)
+        return text_of(chronicle.message(place_of(reference)[0], reference), reference)
     try:
         written = unpacked(compaction_at(chronicle.log, seq).data).get("written")
     except SessionDamaged:
@@ -120,4 +120,4 @@ def text_at(chronicle: Chronicle, reference: str) -> str:
         raise ReferenceNotFound(reference) from None
     if written is None:
         raise ReferenceNotFound(reference)
-    return checked(written, reference, chronicle.log.name)
+    return checked(written, reference)

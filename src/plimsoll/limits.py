@@ -35,6 +35,15 @@ COUNT_ENGINE_CHARS_MAX = 1 << 26
 TRANSCRIPT_SIZE_BYTES_MAX = 2 * 1024 * 1024 * 1024
 """Bytes of one session file of another tool, after decompression, that are read at all."""
 
+TRANSCRIPT_LINES_MAX = 500_000
+"""Lines of one such file. Sessions have far fewer; each line costs some hundred bytes of memory, however short it is."""
+
+ARCHIVE_RATIO_MAX = 1_000
+"""How many times its own size an archive may unpack to, beyond the first ARCHIVE_SIZE_BYTES_FREE. Sessions come to 5 to 50 times."""
+
+ARCHIVE_SIZE_BYTES_FREE = 1 << 20
+"""Bytes that any archive may unpack to: a short text repeated packs very well."""
+
 RECORD_SIZE_BYTES_MAX = 256 * 1024 * 1024
 """Bytes of one encoded record in a session's log."""
 

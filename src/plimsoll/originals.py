@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from plimsoll.formats.words import words_of
 from plimsoll.limits import (
     LARGE_MESSAGE_CACHE_ENTRIES_MAX,
     MESSAGE_CACHE_CHARS_MAX,
     MESSAGE_CACHE_ENTRIES_MAX,
     MESSAGE_CACHE_TTL_S,
 )
-from plimsoll.message import Message, Opaque
-from plimsoll.references import words_of
+from plimsoll.message import Media, Message, Opaque, ToolResult
 from plimsoll.store.cache import Cache, CacheStats
 
 READ_AHEAD_MESSAGES = 16
@@ -56,7 +56,7 @@ class Originals:
 
 
 def _is_small(message: Message) -> bool:
-    """Whether its words are few. What is counted otherwise (media, unknown parts) is taken for large."""
-    if any(isinstance(part, Opaque) or not words_of(part) for part in message.parts):
+    """Whether its words are few. Where it holds media or parts of unknown kinds, its whole wire form counts."""
+    if any(isinstance(part, Opaque | Media) or (isinstance(part, ToolResult) and part.media) for part in message.parts):
         return len(str(message.wire)) <= MESSAGE_CACHE_CHARS_MAX
     return sum(len(words_of(part)) for part in message.parts) <= MESSAGE_CACHE_CHARS_MAX

@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable
 
 from plimsoll.compaction.piece import Piece
-from plimsoll.errors import ReferenceNotFound, SessionDamaged
-from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
+from plimsoll.errors import ReferenceNotFound
+from plimsoll.formats.words import words_of, words_once
+from plimsoll.message import Message, ToolResult
 
 _SUMMARY = re.compile(r"c([0-9]{1,15})-([0-9a-f]{8})")
 _REFERENCE = re.compile(r"m([0-9]{1,12})\.([0-9]{1,6})-([0-9a-f]{8})")
@@ -71,32 +72,23 @@ def place_of(reference: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def text_of(message: Message, reference: str, session: str) -> str:
-    """The text a reference names. Raises ReferenceNotFound, or SessionDamaged when it is no longer the same text."""
+def text_of(message: Message, reference: str) -> str:
+    """The text a reference names. Raises ReferenceNotFound, also for one of another session: records are checked as a whole."""
     _, index = place_of(reference)
     if index >= len(message.parts):
         raise ReferenceNotFound(reference)
-    return checked(words_of(message.parts[index]), reference, session)
+    part = message.parts[index]
+    return checked(words_of(part), reference, words_once(part))
 
 
-def checked(text: str, reference: str, session: str) -> str:
-    """The text, which is what a reference names. Raises SessionDamaged when it is no longer the same text."""
-    if not reference.endswith(_digest(text)):
-        raise SessionDamaged(session, detail=f"the text of {reference} has changed")
+def checked(text: str, reference: str, *others: str) -> str:
+    """The text, if its reference, or that of one of the `others`, is this one. Raises ReferenceNotFound.
+
+    Records are checked as a whole: where a hash is another, it is another session's reference.
+    """
+    if not reference.endswith(tuple(map(_digest, (text, *others)))):
+        raise ReferenceNotFound(reference)
     return text
-
-
-def words_of(part: Part) -> str:
-    """The text of a part that can be cut; empty for the others."""
-    match part:
-        case Text() | Reasoning():
-            return part.text
-        case ToolCall():
-            return part.arguments
-        case ToolResult():
-            return part.content
-        case _:
-            return ""
 
 
 def _digest(text: str) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from plimsoll.compaction.account import RECALL_TOOL
+from plimsoll.formats.words import words_of
 from plimsoll.limits import (
     RECALL_ASKED_CHARS_MAX,
     RECALL_OPEN_CALLS_MAX,
@@ -24,7 +25,7 @@ from plimsoll.limits import (
 )
 from plimsoll.message import Message, Part, Reasoning, ToolCall, ToolResult
 from plimsoll.recall.words import Terms
-from plimsoll.references import name_of, summary_name_of, words_of
+from plimsoll.references import name_of, summary_name_of
 
 UNIT_CHARS = 250
 HALF_CHARS = 400

@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, TypeAlias, TypeVar
 
 from plimsoll.errors import LimitExceeded, MissingExtra, StoreUnusable
-from plimsoll.limits import MESSAGE_SIZE_BYTES_MAX, TRANSCRIPT_SIZE_BYTES_MAX
+from plimsoll.limits import (
+    ARCHIVE_RATIO_MAX,
+    ARCHIVE_SIZE_BYTES_FREE,
+    MESSAGE_SIZE_BYTES_MAX,
+    TRANSCRIPT_LINES_MAX,
+    TRANSCRIPT_SIZE_BYTES_MAX,
+)
 from plimsoll.transcripts.values import Finding
 
 Readable: TypeAlias = "str | os.PathLike[str] | bytes"
@@ -36,8 +42,8 @@ def read_lines(source: Readable) -> Source:
     """The lines of a file or of bytes; U+2028 and its kin do not end one. A broken archive gives what can be read and
     a finding.
 
-    Raises StoreUnusable when the file cannot be read, LimitExceeded past TRANSCRIPT_SIZE_BYTES_MAX for all or
-    MESSAGE_SIZE_BYTES_MAX for one line, MissingExtra for an archive when there is no decompressor.
+    Raises StoreUnusable when the file cannot be read, LimitExceeded past TRANSCRIPT_SIZE_BYTES_MAX or TRANSCRIPT_LINES_MAX
+    for all, MESSAGE_SIZE_BYTES_MAX for one line or ARCHIVE_RATIO_MAX for an archive, MissingExtra for an archive when there is no decompressor.
     """
     return _with_file(source, _lines)
 
@@ -86,8 +92,10 @@ def _source(lines: list[bytes], findings: tuple[Finding, ...]) -> Source:
 
 def _checked(lines: Iterator[bytes]) -> Iterator[bytes]:
     total = 0
-    for line in lines:
+    for number, line in enumerate(lines):
         total += len(line)
+        if number >= TRANSCRIPT_LINES_MAX:
+            raise LimitExceeded("TRANSCRIPT_LINES_MAX", allowed=TRANSCRIPT_LINES_MAX)
         if len(line) > MESSAGE_SIZE_BYTES_MAX + 1:
             raise LimitExceeded("MESSAGE_SIZE_BYTES_MAX", allowed=MESSAGE_SIZE_BYTES_MAX)
         if total > TRANSCRIPT_SIZE_BYTES_MAX:
@@ -147,8 +155,9 @@ class _Archive:
         self._make, self._error = _zstd()
 
     def chunks(self) -> Iterator[bytes]:
-        """The decompressed bytes; ends with a finding where the archive is broken."""
+        """The decompressed bytes; ends with a finding where the archive is broken. Raises LimitExceeded past ARCHIVE_RATIO_MAX."""
         frame = self._make()
+        unpacked_bytes = 0
         data = b""
         fresh = True
         while data or (data := self._file.read(_PACKED_CHUNK_BYTES)):
@@ -159,6 +168,9 @@ class _Archive:
             except self._error as error:
                 self._report(str(error))
                 return
+            unpacked_bytes += len(unpacked)
+            if unpacked_bytes > ARCHIVE_SIZE_BYTES_FREE + ARCHIVE_RATIO_MAX * self._file.tell():
+                raise LimitExceeded("ARCHIVE_RATIO_MAX", allowed=ARCHIVE_RATIO_MAX)
             fresh = frame.eof
             data = frame.unused_data if frame.eof else b""
             yield unpacked
