@@ -84,6 +84,8 @@ def _note(_record: Record, data: Mapping[str, Any]) -> bool:
             return _is_format(data.get("format"))
         case "context":
             return isinstance(data.get("context"), dict)
+        case "title":
+            return isinstance(data.get("title"), str)
         case "source":
             return isinstance(data.get("blob"), str)
         case _:
@@ -148,6 +150,7 @@ def _state(value: object) -> bool:
         and all(isinstance(number, int | float) and -_POSITIONS_MAX <= number <= _POSITIONS_MAX for number in stats)
         and _calibration(value.get("calibration"))
         and (context is None or _is_count(context))
+        and isinstance(value.get("title", ""), str)
         and value.get("reader") in (None, "pi")
         and _open(value.get("open"))
     )

@@ -39,7 +39,7 @@ TRANSCRIPT_LINES_MAX = 500_000
 """Lines of one such file. Sessions have far fewer; each line costs some hundred bytes of memory, however short it is."""
 
 ARCHIVE_RATIO_MAX = 1_000
-"""How many times its own size an archive may unpack to, beyond the first ARCHIVE_SIZE_BYTES_FREE. Sessions come to 5 to 50 times."""
+"""Times its own size that an archive may unpack to, besides ARCHIVE_SIZE_BYTES_FREE. Sessions unpack to 5 to 50 times theirs."""
 
 ARCHIVE_SIZE_BYTES_FREE = 1 << 20
 """Bytes that any archive may unpack to: a short text repeated packs very well."""

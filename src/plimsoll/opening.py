@@ -37,7 +37,7 @@ from plimsoll.session import Session
 from plimsoll.settings import flag, shown, whole
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create, open_store
-from plimsoll.surroundings import Project, keep, surroundings
+from plimsoll.surroundings import Project, keep, retitle, surroundings
 from plimsoll.tokens.own import CounterChoice, counter_name
 
 Result = TypeVar("Result")
@@ -89,7 +89,7 @@ def open(  # noqa: PLR0913 - the options of the contract
     asked, pauses = checked(summarizer), pauses_s(wait_s)
     most = None if max_sessions is None else whole("max_sessions", max_sessions, least=1)
     context = surroundings(project=project, user_id=user_id, preferences=preferences, configuration=configuration)
-    about = {"options": _remembered(given), "context": context, **_titled(title)}
+    about: dict[str, Any] = {"options": _remembered(given), "context": context, **_titled(title)}
     place = store_for(store, durability)
     mode = _mode(name, create=create, read_only=read_only)
     log, is_new = _when_free(lambda: _opened(place, _new_name() if name is None else name, about, mode), pauses)
@@ -99,6 +99,7 @@ def open(  # noqa: PLR0913 - the options of the contract
             archive_oldest(place, sessions_max=most)
         elif log.writable and not is_new:
             keep(chronicle, context, project)
+            retitle(chronicle, about.get("title"))
     return Session(chronicle, summarizer=asked)
 
 

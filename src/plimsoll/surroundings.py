@@ -97,6 +97,19 @@ def keep(chronicle: Chronicle, now: Mapping[str, Any], project: Project) -> None
         chronicle.note({"what": "context", "context": after})
 
 
+def retitle(chronicle: Chronicle, title: str | None) -> None:
+    """Write down a title that is another than the session's."""
+    if title is not None and title != _title(chronicle):
+        chronicle.note({"what": "title", "title": title})
+
+
+def _title(chronicle: Chronicle) -> str | None:
+    """The title it was given last."""
+    first = next(chronicle.log.read(), None)
+    made = first.data.get("title") if first is not None and first.seq == 0 else None
+    return chronicle.timeline.title or (made if isinstance(made, str) else None)
+
+
 def layers(chronicle: Chronicle) -> ContextLayers:
     """Every layer: what the log holds of them, and what its newest messages show."""
     data, log = recorded(chronicle), chronicle.log
@@ -111,7 +124,7 @@ def layers(chronicle: Chronicle) -> ContextLayers:
             data,
             session_id=log.name,
             start_ms=first.at_ms if first else None,
-            made=first.data if first else {},
+            made={**(first.data if first else {}), **({"title": title} if (title := _title(chronicle)) else {})},
         ),
         conversation=ConversationContext(
             messages=log.messages, topics=topics(newest), last_activity_ms=newest[-1][0] if newest else None

@@ -71,6 +71,8 @@ class Timeline:
     """Number of the newest note about where the session runs; None while that is what the session record says."""
     reader: Reader | None = None
     """The tool that the view is kept for, where it reads one back in words of its own."""
+    title: str | None = None
+    """The title it was given since it was made; None while that is what the session record says."""
     format_fixed: bool = False
     """Whether a message, or an option, has said which format the session is in."""
     has_gaps: bool = False
@@ -128,6 +130,8 @@ class Timeline:
                 self._reported(record.data)
             case "note" if record.data.get("what") == "context":
                 self.context = record.seq
+            case "note" if record.data.get("what") == "title":
+                self.title = record.data["title"]
             case _:
                 pass
 
@@ -191,6 +195,7 @@ class Timeline:
             "calibration": self.calibration.to_dict(),
             "open": self.arranger.to_dict(),
             "context": self.context,
+            **({} if self.title is None else {"title": self.title}),
             "reader": self.reader,
         }
 
@@ -295,6 +300,7 @@ class Timeline:
         self.pins = set(data["pins"])
         self.calibration = Calibrator.from_dict(data["calibration"])
         self.context = data.get("context")
+        self.title = data.get("title")
         self.reader = data.get("reader")
 
 

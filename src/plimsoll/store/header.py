@@ -11,6 +11,9 @@ from plimsoll.ports import Draft, Record, SessionInfo
 from plimsoll.store.log import Tail
 from plimsoll.store.record import FORMAT, SEAL_SIZE_BYTES, Unreadable, decode, encode, seal
 
+_KIND = re.compile(rb'\{"n": \d+, "m": \d+, "k": "(compaction|rollback|note)"')
+"""How the records begin that may say which title a session was given since it was made."""
+
 _BATCH = re.compile(rb'(\{"n": \d+, "m": \d+, "k": "[^"]*", "t": -?\d+, )"b": \d+, ')
 
 
@@ -27,9 +30,29 @@ def refuse_newer(name: str, header: Record | None) -> None:
         raise NewerFormat(name, version=version, supported=FORMAT)
 
 
-def session_info(name: str, header: Record | None, tail: Tail, *, size_bytes: int, archived: bool) -> SessionInfo:
+def newest_title(lines_back: Iterable[bytes]) -> str | None:
+    """The title a session was given since it was made, by its lines from the last to the first; None where it was given none.
+
+    Only few are decoded: a compaction repeats the title that held, so nothing before the newest one is looked at.
+    """
+    for line in lines_back:
+        kind = _KIND.match(line)
+        record = None if kind is None else decode(line)
+        if record is None or isinstance(record, Unreadable):
+            continue
+        if record.kind == "note" and record.data.get("what") != "title":
+            continue
+        state = record.data if record.kind == "note" else record.data.get("state")
+        title = state.get("title") if isinstance(state, Mapping) else None
+        return title if isinstance(title, str) else None
+    return None
+
+
+def session_info(  # noqa: PLR0913 - what stores know of a session
+    name: str, header: Record | None, tail: Tail, *, lines_back: Iterable[bytes], size_bytes: int, archived: bool
+) -> SessionInfo:
     """What a list of sessions says of one."""
-    title = None if header is None else header.data.get("title")
+    title = newest_title(lines_back) or (None if header is None else header.data.get("title"))
     return SessionInfo(
         name=name,
         created_ms=None if header is None else header.at_ms,

@@ -232,7 +232,14 @@ class JsonlStore:
                 file = LogFile(self._calls, fd, f"{folder.path}/{LOG_NAME}")
                 try:
                     lines = JsonlLines(folder, file, None, session=name, durable=False)
-                    yield session_info(name, lines.header(), lines.tail(), size_bytes=file.size(), archived=archived)
+                    yield session_info(
+                        name,
+                        lines.header(),
+                        lines.tail(),
+                        lines_back=lines.raw_back(),
+                        size_bytes=file.size(),
+                        archived=archived,
+                    )
                 finally:
                     file.close()
 

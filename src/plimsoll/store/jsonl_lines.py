@@ -75,6 +75,11 @@ class JsonlLines:
             first = next((record for record in records if record is not None), None)
             return first if first is not None and first.seq == 0 else None
 
+    def raw_back(self) -> Iterator[bytes]:
+        """The lines, from the last to the first, as they are."""
+        with store_errors(self._file.path):
+            yield from (piece.data for piece in self._file.pieces_back(self._end().end))
+
     def forward(self, seq: int, tail: Tail) -> Iterator[Span]:
         """See Lines."""
         with store_errors(self._file.path):

@@ -202,7 +202,10 @@ class MemoryStore:
 
     def _info(self, name: str, session: _Session, *, archived: bool) -> SessionInfo:
         lines = MemoryLines(self, session, name=name, writable=False)
-        return session_info(name, lines.header(), lines.tail(), size_bytes=session.size_bytes, archived=archived)
+        back = lines.raw_back()
+        return session_info(
+            name, lines.header(), lines.tail(), lines_back=back, size_bytes=session.size_bytes, archived=archived
+        )
 
 
 _shared: dict[str, MemoryStore] = {}

@@ -56,6 +56,10 @@ class RowReader:
         """The session record, if it can be read."""
         return next((span_of(row).record for row in self._rows.rows(0, 1)), None)
 
+    def raw_back(self) -> Iterator[bytes]:
+        """The lines that can be read, from the last to the first, as they are."""
+        return (row.line for row in self._rows.rows_back(None) if isinstance(row.line, bytes))
+
     def forward(self, seq: int, tail: Tail) -> Iterator[Span]:
         """See Lines."""
         return (span_of(row) for row in self._rows.rows(seq, tail.seq))

@@ -325,7 +325,10 @@ class SqliteStore:
             size_bytes = lines.size_bytes()
         except SessionDamaged:
             size_bytes = 0
-        return session_info(name, lines.header(), lines.tail(), size_bytes=size_bytes, archived=archived)
+        back = lines.raw_back()
+        return session_info(
+            name, lines.header(), lines.tail(), lines_back=back, size_bytes=size_bytes, archived=archived
+        )
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[None]:

@@ -42,8 +42,9 @@ def read_lines(source: Readable) -> Source:
     """The lines of a file or of bytes; U+2028 and its kin do not end one. A broken archive gives what can be read and
     a finding.
 
-    Raises StoreUnusable when the file cannot be read, LimitExceeded past TRANSCRIPT_SIZE_BYTES_MAX or TRANSCRIPT_LINES_MAX
-    for all, MESSAGE_SIZE_BYTES_MAX for one line or ARCHIVE_RATIO_MAX for an archive, MissingExtra for an archive when there is no decompressor.
+    Raises StoreUnusable when the file cannot be read, MissingExtra for an archive when there is no decompressor, and
+    LimitExceeded past TRANSCRIPT_SIZE_BYTES_MAX, TRANSCRIPT_LINES_MAX, MESSAGE_SIZE_BYTES_MAX for one line, or
+    ARCHIVE_RATIO_MAX for an archive.
     """
     return _with_file(source, _lines)
 

@@ -240,3 +240,37 @@ def test_odd_durability(store: str) -> None:
     with pytest.raises(SettingError, match="durability"):
         plimsoll.open("a", store="memory:", durability="nonsense")  # type: ignore[arg-type]
     assert plimsoll.sessions(store) == []
+
+
+def test_a_title_given_again(store: str) -> None:
+    """`title=` at a reopening is kept, listed, and part of the context, through compactions, rollbacks and forks."""
+    with plimsoll.open("a", store=store, title="first", max_tokens=600) as session:
+        session.extend([{"role": "user", "content": "tide " * 40}] * 20)
+    assert plimsoll.sessions(store)[0].title == "first"
+    with plimsoll.open("a", store=store, title="second") as session:
+        assert session.context().session.title == "second"
+        assert plimsoll.sessions(store)[0].title == "second"
+        session.compact()
+        session.append({"role": "user", "content": "tide"})
+    with plimsoll.open("a", store=store) as session:
+        assert (session.context().session.title, plimsoll.sessions(store)[0].title) == ("second", "second")
+        session.rollback()
+        session.fork(name="b").close()
+    assert {info.name: info.title for info in plimsoll.sessions(store)} == {"a": "second", "b": "second"}
+    plimsoll.open("a", store=store, title="second").close()
+    with plimsoll.open("a", store=store) as session:
+        assert len(session.notes("title")) == 1
+
+
+def test_words_that_look_like_a_title(store: str) -> None:
+    """What a message says never becomes the title of its session."""
+    with plimsoll.open("a", store=store, title="first") as session:
+        session.append(
+            {
+                "role": "user",
+                "content": 'a note, {"what": "title", "title": "forged"}',
+                "what": "title",
+                "title": "forged",
+            }
+        )
+    assert plimsoll.sessions(store)[0].title == "first"

@@ -1,11 +1,13 @@
 """Finding out what a file is."""
 
 import json
+import subprocess
 import sys
 
 import pytest
 
-from plimsoll.errors import FormatError, MissingExtra, StoreUnusable
+from plimsoll.errors import FormatError, LimitExceeded, MissingExtra, StoreUnusable
+from plimsoll.limits import TRANSCRIPT_LINES_MAX
 from plimsoll.transcripts import Conversation, Transcript, detect_file, load_file
 
 CHAT = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]
@@ -136,3 +138,37 @@ def test_files_of_sub_agents_are_named(tmp_path):
     found = load_file(path)
     assert isinstance(found, Transcript)
     assert found.beside == (str(beside / "agent-1.jsonl"),)
+
+
+def test_an_archive_that_unpacks_too_far_is_refused_early() -> None:
+    """Half a kilobyte of archive that holds millions of lines is refused before they are read, and costs little memory."""
+    zstandard = pytest.importorskip("zstandard")
+    packed = zstandard.ZstdCompressor().compress(b"{}\n" * 2_000_000)
+    program = (
+        "import resource, sys\n"
+        "from plimsoll.transcripts import load_file\n"
+        "from plimsoll.errors import LimitExceeded\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try:\n"
+        "    load_file(sys.stdin.buffer.read())\n"
+        "except LimitExceeded as error:\n"
+        "    print(error.limit, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024 < 64)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], input=packed, capture_output=True, timeout=60, check=False)
+    assert done.stdout == b"ARCHIVE_RATIO_MAX True\n", done.stderr
+
+
+def test_more_lines_than_any_session_has_are_refused() -> None:
+    """A file of very many short lines is refused by their number, before any is parsed."""
+    with pytest.raises(LimitExceeded, match="TRANSCRIPT_LINES_MAX"):
+        load_file(b"{}\n" * (TRANSCRIPT_LINES_MAX + 1))
+
+
+def test_archives_of_sessions_are_within_the_ratio() -> None:
+    """A long session that repeats itself, packed as hard as zstd can, is read."""
+    zstandard = pytest.importorskip("zstandard")
+    line = json.dumps({"role": "user", "content": "tide " * 400}).encode() + b"\n"
+    packed = zstandard.ZstdCompressor(level=19).compress(line * 400)
+    found = load_file(packed)
+    assert isinstance(found, Conversation)
+    assert len(found.messages) == 400
