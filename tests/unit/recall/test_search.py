@@ -63,7 +63,7 @@ def test_a_hit_says_where_it_stands():
     hit = found([said("user", "hello"), message], "vault password")[0]
 
     assert place_of(hit.reference) == (1, 1)
-    assert text_of(message, hit.reference, "s")[hit.offset :].startswith(hit.text)
+    assert text_of(message, hit.reference)[hit.offset :].startswith(hit.text)
     assert "swordfish" in hit.text
     assert hit.voice == "assistant"
     assert hit.to_dict()["offset"] == hit.offset > 0
@@ -173,7 +173,7 @@ def test_a_text_longer_than_a_piece_is_found_at_its_end():
     message = said("user", "x" * (RECALL_PIECE_CHARS_MAX + 1000) + " the beacon is red")
     hit = found([message], "beacon")[0]
 
-    assert text_of(message, hit.reference, "s")[hit.offset :].startswith(hit.text)
+    assert text_of(message, hit.reference)[hit.offset :].startswith(hit.text)
     assert hit.offset > RECALL_PIECE_CHARS_MAX
 
 
