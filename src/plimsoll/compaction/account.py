@@ -157,9 +157,8 @@ def prose_room(draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int
     return tokens_max - _frame_tokens(draft, task, covers)
 
 
-def mark(draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int]) -> Account | None:
-    """A line that only says how much left."""
-    count = covers[1] - covers[0]
+def mark(draft: Draft, task: Task, tokens_max: int, count: int) -> Account | None:
+    """A line that only says how many messages left."""
     words = omission(count, draft.language)
     message = said(task.policy.summary_role, words)
     tokens = draft.weigh(message)

@@ -39,6 +39,8 @@ class Draft:
     """Whether the reader of the view can search and read back what left it."""
     list_items_max: int = 20
     """Items of a list that stay in a shrunk tool result."""
+    spoken_for: int = 0
+    """Messages that the summaries and marks which were in the view at first stand for."""
     left: list[Block] = field(default_factory=list)
     """Blocks that are no longer in the view."""
 
@@ -81,8 +83,14 @@ class Draft:
 
     def insert(self, block: Block, after: int) -> None:
         """Put a block behind everything that was said up to position `after`."""
-        at = sum(1 for other in self.blocks if other.first is None or other.first <= after)
-        self.blocks.insert(at, block)
+        later = (at for at, other in enumerate(self.blocks) if other.first is not None and other.first > after)
+        self.blocks.insert(next(later, len(self.blocks)), block)
+
+    def speak_for(self, block: Block, after: int) -> None:
+        """Put a summary or a mark behind what was said up to a position, but never last: the view ends with what was said."""
+        self.insert(block, after)
+        if len(self.blocks) > 1 and self.blocks[-1] is block:
+            self.blocks[-2:] = [block, self.blocks[-2]]
 
     def edit(self, block: Block, number: int, parts: Sequence[Part]) -> None:
         """Let one piece of a block say something else, and weigh it again."""

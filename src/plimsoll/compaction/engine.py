@@ -15,27 +15,21 @@ from plimsoll.compaction.account import Account, edited_account, edited_ledger
 from plimsoll.compaction.draft import Draft, no_reference
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.fit import prove
-from plimsoll.compaction.keep import FIRST_REQUEST, NEWEST_EXCHANGE, NEWEST_MESSAGE, PINNED, mark_kept, open_with_user
-from plimsoll.compaction.piece import Block, Piece, blocks_of
+from plimsoll.compaction.held import cut_frame, relieve
+from plimsoll.compaction.keep import mark_kept, open_with_user
+from plimsoll.compaction.losses import is_mark, refill, spoken_for
+from plimsoll.compaction.piece import Piece, blocks_of
 from plimsoll.compaction.plan import Outline, actions_of
-from plimsoll.compaction.shrink import Spot, cut_spots, shrink_to, spots
+from plimsoll.compaction.shrink import shrink_to
 from plimsoll.compaction.steps import TAIL_SHARE, collapse_repeats, offload_bulk
 from plimsoll.compaction.summarise import Summed, summarise, window
 from plimsoll.compaction.task import MIN_PROGRESS, MIN_PROGRESS_TOKENS, SummaryReply, SummaryRequest, Task
-from plimsoll.cutting.measure import fair_cap
 from plimsoll.errors import SettingError
-from plimsoll.message import Text, ToolCall, ToolResult
 from plimsoll.policy import Step
-from plimsoll.summary.frame import unwrapped
-
-OVERSIZED_SHARE = 0.5
-"""In an emergency a tool result or a pinned text may take this share of the goal, whatever it holds."""
+from plimsoll.summary.frame import omitted, unwrapped
 
 NEARLY = 1.02
 """A view this close to its goal is not worth giving up its tail."""
-
-HELD_SHARE = 0.8
-"""What must stay may take this share of the goal; tool results, pins and the first request are cut to it."""
 
 Compacting: TypeAlias = Generator[SummaryRequest, SummaryReply, Outline]
 
@@ -49,6 +43,9 @@ def compact(draft: Draft, task: Task) -> Compacting:
     as_it_was = [piece for block in everything for piece in block.pieces]
     over = draft.passes(task.budget_tokens)
     mark_kept(draft, task.pins, task.goal_tokens)
+    draft.spoken_for = spoken_for(draft.blocks)
+    if over:
+        cut_frame(draft, task.budget_tokens)
     summed = Summed(ledger=task.ledger, covers=task.covers)
     for step in task.steps:
         if not draft.passes(task.goal_tokens):
@@ -56,7 +53,9 @@ def compact(draft: Draft, task: Task) -> Compacting:
         summed = (yield from _run(step, draft, task, summed)) or summed
     _reach_again(draft, task)
     open_with_user(draft)
-    cut = prove(draft, task.budget_tokens)
+    cut = prove(draft, task, summed.covers)
+    if cut:
+        refill(draft, task, summed.covers)
     after = draft.total
     if not over:
         before = _cost(as_it_was, reserve_tokens)
@@ -84,9 +83,13 @@ def compact(draft: Draft, task: Task) -> Compacting:
 def _summary(draft: Draft, account: Account | None, *, cut: bool) -> str | None:
     """The text of a summary made now, as the view has it: the proof may have cut it, or left it out."""
     made = draft.summaries()
+    made = [block for block in made if not is_mark(block)] or made
     if account is None or not made:
         return None
-    span = unwrapped(made[-1].pieces[0].message.text) if cut else None
+    text = made[-1].pieces[0].message.text
+    if omitted(text) is not None:
+        return text
+    span = unwrapped(text) if cut else None
     return account.text if span is None else span.body
 
 
@@ -115,11 +118,13 @@ def reworded(outline: Outline, text: str, draft: Draft, task: Task) -> Outline:
     """The outline with somebody's own summary in place of ours, cut to the room there is. Raises SettingError without one."""
     if outline.summary is None or outline.covers is None:
         raise SettingError("summary", "nothing is summarised here, so there is no summary to change")
-    others = [piece for piece in outline.pieces if not _is_new_summary(piece)]
+    ours = [piece for piece in outline.pieces if _is_new_summary(piece)]
+    worded = next((piece for piece in reversed(ours) if omitted(piece.message.text) is None), ours[-1])
+    others = [piece for piece in outline.pieces if piece is not worded]
     room = task.budget_tokens - draft.reserve_tokens - sum(piece.tokens for piece in others)
     account = edited_account(text, draft, task, room, outline.covers)
     piece = draft.summary_piece(account.message)
-    pieces = tuple(piece if _is_new_summary(old) else old for old in outline.pieces)
+    pieces = tuple(piece if old is worded else old for old in outline.pieces)
     after = draft.reserve_tokens + sum(piece.tokens for piece in pieces)
     ledger = edited_ledger(outline.ledger, outline.summary, text)
     return replace(
@@ -145,12 +150,13 @@ def _run(
         case "clip":
             _clip(draft, task)
         case "summarise":
-            _relieve(draft, task)
+            relieve(draft, task)
             if not draft.passes(task.goal_tokens):
                 return None
             return (yield from summarise(draft, task))
         case "window":
-            return window(draft, task)
+            relieve(draft, task)
+            return window(draft, task) if draft.passes(task.goal_tokens) else None
         case "ledger":
             return _alone(draft, task, summed) if draft.passes(int(task.goal_tokens * NEARLY)) else None
         case _:
@@ -184,45 +190,6 @@ def _clip(draft: Draft, task: Task) -> None:
             return
         if block.tokens > limit and not block.exchange.calls_tools and not block.is_summary:
             shrink_to(draft, block, limit, "longer than a message may be")
-
-
-def _relieve(draft: Draft, task: Task) -> None:
-    """Cut oversized parts of what must stay: results and arguments of the newest exchange, pins, the first request."""
-    found = [(block, spot) for block in draft.blocks for spot in _relievable(draft, block)]
-    cap = min(_fair_share(draft, task, found), _held_share(draft, task, found))
-    for block, spot in found:
-        if spot.tokens > cap:
-            cut_spots(draft, block, [spot], cap, "larger than what must stay may be")
-
-
-def _fair_share(draft: Draft, task: Task, found: Sequence[tuple[Block, Spot]]) -> int:
-    """In an emergency one part may take half of the goal, or what the view leaves free; before that, anything."""
-    if task.level < Level.emergency:
-        return task.budget_tokens
-    share = int(task.goal_tokens * OVERSIZED_SHARE)
-    sizes = [spot.tokens for _, spot in found if spot.tokens > share]
-    return max(share, fair_cap(sizes, sum(sizes) - draft.excess(task.goal_tokens, at_most=sum(sizes))))
-
-
-def _held_share(draft: Draft, task: Task, found: Sequence[tuple[Block, Spot]]) -> int:
-    """What a part may take so that all that must stay leaves room for the rest; else the goal could not be reached at all."""
-    held = draft.reserve_tokens + sum(block.tokens for block in draft.blocks if block.kept_as is not None)
-    room = int(task.goal_tokens * HELD_SHARE)
-    if held <= room:
-        return task.budget_tokens
-    sizes = [spot.tokens for _, spot in found]
-    return max(task.preview_tokens, fair_cap(sizes, room - (held - sum(sizes))))
-
-
-def _relievable(draft: Draft, block: Block) -> list[Spot]:
-    """The parts of a block that must stay which an emergency may cut; a request that it holds is not among them."""
-    if block.kept_as not in (NEWEST_EXCHANGE, NEWEST_MESSAGE, FIRST_REQUEST, PINNED):
-        return []
-    newest = block.kept_as in (NEWEST_EXCHANGE, NEWEST_MESSAGE)
-    words = (ToolResult, ToolCall) if newest else (ToolResult, ToolCall, Text)
-    return [
-        spot for spot in spots(draft, block) if isinstance(block.pieces[spot.piece].message.parts[spot.part], words)
-    ]
 
 
 def _alone(draft: Draft, task: Task, summed: Summed) -> Summed | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from plimsoll.compaction.account import shorten
 from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.held import held_room, held_tokens, hold_within
 from plimsoll.compaction.keep import (
     FIRST_REQUEST,
     NEWEST_EXCHANGE,
@@ -18,8 +19,11 @@ from plimsoll.compaction.keep import (
     SYSTEM,
     open_with_user,
 )
+from plimsoll.compaction.losses import is_mark, mark_losses
 from plimsoll.compaction.piece import Block
+from plimsoll.compaction.reduce import reduce_to
 from plimsoll.compaction.shrink import LEAST_TOKENS, shrink_to
+from plimsoll.compaction.task import Task
 from plimsoll.errors import CannotFit
 
 SUMMARY_LEAST_TOKENS = 120
@@ -31,26 +35,59 @@ ROUNDS_MAX = 3
 """What has to open the view once others left may cost what was just saved: then more leaves."""
 
 
-def prove(draft: Draft, budget_tokens: int) -> bool:
-    """Cut until the view costs at most `budget_tokens`; says whether anything had to be cut.
+def prove(draft: Draft, task: Task, covers: tuple[int, int] | None) -> bool:
+    """Cut until the view costs at most the budget; says whether anything had to be cut.
 
-    Raises CannotFit when even the frame (system text and the newest user message cut to their marks) costs more.
+    `covers` are the positions that the summary in the view speaks for: what leaves besides gets a mark, wherever one fits
+    beside the frame. Raises CannotFit when even the frame (system text and the newest user message cut to their marks) does not.
     """
+    budget_tokens = task.budget_tokens
+    mark_losses(draft, task, covers)
     if draft.total <= budget_tokens:
         return False
+    if held_tokens(draft) > budget_tokens:
+        hold_within(draft, held_room(draft, budget_tokens), budget_tokens)
     for _ in range(ROUNDS_MAX):
         _shed_tail(draft, budget_tokens)
         _cut_summary(draft, budget_tokens)
         for reason in (PINNED, FIRST_REQUEST, NEWEST_EXCHANGE):
             _squeeze(draft, budget_tokens, reason, may_leave=True)
         open_with_user(draft)
+        mark_losses(draft, task, covers)
         if draft.total <= budget_tokens:
             return True
-    for reason in (NEWEST_REQUEST, NEWEST_MESSAGE, SYSTEM):
+    _cut_frame(draft, budget_tokens)
+    return True
+
+
+def _cut_frame(draft: Draft, budget_tokens: int) -> None:
+    """Cut system text and the newest request, the request only where it takes more than half of the budget.
+
+    A mark beside them leaves where they are whole without it, or where they are at their least.
+    """
+    unmarked = [block for block in draft.blocks if not is_mark(block)]
+    if draft.reserve_tokens + sum(block.tokens for block in unmarked) <= budget_tokens:
+        draft.blocks = unmarked
+        open_with_user(draft)
+        if draft.total <= budget_tokens:
+            return
+    _cut_request(draft, budget_tokens)
+    _squeeze(draft, budget_tokens, SYSTEM, may_leave=False)
+    if draft.total > budget_tokens:
+        draft.blocks = unmarked
+    for reason in (NEWEST_REQUEST, NEWEST_MESSAGE):
         _squeeze(draft, budget_tokens, reason, may_leave=False)
+    open_with_user(draft)
     if draft.total > budget_tokens:
         _refuse(draft, budget_tokens)
-    return True
+
+
+def _cut_request(draft: Draft, budget_tokens: int) -> None:
+    """A newest request that takes more than half of the budget is cut, but not below that."""
+    for block in [block for block in draft.blocks if block.kept_as in (NEWEST_REQUEST, NEWEST_MESSAGE)]:
+        excess = draft.total - budget_tokens
+        if excess > 0:
+            reduce_to(draft, block, max(budget_tokens // 2, block.tokens - excess), REASON, to_line=False)
 
 
 def _shed_tail(draft: Draft, budget_tokens: int) -> None:
@@ -64,7 +101,7 @@ def _shed_tail(draft: Draft, budget_tokens: int) -> None:
         room = block.tokens - (total - budget_tokens)
         if room >= SUMMARY_LEAST_TOKENS and block.exchange.calls_tools:
             before = block.tokens
-            shrink_to(draft, block, room, REASON)
+            reduce_to(draft, block, room, REASON)
             total -= before - block.tokens
         if total > budget_tokens:
             total -= block.tokens
@@ -74,7 +111,7 @@ def _shed_tail(draft: Draft, budget_tokens: int) -> None:
 
 def _cut_summary(draft: Draft, budget_tokens: int) -> None:
     """Cut the summary, or leave it out where little of it would remain."""
-    for block in [block for block in draft.blocks if block.is_summary]:
+    for block in [block for block in draft.blocks if block.is_summary and not is_mark(block)]:
         room = block.tokens - (draft.total - budget_tokens)
         if room >= block.tokens:
             return
@@ -90,9 +127,9 @@ def _squeeze(draft: Draft, budget_tokens: int, kept_as: str, *, may_leave: bool)
         excess = draft.total - budget_tokens
         if excess <= 0:
             return
-        floor = 0 if may_leave else LEAST_TOKENS
-        shrink_to(draft, block, max(floor, block.tokens - excess), REASON)
-        if may_leave and draft.total > budget_tokens:
+        if not may_leave:
+            reduce_to(draft, block, max(LEAST_TOKENS, block.tokens - excess), REASON, to_line=False)
+        elif not reduce_to(draft, block, max(0, block.tokens - excess), REASON):
             draft.leave([block], "drop", REASON)
 
 
@@ -108,7 +145,8 @@ def _refuse(draft: Draft, budget_tokens: int) -> None:
         excess = draft.total - budget_tokens
         if excess <= 0:
             return
-        shrink_to(draft, block, max(0, block.tokens - excess), REASON)
+        reduce_to(draft, block, max(0, block.tokens - excess), REASON, to_line=False)
+    open_with_user(draft)
     if draft.total <= budget_tokens:
         return
     largest = max(frame or draft.blocks, key=lambda block: block.tokens, default=None)

@@ -22,6 +22,9 @@ PINNED = "pinned text"
 OPENING = "opening"
 """A message made here without which the provider refuses the first one."""
 
+MARK = "mark"
+"""The line that stands for what left in this compaction."""
+
 _LATER_SYSTEM_SHARE = 0.2
 """System messages in mid-conversation stay while together they cost less than this share of the goal; newest first."""
 

@@ -323,6 +323,11 @@ def is_note(part: Part) -> bool:
     return part.text in (OPENER, OPENING, EMPTY) or _NOTE.fullmatch(noticed_words(part.text) or "") is not None
 
 
+def says_nothing(message: Message) -> bool:
+    """Whether a message is only the words for nothing."""
+    return message.text == EMPTY and len(message.parts) == 1
+
+
 def as_said(message: Message) -> Message:
     """The message with the notes in it as what they stand for: tool results. A tool's words never become a user's."""
     if message.role != "user" or not any(is_note(part) for part in message.parts):

@@ -31,14 +31,15 @@ class Spot:
 def spots(draft: Draft, block: Block) -> list[Spot]:
     """The parts of a block whose text may be cut. Reasoning and opaque parts may not: providers check them."""
     return [
-        Spot(piece=number, part=index, tokens=_weight(draft, piece.message, part))
+        Spot(piece=number, part=index, tokens=part_tokens(draft, piece.message, part))
         for number, piece in enumerate(block.pieces)
         for index, part in enumerate(piece.message.parts)
         if isinstance(part, (Text, ToolCall, ToolResult, Media))
     ]
 
 
-def _weight(draft: Draft, message: Message, part: Part) -> int:
+def part_tokens(draft: Draft, message: Message, part: Part) -> int:
+    """What a part of a message costs: its text, or where it has none, the difference that it makes."""
     match part:
         case Text():
             return draft.counter.upper(part.text)
@@ -74,24 +75,39 @@ def shrink_to(draft: Draft, block: Block, tokens_max: int, reason: str) -> None:
 def cut_spots(draft: Draft, block: Block, chosen: Sequence[Spot], tokens_max: int, reason: str) -> bool:
     """Cut each chosen part to `tokens_max`, or to its mark: never to nothing, which providers refuse.
 
-    Says whether anything became smaller. What would cost more cut than whole, as a small image does, stays.
+    Says whether anything became smaller. What would cost more cut than whole, as a small image does, stays. A message is
+    encoded and counted once, however many of its parts are cut.
     """
     before = block.tokens
     tokens_max = max(tokens_max, draft.counter.upper(SHORTEST))
+    by_piece: dict[int, list[Spot]] = {}
     for spot in chosen:
-        piece = block.pieces[spot.piece]
-        part = piece.message.parts[spot.part]
-        reference = draft.refer(piece, spot.part)
-        smaller = _cut_part(draft, part, tokens_max, reference)
-        if smaller is not part:
-            parts = list(piece.message.parts)
-            parts[spot.part] = smaller
-            draft.edit(block, spot.piece, parts)
-            if block.pieces[spot.piece].tokens < piece.tokens:
-                block.decide("offload" if reference else "shrink", reason, reference=reference)
-            else:
-                block.pieces[spot.piece] = piece
+        by_piece.setdefault(spot.piece, []).append(spot)
+    for number, found in by_piece.items():
+        _cut_piece(draft, block, number, found, tokens_max, reason)
     return block.tokens < before
+
+
+def _cut_piece(  # noqa: PLR0913, PLR0917 - what to cut, how far and why
+    draft: Draft, block: Block, number: int, found: Sequence[Spot], tokens_max: int, reason: str
+) -> None:
+    piece = block.pieces[number]
+    parts = list(piece.message.parts)
+    references: list[str | None] = []
+    for spot in found:
+        reference = draft.refer(piece, spot.part)
+        smaller = _cut_part(draft, parts[spot.part], tokens_max, reference)
+        if smaller is not parts[spot.part] and part_tokens(draft, piece.message, smaller) < spot.tokens:
+            parts[spot.part] = smaller
+            references.append(reference)
+    if not references:
+        return
+    draft.edit(block, number, parts)
+    if block.pieces[number].tokens >= piece.tokens:
+        block.pieces[number] = piece
+        return
+    for reference in references:
+        block.decide("offload" if reference else "shrink", reason, reference=reference)
 
 
 def _cut_part(draft: Draft, part: Part, tokens_max: int, reference: str | None) -> Part:

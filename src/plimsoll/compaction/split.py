@@ -9,6 +9,7 @@ from typing import overload
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.piece import Block
 from plimsoll.compaction.relevance import relevance
+from plimsoll.compaction.repair import says_nothing
 from plimsoll.compaction.task import Task
 from plimsoll.compaction.windows import keep_from
 
@@ -111,6 +112,8 @@ def _tail(draft: Draft, movable: Sequence[Block], task: Task, room: int, *, afte
     allowed = {id(block) for block in said[cut:]}
     tail = []
     for block in reversed(movable):
+        if says_nothing(block.pieces[0].message):
+            continue
         room -= block.tokens
         if room < 0 or id(block) not in allowed:
             break

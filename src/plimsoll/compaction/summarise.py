@@ -15,9 +15,9 @@ from plimsoll.compaction.account import (
     rules_account,
 )
 from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.losses import SLACK_SHARE, made_to_fit, messages_in
 from plimsoll.compaction.piece import Block, blocks_of
-from plimsoll.compaction.repair import as_said
-from plimsoll.compaction.shrink import shrink_to
+from plimsoll.compaction.repair import as_said, says_nothing
 from plimsoll.compaction.split import Split, split
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest, Task
 from plimsoll.cutting.remembered import Remembered
@@ -28,14 +28,8 @@ from plimsoll.summary.reread import recollected
 MARK_TOKENS = 48
 """Room for the line that says how much left without a summary."""
 
-SLACK_SHARE = 0.02
-"""Room under this share of the goal is not worth another pass, nor a cut exchange."""
-
 READ_AGAIN_MESSAGES_MIN = 32
 """Fewer messages are read as fast as they are recognised."""
-
-BOUNDARY_TOKENS_MIN = 160
-"""An exchange cut to less than this says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +91,7 @@ def window(draft: Draft, task: Task) -> Summed:
     if not parted.leave:
         return Summed(ledger=task.ledger, covers=task.covers)
     covers = _covers(task, parted)
-    account = mark(draft, task, parted.summary_tokens_max, covers)
+    account = _mark(draft, task, parted)
     _rebuild(draft, parted, account)
     return Summed(ledger=_extended(draft, task, parted), covers=covers, account=account, stage="window")
 
@@ -108,7 +102,7 @@ def _by_rules(draft: Draft, task: Task, parted: Split) -> Summed:
     shown = _shown(draft, parted)
     account = rules_account(ledger, draft, task, parted.summary_tokens_max, covers, gone=parted.leave, shown=shown)
     if account is None:
-        return Summed(ledger=ledger, covers=covers, account=mark(draft, task, MARK_TOKENS, covers), stage="window")
+        return Summed(ledger=ledger, covers=covers, account=_mark(draft, task, parted), stage="window")
     return Summed(ledger=ledger, covers=covers, account=account, stage="rules")
 
 
@@ -139,7 +133,12 @@ def _without_model(draft: Draft, task: Task, parted: Split, failure: str) -> Sum
     ruled = replace(_by_rules(draft, task, parted), failure=failure)
     if task.policy.summarizer_fallback:
         return ruled
-    return replace(ruled, account=mark(draft, task, MARK_TOKENS, _covers(task, parted)), stage="window")
+    return replace(ruled, account=_mark(draft, task, parted), stage="window")
+
+
+def _mark(draft: Draft, task: Task, parted: Split) -> Account | None:
+    """A mark for what leaves, and for what earlier summaries stood for."""
+    return mark(draft, task, task.budget_tokens, draft.spoken_for + messages_in(parted.leave))
 
 
 def _slack(task: Task, parted: Split, summed: Summed) -> bool:
@@ -226,7 +225,7 @@ def _runs(task: Task, blocks: Sequence[Block]) -> list[tuple[list[Message], int]
 def said(block: Block, task: Task) -> list[tuple[int, Message]]:
     """The messages of a block with their positions, as they stand in the history, not as they were cut since."""
     messages = []
-    for message, piece in zip(block.exchange.messages, block.pieces, strict=True):
+    for message, piece in zip(block.exchange.messages, block.pieces_before, strict=True):
         if piece.position is not None:
             cut = task.original is not None and not piece.whole
             original = task.original(piece.position) if cut and task.original else None
@@ -238,33 +237,36 @@ def _rebuild(draft: Draft, parted: Split, account: Account | None) -> None:
     """Put the summary where the past ends, and let the rest leave."""
     if not parted.leave:
         return
-    newest_gone = parted.covers(None)[1] - 1
+    covers = parted.covers(None)
     draft.blocks = [block for block in draft.blocks if not block.is_summary]
     if account is None:
         draft.leave(parted.leave, "drop", "no room for a summary")
     else:
         draft.leave(parted.leave, "summarise" if account.facts else "drop", account.reason)
-        draft.insert(blocks_of([draft.summary_piece(account.message)])[0], newest_gone)
+        draft.speak_for(blocks_of([draft.summary_piece(account.message)])[0], covers[1] - 1)
 
 
 def _with_boundary(draft: Draft, task: Task, parted: Split, summary_tokens: int) -> Split:
-    """The split with the newest exchange that leaves cut to the room that is left and staying; not against a cap of the policy.
+    """The split with the newest exchanges that leave staying, the last of them cut to the room left; not against a cap.
 
-    Where it is the only one, nothing leaves, and the summary there is stays as it is.
+    Where none is left to leave, the summary there is stays as it is.
     """
-    if not parted.leave or task.policy.caps_tail:
+    if task.policy.caps_tail:
         return parted
-    boundary, gone = parted.leave[-1], {id(block) for block in parted.leave}
-    if len(gone) == 1:
-        summary_tokens = sum(block.tokens for block in draft.summaries())
-    staying = (block for block in draft.blocks if id(block) not in gone and not block.is_summary)
-    room = task.goal_tokens - draft.reserve_tokens - summary_tokens - sum(block.tokens for block in staying)
-    if room < max(BOUNDARY_TOKENS_MIN, task.goal_tokens * SLACK_SHARE):
+    gone = {id(block) for block in parted.leave}
+    staying = sum(block.tokens for block in draft.blocks if id(block) not in gone and not block.is_summary)
+    free = task.goal_tokens - draft.reserve_tokens - staying
+    leave, blank, back = list(parted.leave), list[Block](), list[Block]()
+    while leave:
+        if says_nothing(leave[-1].pieces[0].message):
+            blank.append(leave.pop())
+            continue
+        last = len(leave) + len(blank) == 1
+        taken = sum(block.tokens for block in draft.summaries()) if last else summary_tokens
+        if not made_to_fit(draft, leave[-1], free - taken, task.goal_tokens):
+            break
+        back.append(leave.pop())
+        free -= back[-1].tokens
+    if not back:
         return parted
-    kept = Block(pieces=list(boundary.pieces), exchange=boundary.exchange, pieces_before=boundary.pieces_before)
-    shrink_to(draft, kept, room, "cut to the room left")
-    if kept.tokens > room:
-        return parted
-    boundary.pieces, boundary.decision, boundary.reasons = kept.pieces, kept.decision, kept.reasons
-    boundary.references = kept.references
-    return replace(parted, stay=(*parted.stay, boundary), leave=parted.leave[:-1])
+    return replace(parted, stay=(*parted.stay, *reversed(back)), leave=(*leave, *reversed(blank)))

@@ -20,6 +20,8 @@ _MARKER = re.compile(
     r"|\[…\]"
 )
 _REFERENCE = re.compile(r"[^\s\]]{1,200}")
+_NOT_IN_A_MARKER = re.compile(r"[\[\]\s]+")
+_WHAT_CHARS_MAX = 100
 _SAMPLE_CHARS = 2_000
 SHORT = "[…]"
 SHORTEST = "…"
@@ -51,6 +53,16 @@ class Found:
     start: int
     end: int
     marker: Marker
+
+
+def left_out(what: str, tokens: int, *, reference: str | None = None, language: str = "en") -> str:
+    """The words in the place of something that cannot be cut: what it was, how much, and where it can be read."""
+    named = _NOT_IN_A_MARKER.sub(" ", what)[:_WHAT_CHARS_MAX]
+    if language == "zh":
+        where = f"，引用 {reference}" if reference else ""
+        return f"[… 已略去 {named}（{tokens:,} 个词元{where}） …]"
+    where = f", reference {reference}" if reference else ""
+    return f"[… {named} of {tokens:,} tokens left out{where} …]"
 
 
 def markers_in(text: str) -> tuple[Found, ...]:

@@ -1,0 +1,138 @@
+"""Take the oldest calls out of an exchange together with their results, and say so where they stood."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import TypeAlias
+
+from plimsoll.compaction.piece import Piece, Weigh
+from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
+from plimsoll.summary.frame import Language
+
+Place: TypeAlias = tuple[int, int]
+"""(piece, part): where in a block a part stands."""
+
+CallUnit: TypeAlias = tuple[Place, Place]
+"""A call and its result."""
+
+_MARKS: dict[str, str] = {
+    "en": "[… {count} earlier tool calls left out: {names} …]",
+    "zh": "[… 已略去此前 {count} 次工具调用：{names} …]",
+}
+_MARK = re.compile(
+    r"(?:\A|\n)\[… (?:(?P<en>[0-9,]{1,12}) earlier tool calls left out: |已略去此前 (?P<zh>[0-9,]{1,12}) 次工具调用：)"
+    r"[^\]\n]{0,80} …\]\Z"
+)
+_NAMES_CHARS_MAX = 60
+_NOT_IN_A_NAME = re.compile(r"[\]\n]")
+
+
+def call_units(pieces: Sequence[Piece]) -> list[CallUnit]:
+    """The answered calls of an exchange, oldest first, each with its result. A call that still waits is not among them."""
+    results: dict[str, deque[Place]] = defaultdict(deque)
+    calls: list[tuple[Place, str]] = []
+    for number, piece in enumerate(pieces):
+        for index, part in enumerate(piece.message.parts):
+            if isinstance(part, ToolCall):
+                calls.append(((number, index), part.id))
+            elif isinstance(part, ToolResult):
+                results[part.call_id].append((number, index))
+    return [(place, results[id].popleft()) for place, id in calls if results[id]]
+
+
+def without_calls(pieces: Sequence[Piece], units: Sequence[CallUnit], weigh: Weigh, language: Language) -> list[Piece]:
+    """The pieces without these calls and their results, and a mark in their place that counts earlier ones in."""
+    if not units:
+        return list(pieces)
+    gone = {place for unit in units for place in unit}
+    first = min(gone)
+    words = _mark_words(pieces, [call for call, _ in units], language)
+    gone |= _steps_before(pieces, gone) | _reasoning_for(pieces, gone) | _marks_alone(pieces)
+    kept: list[Piece] = []
+    is_marked = False
+    for number, piece in enumerate(pieces):
+        parts = [(index, part) for index, part in enumerate(piece.message.parts) if (number, index) not in gone]
+        if parts and len(parts) == len(piece.message.parts):
+            kept.append(piece)
+        elif parts:
+            if number == first[0]:
+                parts, is_marked = _with_mark(parts, first[1], words), True
+            message = piece.message.with_parts(tuple(part for _, part in parts))
+            kept.append(replace(piece, message=message, weigh=weigh, whole=False))
+    return kept if is_marked else [_mark_piece(pieces[first[0]], words, weigh), *kept]
+
+
+def _with_mark(parts: Sequence[tuple[int, Part]], at: int, words: str) -> list[tuple[int, Part]]:
+    """The mark before part `at`: at the end of the text there, or as a text of its own."""
+    before = [pair for pair in parts if pair[0] < at]
+    after = [pair for pair in parts if pair[0] > at]
+    text = before[-1][1] if before else None
+    if isinstance(text, Text) and text.wire is None:
+        said = _MARK.sub("", text.text)
+        joined = f"{said}\n{words}" if said else words
+        return [*before[:-1], (before[-1][0], replace(text, text=joined)), *after]
+    return [*before, (at, Text(text=words)), *after]
+
+
+def _mark_piece(first: Piece, words: str, weigh: Weigh) -> Piece:
+    """The mark as a message of its own, where the calls were messages of their own."""
+    message = Message(role="assistant", parts=(Text(text=words),), format=first.message.format)
+    return Piece(message=message, weigh=weigh, origin="made", whole=False)
+
+
+def _mark_words(pieces: Sequence[Piece], calls: Sequence[Place], language: Language) -> str:
+    parts = [pieces[number].message.parts[index] for number, index in calls]
+    names = ", ".join(dict.fromkeys(part.name for part in parts if isinstance(part, ToolCall)))
+    spoken = [piece.message for piece in pieces if piece.message.role == "assistant"]
+    count = len(calls) + sum(_counted(part) for message in spoken for part in message.parts)
+    return _MARKS[language].format(count=f"{count:,}", names=_NOT_IN_A_NAME.sub(" ", names)[:_NAMES_CHARS_MAX])
+
+
+def _counted(part: Part) -> int:
+    """The calls that the mark of an earlier cut stands for."""
+    found = _MARK.search(part.text) if isinstance(part, Text) else None
+    return int((found["en"] or found["zh"]).replace(",", "")) if found else 0
+
+
+def _marks_alone(pieces: Sequence[Piece]) -> set[Place]:
+    """Where the mark of an earlier cut is all that a text says."""
+    return {
+        (number, index)
+        for number, piece in enumerate(pieces)
+        for index, part in enumerate(piece.message.parts)
+        if piece.message.role == "assistant" and isinstance(part, Text) and _MARK.fullmatch(part.text)
+    }
+
+
+def _steps_before(pieces: Sequence[Piece], gone: AbstractSet[Place]) -> set[Place]:
+    """Of messages that hold the results of their calls, whatever is said before the last one that leaves: whole steps leave."""
+    found: set[Place] = set()
+    for number, piece in enumerate(pieces):
+        parts = piece.message.parts
+        last = max((index for at, index in gone if at == number), default=None)
+        if last is not None and piece.message.calls and isinstance(parts[last], ToolResult):
+            found |= {(number, index) for index in range(last) if not isinstance(parts[index], ToolCall)}
+    return found
+
+
+def _reasoning_for(pieces: Sequence[Piece], gone: AbstractSet[Place]) -> set[Place]:
+    """Messages that only reason, where all that they led to leaves: alone they would be refused."""
+    found: set[Place] = set()
+    reasoning: set[Place] = set()
+    led: set[Place] = set()
+    for number, piece in enumerate(pieces):
+        parts = piece.message.parts
+        places = {(number, index) for index in range(len(parts))}
+        only_reasons = all(isinstance(part, Reasoning) for part in parts)
+        if led and (only_reasons or piece.message.role != "assistant"):
+            found |= reasoning if led <= gone else set()
+            reasoning, led = set(), set()
+        if only_reasons:
+            reasoning |= places
+        elif piece.message.role == "assistant":
+            led |= places
+    return found | (reasoning if led and led <= gone else set())

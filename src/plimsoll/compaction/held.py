@@ -1,0 +1,168 @@
+"""What must stay leaves room for the rest: its oversized parts are cut, and an exchange too large even so is reduced.
+
+Without this one exchange, or one pin, that is larger than the budget would cost the view its whole history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from plimsoll.budget import Level
+from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.keep import FIRST_REQUEST, NEWEST_EXCHANGE, NEWEST_MESSAGE, NEWEST_REQUEST, PINNED, SYSTEM
+from plimsoll.compaction.piece import Block
+from plimsoll.compaction.reduce import is_stubborn, reduce_to, sealed_tokens
+from plimsoll.compaction.shrink import LEAST_TOKENS, Spot, cut_spots, shrink_to, spots
+from plimsoll.compaction.task import Task
+from plimsoll.cutting.measure import fair_cap
+from plimsoll.message import Text, ToolCall, ToolResult
+
+OVERSIZED_SHARE = 0.5
+"""In an emergency a tool result or a pinned text may take this share of the goal, whatever it holds."""
+
+HELD_SHARE = 0.8
+"""What must stay may take this share of the goal; tool results, pins and the first request are cut to it."""
+
+REASON = "larger than what must stay may be"
+
+_REDUCIBLE = (NEWEST_EXCHANGE, NEWEST_MESSAGE, FIRST_REQUEST, PINNED)
+
+
+def cut_frame(draft: Draft, budget_tokens: int) -> None:
+    """Cut system text and the newest request where they alone pass the budget, so far that others have some room too.
+
+    The request is cut first, but not below half of the budget: below that, system text gives way.
+    """
+    requests = [block for block in draft.blocks if block.kept_as == NEWEST_REQUEST]
+    system = [block for block in draft.blocks if block.kept_as == SYSTEM]
+    frame = draft.reserve_tokens + sum(block.tokens for block in (*requests, *system))
+    if frame <= budget_tokens:
+        return
+    others = _tokens_of_others(draft, int(budget_tokens * (1 - HELD_SHARE)))
+    excess = frame - (budget_tokens - others)
+    for block in requests:
+        before = block.tokens
+        reduce_to(draft, block, max(budget_tokens // 2, before - excess), REASON, to_line=False)
+        excess -= before - block.tokens
+    for block in system:
+        before = block.tokens
+        if excess > 0:
+            shrink_to(draft, block, max(LEAST_TOKENS, before - excess), REASON)
+        excess -= before - block.tokens
+
+
+def _tokens_of_others(draft: Draft, at_most: int) -> int:
+    """What all but system text and the newest request costs, told only up to `at_most`."""
+    tokens = 0
+    for block in reversed(draft.blocks):
+        if tokens < at_most and block.kept_as not in (SYSTEM, NEWEST_REQUEST):
+            tokens += block.tokens
+    return min(tokens, at_most)
+
+
+def relieve(draft: Draft, task: Task) -> None:
+    """Cut oversized parts of what must stay: results and arguments of the newest exchange, pins, the first request."""
+    room = held_room(draft, task.goal_tokens)
+    _reduce_stubborn(draft, room, task.budget_tokens)
+    found = [(block, _relievable(draft, block)) for block in draft.blocks]
+    sizes = [spot.tokens for _, chosen in found for spot in chosen]
+    cap = min(_fair_share(draft, task, sizes), _held_share(draft, task, sizes))
+    for block, chosen in found:
+        large = [spot for spot in chosen if spot.tokens > cap]
+        if large:
+            cut_spots(draft, block, large, cap, REASON)
+    hold_within(draft, room, task.budget_tokens)
+    _unseal_tail(draft, task.goal_tokens)
+
+
+def _unseal_tail(draft: Draft, goal_tokens: int) -> None:
+    """Parts that nobody may cut leave the newest exchanges where they would keep the others out of the view."""
+    room = goal_tokens - held_tokens(draft)
+    for block in reversed(draft.movable()):
+        if block.tokens > room // 2 and sealed_tokens(draft, block) > room // 2:
+            reduce_to(draft, block, room // 2, "parts that cannot be cut left out", to_line=False)
+        room -= block.tokens
+        if room <= 0:
+            return
+
+
+def held_room(draft: Draft, goal_tokens: int) -> int:
+    """What must stay may take its share of the goal, and what others do not need of theirs."""
+    room = int(goal_tokens * HELD_SHARE)
+    for block in reversed(draft.blocks):
+        if room < goal_tokens and block.kept_as is None:
+            goal_tokens -= block.tokens
+    return max(room, goal_tokens)
+
+
+def held_tokens(draft: Draft) -> int:
+    """What every view pays, and what must stay."""
+    return draft.reserve_tokens + sum(block.tokens for block in draft.blocks if block.kept_as is not None)
+
+
+def hold_within(draft: Draft, room_tokens: int, budget_tokens: int) -> None:
+    """Reduce what must stay to a room, the largest exchange most. System text and the newest request are not touched.
+
+    Where those alone leave less, the others share half of what the budget has besides. What cannot be made as small as its
+    share may leave: the summary speaks for it.
+    """
+    _reduce_stubborn(draft, room_tokens, budget_tokens)
+    for block in sorted(_reducible(draft), key=lambda block: -block.tokens):
+        cap = _fair_cap(draft, room_tokens, budget_tokens)
+        if cap is not None and block.tokens > cap:
+            _reduce(draft, block, cap)
+
+
+def _reduce_stubborn(draft: Draft, room_tokens: int, budget_tokens: int) -> None:
+    """Those that cutting is not enough for come first: what they leave, the others need not give."""
+    for block in sorted(_reducible(draft), key=lambda block: -block.tokens):
+        cap = _fair_cap(draft, room_tokens, budget_tokens)
+        if cap is not None and block.tokens > cap and is_stubborn(draft, block, cap):
+            _reduce(draft, block, cap)
+
+
+def _reduce(draft: Draft, block: Block, cap_tokens: int) -> None:
+    if not reduce_to(draft, block, cap_tokens, REASON) and block.kept_as != NEWEST_MESSAGE:
+        block.kept_as = None
+
+
+def _reducible(draft: Draft) -> list[Block]:
+    return [block for block in draft.blocks if block.kept_as in _REDUCIBLE]
+
+
+def _fair_cap(draft: Draft, room_tokens: int, budget_tokens: int) -> int | None:
+    """What each block may take so that all that must stay is within the room; None where it is."""
+    held = held_tokens(draft)
+    if held <= room_tokens:
+        return None
+    sizes = [block.tokens for block in _reducible(draft)]
+    fixed = held - sum(sizes)
+    return fair_cap(sizes, max(room_tokens - fixed, (budget_tokens - fixed) // 2))
+
+
+def _fair_share(draft: Draft, task: Task, sizes: Sequence[int]) -> int:
+    """In an emergency one part may take half of the goal, or what the view leaves free; before that, anything."""
+    if task.level < Level.emergency:
+        return task.budget_tokens
+    share = int(task.goal_tokens * OVERSIZED_SHARE)
+    large = [size for size in sizes if size > share]
+    return max(share, fair_cap(large, sum(large) - draft.excess(task.goal_tokens, at_most=sum(large))))
+
+
+def _held_share(draft: Draft, task: Task, sizes: Sequence[int]) -> int:
+    """What a part may take so that all that must stay leaves room for the rest; else the goal could not be reached at all."""
+    held, room = held_tokens(draft), held_room(draft, task.goal_tokens)
+    if held <= room:
+        return task.budget_tokens
+    return max(task.preview_tokens, fair_cap(sizes, room - (held - sum(sizes))))
+
+
+def _relievable(draft: Draft, block: Block) -> list[Spot]:
+    """The parts of a block that must stay which an emergency may cut; a request that it holds is not among them."""
+    if block.kept_as not in _REDUCIBLE:
+        return []
+    newest = block.kept_as in (NEWEST_EXCHANGE, NEWEST_MESSAGE)
+    words = (ToolResult, ToolCall) if newest else (ToolResult, ToolCall, Text)
+    return [
+        spot for spot in spots(draft, block) if isinstance(block.pieces[spot.piece].message.parts[spot.part], words)
+    ]
