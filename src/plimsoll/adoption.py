@@ -28,7 +28,8 @@ class Adoption:
     """What another tool did to its context: the view it led to, and what its file says of it. Sizes in tokens, as it counted.
 
     `trigger` is "import" for the view that the session goes on from. `by` is the tool's name, `reader` how it reads
-    a view back, where that is not as it stands.
+    a view back, where that is not as it stands. `left` are the positions of messages up to the last that the tool's
+    compactions have taken out: their facts go into the ledger, so that the next summary speaks for them too.
     """
 
     view: Sequence[Adopted]
@@ -39,3 +40,4 @@ class Adoption:
     tokens_after: int | None = None
     by: str = "another tool"
     reader: Reader | None = None
+    left: Sequence[int] = ()

@@ -5,7 +5,7 @@ Most are generators, because a model may be asked: compaction/drive.py resumes t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias, TypeVar
@@ -19,11 +19,12 @@ from plimsoll.compaction.engine import Compacting, reworded, untouched
 from plimsoll.compaction.join import kept_apart, origins, parted
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline, changes_between
-from plimsoll.compaction.repair import Arranger
-from plimsoll.compaction.task import SummaryReply, SummaryRequest
+from plimsoll.compaction.repair import Arranger, as_said
+from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
 from plimsoll.errors import PlanIsStale
 from plimsoll.events import IMPORT
 from plimsoll.fitted import Fitted, Plan, View, Wish, report_of
+from plimsoll.ledgers import read_again
 from plimsoll.payloads import Compaction
 from plimsoll.policy import PolicyChoice, policy_of
 from plimsoll.reported import sent_now
@@ -166,22 +167,24 @@ def _reworded(chronicle: Chronicle, outline: Outline, text: str) -> Outline:
     return readers.as_read(made, reader, reserve_tokens=chronicle.reserve())
 
 
-def adopt(chronicle: Chronicle, adoption: Adoption) -> Compaction:
-    """Go on from a view as another tool left it. Until it grows it stays as it is.
+def adopt(chronicle: Chronicle, adoption: Adoption, before: Sequence[Piece] = ()) -> Compaction:
+    """Go on from a view as another tool left it, or from one of ours and that behind it. Until it grows it stays as it is.
 
     Compactions from now on lead to views that the adoption's reader can read back.
     """
     gauge, arranger = chronicle.gauge, Arranger(chronicle.gauge.format.name)
-    pieces = [piece for item in adoption.view for piece in _adopted(chronicle, item)]
-    for position, piece in enumerate(pieces):
-        arranger.feed(piece.message, position)
+    pieces = [*before, *as_pieces(chronicle, adoption)]
+    for number, piece in enumerate(pieces):
+        arranger.feed(piece.message, number if piece.position is None else piece.position)
     task = replace(chronicle.task(None), level=Level.none, steps=())
-    before, before_tokens = chronicle.timeline.pieces, adoption.tokens_before or chronicle.total()
+    if adoption.left:
+        task = _speaking_for(chronicle, task, adoption.left)
+    shown, before_tokens = chronicle.timeline.pieces, adoption.tokens_before or chronicle.total()
     after_tokens, summarised = adoption.tokens_after, adoption.summary is not None
-    told = [piece.message.text for piece in pieces if piece.origin == "summary"] or [adoption.summary or ""]
-    known = {piece.message.text for piece in before if piece.origin == "summary"}
+    told = _summaries(pieces, adoption.reader) or [adoption.summary or ""]
+    known = _summaries(shown, adoption.reader)
     outline = replace(
-        untouched(kept_apart(pieces, gauge.format.name), task, before_tokens),
+        untouched(pieces, task, before_tokens),
         tokens_after=gauge.total(pieces) if after_tokens is None else after_tokens,
         summary=adoption.summary,
         written="\n".join(told) or None,
@@ -189,10 +192,23 @@ def adopt(chronicle: Chronicle, adoption: Adoption) -> Compaction:
         stage=IMPORT,
         changed=True,
         note=None if adoption.trigger == IMPORT else f"by {adoption.by}, which counted these tokens",
-        list_actions=lambda: changes_between(before, pieces, by=adoption.by, summarised=summarised),
+        list_actions=lambda: changes_between(shown, pieces, by=adoption.by, summarised=summarised),
     )
     chronicle.timeline.reader = adoption.reader
     return chronicle.commit(outline, arranger, adoption.trigger, adoption.tokens_before, adoption.at_ms)
+
+
+def _speaking_for(chronicle: Chronicle, task: Task, left: Sequence[int]) -> Task:
+    """The task with the facts of messages of the history in its ledger, and these covered."""
+    wanted, (start, end) = frozenset(left), (min(left), max(left) + 1)
+    said = ((at, as_said(message)) for at, message in chronicle.timeline.said(end) if at in wanted)
+    covers = (start, end) if task.covers is None else (min(start, task.covers[0]), max(end, task.covers[1]))
+    return replace(task, ledger=read_again(said, task.ledger), covers=covers)
+
+
+def _summaries(pieces: Sequence[Piece], reader: readers.Reader | None) -> list[str]:
+    """The summaries in a view, without the words that a tool puts around them."""
+    return [piece.message.text for piece in readers.bare(pieces, reader) if piece.origin == "summary"]
 
 
 def _told(ledger: Ledger, summaries: Iterable[str]) -> Ledger:
@@ -200,6 +216,12 @@ def _told(ledger: Ledger, summaries: Iterable[str]) -> Ledger:
     for text in filter(None, summaries):
         ledger = recollected(ledger, text)
     return ledger
+
+
+def as_pieces(chronicle: Chronicle, adoption: Adoption) -> list[Piece]:
+    """Another tool's view as pieces, which go out as it sent them."""
+    pieces = [piece for item in adoption.view for piece in _adopted(chronicle, item)]
+    return kept_apart(pieces, chronicle.gauge.format.name)
 
 
 def _adopted(chronicle: Chronicle, item: Adopted) -> list[Piece]:

@@ -8,6 +8,8 @@
     ├── LimitExceeded         the input is larger than a named limit in limits.py
     ├── MissingExtra          an optional package is needed and not installed
     ├── PlanIsStale           a plan was made for another view, or for a history that has since grown
+    ├── SourceChanged         the file a session came from is not as it was taken in
+    ├── ViewDiffers           a tool would read another view from the file than the session has
     └── StoreError            disk and database
         ├── SessionNotFound
         ├── SessionExists     a new session may not take the place of one that is there
@@ -117,6 +119,26 @@ class PlanIsStale(PlimsollError):
         grown = f"the plan was made at message {planned_for} and the session is at {now}"
         changed = f"the plan was made for another view than the session has at message {now}"
         super().__init__(f"{changed if planned_for == now else grown}; the session is unchanged")
+
+
+class SourceChanged(PlimsollError):
+    """The file that a session came from is not as it was taken in, or the session has gone another way since.
+
+    Neither the file nor the session was changed. `path` names the file, `reason` says what is wrong.
+    """
+
+    def __init__(self, path: str, *, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{ascii(path)[1:-1]}: {reason}; nothing was changed")
+
+
+class ViewDiffers(PlimsollError):
+    """The tool would read another view from the file than the session has. Nothing was written; the session is unchanged."""
+
+    def __init__(self, tool: str) -> None:
+        self.tool = tool
+        super().__init__(f"{tool} would read another view from this file than the session has; nothing was written")
 
 
 class StoreError(PlimsollError):

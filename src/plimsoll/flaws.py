@@ -87,9 +87,21 @@ def _note(_record: Record, data: Mapping[str, Any]) -> bool:
         case "title":
             return isinstance(data.get("title"), str)
         case "source":
-            return isinstance(data.get("blob"), str)
+            return isinstance(data.get("blob"), str) and _source(data)
         case _:
             return True
+
+
+def _source(data: Mapping[str, Any]) -> bool:
+    return (
+        all(
+            _is_count(data.get(name))
+            for name in ("messages", *(name for name in ("taken", "base") if data.get(name) is not None))
+        )
+        and isinstance(data.get("path", ""), str)
+        and _are(data.get("more", []), lambda name: isinstance(name, str))
+        and _are(data.get("runs", []), lambda run: isinstance(run, list) and len(run) == 3 and all(map(_is_count, run)))
+    )
 
 
 _CHECKS: dict[str, Callable[[Record, Mapping[str, Any]], bool]] = {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 from plimsoll.adoption import Adoption
-from plimsoll.compaction.readers import Reader
 from plimsoll.errors import SessionExists
 from plimsoll.formats.format import Converted
 from plimsoll.formats.registry import format_named
@@ -17,31 +17,38 @@ from plimsoll.limits import FOREIGN_COMPACTIONS_MAX
 from plimsoll.opening import is_taken, store_for
 from plimsoll.opening import open as open_session
 from plimsoll.policy import policy_of
-from plimsoll.recorded import adoption_of, recorded, replayed, times_ms, view_of
+from plimsoll.recorded import adoption_of, left_of, reader_of, recorded, replayed, times_ms, view_of
 from plimsoll.session import Session
+from plimsoll.sources import source_note
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest
 from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts import Conversation, Exported, Transcript, load_file
-from plimsoll.transcripts.values import ToolName
+from plimsoll.transcripts.values import raw_of
 from plimsoll.usage import Usage
-
-TOOLS: tuple[ToolName, ...] = ("claude-code", "codex", "pi")
-"""Tools whose session files are read and written."""
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def import_file(
-    source: str | PathLike[str] | bytes, *, name: str | None = None, store: StoreSpec = None, **options: Any
+    source: str | PathLike[str] | bytes,
+    *,
+    name: str | None = None,
+    store: StoreSpec = None,
+    update: bool = False,
+    **options: Any,
 ) -> Session:
     """A new session with everything a file holds: of Claude Code, Codex or pi, or plain messages as JSON or JSON lines.
 
     The first view is what that tool would send next, compactions of its own included. Tools, model and system text that the
-    file names are remembered; `options` are those of `plimsoll.open` and come before them. Raises FormatError, LimitExceeded,
-    SessionExists, StoreError; then there is no new session.
+    file names are remembered; `options` are those of `plimsoll.open` and come before them. Without a `name` it has the id of the
+    file's session, or the file's name. With `update` the session is there already and takes in what its file has grown by: see
+    `Session.update`. Raises FormatError, LimitExceeded, SessionExists, SessionNotFound, SourceChanged, StoreError; then there is
+    no new session, and the one there is as it was.
     """
     found = load_file(source)
+    if update:
+        return _updated(source, _name_for(found, source) if name is None else name, store, options)
     chosen = _name_for(found, source) if name is None else name
     place = store_for(store, options.get("durability") or "fsync")
     if is_taken(chosen, place):
@@ -51,12 +58,26 @@ def import_file(
     told = {"project": False, **told}  # it was said elsewhere
     draft = MemoryStore()
     with open_session(chosen, store=draft, **told) as session:
-        _fill(session, found, usages)
+        _fill(session, found, usages, _path_of(source))
     with draft.open(chosen, writable=False) as log:
         place.create_from(chosen, log.lines(), map(log.get_blob, log.blobs()))
     if given.get("max_sessions") is not None:
         archive_oldest(place, sessions_max=given["max_sessions"])
     return open_session(chosen, store=place, **told)
+
+
+def _updated(source: str | PathLike[str] | bytes, name: str, store: StoreSpec, options: Mapping[str, Any]) -> Session:
+    session = open_session(name, store=store, create=False, **{"project": False, **options})
+    try:
+        session.update(source)
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def _path_of(source: str | PathLike[str] | bytes) -> str | None:
+    return None if isinstance(source, bytes) else os.path.realpath(source)
 
 
 def _told(found: Transcript | Conversation) -> dict[str, Any]:
@@ -103,7 +124,7 @@ def _name_for(found: Transcript | Conversation, source: str | PathLike[str] | by
     return (_UNSAFE.sub("-", stem.removesuffix(".jsonl").removesuffix(".json")).strip(".-") or "imported")[:64]
 
 
-def _fill(session: Session, found: Transcript | Conversation, usages: Sequence[Usage]) -> None:
+def _fill(session: Session, found: Transcript | Conversation, usages: Sequence[Usage], path: str | None) -> None:
     """Say everything again that was said, with the tool's own compactions where they were made."""
     if isinstance(found, Conversation):
         session.extend(found.messages)
@@ -116,12 +137,10 @@ def _fill(session: Session, found: Transcript | Conversation, usages: Sequence[U
         session.adopt(adoption_of(found, compaction, following))
         said = place
     session.extend(wires[said:], times_ms=times[said:])
-    raw = b"\n".join(entry.raw for entry in found.entries) + (b"\n" if found.ends_with_newline else b"")
-    note = {"what": "source", "tool": found.tool, "blob": session.put_blob(raw), "messages": len(found.messages)}
+    note = source_note(found.tool, session.put_blob(raw_of(found)), path=path, taken=len(found.messages))
     window = {} if found.window_tokens is None else {"window": found.window_tokens}
     newest = next((compaction.summary for compaction in reversed(found.compactions) if compaction.summary), None)
-    reader: Reader | None = "pi" if found.tool == "pi" else None
-    session.adopt(Adoption(view=view_of(found), summary=newest, reader=reader))
+    session.adopt(Adoption(view=view_of(found), summary=newest, reader=reader_of(found), left=left_of(found)))
     session.adopt_source({**note, **window}, usages)
 
 

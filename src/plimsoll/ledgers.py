@@ -35,14 +35,14 @@ def ledger_data(before: Ledger, after: Ledger, since: int | None, changes_chars:
     return {"since": since, "changes": found, "chars": grown}
 
 
-def read_again(said: Iterable[tuple[int, Message]]) -> Ledger:
-    """The ledger of messages by their positions, gathered by rules from the beginning; some may be missing."""
+def read_again(said: Iterable[tuple[int, Message]], ledger: Ledger | None = None) -> Ledger:
+    """The ledger, by default an empty one, with the facts of messages by their positions; some may be missing."""
     runs: list[tuple[int, list[Message]]] = []
     for position, message in said:
         if not runs or runs[-1][0] + len(runs[-1][1]) != position:
             runs.append((position, []))
         runs[-1][1].append(message)
-    ledger = Ledger.empty()
+    ledger = ledger or Ledger.empty()
     for start, messages in runs:
         ledger = extend(ledger, messages, start)
     return ledger

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from plimsoll.adoption import Adopted, Adoption
 from plimsoll.compaction.piece import Origin
+from plimsoll.compaction.readers import Reader
 from plimsoll.formats.registry import decode_all
 from plimsoll.gauge import Gauge
 from plimsoll.limits import TIME_MS_MAX
@@ -100,7 +102,13 @@ def adoption_of(found: Transcript, compaction: Compaction, following: int) -> Ad
         tokens_before=compaction.tokens_before,
         tokens_after=after,
         by=TOOL_NAMES[found.tool],
+        reader=reader_of(found),
     )
+
+
+def reader_of(found: Transcript) -> Reader | None:
+    """How the tool reads a view back, where that is not as it stands."""
+    return "pi" if found.tool == "pi" else None
 
 
 def _next_request(found: Transcript, compaction: Compaction, following: int) -> int | None:
@@ -112,9 +120,34 @@ def _next_request(found: Transcript, compaction: Compaction, following: int) -> 
     return next((usage.prompt_tokens for usage in usages), None)
 
 
-def view_of(found: Transcript) -> list[Adopted]:
-    """What the tool would send next, as parts."""
-    return [part for viewed in found.viewed for part in parts_of(found, viewed)]
+Places: TypeAlias = Callable[[int], int | None]
+"""Where a message of the file is in the session; None for one that is not."""
+
+
+def in_place(index: int) -> int:
+    """The place of a message in a session that was made of the whole file."""
+    return index
+
+
+def view_of(found: Transcript, places: Places = in_place, *, since: int = 0) -> list[Adopted]:
+    """What the tool would send next, as parts; those of messages before `since`, and of none, are left out where it is given."""
+    parts = (part for viewed in found.viewed for part in parts_of(found, viewed))
+    return [
+        replace(part, position=None if part.position is None else places(part.position))
+        for part in parts
+        if since == 0 or (part.position is not None and part.position >= since)
+    ]
+
+
+def left_of(found: Transcript, places: Places = in_place) -> list[int]:
+    """Where the messages of this conversation are up to the last that the tool's own compactions have taken out of what it sends.
+
+    Those that stayed among them are named too: a ledger goes on from a position.
+    """
+    shown = {index for viewed in found.viewed for index in viewed.messages}
+    said = [index for index, one in enumerate(found.messages) if one.on_path and one.kind == "said"]
+    last = max((index for index in said if index not in shown), default=-1)
+    return [position for index in said if index <= last and (position := places(index)) is not None]
 
 
 def parts_of(found: Transcript, viewed: Viewed) -> list[Adopted]:

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from plimsoll.adoption import Adoption
-from plimsoll.awaiting import AwaitedSession, locked
+from plimsoll.awaiting import locked
 from plimsoll.budget import Check, Status
-from plimsoll.carrying import adopt, previewed, wish_for
+from plimsoll.carrying import previewed, wish_for
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.drive import AsyncSummarizer, checked, drive
 from plimsoll.context import ContextLayers
@@ -23,22 +22,21 @@ from plimsoll.payloads import Compaction
 from plimsoll.policy import PolicyChoice
 from plimsoll.ports import Damage
 from plimsoll.reported import sent_now, usage_told, usages
+from plimsoll.sharing import SharedSession
 from plimsoll.stats import Stats
 from plimsoll.store.cache import CacheStats
 from plimsoll.surroundings import layers
 from plimsoll.usage import Usage
 
 if TYPE_CHECKING:
-    from plimsoll.formats.format import Converted
     from plimsoll.recall.finder import Finder
     from plimsoll.recall.search import Hit
-    from plimsoll.transcripts.values import Exported
 
 PolicyGiven: TypeAlias = "PolicyChoice | None"
 """A policy's name, a policy, or some fields of one in the place of the session's own."""
 
 
-class Session(AwaitedSession):
+class Session(SharedSession):
     """One conversation. Make one with `plimsoll.open`.
 
     Sizes are in tokens. Appending is durable when it returns. A method that raises leaves the session as it was. A session may be
@@ -334,45 +332,6 @@ class Session(AwaitedSession):
     def system(self) -> SystemText:
         """The system text that is sent beside every view, if it was given apart."""
         return self._chronicle.gauge.system
-
-    @locked
-    def put_blob(self, data: bytes) -> str:
-        """Keep bytes beside the session and return the name that `get_blob` reads them by. Raises StoreError."""
-        return self._chronicle.log.put_blob(data)
-
-    @locked
-    def get_blob(self, reference: str) -> bytes:
-        """The same bytes, checked by hash. Raises ReferenceNotFound, SessionDamaged."""
-        return self._chronicle.log.get_blob(reference)
-
-    @locked
-    def notes(self, what: str) -> list[Mapping[str, Any]]:
-        """Notes of one kind that were put beside the messages, oldest first."""
-        return self._chronicle.notes(what)
-
-    @locked
-    def adopt(self, adoption: Adoption) -> Compaction:
-        """Go on from a view as another tool left it: recorded as a compaction of that tool's. See interchange.py."""
-        return adopt(self._chronicle, adoption)
-
-    @locked
-    def adopt_source(self, note: Mapping[str, Any], usages: Sequence[Usage] = ()) -> None:
-        """Keep where the session comes from, and what was reported there. See interchange.py."""
-        self._chronicle.note(note)
-        self._chronicle.record_usage(usages, self._chronicle.timeline.event)
-
-    @locked
-    def export(self, *, to: str, at: str | None = None) -> Exported | Converted:
-        """The session as a file of Claude Code, Codex or pi, or its history in another format, with what could not be carried.
-
-        A session imported from the same tool gives its lines back byte for byte, and then what is new. Where the view is not what
-        the tool would make of the messages, a compaction of the tool's own kind and the view follow them: the tool goes on from
-        the view, word for word. A loss of the kind "view" says that it would read something else. `at` is the ISO time of
-        what is new, by default now. Raises SettingError for an unknown target, StoreError.
-        """
-        from plimsoll.transfer import export  # noqa: PLC0415 - only where something is exported
-
-        return export(self._chronicle, to=to, at=at)
 
     def close(self) -> None:
         """Let go of the log and its write lock. Closing twice is fine; any other method then raises SessionClosed."""

@@ -9,21 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from os import PathLike
 from typing import Any
 
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.join import runs
 from plimsoll.compaction.piece import Piece
-from plimsoll.errors import SettingError
-from plimsoll.events import IMPORT
+from plimsoll.errors import SettingError, ViewDiffers
 from plimsoll.formats.convert import convert
 from plimsoll.formats.format import Converted
 from plimsoll.formats.registry import FORMATS
 from plimsoll.message import FormatName, Wire
-from plimsoll.payloads import Compaction, compaction_of, is_plain, moment_of
+from plimsoll.payloads import is_plain, moment_of
+from plimsoll.settings import shown
+from plimsoll.sources import Run, SourceFile, own_compaction
 from plimsoll.surroundings import layers
 from plimsoll.transcripts import Exported, Outgoing, Transcript, load_file, write
 from plimsoll.transcripts.codex_write import response_item
+from plimsoll.transcripts.filing import replace_file, write_file
 from plimsoll.transcripts.values import Checkpoint, Loss, Meta, Shown, ToolName
 from plimsoll.transcripts.writing import blocks_of
 
@@ -34,25 +37,61 @@ VIEW_LOSS = "view"
 """The kind of a loss that says that the tool would send something else than the session does."""
 
 
-def export(chronicle: Chronicle, *, to: str, at: str | None = None) -> Exported | Converted:
-    """The session as `Session.export` gives it. Raises SettingError for an unknown target."""
+def export(chronicle: Chronicle, *, to: str | None, at: str | None = None) -> Exported | Converted:
+    """The session as `Session.export` gives it without a path."""
     for tool in TOOLS:
         if to == tool:
             return _file(chronicle, tool, at or datetime.now(UTC).isoformat(timespec="milliseconds"))
     for format in FORMATS:
         if to == format:
             return convert(chronicle.history(), to=format, format=chronicle.gauge.format.name)
-    raise SettingError("to", f"{to[:40]!r} is not one of {', '.join((*TOOLS, *FORMATS))}")
+    raise SettingError("to", f"{shown(to)} is not one of {', '.join((*TOOLS, *FORMATS))}")
+
+
+def export_to(chronicle: Chronicle, path: str, *, to: str | None, at: str | None) -> Exported:
+    """The session written as a tool's file."""
+    exported = _sound(export(chronicle, to=to, at=at), to)
+    write_file(path, exported.data)
+    return replace(exported, path=path)
+
+
+def export_in_place(
+    chronicle: Chronicle, *, to: str | None, path: str | PathLike[str] | None, at: str | None
+) -> Exported:
+    """The session written over the file it came from, and that noted: the next time, the file is read on from there."""
+    source = SourceFile.of(chronicle)
+    if source is None or source.path is None:
+        raise SettingError("in_place", "the session was not made of a file on this computer; give a path")
+    if to not in (None, source.tool) or path is not None:
+        raise SettingError("in_place", f"the file is one of {source.tool}'s, at {ascii(source.path)[1:-1]}")
+    exported = _sound(export(chronicle, to=source.tool, at=at), source.tool)
+    backup = replace_file(source.path, exported.data, expected=source.raw)
+    chronicle.note(source.grown(chronicle, exported.data, _runs(chronicle, source, exported), says_view=True))
+    return replace(exported, path=source.path, backup=backup, place=source.path)
+
+
+def _sound(exported: Exported | Converted, to: str | None) -> Exported:
+    """What may be written as a tool's file. Raises SettingError, ViewDiffers."""
+    if not isinstance(exported, Exported):
+        raise SettingError("path", f"only a tool's file is written; {shown(to)} are messages")
+    if any(loss.kind == VIEW_LOSS for loss in exported.losses):
+        raise ViewDiffers(str(to))
+    return exported
 
 
 def _file(chronicle: Chronicle, tool: ToolName, at: str) -> Exported:
     """The session's file. What the tool would read is read back: where that is not the view, a checkpoint says it."""
-    outgoing, own = _outgoing(chronicle, at), _View.of(chronicle)
-    if _own_compaction(chronicle) is None:
+    source, own, compaction = SourceFile.of(chronicle), _View.of(chronicle), own_compaction(chronicle)
+    outgoing = _outgoing(chronicle, source, tool, at)
+    is_written = source is not None and source.tool == tool and source.base == chronicle.timeline.base
+    if compaction is None or is_written:
         exported = write(outgoing, to=tool)
         if own.is_read_from(exported):
             return exported
-    exported = write(replace(outgoing, checkpoint=_checkpoint(chronicle, outgoing, at)), to=tool)
+    exported = write(
+        replace(outgoing, checkpoint=_checkpoint(chronicle, source if outgoing.taken is not None else None, at)),
+        to=tool,
+    )
     if own.is_read_from(exported):
         return exported
     detail = f"{tool} would read another view from this file than the session has"
@@ -105,24 +144,20 @@ class _View:
         return {**part, text: blocks_of(part[text]) if id == "tool_use_id" else part[text]}
 
 
-def source_of(chronicle: Chronicle) -> Transcript | None:
-    """The file the session was imported from, as it was."""
-    notes = chronicle.notes("source")
-    if not notes:
-        return None
-    found = load_file(chronicle.log.get_blob(notes[-1]["blob"]))
-    return found if isinstance(found, Transcript) else None
-
-
-def _outgoing(chronicle: Chronicle, at: str) -> Outgoing:
-    source, system = source_of(chronicle), chronicle.gauge.system
+def _outgoing(chronicle: Chronicle, source: SourceFile | None, tool: ToolName, at: str) -> Outgoing:
+    """The conversation as it is written for a tool. Lines of another tool's are only of use where each is a message of ours."""
+    system = chronicle.gauge.system
+    found = source.transcript if source else None
+    meta, text = (found.meta, found.system) if found else (_own_meta(chronicle), system)
+    known = found if source and (source.tool == tool or source.is_whole) else None
     return Outgoing(
         messages=tuple(chronicle.history()),
         format=chronicle.gauge.format.name,
-        compactions=source.compactions if source else (),
-        meta=source.meta if source else _own_meta(chronicle),
-        system=source.system if source else system if isinstance(system, str) else None,
-        source=source,
+        compactions=known.compactions if known else (),
+        meta=meta if known else replace(meta, version=None),
+        system=text if isinstance(text, str) else None,
+        source=known,
+        taken=source.taken if source and known and source.tool == tool else None,
         at=at,
         times=tuple(_iso(record.at_ms) for record in chronicle.log.read_messages()),
     )
@@ -145,25 +180,16 @@ def _iso(at_ms: int) -> str:
     return moment_of(at_ms).isoformat(timespec="milliseconds")
 
 
-def _own_compaction(chronicle: Chronicle) -> Compaction | None:
-    """The compaction that the view goes on from, unless that is the import itself; None for the beginning."""
-    base = chronicle.timeline.base
-    record = None if base is None else chronicle.compaction(f"c{base}")
-    found = None if record is None else compaction_of(record)
-    return None if found is None or found.trigger == IMPORT else found
-
-
-def _checkpoint(chronicle: Chronicle, outgoing: Outgoing, at: str) -> Checkpoint:
-    """The view in words of its own, as far as its end is not simply what was said last."""
-    compaction, total = _own_compaction(chronicle), len(outgoing.messages)
-    closing, least = chronicle.closing(), len(outgoing.source.messages) if outgoing.source else 0
+def _checkpoint(chronicle: Chronicle, source: SourceFile | None, at: str) -> Checkpoint:
+    """The view in words of its own, as far as its end is not simply what was said last. `source`: whose lines go before it."""
+    compaction, total = own_compaction(chronicle), chronicle.log.messages
+    closing, taken = chronicle.closing(), source.taken if source else 0
     said = list(runs([*chronicle.timeline.pieces, *closing], chronicle.gauge.format.name))
-    plain = 0 if closing else _plain_end(said, total, max(least, compaction.position if compaction else 0))
+    plain = 0 if closing else _plain_end(said, total, max(taken, compaction.position if compaction else 0))
     before = len(said) - plain
-    view = tuple(map(_shown, said[:before], chronicle.written()[:before]))
     return Checkpoint(
         position=total - plain,
-        view=view,
+        view=tuple(_shown(run, wire, source) for run, wire in zip(said[:before], chronicle.written(), strict=False)),
         summary="\n\n".join(piece.message.text for run in said for piece in run if piece.origin == "summary") or None,
         trigger=compaction.trigger if compaction else "auto",
         tokens_before=compaction.tokens_before if compaction else chronicle.total(),
@@ -172,10 +198,11 @@ def _checkpoint(chronicle: Chronicle, outgoing: Outgoing, at: str) -> Checkpoint
     )
 
 
-def _shown(run: Sequence[Piece], wire: Wire) -> Shown:
-    """A message of the view; where it is one of the history, perhaps cut, that one's place."""
-    is_summary = any(piece.origin == "summary" for piece in run)
-    return Shown(wire=wire, message=run[0].position if len(run) == 1 else None, is_summary=is_summary)
+def _shown(run: Sequence[Piece], wire: Wire, source: SourceFile | None) -> Shown:
+    """A message of the view; where it is one of the source's, perhaps cut, which."""
+    position = run[0].position if len(run) == 1 else None
+    index = source.index(position) if source is not None and position is not None else None
+    return Shown(wire=wire, message=index, is_summary=any(piece.origin == "summary" for piece in run))
 
 
 def _plain_end(said: Sequence[Sequence[Piece]], total: int, least: int) -> int:
@@ -187,3 +214,30 @@ def _plain_end(said: Sequence[Sequence[Piece]], total: int, least: int) -> int:
             break
         count += 1
     return count
+
+
+def _runs(chronicle: Chronicle, source: SourceFile, exported: Exported) -> list[Run]:
+    """Where the messages of the written file are in the session: what it had before, what was said since, and the view again."""
+    read = load_file(exported.data)
+    assert isinstance(read, Transcript)
+    shown = [piece.position for piece in chronicle.timeline.pieces if piece.position is not None]
+    known: dict[str, list[int]] = {}
+    history = chronicle.history()
+    for position in reversed([*range(source.taken, len(history)), *shown]):
+        known.setdefault(_known_by(history[position]), []).append(position)
+    found: list[Run] = list(source.runs)
+    for index in range(len(source.transcript.messages) if source.transcript else 0, len(read.messages)):
+        positions = known.get(_known_by(read.messages[index].wire))
+        if positions:
+            found.append((index, index + 1, positions.pop()))
+    return found
+
+
+def _known_by(wire: Wire) -> str:
+    """What a message is known by wherever it stands: the id of its call or result, also where that is shortened, else its words."""
+    blocks = [wire] if "call_id" in wire else blocks_of(wire.get("content"))
+    for block in blocks:
+        for key in ("tool_use_id", "id", "call_id"):
+            if isinstance(block.get(key), str):
+                return f"{key} {block.get('type')} {block[key]}"
+    return repr([block.get("text", block) for block in blocks])

@@ -15,6 +15,7 @@ from typing import Any
 from plimsoll.errors import MissingExtra, PlimsollError
 from plimsoll.transcripts import lines
 from plimsoll.transcripts.codex import kind_and_payload
+from plimsoll.transcripts.places import folder_of
 from plimsoll.transcripts.source import read_head
 from plimsoll.transcripts.values import ToolName
 
@@ -44,31 +45,23 @@ def discover(home: str | os.PathLike[str] | None = None, env: Mapping[str, str] 
     read from (None: the process's): CLAUDE_CONFIG_DIR, CODEX_HOME, PI_CODING_AGENT_DIR. Folders that cannot be read
     are passed by.
     """
-    settings = os.environ if env is None else env
-    base = Path(home) if home is not None else Path(settings.get("HOME") or Path.home())
-    found = [session for tool, path in _files(base, settings) if (session := _look(tool, path)) is not None]
+    settings = {**(os.environ if env is None else env), **({} if home is None else {"HOME": os.fspath(home)})}
+    found = [session for tool, path in _files(settings) if (session := _look(tool, path)) is not None]
     return sorted(found, key=lambda session: (session.modified, session.path), reverse=True)
 
 
-def _files(home: Path, env: Mapping[str, str]) -> Iterator[tuple[ToolName, Path]]:
-    claude = _place(env, "CLAUDE_CONFIG_DIR", home / ".claude") / "projects"
-    for path in _walk(claude, depth=1):
+def _files(env: Mapping[str, str]) -> Iterator[tuple[ToolName, Path]]:
+    for path in _walk(folder_of("claude-code", env), depth=1):
         if path.name.endswith(".jsonl") and not path.name.startswith("agent-"):
             yield "claude-code", path
-    codex = _place(env, "CODEX_HOME", home / ".codex")
-    for folder in (codex / "sessions", codex / "archived_sessions"):
+    codex = folder_of("codex", env)
+    for folder in (codex, codex.with_name("archived_sessions")):
         for path in _walk(folder, depth=_DEPTH_MAX):
             if path.name.startswith("rollout-") and path.name.endswith((".jsonl", ".jsonl.zst")):
                 yield "codex", path
-    pi = _place(env, "PI_CODING_AGENT_DIR", home / ".pi" / "agent") / "sessions"
-    for path in _walk(pi, depth=1):
+    for path in _walk(folder_of("pi", env), depth=1):
         if path.name.endswith(".jsonl"):
             yield "pi", path
-
-
-def _place(env: Mapping[str, str], name: str, default: Path) -> Path:
-    value = env.get(name)
-    return Path(value) if value else default
 
 
 def _walk(folder: Path, *, depth: int) -> Iterator[Path]:

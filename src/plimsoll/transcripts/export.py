@@ -20,6 +20,7 @@ from plimsoll.transcripts.claude_write import ClaudeWriter
 from plimsoll.transcripts.codex_write import CodexWriter
 from plimsoll.transcripts.lines import list_of, mapping_of
 from plimsoll.transcripts.pi_write import PiWriter
+from plimsoll.transcripts.places import place_of, resume_command
 from plimsoll.transcripts.values import (
     Checkpoint,
     Compaction,
@@ -44,9 +45,12 @@ def write(source: Transcript | Outgoing, *, to: ToolName) -> Exported:
     said to be in.
     """
     outgoing = _outgoing(source)
-    if outgoing.source is not None and outgoing.source.tool == to and _continues(outgoing, outgoing.source):
-        return _append(outgoing, outgoing.source)
-    return _fresh(outgoing, to)
+    known = outgoing.source
+    is_own = known is not None and known.tool == to and _continues(outgoing, known)
+    exported = _append(outgoing, known) if known is not None and is_own else _fresh(outgoing, to)
+    place = place_of(to, exported.name, outgoing.meta.cwd)
+    session = session_uuid(outgoing.meta, to)
+    return replace(exported, place=place, resume=resume_command(to, session, place, outgoing.meta.cwd))
 
 
 def _outgoing(source: Transcript | Outgoing) -> Outgoing:
@@ -64,6 +68,8 @@ def _outgoing(source: Transcript | Outgoing) -> Outgoing:
 
 def _continues(outgoing: Outgoing, source: Transcript) -> bool:
     """Whether the conversation is the source's and perhaps more."""
+    if outgoing.taken is not None:
+        return True
     said, done = len(source.messages), len(source.compactions)
     return (
         outgoing.format == source.format
@@ -246,6 +252,8 @@ def _emit(writer: Writer, time: Clock, outgoing: Outgoing, *, after: Transcript 
     """Say the messages with each compaction where it happened and when; those `after` the source that the lines begin with."""
     wires, times, checkpoint = outgoing.messages, outgoing.times, outgoing.checkpoint
     start, written = (0, 0) if after is None else (len(after.messages), len(after.compactions))
+    if after is not None and outgoing.taken is not None:
+        start = outgoing.taken
     waiting = sorted(outgoing.compactions[written:], key=lambda compaction: compaction.position)
     next_one = 0
     for index in range(start, len(wires) + 1):

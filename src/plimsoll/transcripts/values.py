@@ -158,6 +158,11 @@ class Transcript:
         return [dict(copy.deepcopy(shown.wire)) for shown in self.viewed]
 
 
+def raw_of(found: Transcript) -> bytes:
+    """The bytes of the lines that a transcript was read from."""
+    return b"\n".join(entry.raw for entry in found.entries) + (b"\n" if found.ends_with_newline else b"")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
     """Messages that came as plain JSON: an array, JSON lines, or a request body."""
@@ -172,7 +177,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """One message of a view to write: its wire object, the message of the history it repeats, and whether it holds the summary."""
+    """One message of a view to write: its wire object, the message of the source it repeats, and whether it holds the summary."""
 
     wire: Wire = field(repr=False)
     message: int | None = None
@@ -212,6 +217,8 @@ class Outgoing:
     meta: Meta = Meta()
     system: str | None = field(default=None, repr=False)
     source: Transcript | None = field(default=None, repr=False)
+    taken: int | None = None
+    """How many of the messages the source's lines hold, where these are not simply the first ones, one for one."""
     checkpoint: Checkpoint | None = None
     at: str | None = None
     times: tuple[str | None, ...] = field(default=(), repr=False)
@@ -236,6 +243,14 @@ class Exported:
     losses: tuple[Loss, ...] = ()
     name: str = ""
     """What the tool would call the file."""
+    place: str = ""
+    """Where the tool looks for it."""
+    resume: str = ""
+    """The command line that goes on with the session, once the file is in its place."""
+    path: str | None = None
+    """Where it was written."""
+    backup: str | None = None
+    """Where the file is kept that was there before."""
     ends_with_newline: bool = True
 
     @property

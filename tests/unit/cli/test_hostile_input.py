@@ -392,7 +392,7 @@ def test_options_name_all_formats():
     """The names that the help gives are those of the library."""
     from plimsoll.cli.options import FORMAT_NAMES, TOOL_NAMES
     from plimsoll.formats.registry import FORMATS
-    from plimsoll.interchange import TOOLS
+    from plimsoll.transfer import TOOLS
 
     assert tuple(FORMATS) == FORMAT_NAMES
     assert TOOLS == TOOL_NAMES

@@ -268,3 +268,17 @@ def test_a_plan_for_pi_says_what_is_done():
         session.compact(plan)
         assert session.peek() == promised.messages
         assert promised.report.tokens_after == session.status().current_tokens
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_an_earlier_summary_of_the_tool_is_carried_on(tool):
+    """The tool's own summary, and every request it spoke for, are in ours, one compaction after the other."""
+    with import_file(session_file(tool), name="x", store="memory:", max_tokens=30_000) as session:
+        for _ in range(3):
+            session.compact(policy={"steps": ("summarise",)})
+            shown = "\n".join(texts(session.peek()))
+            assert "the keeper wants no red lamps" in shown
+            assert [request for request in REQUESTS if request not in shown] == []
+            session.append({"role": "user", "content": "Go on."})
+        assert "LEFT: never mind" not in shown
+        assert "SIDE: count the gulls" not in shown

@@ -1,0 +1,119 @@
+"""The file a session came from, as far as the session has taken it in: kept beside the messages, noted in the log.
+
+A note says which bytes were read and where each message of the file is in the session. When the file grows, or is written in its
+place, another note follows; the bytes that were there are not kept again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from plimsoll.chronicle import Chronicle
+from plimsoll.events import IMPORT
+from plimsoll.payloads import Compaction, compaction_of
+from plimsoll.ports import SessionLog
+from plimsoll.transcripts import Transcript, load_file
+from plimsoll.transcripts.values import ToolName
+
+SOURCE = "source"
+"""The kind of the note."""
+
+Run = tuple[int, int, int]
+"""Messages `[start, stop)` of the file that are in the session from a position on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceFile:
+    """The file as it was read last. `taken` is how many messages the session had then, `path` where the file is."""
+
+    tool: ToolName
+    blobs: tuple[str, ...]
+    taken: int
+    runs: tuple[Run, ...]
+    path: str | None
+    base: int | None
+    """Record of the compaction of ours that the file says, where it was written in its place."""
+    log: SessionLog
+
+    @classmethod
+    def of(cls, chronicle: Chronicle) -> SourceFile | None:
+        """The file of a session; None for one that came from none."""
+        notes = chronicle.notes(SOURCE)
+        if not notes:
+            return None
+        note = notes[-1]
+        messages = note["messages"]
+        return cls(
+            tool=note["tool"],
+            blobs=(note["blob"], *note.get("more", ())),
+            taken=note.get("taken", messages),
+            runs=tuple((start, stop, position) for start, stop, position in note.get("runs", [(0, messages, 0)])),
+            path=note.get("path"),
+            base=note.get("base"),
+            log=chronicle.log,
+        )
+
+    @cached_property
+    def raw(self) -> bytes:
+        """Its bytes. Raises ReferenceNotFound, SessionDamaged."""
+        return b"".join(map(self.log.get_blob, self.blobs))
+
+    @cached_property
+    def transcript(self) -> Transcript | None:
+        """What is in it; None where that cannot be read as a tool's file."""
+        found = load_file(self.raw)
+        return found if isinstance(found, Transcript) else None
+
+    def position(self, index: int) -> int | None:
+        """Where a message of the file is in the session; None for one that is not."""
+        return next((to + index - start for start, stop, to in self.runs if start <= index < stop), None)
+
+    def index(self, position: int) -> int | None:
+        """Which message of the file a message of the session is; None for one that is not in it."""
+        return next(
+            (start + position - to for start, stop, to in self.runs if to <= position < to + stop - start), None
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the session's first messages are the file's, one for one."""
+        return self.runs == ((0, self.taken, 0),)
+
+    def grown(
+        self, chronicle: Chronicle, raw: bytes, runs: Sequence[Run], *, says_view: bool = False
+    ) -> dict[str, Any]:
+        """The note for the same file with more behind what was read before. Keeps the new bytes.
+
+        `says_view`: its tool would send the session's view, which a compaction of ours may have led to.
+        """
+        more = [*self.blobs[1:], chronicle.log.put_blob(raw[len(self.raw) :])]
+        note = source_note(self.tool, self.blobs[0], path=self.path, taken=chronicle.log.messages)
+        base = {"base": chronicle.timeline.base} if says_view else {}
+        return {**note, **base, "more": more, "runs": [list(run) for run in joined(runs)]}
+
+
+def source_note(tool: str, blob: str, *, path: str | None, taken: int) -> dict[str, Any]:
+    """The note of a file that was read whole, each of its messages one of the session's."""
+    note = {"what": SOURCE, "tool": tool, "blob": blob, "messages": taken, "taken": taken}
+    return note if path is None else {**note, "path": path}
+
+
+def joined(runs: Iterable[Run]) -> tuple[Run, ...]:
+    """The same runs, those that follow each other as one, empty ones left out."""
+    found: list[Run] = []
+    for start, stop, to in runs:
+        if found and found[-1][1] == start and found[-1][2] + start - found[-1][0] == to:
+            found[-1] = (found[-1][0], stop, found[-1][2])
+        elif start < stop:
+            found.append((start, stop, to))
+    return tuple(found)
+
+
+def own_compaction(chronicle: Chronicle) -> Compaction | None:
+    """The compaction of ours that the view goes on from; None where it goes on from another tool's, or from the beginning."""
+    base = chronicle.timeline.base
+    found = None if base is None else compaction_of(chronicle.compaction(f"c{base}"))
+    return None if found is None or found.stage == IMPORT else found

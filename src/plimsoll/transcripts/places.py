@@ -1,0 +1,54 @@
+"""Where a tool looks for a session file, and how it goes on from one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from plimsoll.transcripts.values import ToolName
+
+_NOT_IN_A_FOLDER = re.compile(r"[^a-zA-Z0-9]")
+_PATH_SIGNS = re.compile(r"[/\\:]")
+_DAY = re.compile(r"rollout-([0-9]{4})-([0-9]{2})-([0-9]{2})T")
+
+
+def folder_of(tool: ToolName, env: Mapping[str, str] | None = None) -> Path:
+    """The folder that a tool keeps its sessions in. Its own settings are read from `env`, None: the process's."""
+    settings = os.environ if env is None else env
+    home = Path(settings.get("HOME") or Path.home())
+    match tool:
+        case "claude-code":
+            return Path(settings.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
+        case "codex":
+            return Path(settings.get("CODEX_HOME") or home / ".codex") / "sessions"
+        case "pi":
+            return Path(settings.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent") / "sessions"
+
+
+def place_of(tool: ToolName, name: str, cwd: str | None, env: Mapping[str, str] | None = None) -> str:
+    """Where the tool looks for a session file of that name, which began in the folder `cwd`."""
+    folder, begun = folder_of(tool, env), cwd or "/"
+    match tool:
+        case "claude-code":
+            folder /= _NOT_IN_A_FOLDER.sub("-", begun)
+        case "codex":
+            day = _DAY.match(name)
+            folder = folder.joinpath(*day.groups()) if day else folder
+        case "pi":
+            folder /= f"--{_PATH_SIGNS.sub('-', begun.lstrip('/'))}--"
+    return str(folder / name)
+
+
+def resume_command(tool: ToolName, session_id: str, place: str, cwd: str | None) -> str:
+    """The command line that goes on with the session, once its file is in its place."""
+    there = f"cd {shlex.quote(cwd)} && " if cwd else ""
+    match tool:
+        case "claude-code":
+            return f"{there}claude --resume {shlex.quote(session_id)}"
+        case "codex":
+            return f"{there}codex resume {shlex.quote(session_id)}"
+        case "pi":
+            return f"{there}pi --session {shlex.quote(place)}"

@@ -1,0 +1,112 @@
+"""Taking in what a file has grown by since a session was made of it: new lines become messages, and the tool's compactions hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike, fspath
+
+from plimsoll.adoption import Adoption
+from plimsoll.carrying import adopt, as_pieces
+from plimsoll.chronicle import Chronicle
+from plimsoll.compaction.piece import Piece
+from plimsoll.errors import SettingError, SourceChanged
+from plimsoll.recorded import left_of, recorded, times_ms, view_of
+from plimsoll.sources import SourceFile, own_compaction
+from plimsoll.transcripts import Transcript, load_file
+from plimsoll.transcripts.source import read_lines
+from plimsoll.usage import Usage
+from plimsoll.writing import written
+
+
+def update(chronicle: Chronicle, given: str | PathLike[str] | bytes | None) -> int:
+    """Take in what a session's file has grown by, as `Session.update` says; how many messages were new."""
+    source = SourceFile.of(chronicle)
+    if source is None or source.transcript is None:
+        raise SettingError("update", "the session was not made of a file of Claude Code, Codex or pi")
+    file = source.path if given is None else given
+    if file is None:
+        raise SettingError("source", "nobody knows where the file is: it was read from bytes; name it")
+    where = chronicle.log.name if isinstance(file, bytes) else fspath(file)
+    lines = read_lines(file)
+    raw = b"\n".join(lines.lines) + (b"\n" if lines.whole and lines.lines else b"")
+    found = load_file(raw) if raw.startswith(source.raw) else None
+    if not isinstance(found, Transcript) or found.tool != source.tool:
+        reason = "it no longer begins with what was imported; import it as a session of its own"
+        raise SourceChanged(where, reason=reason)
+    return 0 if raw == source.raw else _Growth(chronicle, source, source.transcript, found).take_in(where, raw)
+
+
+class _Growth:
+    """What a file has grown by, and what that means for the session; one use."""
+
+    def __init__(self, chronicle: Chronicle, source: SourceFile, old: Transcript, new: Transcript) -> None:
+        self._chronicle = chronicle
+        self._source = source
+        self._old = old
+        self._new = new
+        self._same = _alike(old, new)
+        """Messages at the beginning that say what they said before. The last may have grown by a line."""
+        runs = [(start, min(stop, self._same), to) for start, stop, to in source.runs if start < self._same]
+        self._runs = [*runs, (self._same, len(new.messages), source.taken)]
+
+    def take_in(self, where: str, raw: bytes) -> int:
+        """Say what is new, note the file, and go on from the view that follows."""
+        chronicle, since = self._chronicle, self._same + self._said_already(where)
+        before = list(chronicle.timeline.pieces)
+        fresh = self._new.messages[since:]
+        chronicle.append([said.wire for said in fresh], times_ms(self._new)[since:])
+        note = self._source.grown(chronicle, raw, self._runs)
+        kept, adoption = self._goes_on_from(before, since)
+        pieces = [*kept, *as_pieces(chronicle, adoption)]
+        if written([*pieces, *chronicle.closing()], chronicle.gauge.format) != chronicle.written():
+            adopt(chronicle, adoption, kept)
+        chronicle.note(note)
+        chronicle.record_usage(self._usages(since, is_ours=bool(kept)), chronicle.timeline.event)
+        return len(fresh)
+
+    def _usages(self, since: int, *, is_ours: bool) -> list[Usage]:
+        """What was reported for the new messages. Requests with a view that is not ours say nothing of what is counted here."""
+        found: list[Usage] = []
+        for usage in recorded(self._new, self._chronicle.gauge).usages:
+            place = None if usage.position is None or usage.position < since else self._place(usage.position)
+            if place is not None:
+                counted = None if is_ours else usage.counted_tokens
+                found.append(replace(usage, position=place, counted_tokens=counted))
+        return found
+
+    def _said_already(self, where: str) -> int:
+        """How many of the new messages the session has from elsewhere. It may have no others."""
+        own = self._chronicle.history()[self._source.taken :]
+        fresh = [dict(said.wire) for said in self._new.messages[self._same : self._same + len(own)]]
+        if own != fresh:
+            reason = f"the session has {len(own)} messages that are not in it: import it as a session of its own"
+            raise SourceChanged(where, reason=reason)
+        return len(own)
+
+    def _goes_on_from(self, before: Sequence[Piece], since: int) -> tuple[list[Piece], Adoption]:
+        """What the view goes on from, and what then follows: our own where the tool only went on from its own, else the tool's."""
+        reader = self._chronicle.timeline.reader
+        if own_compaction(self._chronicle) is None or not self._goes_on():
+            view, left = view_of(self._new, self._place), left_of(self._new, self._place)
+            return [], Adoption(view=view, reader=reader, left=left)
+        grown = {self._source.position(index) for index in range(self._same, len(self._old.messages))} - {None}
+        kept = [piece for piece in before if piece.position not in grown]
+        return kept, Adoption(view=view_of(self._new, self._place, since=since), reader=reader)
+
+    def _goes_on(self) -> bool:
+        """Whether the tool sends what it sent before and more: no compaction since, and no way back."""
+        if len(self._new.compactions) != len(self._old.compactions):
+            return False
+        old, new = ([origin for shown in found.viewed for origin in shown.origins] for found in (self._old, self._new))
+        return new[: len(old)] == old
+
+    def _place(self, index: int) -> int | None:
+        return next((to + index - start for start, stop, to in self._runs if start <= index < stop), None)
+
+
+def _alike(old: Transcript, new: Transcript) -> int:
+    """How many messages at the beginning are the same in both."""
+    pairs = enumerate(zip(old.messages, new.messages, strict=False))
+    least = min(len(old.messages), len(new.messages))
+    return next((number for number, (one, other) in pairs if one.wire != other.wire), least)
