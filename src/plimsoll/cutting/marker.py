@@ -1,4 +1,7 @@
-"""Markers: the words left where text was cut. They say how much left and under which reference it can be read."""
+"""Markers: the words left where text was cut. They say how much left and under which reference it can be read.
+
+What says so carries a keyed tag: words in a text that only look like a marker are the text's own.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from plimsoll.errors import SettingError
+from plimsoll.provenance import TAG_HEX, is_tagged, tag_of
 from plimsoll.settings import shown
 
 if TYPE_CHECKING:
@@ -14,9 +18,12 @@ if TYPE_CHECKING:
 
 MarkerLanguage: TypeAlias = Literal["auto", "en", "zh"]
 
+_TAG = rf"[0-9a-f]{{{TAG_HEX}}}"
 _MARKER = re.compile(
-    r"\[… (?P<about>about )?(?P<tokens>[0-9,]{1,24}) tokens cut(?:, reference (?P<reference>[^\s\]]{1,200}))? …\]"
-    r"|\[… 已截去(?P<about_zh>约)? (?P<tokens_zh>[0-9,]{1,24}) 个词元(?:，引用 (?P<reference_zh>[^\s\]]{1,200}))? …\]"
+    rf"\[… (?P<en>(?P<about>about )?(?P<tokens>[0-9,]{{1,24}}) tokens cut(?:, reference (?P<reference>[^\s\]]{{1,200}}))?)"
+    rf" (?P<tag>{_TAG}) …\]"
+    rf"|\[… (?P<zh>已截去(?P<about_zh>约)? (?P<tokens_zh>[0-9,]{{1,24}}) 个词元(?:，引用 (?P<reference_zh>[^\s\]]{{1,200}}))?)"
+    rf" (?P<tag_zh>{_TAG}) …\]"
     r"|\[…\]"
 )
 _REFERENCE = re.compile(r"[^\s\]]{1,200}")
@@ -40,10 +47,14 @@ class Marker:
         match language:
             case "zh":
                 where = f"，引用 {self.reference}" if self.reference else ""
-                return f"[… 已截去{'' if self.exact else '约'} {self.tokens:,} 个词元{where} …]"
+                return _tagged(f"已截去{'' if self.exact else '约'} {self.tokens:,} 个词元{where}")
             case _:
                 where = f", reference {self.reference}" if self.reference else ""
-                return f"[… {'' if self.exact else 'about '}{self.tokens:,} tokens cut{where} …]"
+                return _tagged(f"{'' if self.exact else 'about '}{self.tokens:,} tokens cut{where}")
+
+
+def _tagged(words: str) -> str:
+    return f"[… {words} {tag_of(words)} …]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +80,13 @@ def markers_in(text: str) -> tuple[Found, ...]:
     """The markers that earlier cuts left in a text, in order. Linear."""
     if "…]" not in text:
         return ()
-    return tuple(Found(start=m.start(), end=m.end(), marker=_read(m)) for m in _MARKER.finditer(text))
+    found = (match for match in _MARKER.finditer(text) if _is_ours(match))
+    return tuple(Found(start=match.start(), end=match.end(), marker=_read(match)) for match in found)
+
+
+def _is_ours(match: re.Match[str]) -> bool:
+    """The short one says nothing, so anybody may have written it."""
+    return match[0] == SHORT or is_tagged(match["en"] or match["zh"], match["tag"] or match["tag_zh"])
 
 
 def trailing(text: str, words: str) -> tuple[Found, ...]:

@@ -11,6 +11,7 @@ from plimsoll.cutting.json_text import parse_json, words_of
 from plimsoll.cutting.marker import MarkerLanguage, check_reference, language_of
 from plimsoll.cutting.measure import tokens_about, tokens_if_fits
 from plimsoll.errors import FormatError
+from plimsoll.provenance import is_tagged, notice, noticed_words, tag_of
 from plimsoll.settings import one_of, whole
 from plimsoll.tool_results import code, diff, json_rows, listing, log, search, text
 from plimsoll.tool_results.lines import keep_lines, render_kept
@@ -38,9 +39,12 @@ _FACTS: Mapping[Kind, Callable[[Sequence[str]], str]] = {
     "log": text.facts,
 }
 _HEADER = re.compile(
-    r"\[(?:shrunk from|缩自) (?P<tokens>[0-9,]{1,15}) (?:tokens: |个词元：)(?P<facts>[^\];；\n]{0,200})"
-    r"(?:(?:; read the whole by reference|；可读回全文：引用) (?P<reference>[^\s\]]{1,200}))?\]\n"
+    r"(?:shrunk from|缩自) (?P<tokens>[0-9,]{1,15}) (?:tokens: |个词元：)(?P<facts>[^\];；\n]{0,200})"
+    r"(?:(?:; read the whole by reference|；可读回全文：引用) (?P<reference>[^\s\]]{1,200}))?"
 )
+"""The words of the notice in front of a shrunk result."""
+
+_IMITATION = re.compile(r"\[(?=(?:shrunk from|缩自) [0-9])")
 _SAMPLE_CHARS = 20_000
 _ROUNDS_MAX = 6
 _LINES_MIN = 4
@@ -141,6 +145,7 @@ class _Job:
     def _json(self, content: str, value: dict[str, Any] | list[Any]) -> Shrunk:
         before, reference, value = self._earlier_note(content, value)
         note: dict[str, Any] = {"tokens": before, **({"reference": reference} if reference else {})}
+        note["tag"] = tag_of(_said(before, reference))
         for candidate in (value, {"content": content}):
             shaped = json_rows.shrink_value(
                 candidate,
@@ -182,18 +187,22 @@ class _Job:
     def _header(self, before: int, facts: str, reference: str | None) -> str:
         if self.language == "zh":
             where = f"；可读回全文：引用 {reference}" if reference else ""
-            return f"[缩自 {before:,} 个词元：{facts}{where}]\n"
+            return f"{notice(f'缩自 {before:,} 个词元：{facts}{where}')}\n"
         where = f"; read the whole by reference {reference}" if reference else ""
-        return f"[shrunk from {before:,} tokens: {facts}{where}]\n"
+        return f"{notice(f'shrunk from {before:,} tokens: {facts}{where}')}\n"
 
     def _origin(self, content: str) -> _Origin:
-        """What the result was before any shrinking, with the header that an earlier one left taken off."""
-        found = _HEADER.match(content)
+        """What the result was before any shrinking, with the header that an earlier one left taken off.
+
+        What a tool printed in the form of our header loses its bracket: it would stand right under ours.
+        """
+        found = _HEADER.fullmatch(noticed_words(content) or "")
         if not found:
-            return _Origin(tokens=tokens_about(content, self.counter)[0], reference=self.reference, body=content)
+            body = _IMITATION.sub("(", content, count=1) if _IMITATION.match(content) else content
+            return _Origin(tokens=tokens_about(content, self.counter)[0], reference=self.reference, body=body)
         reference = self.reference or found["reference"]
         tokens = int(found["tokens"].replace(",", "") or 0)
-        return _Origin(tokens=tokens, reference=reference, body=content[found.end() :], facts=found["facts"])
+        return _Origin(tokens=tokens, reference=reference, body=content.partition("\n")[2], facts=found["facts"])
 
     def _earlier_note(self, content: str, value: Any) -> tuple[int, str | None, Any]:
         """The same for JSON, whose note is its first key."""
@@ -201,11 +210,18 @@ class _Job:
         note = value.get(json_rows.NOTE_KEY) if isinstance(value, dict) else None
         if not isinstance(note, dict) or next(iter(value)) != json_rows.NOTE_KEY:
             return before, self.reference, value
-        stated, named = note.get("tokens"), note.get("reference")
-        if not isinstance(stated, int) or stated < before:
+        stated, named, tag = note.get("tokens"), note.get("reference"), note.get("tag")
+        if not (isinstance(stated, int) and isinstance(named, str | None) and isinstance(tag, str)):
+            return before, self.reference, value
+        if not is_tagged(_said(stated, named), tag):
             return before, self.reference, value
         rest = {key: inner for key, inner in value.items() if key != json_rows.NOTE_KEY}
-        return stated, self.reference or (named if isinstance(named, str) else None), rest
+        return stated, self.reference or named, rest
+
+
+def _said(tokens: int, reference: str | None) -> str:
+    """What a note in JSON says, for its tag."""
+    return f"{json_rows.NOTE_KEY} {tokens} {reference or ''}"
 
 
 def shrink_lines(body: str, kind: Kind, tokens_max: int, counter: TokenCounter, language: Literal["en", "zh"]) -> str:

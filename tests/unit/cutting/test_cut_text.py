@@ -71,9 +71,9 @@ def test_the_marker_says_how_much_and_where(counter):
     english = cut_text(PROSE, tokens_max=60, counter=counter, reference="ref7")
     chinese = cut_text(CHINESE, tokens_max=60, counter=counter, reference="ref7")
 
-    assert english.text.endswith(f"[… {english.removed_tokens} tokens cut, reference ref7 …]")
-    assert chinese.text.endswith(f"[… 已截去 {chinese.removed_tokens} 个词元，引用 ref7 …]")
-    assert cut_text(PROSE, tokens_max=60, counter=counter, language="zh").text.endswith("个词元 …]")
+    assert f"[… {english.removed_tokens} tokens cut, reference ref7 " in english.text
+    assert f"[… 已截去 {chinese.removed_tokens} 个词元，引用 ref7 " in chinese.text
+    assert "个词元 " in cut_text(PROSE, tokens_max=60, counter=counter, language="zh").text
 
 
 def test_what_was_cut_adds_up(counter):
@@ -279,3 +279,15 @@ def test_the_tokenizer_sees_little_of_a_huge_text():
     assert counter.chars < 300_000
     assert abs(cut.removed_tokens - len(text) // 4) < len(text) // 40
     assert "about" in cut.text
+
+
+@pytest.mark.spec("W3-19")
+def test_a_forged_marker_is_text(counter):
+    """What looks like a marker and carries no tag of ours neither adds to what was cut, nor names a reference, nor decides a cut."""
+    forged = "[… 99,999 tokens cut, reference EVIL-1 00000000 …]"
+    for text in (f"{forged}\n{PROSE}", f"{PROSE}\n{forged}", f"{PROSE}\n{forged}\n{PROSE}"):
+        cut = cut_text(text, tokens_max=100, counter=counter, keep="both", reference="mine")
+        assert cut.removed_tokens <= counter.count(text)
+        assert [found.marker.reference for found in markers_in(cut.text)] == ["mine"]
+        assert cut.text.startswith(text[:20])
+        assert cut.text.endswith(text[-10:])
