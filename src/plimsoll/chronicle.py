@@ -27,7 +27,7 @@ from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.repair import Arranger
 from plimsoll.compaction.task import Task
-from plimsoll.context import Filter
+from plimsoll.context import Filter, Storage
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
 from plimsoll.events import IMPORT, Events, compaction_at, record_at, totals_at
 from plimsoll.fitted import View
@@ -83,8 +83,15 @@ class Hold:
 class Chronicle:
     """One open session: its log, its timeline, and the gauge that measures its view."""
 
-    def __init__(
-        self, log: SessionLog, gauge: Gauge, *, store: Store, format_fixed: bool, beside: Beside = NOTHING
+    def __init__(  # noqa: PLR0913 - what opening has found
+        self,
+        log: SessionLog,
+        gauge: Gauge,
+        *,
+        store: Store,
+        format_fixed: bool,
+        beside: Beside = NOTHING,
+        storage: Storage | None = None,
     ) -> None:
         self.log = log
         self.lock = RLock()
@@ -95,6 +102,7 @@ class Chronicle:
         self.gauge = gauge
         self.default_filter: Filter | None = None
         self.keeps_stats = True
+        self._storage = storage or Storage()
         self._level = Level.none
         self.sent: Sent | None = None
         self._format_fixed = format_fixed
@@ -102,7 +110,7 @@ class Chronicle:
         self._writer = ViewWriter()
         self.timeline = Timeline.of(log, gauge.format, gauge.weigh)
         self.timeline.format_fixed = format_fixed
-        self.originals = Originals(lambda start, stop: self.timeline.gathered([(start, stop)], {}))
+        self.originals = Originals(lambda start, stop: self.timeline.gathered([(start, stop)], {}), self._storage)
         self._ledgers = Ledgers(
             lambda seq: unpacked(compaction_at(log, seq).data)["ledger"],
             lambda seq: read_again(self.timeline.said((compaction_at(log, seq).data["covers"] or (0, 0))[1])),
@@ -275,7 +283,7 @@ class Chronicle:
             "base": timeline.base,
             "prev": timeline.event,
         }
-        return packed(data)
+        return packed(data) if self._storage.compress else data
 
     def ledger(self, seq: int | None) -> Ledger:
         """The ledger as a compaction left it; None for the beginning."""
@@ -342,7 +350,14 @@ class Chronicle:
         chosen = fork(self.log, self._store, about, stop=stop, name=name, now_ms=_now_ms())
         log = self._store.open(chosen)
         log.judge(flaw_of)
-        forked = Chronicle(log, self.gauge, store=self._store, format_fixed=self._format_fixed, beside=self._beside)
+        forked = Chronicle(
+            log,
+            self.gauge,
+            store=self._store,
+            format_fixed=self._format_fixed,
+            beside=self._beside,
+            storage=self._storage,
+        )
         forked.default_filter, forked.keeps_stats = self.default_filter, self.keeps_stats
         return forked
 

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from types import MappingProxyType
 from typing import Any
 
 from plimsoll.errors import SettingError
-from plimsoll.settings import shown, whole
+from plimsoll.limits import LARGE_MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_TTL_S
+from plimsoll.settings import flag, shown, whole
 
 UNKNOWN = "unknown"
 """What a field says when the computer does not."""
+
+LAYERS = ("system", "session", "conversation", "tool", "workspace")
+
+PRIORITIES: Mapping[str, int] = MappingProxyType(
+    {"system": 10, "session": 50, "conversation": 30, "tool": 20, "workspace": 40}
+)
+"""How much each layer matters where not all of them fit into a prompt. Any whole numbers from 0 on; larger stays longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +42,8 @@ class SessionContext:
 
     session_id: str
     user_id: str | None = None
+    agent_id: str | None = None
+    """Which agent it is the conversation of, where a host has several."""
     preferences: Mapping[str, Any] = field(default_factory=dict)
     configuration: Mapping[str, Any] = field(default_factory=dict)
     start_ms: int | None = None
@@ -116,6 +127,10 @@ class ContextMetadata:
     budget_tokens: int
     last_updated_ms: int | None
     """Unix time of the newest record of any kind."""
+    priority: Mapping[str, int] = field(default_factory=lambda: dict(PRIORITIES))
+    """Layer -> how much it matters: the text of the context loses the least first."""
+    relevance_score: Mapping[str, float] | None = None
+    """Layer -> the share of the query's words that it has, 0 to 1; None without a query."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,14 +167,58 @@ class Filter:
             raise SettingError("time_window_s", f"seconds are needed, not {shown(window)}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """What a session holds in memory of a history that is on disk, and how it writes. Raises SettingError.
+
+    Messages are read back from the log where a compaction, a search or a reference asks for them; those read lately are held.
+    """
+
+    messages_held_max: int = MESSAGE_CACHE_ENTRIES_MAX
+    large_messages_held_max: int = LARGE_MESSAGE_CACHE_ENTRIES_MAX
+    """Of messages of more than MESSAGE_CACHE_CHARS_MAX characters."""
+    hold_s: float | None = MESSAGE_CACHE_TTL_S
+    """Seconds for which they are held; None for as long as the session is open."""
+    compress: bool = True
+    """Whether long records of compactions are deflated. Both kinds are read either way."""
+
+    def __post_init__(self) -> None:
+        whole("messages_held_max", self.messages_held_max)
+        whole("large_messages_held_max", self.large_messages_held_max)
+        flag("compress", self.compress)
+        held = self.hold_s
+        if held is not None and (isinstance(held, bool) or not isinstance(held, (int, float)) or not held >= 0):
+            raise SettingError("hold_s", f"seconds are needed, not {shown(held)}")
+
+
+def storage_of(value: object) -> Storage:
+    """Storage as it is given: a Storage, some of its fields, or None for the usual. Raises SettingError."""
+    if isinstance(value, Storage):
+        return value
+    return Storage(**_fields_of(Storage, "storage", {} if value is None else value))
+
+
 def filter_of(value: object) -> Filter | None:
     """A filter as it is given: a Filter, or some of its bounds, the others as they are by default. Raises SettingError."""
     if value is None or isinstance(value, Filter):
         return value
-    known = {known.name for known in fields(Filter)}
+    return Filter(**_fields_of(Filter, "default_filter", value))
+
+
+def priorities_of(value: object) -> dict[str, int]:
+    """The priorities of the layers, with some of them replaced. Raises SettingError."""
+    if value is None:
+        return dict(PRIORITIES)
+    if not isinstance(value, Mapping) or not value.keys() <= PRIORITIES.keys():
+        raise SettingError("priorities", f"a mapping of some of {', '.join(LAYERS)} to whole numbers is needed")
+    return {**PRIORITIES, **{name: whole(f"priorities[{name}]", number) for name, number in value.items()}}
+
+
+def _fields_of(cls: type, option: str, value: object) -> dict[str, Any]:
+    known = {known.name for known in fields(cls)}
     if not isinstance(value, Mapping) or not value.keys() <= known:
-        raise SettingError("default_filter", f"a Filter or some of {', '.join(sorted(known))} are needed")
-    return Filter(**value)
+        raise SettingError(option, f"a {cls.__name__} or some of {', '.join(sorted(known))} are needed")
+    return dict(value)
 
 
 def system_of(data: object) -> SystemContext | None:
@@ -188,6 +247,7 @@ def session_of(
     return SessionContext(
         session_id=session_id,
         user_id=_text(data.get("user_id")),
+        agent_id=_text(data.get("agent_id")),
         preferences=preferences if isinstance(preferences, Mapping) else {},
         configuration=configuration if isinstance(configuration, Mapping) else {},
         start_ms=start_ms,

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.drive import AsyncSummarizer, checked
 from plimsoll.concurrency import pauses_s
-from plimsoll.context import Filter, filter_of
+from plimsoll.context import Filter, Storage, filter_of, storage_of
 from plimsoll.errors import (
     CounterWarning,
     DamageWarning,
@@ -65,6 +65,8 @@ def open(  # noqa: PLR0913 - the options of the contract
     durability: Durability = "fsync",
     counter: CounterChoice = None,
     stats: bool | None = None,
+    storage: Storage | Mapping[str, Any] | None = None,
+    agent_id: str | None = None,
     create: bool = True,
     read_only: bool = False,
     wait_s: float = 0,
@@ -85,13 +87,13 @@ def open(  # noqa: PLR0913 - the options of the contract
 
     Raises UnsafeName, SessionBusy, SessionNotFound, NewerFormat, StoreUnusable, StoreFull, SettingError.
     """
-    given = _given(model, max_tokens, policy, tools, format, recall_tools, system, default_filter, counter, stats)
-    asked, pauses = checked(summarizer), pauses_s(wait_s)
-    most = None if max_sessions is None else whole("max_sessions", max_sessions, least=1)
-    context = surroundings(project=project, user_id=user_id, preferences=preferences, configuration=configuration)
+    given = _given(
+        model, max_tokens, policy, tools, format, recall_tools, system, counter, default_filter, stats, storage
+    )
+    asked, pauses, most = checked(summarizer), pauses_s(wait_s), _most(max_sessions)
+    context = surroundings(project, user_id, agent_id, preferences, configuration)
     about: dict[str, Any] = {"options": _remembered(given), "context": context, **_titled(title)}
-    place = store_for(store, durability)
-    mode = _mode(name, create=create, read_only=read_only)
+    place, mode = store_for(store, durability), _mode(name, create=create, read_only=read_only)
     log, is_new = _when_free(lambda: _opened(place, _new_name() if name is None else name, about, mode), pauses)
     chronicle = _chronicle(log, place, given)
     with _closed_on_failure(chronicle):
@@ -108,8 +110,14 @@ def _given(*options: Any) -> dict[str, Any]:
     given = {key: value for key, value in zip(_DEFAULTS, options, strict=True) if value is not None}
     if "default_filter" in given:
         given["default_filter"] = _filter_data(given["default_filter"])
+    if "storage" in given:
+        given["storage"] = asdict(storage_of(given["storage"]))
     _gauge({**_DEFAULTS, **given})
     return given
+
+
+def _most(max_sessions: int | None) -> int | None:
+    return None if max_sessions is None else whole("max_sessions", max_sessions, least=1)
 
 
 Mode = Literal["create", "write", "read"]
@@ -218,8 +226,14 @@ def _chronicle(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chron
         undo.callback(log.close)
         log.judge(flaw_of)
         chosen = _chosen(log, given)
-        fixed = chosen["format"] is not None
-        chronicle = Chronicle(log, _gauge(chosen), store=place, format_fixed=fixed, beside=_beside(chosen))
+        chronicle = Chronicle(
+            log,
+            _gauge(chosen),
+            store=place,
+            format_fixed=chosen["format"] is not None,
+            beside=_beside(chosen),
+            storage=storage_of(chosen["storage"]),
+        )
         chronicle.default_filter = filter_of(chosen["default_filter"])
         chronicle.keeps_stats = chosen["stats"]
         _tell_damage(log)
@@ -265,9 +279,10 @@ _DEFAULTS: dict[str, Any] = {
     "format": None,
     "recall_tools": False,
     "system": None,
-    "default_filter": None,
     "counter": None,
+    "default_filter": None,
     "stats": True,
+    "storage": None,
 }
 
 
@@ -320,10 +335,14 @@ def _told_format(log: SessionLog) -> FormatName | None:
     return None
 
 
-def sessions(store: StoreSpec = None, *, archived: bool = False) -> list[SessionInfo]:
-    """The sessions of a store, or those that were archived; the last changed first. Raises StoreUnusable."""
+def sessions(store: StoreSpec = None, *, archived: bool = False, agent_id: str | None = None) -> list[SessionInfo]:
+    """The sessions of a store, or those that were archived; the last changed first. Raises StoreUnusable.
+
+    With `agent_id` only those that were made for that agent.
+    """
     with _using(store) as place:
-        return place.sessions(archived=archived)
+        found = place.sessions(archived=archived)
+    return [info for info in found if agent_id is None or info.agent_id == agent_id]
 
 
 def is_taken(name: str, store: StoreSpec = None) -> bool:

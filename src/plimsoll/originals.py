@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
+from plimsoll.context import Storage
 from plimsoll.formats.words import words_of
-from plimsoll.limits import (
-    LARGE_MESSAGE_CACHE_ENTRIES_MAX,
-    MESSAGE_CACHE_CHARS_MAX,
-    MESSAGE_CACHE_ENTRIES_MAX,
-    MESSAGE_CACHE_TTL_S,
-)
+from plimsoll.limits import MESSAGE_CACHE_CHARS_MAX
 from plimsoll.message import Media, Message, Opaque, ToolResult
 from plimsoll.store.cache import Cache, CacheStats
 
@@ -24,10 +21,12 @@ class Originals:
     A compaction looks at what it cut before, and a tool result is read page by page: each is decoded once.
     """
 
-    def __init__(self, read: Callable[[int, int], Mapping[int, Message]]) -> None:
+    def __init__(self, read: Callable[[int, int], Mapping[int, Message]], storage: Storage | None = None) -> None:
         self._read = read
-        self._small: Cache[int, Message] = Cache(MESSAGE_CACHE_ENTRIES_MAX, ttl_s=MESSAGE_CACHE_TTL_S)
-        self._large: Cache[int, Message] = Cache(LARGE_MESSAGE_CACHE_ENTRIES_MAX, ttl_s=MESSAGE_CACHE_TTL_S)
+        storage = storage or Storage()
+        hold_s = math.inf if storage.hold_s is None else storage.hold_s
+        self._small: Cache[int, Message] = Cache(storage.messages_held_max, ttl_s=hold_s)
+        self._large: Cache[int, Message] = Cache(storage.large_messages_held_max, ttl_s=hold_s)
 
     def held(self, position: int) -> Message | None:
         """The message, if it was read lately."""

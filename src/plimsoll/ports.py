@@ -126,6 +126,8 @@ class SessionInfo:
     size_bytes: int
     """Bytes of the log, without blobs."""
     title: str | None = None
+    agent_id: str | None = None
+    """The agent that it was made for, where the host said so."""
     archived: bool = False
 
 

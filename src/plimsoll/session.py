@@ -25,7 +25,7 @@ from plimsoll.reported import sent_now, usage_told, usages
 from plimsoll.sharing import SharedSession
 from plimsoll.stats import Stats
 from plimsoll.store.cache import CacheStats
-from plimsoll.surroundings import layers
+from plimsoll.surroundings import layers, layers_text
 from plimsoll.usage import Usage
 
 if TYPE_CHECKING:
@@ -222,13 +222,24 @@ class Session(SharedSession):
         return files(self._chronicle, compaction_id)
 
     @locked
-    def context(self) -> ContextLayers:
+    def context(self, query: str | None = None, *, priorities: Mapping[str, int] | None = None) -> ContextLayers:
         """Where the session runs and what goes on in it: system, session, conversation, tools, workspace.
 
         System and workspace are as `plimsoll.open` found them last, the session's layer is what it was given; the others are
-        gathered from the newest messages now. Raises StoreError.
+        gathered from the newest messages now. With a `query` each layer is scored by it; `priorities` replaces those of some
+        layers (`plimsoll.context.PRIORITIES`). Raises SettingError, StoreError.
         """
-        return layers(self._chronicle)
+        return layers(self._chronicle, query=query, priorities=priorities)
+
+    @locked
+    def context_text(
+        self, max_tokens: int = 400, *, query: str | None = None, priorities: Mapping[str, int] | None = None
+    ) -> str:
+        """The context as lines for a system prompt; where not all fit, the layers of the highest priority and relevance stay.
+
+        Raises SettingError, StoreError.
+        """
+        return layers_text(self._chronicle, max_tokens, query=query, priorities=priorities)
 
     @locked
     def read(self, reference: str, *, offset: int = 0, limit: int | None = None) -> str:

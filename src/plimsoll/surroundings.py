@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from plimsoll.activity import tool_context, topics
@@ -14,14 +14,16 @@ from plimsoll.context import (
     ContextLayers,
     ContextMetadata,
     ConversationContext,
+    priorities_of,
     session_of,
     system_of,
     workspace_of,
 )
+from plimsoll.context_text import context_text, relevance_scores
 from plimsoll.errors import FormatError, LimitExceeded, SettingError
 from plimsoll.formats.wire import copied
 from plimsoll.limits import ACTIVITY_MESSAGES_MAX
-from plimsoll.settings import shown
+from plimsoll.settings import shown, whole
 from plimsoll.workspace import project_folder, system_context, workspace_context
 
 Project = str | os.PathLike[str] | bool | None
@@ -30,9 +32,9 @@ a session whose log says something of them already is brought up to date."""
 
 
 def surroundings(
-    *,
     project: Project,
     user_id: str | None,
+    agent_id: str | None,
     preferences: Mapping[str, Any] | None,
     configuration: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
@@ -40,14 +42,16 @@ def surroundings(
 
     The computer and the folder are looked at only where a project is asked for: a log may be shared.
     """
-    if user_id is not None and not isinstance(user_id, str):
-        raise SettingError("user_id", f"text is needed, not {shown(user_id)}")
+    owners = {"user_id": user_id, "agent_id": agent_id}
+    for name, owner in owners.items():
+        if owner is not None and not isinstance(owner, str):
+            raise SettingError(name, f"text is needed, not {shown(owner)}")
     found = _around(project)
     given = {
         "preferences": _object("preferences", preferences),
         "configuration": _object("configuration", configuration),
     }
-    found |= {name: value for name, value in {"user_id": user_id, **given}.items() if value is not None}
+    found |= {name: value for name, value in {**owners, **given}.items() if value is not None}
     return dict(json.loads(json.dumps(found)))  # as it will be read back
 
 
@@ -110,15 +114,17 @@ def _title(chronicle: Chronicle) -> str | None:
     return chronicle.timeline.title or (made if isinstance(made, str) else None)
 
 
-def layers(chronicle: Chronicle) -> ContextLayers:
-    """Every layer: what the log holds of them, and what its newest messages show."""
+def layers(chronicle: Chronicle, *, query: str | None = None, priorities: object = None) -> ContextLayers:
+    """Every layer: what the log holds of them, and what its newest messages show. Raises SettingError."""
+    if query is not None and not isinstance(query, str):
+        raise SettingError("query", "must be text")
     data, log = recorded(chronicle), chronicle.log
     records = list(log.read_messages(log.messages - ACTIVITY_MESSAGES_MAX))
     decode = chronicle.gauge.format.decode
     newest = [(record.at_ms, decode(record.data["m"], record.position)) for record in records]
     first = next(log.read(), None)
     first = first if first and first.seq == 0 else None
-    return ContextLayers(
+    found = ContextLayers(
         system=system_of(data.get("system")),
         session=session_of(
             data,
@@ -135,5 +141,16 @@ def layers(chronicle: Chronicle) -> ContextLayers:
             total_tokens=chronicle.total(),
             budget_tokens=chronicle.gauge.budget.tokens,
             last_updated_ms=next((record.at_ms for record in log.read_back()), None),
+            priority=priorities_of(priorities),
         ),
     )
+    if query is None:
+        return found
+    return replace(found, metadata=replace(found.metadata, relevance_score=relevance_scores(found, query)))
+
+
+def layers_text(chronicle: Chronicle, max_tokens: int, *, query: str | None = None, priorities: object = None) -> str:
+    """The layers as text within `max_tokens`. Raises SettingError."""
+    whole("max_tokens", max_tokens)
+    found = layers(chronicle, query=query, priorities=priorities)
+    return context_text(found, tokens_max=max_tokens, counter=chronicle.gauge.counter)

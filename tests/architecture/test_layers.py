@@ -43,6 +43,7 @@ LAYERS = {
             "arrival",
         ),
         "mentions",
+        "context_text",
     ),
     "outside": ("store", "recall", "memory", "models", "transcripts", "workspace", "files", "machine"),
     "app": (

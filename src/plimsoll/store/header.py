@@ -52,7 +52,9 @@ def session_info(  # noqa: PLR0913 - what stores know of a session
     name: str, header: Record | None, tail: Tail, *, lines_back: Iterable[bytes], size_bytes: int, archived: bool
 ) -> SessionInfo:
     """What a list of sessions says of one."""
-    title = newest_title(lines_back) or (None if header is None else header.data.get("title"))
+    said = {} if header is None else header.data
+    title, context = newest_title(lines_back) or said.get("title"), said.get("context")
+    agent_id = context.get("agent_id") if isinstance(context, dict) else None
     return SessionInfo(
         name=name,
         created_ms=None if header is None else header.at_ms,
@@ -61,6 +63,7 @@ def session_info(  # noqa: PLR0913 - what stores know of a session
         messages=tail.messages,
         size_bytes=size_bytes,
         title=title if isinstance(title, str) else None,
+        agent_id=agent_id if isinstance(agent_id, str) else None,
         archived=archived,
     )
 

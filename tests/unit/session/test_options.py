@@ -49,6 +49,11 @@ ELSEWHERE = {
     "max_sessions",
     "durability",
     "stats",
+    "storage",
+    "agent_id",
+    "create",
+    "read_only",
+    "wait_s",
 }
 """Tested below, in tests/unit/session_context and in tests/contract: they change no view."""
 
