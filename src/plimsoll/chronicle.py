@@ -27,17 +27,17 @@ from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.repair import Arranger
 from plimsoll.compaction.task import Task
-from plimsoll.context import Filter, Storage
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
 from plimsoll.events import IMPORT, Events, compaction_at, record_at, totals_at
 from plimsoll.fitted import View
 from plimsoll.flaws import flaw_of
-from plimsoll.formats.detect import NOTHING, Beside, telling
+from plimsoll.formats.detect import telling
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import Received, received
 from plimsoll.formats.registry import format_named
 from plimsoll.formats.wire import copied
 from plimsoll.gauge import Gauge
+from plimsoll.kept import Kept
 from plimsoll.language import language_of
 from plimsoll.ledgers import Ledgers, ledger_data, read_again
 from plimsoll.message import Message
@@ -56,7 +56,7 @@ from plimsoll.payloads import (
 )
 from plimsoll.policy import Policy
 from plimsoll.ports import Draft as RecordDraft
-from plimsoll.ports import Record, SessionLog, Store
+from plimsoll.ports import Record, SessionLog
 from plimsoll.references import reference_of
 from plimsoll.reported import Sent, warn_of_excess
 from plimsoll.store.copying import fork
@@ -83,34 +83,20 @@ class Hold:
 class Chronicle:
     """One open session: its log, its timeline, and the gauge that measures its view."""
 
-    def __init__(  # noqa: PLR0913 - what opening has found
-        self,
-        log: SessionLog,
-        gauge: Gauge,
-        *,
-        store: Store,
-        format_fixed: bool,
-        beside: Beside = NOTHING,
-        storage: Storage | None = None,
-    ) -> None:
+    def __init__(self, log: SessionLog, gauge: Gauge, kept: Kept) -> None:
         self.log = log
         self.lock = RLock()
         """Held by whoever reads or changes the state below; not while a model is asked."""
         self._hold: ReferenceType[Hold] | None = None
         self.is_closed = False
-        self._store = store
         self.gauge = gauge
-        self.default_filter: Filter | None = None
-        self.keeps_stats = True
-        self._storage = storage or Storage()
+        self.kept = kept
         self._level = Level.none
         self.sent: Sent | None = None
-        self._format_fixed = format_fixed
-        self._beside = beside
         self._writer = ViewWriter()
         self.timeline = Timeline.of(log, gauge.format, gauge.weigh)
-        self.timeline.format_fixed = format_fixed
-        self.originals = Originals(lambda start, stop: self.timeline.gathered([(start, stop)], {}), self._storage)
+        self.timeline.format_fixed = kept.format_fixed
+        self.originals = Originals(lambda start, stop: self.timeline.gathered([(start, stop)], {}), kept.storage)
         self._ledgers = Ledgers(
             lambda seq: unpacked(compaction_at(log, seq).data)["ledger"],
             lambda seq: read_again(self.timeline.said((compaction_at(log, seq).data["covers"] or (0, 0))[1])),
@@ -170,7 +156,7 @@ class Chronicle:
 
     def _told(self, taken: Received) -> Format | None:
         """The format that messages tell while it is not known which one the session is in."""
-        told = None if self._format_fixed else taken.told or telling(taken.wires, self._beside)
+        told = None if self.kept.format_fixed else taken.told or telling(taken.wires, self.kept.beside)
         return None if told is None else format_named(told)
 
     def compactions(self) -> list[Compaction]:
@@ -212,7 +198,7 @@ class Chronicle:
         self.log.append(arrivals.drafts)
         arrivals.settle()
         self.gauge, self.timeline = arrivals.gauge, arrivals.timeline
-        self._format_fixed = self._format_fixed or told is not None
+        self.kept = replace(self.kept, format_fixed=self.kept.format_fixed or told is not None)
         return list(range(first, first + len(said)))
 
     # --- compaction
@@ -270,7 +256,7 @@ class Chronicle:
         timeline = self.timeline
         before, chars = self._ledgers.at(timeline.base)
         stats = timeline.stats
-        if self.keeps_stats and compaction.stage != IMPORT:
+        if self.kept.stats and compaction.stage != IMPORT:
             stats = stats.after(
                 tokens_before=outline.tokens_before, tokens_after=outline.tokens_after, level=outline.level
             )
@@ -283,7 +269,7 @@ class Chronicle:
             "base": timeline.base,
             "prev": timeline.event,
         }
-        return packed(data) if self._storage.compress else data
+        return packed(data) if self.kept.storage.compress else data
 
     def ledger(self, seq: int | None) -> Ledger:
         """The ledger as a compaction left it; None for the beginning."""
@@ -347,19 +333,10 @@ class Chronicle:
         """A new session whose log begins as a copy of this one's, up to and including message `at`."""
         stop = None if at is None else self._message_record(self.position(at)).seq
         about = {**record_at(self.log, 0).data, "forked_from": self.log.name, "forked_at": at}
-        chosen = fork(self.log, self._store, about, stop=stop, name=name, now_ms=_now_ms())
-        log = self._store.open(chosen)
+        chosen = fork(self.log, self.kept.store, about, stop=stop, name=name, now_ms=_now_ms())
+        log = self.kept.store.open(chosen)
         log.judge(flaw_of)
-        forked = Chronicle(
-            log,
-            self.gauge,
-            store=self._store,
-            format_fixed=self._format_fixed,
-            beside=self._beside,
-            storage=self._storage,
-        )
-        forked.default_filter, forked.keeps_stats = self.default_filter, self.keeps_stats
-        return forked
+        return Chronicle(log, self.gauge, self.kept)
 
     def _message_record(self, position: int) -> Record:
         found = next(iter(self.log.read_messages(position, position + 1)), None)
@@ -381,7 +358,7 @@ class Chronicle:
         if not self.is_closed:
             self.is_closed = True
             self.log.close()
-            self._store.close()
+            self.kept.store.close()
 
     def position(self, message_id: str) -> int:
         """Where a message stands in the history. Raises SettingError for an id that is not in it."""

@@ -48,7 +48,7 @@ def newest(
 
     Reads these and few more. Raises SettingError.
     """
-    usual = chronicle.default_filter or NO_FILTER
+    usual = chronicle.kept.default_filter or NO_FILTER
     room = usual.max_tokens if max_tokens is None else whole("max_tokens", max_tokens)
     left = usual.max_messages if last is None else whole("last", last)
     if since_ms is None and usual.time_window_s is not None:

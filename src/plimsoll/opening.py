@@ -29,6 +29,7 @@ from plimsoll.formats.detect import Beside, detect
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import format_named
 from plimsoll.gauge import checked_tools, gauge_for
+from plimsoll.kept import Kept
 from plimsoll.limits import SESSION_TITLE_CHARS_MAX
 from plimsoll.message import FormatName
 from plimsoll.policy import Policy, PolicyChoice, policy_named, policy_of
@@ -226,16 +227,15 @@ def _chronicle(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chron
         undo.callback(log.close)
         log.judge(flaw_of)
         chosen = _chosen(log, given)
-        chronicle = Chronicle(
-            log,
-            _gauge(chosen),
+        kept = Kept(
             store=place,
             format_fixed=chosen["format"] is not None,
             beside=_beside(chosen),
             storage=storage_of(chosen["storage"]),
+            default_filter=filter_of(chosen["default_filter"]),
+            stats=chosen["stats"],
         )
-        chronicle.default_filter = filter_of(chosen["default_filter"])
-        chronicle.keeps_stats = chosen["stats"]
+        chronicle = Chronicle(log, _gauge(chosen), kept)
         _tell_damage(log)
         undo.pop_all()
     return chronicle

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from plimsoll.compaction.drive import AsyncSummarizer
-    from plimsoll.context import Filter
+    from plimsoll.context import Filter, Storage
     from plimsoll.formats.format import SystemText
     from plimsoll.message import FormatName
     from plimsoll.policy import PolicyChoice
@@ -49,6 +49,8 @@ class OpenOptions(TypedDict, total=False):
     counter: CounterChoice
     """As in `fit`. One of your own is not remembered: where another, or none, is given CounterWarning says so."""
     stats: bool | None
+    storage: Storage | Mapping[str, Any] | None
+    agent_id: str | None
     create: bool
     read_only: bool
     wait_s: float

@@ -67,6 +67,7 @@ LAYERS = {
         "surroundings",
         "dialogue",
         "originals",
+        "kept",
         "reported",
         "recorded",
         "",
