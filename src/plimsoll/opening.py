@@ -38,7 +38,7 @@ from plimsoll.session import Session
 from plimsoll.settings import flag, shown, whole
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create, open_store
-from plimsoll.surroundings import Project, keep, retitle, surroundings
+from plimsoll.surroundings import Project, keep, surroundings
 from plimsoll.tokens.own import CounterChoice, counter_name
 
 Result = TypeVar("Result")
@@ -101,8 +101,7 @@ def open(  # noqa: PLR0913 - the options of the contract
         if is_new and most is not None:
             archive_oldest(place, sessions_max=most)
         elif log.writable and not is_new:
-            keep(chronicle, context, project)
-            retitle(chronicle, about.get("title"))
+            keep(chronicle, context, project, about.get("title"))
     return Session(chronicle, summarizer=asked)
 
 

@@ -90,7 +90,7 @@ def recorded(chronicle: Chronicle) -> dict[str, Any]:
     return dict(found) if isinstance(found, Mapping) else {}
 
 
-def keep(chronicle: Chronicle, now: Mapping[str, Any], project: Project) -> None:
+def keep(chronicle: Chronicle, now: Mapping[str, Any], project: Project, title: str | None) -> None:
     """Write down what has changed. A project that was named stays the session's until another is named."""
     before = recorded(chronicle)
     if "workspace" in before and (project is None or project is True):
@@ -99,10 +99,6 @@ def keep(chronicle: Chronicle, now: Mapping[str, Any], project: Project) -> None
     after = {**before, **json.loads(json.dumps(now))}
     if after != before:
         chronicle.note({"what": "context", "context": after})
-
-
-def retitle(chronicle: Chronicle, title: str | None) -> None:
-    """Write down a title that is another than the session's."""
     if title is not None and title != _title(chronicle):
         chronicle.note({"what": "title", "title": title})
 
