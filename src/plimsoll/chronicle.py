@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import time
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
@@ -57,15 +56,13 @@ from plimsoll.payloads import (
 from plimsoll.policy import Policy
 from plimsoll.ports import Draft as RecordDraft
 from plimsoll.ports import Record, SessionLog
-from plimsoll.references import reference_of
+from plimsoll.references import position_named, reference_of
 from plimsoll.reported import Sent, warn_of_excess
 from plimsoll.store.copying import fork
 from plimsoll.summary.ledger import Ledger
 from plimsoll.timeline import Timeline
 from plimsoll.usage import Usage, usage_data
 from plimsoll.writing import ViewWriter, written
-
-_MESSAGE_ID = re.compile(r"m([0-9]{1,12})")
 
 State = tuple[int, int | None, str]
 """How many messages there are, which event the view goes on from, and a digest of the view and the pins: what a plan was made
@@ -171,13 +168,13 @@ class Chronicle:
             raise SettingError("compaction_id", f"{str(compaction_id)[:40]!r} is no compaction of this session")
         return record
 
-    def view_after(self, compaction_id: str) -> list[dict[str, Any]]:
+    def view_after(self, compaction_id: str) -> View:
         """The view that a compaction led to. Raises SettingError."""
         record = self.compaction(compaction_id)
         format = self.gauge.format
         then = Timeline(format=format, weigh=self.gauge.weigh, log=self.log, arranger=Arranger(format.name))
         then.take(record)
-        return written(then.pieces, format)
+        return View(written(then.pieces, format), lambda: origins(then.pieces, format.name))
 
     # --- messages
 
@@ -302,7 +299,7 @@ class Chronicle:
 
     # --- pins, usage, forks
 
-    def pin(self, message_id: str, *, pinned: bool) -> None:
+    def pin(self, message_id: str | int, *, pinned: bool) -> None:
         """Keep a message in every view, or let it leave again."""
         self._write("pin", {"position": self.position(message_id), "pinned": pinned})
 
@@ -329,7 +326,7 @@ class Chronicle:
             self.timeline.tally.know(pieces, self.gauge.reported_view(reported))
         warn_of_excess(self.log.name, before, self.gauge)
 
-    def fork(self, at: str | None, name: str | None) -> Chronicle:
+    def fork(self, at: str | int | None, name: str | None) -> Chronicle:
         """A new session whose log begins as a copy of this one's, up to and including message `at`."""
         stop = None if at is None else self._message_record(self.position(at)).seq
         about = {**record_at(self.log, 0).data, "forked_from": self.log.name, "forked_at": at}
@@ -360,12 +357,12 @@ class Chronicle:
             self.log.close()
             self.kept.store.close()
 
-    def position(self, message_id: str) -> int:
+    def position(self, message_id: str | int) -> int:
         """Where a message stands in the history. Raises SettingError for an id that is not in it."""
-        match = _MESSAGE_ID.fullmatch(message_id) if isinstance(message_id, str) else None
-        if match is None or int(match[1]) >= self.log.messages:
+        found = position_named(message_id)
+        if found is None or found >= self.log.messages:
             raise SettingError("message_id", f"{str(message_id)[:40]!r} is no message of this session")
-        return int(match[1])
+        return found
 
     # --- records
 

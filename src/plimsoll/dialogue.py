@@ -16,7 +16,7 @@ from plimsoll.limits import TIME_MS_MAX
 from plimsoll.mentions import FileMention
 from plimsoll.payloads import unpacked
 from plimsoll.ports import Record
-from plimsoll.references import checked, place_of, summary_of, text_of
+from plimsoll.references import checked, place_of, position_named, summary_of, text_of, text_said
 from plimsoll.reported import usage_since
 from plimsoll.settings import shown, whole
 from plimsoll.summary.ledger import extend
@@ -42,7 +42,7 @@ class Said:
 
 
 def newest(
-    chronicle: Chronicle, *, last: int | None, since_ms: int | None, max_tokens: int | None, before: str | None
+    chronicle: Chronicle, *, last: int | None, since_ms: int | None, max_tokens: int | None, before: str | int | None
 ) -> list[Said]:
     """The newest messages that all the bounds allow, in order; bounds that are not given are the session's own.
 
@@ -108,7 +108,10 @@ def _back(chronicle: Chronicle, stop: int) -> Iterator[Record]:
 
 
 def text_at(chronicle: Chronicle, reference: str) -> str:
-    """The text that a reference names. Raises ReferenceNotFound, SessionDamaged."""
+    """The text that a reference names, or all of a message by its name. Raises ReferenceNotFound, SessionDamaged."""
+    position = position_named(reference)
+    if position is not None:
+        return text_said(chronicle.message(position, str(reference)))
     seq = summary_of(reference)
     if seq is None:
         return text_of(chronicle.message(place_of(reference)[0], reference), reference)

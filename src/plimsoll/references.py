@@ -8,15 +8,35 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from plimsoll.compaction.piece import Piece
 from plimsoll.errors import ReferenceNotFound
 from plimsoll.formats.words import words_of, words_once
-from plimsoll.message import Message, ToolResult
+from plimsoll.message import Message, ToolCall, ToolResult
 
 _SUMMARY = re.compile(r"c([0-9]{1,15})-([0-9a-f]{8})")
+_MESSAGE = re.compile(r"m?([0-9]{1,12})")
 _REFERENCE = re.compile(r"m([0-9]{1,12})\.([0-9]{1,6})-([0-9a-f]{8})")
+
+
+def position_named(name: object) -> int | None:
+    """The position that a message's name says: `m12`, `12` or the number itself; None for anything else."""
+    if isinstance(name, int) and not isinstance(name, bool):
+        return name if name >= 0 else None
+    match = _MESSAGE.fullmatch(name) if isinstance(name, str) else None
+    return int(match[1]) if match else None
+
+
+def named(positions: Iterable[int]) -> str:
+    """The names of messages, neighbours as a run: `m3, m5-m8`."""
+    runs: list[list[int]] = []
+    for position in sorted(positions):
+        if runs and position - runs[-1][-1] <= 1:
+            runs[-1] = [runs[-1][0], position]
+        else:
+            runs.append([position])
+    return ", ".join(f"m{run[0]}" if run[0] == run[-1] else f"m{run[0]}-m{run[-1]}" for run in runs)
 
 
 def name_of(position: int, part: int, text: str) -> str:
@@ -89,6 +109,12 @@ def checked(text: str, reference: str, *others: str) -> str:
     if not reference.endswith(tuple(map(_digest, (text, *others)))):
         raise ReferenceNotFound(reference)
     return text
+
+
+def text_said(message: Message) -> str:
+    """All that is said in a message, part by part; calls as the tool's name and its arguments."""
+    said = (f"{part.name} {part.arguments}" if isinstance(part, ToolCall) else words_of(part) for part in message.parts)
+    return "\n\n".join(text for text in said if text)
 
 
 def _digest(text: str) -> str:

@@ -202,7 +202,7 @@ class Session(SharedSession):
         last: int | None = None,
         since_ms: int | None = None,
         max_tokens: int | None = None,
-        before: str | None = None,
+        before: str | int | None = None,
     ) -> list[Said]:
         """The newest messages of the history, in order, each whole and with its id and time.
 
@@ -245,22 +245,24 @@ class Session(SharedSession):
     def read(self, reference: str, *, offset: int = 0, limit: int | None = None) -> str:
         """Text that left the view, by the reference it left behind or that `recall` gives: the same text, checked by hash.
 
-        `offset` and `limit` are in characters. Raises ReferenceNotFound, SessionDamaged.
+        A message's name, such as `m12`, gives all that is said in that message. `offset` and `limit` are in characters. Raises
+        ReferenceNotFound, SessionDamaged.
         """
         text, start = text_at(self._chronicle, reference), max(0, offset)
         return text[start:] if limit is None else text[start : start + max(0, limit)]
 
     @locked
-    def recall(self, query: str, *, max_tokens: int = 2000) -> list[Hit]:
+    def recall(self, query: str, *, max_tokens: int = 2000, limit: int | None = None) -> list[Hit]:
         """Stretches of the history that answer a query and that the view does not show word for word, best first.
 
-        Their texts are at most `max_tokens` in all. `read(hit.reference)` gives the whole part that a hit stands in. The first
-        search reads the whole history. Raises SettingError, StoreError.
+        Their texts are at most `max_tokens` in all, and they are at most `limit`. `read(hit.reference)` gives the whole part
+        that a hit stands in. The first search reads the whole history. Raises SettingError, StoreError.
         """
         from plimsoll.recall.finder import Finder  # noqa: PLC0415 - only where something is searched
 
         chronicle, self._finder = self._chronicle, self._finder or Finder()
-        return self._finder.find(query, chronicle.timeline, counter=chronicle.gauge.counter, max_tokens=max_tokens)
+        counter = chronicle.gauge.counter
+        return self._finder.find(query, chronicle.timeline, counter=counter, max_tokens=max_tokens, limit=limit)
 
     def tools(self, format: str = "openai-chat") -> list[dict[str, Any]]:
         """`recall` and `read` as tool definitions for the model: openai-chat, openai-responses or anthropic.
@@ -291,12 +293,12 @@ class Session(SharedSession):
         return toolbox.call(name, arguments)
 
     @locked
-    def pin(self, message_id: str) -> None:
+    def pin(self, message_id: str | int) -> None:
         """Keep a message in every view. Raises SettingError for an id that is not in the history."""
         self._chronicle.pin(message_id, pinned=True)
 
     @locked
-    def unpin(self, message_id: str) -> None:
+    def unpin(self, message_id: str | int) -> None:
         """Let a message leave again. Raises SettingError for an id that is not in the history."""
         self._chronicle.pin(message_id, pinned=False)
 
@@ -322,7 +324,7 @@ class Session(SharedSession):
         return usages(self._chronicle.log)
 
     @locked
-    def fork(self, at: str | None = None, *, name: str | None = None) -> Session:
+    def fork(self, at: str | int | None = None, *, name: str | None = None) -> Session:
         """A new session with the same history up to and including message `at` (None: all of it), and its own future.
 
         Raises SettingError for an id that is not in the history, StoreError.

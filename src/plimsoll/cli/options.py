@@ -14,7 +14,7 @@ FORMAT_NAMES = ("openai-chat", "openai-responses", "anthropic", "ui-parts")
 TOOL_NAMES = ("claude-code", "codex", "pi")
 """As in the library, which is not loaded to print a help text; a test compares them."""
 
-_TOKENS = re.compile(r"([0-9][0-9_,]{0,20})([km]?)", re.IGNORECASE | re.ASCII)
+_TOKENS = re.compile(r"([0-9][0-9_,]{0,20})(\.[0-9]{1,6})?([km]?)", re.IGNORECASE | re.ASCII)
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
@@ -82,12 +82,18 @@ def add_out(parser: argparse.ArgumentParser) -> None:
 
 
 def tokens(text: str) -> int:
-    """A number of tokens above 0: `32000`, `32,000`, `32k`, `1m`. Raises ArgumentTypeError."""
+    """A number of tokens above 0: `32000`, `32,000`, `32k`, `1.5k`, `1m`. Raises ArgumentTypeError."""
     match = _TOKENS.fullmatch(text)
-    value = int(re.sub("[_,]", "", match[1])) * _TIMES[match[2].lower()] if match else 0
+    value = 0 if match is None else _whole(re.sub("[_,]", "", match[1]), match[2] or "", _TIMES[match[3].lower()])
     if value < 1:
         raise argparse.ArgumentTypeError(f"a number of tokens is needed, such as 32000 or 32k, not {ascii(text)[:40]}")
     return value
+
+
+def _whole(digits: str, decimals: str, times: int) -> int:
+    """A decimal number of thousands or millions; 0 where it is not a whole number."""
+    part, rest = divmod(int(decimals[1:] or 0) * times, 10 ** len(decimals[1:]))
+    return 0 if rest else int(digits) * times + part
 
 
 def count(text: str) -> int:

@@ -51,7 +51,10 @@ def write_file(path: Path, data: bytes) -> None:
         with path.open("wb") as device:
             device.write(data)
         return
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from error
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -59,8 +62,10 @@ def write_file(path: Path, data: bytes) -> None:
             os.fsync(handle)
         Path(name).chmod(stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
         os.replace(name, path)  # noqa: PTH105 - a Path would be made only to be taken apart
-    except BaseException:
+    except BaseException as error:
         Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = str(path)  # the name of the file beside it means nothing to anybody
         raise
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from plimsoll.transcripts import Finding
 
 LONG_SIZE_BYTES = 1_000_000
+LONG_MESSAGES = 2_000
 """From here on reading and counting take long enough to say so."""
 
 _FINDINGS_SHOWN = 5
@@ -54,22 +55,33 @@ def note(text: str) -> None:
 
 
 def note_findings(findings: Sequence[Finding]) -> None:
-    """What was wrong with a file that was read all the same."""
-    for finding in findings[:_FINDINGS_SHOWN]:
-        where = "" if finding.line is None else f"line {finding.line + 1}: "
-        note(f"{where}{finding.kind}: {finding.detail}")
-    if len(findings) > _FINDINGS_SHOWN:
-        note(f"and {len(findings) - _FINDINGS_SHOWN:,} more findings")
+    """What was wrong with a file that was read all the same: one line for each kind of thing."""
+    kinds: dict[str, list[Finding]] = {}
+    for finding in findings:
+        kinds.setdefault(finding.kind, []).append(finding)
+    for kind, found in list(kinds.items())[:_FINDINGS_SHOWN]:
+        lines = [f"{finding.line + 1:,}" for finding in found if finding.line is not None]
+        where = f"line{'s' if len(lines) > 1 else ''} {_some(lines)}: " if lines else ""
+        more = f", and {len(found) - 1:,} more" if len(found) > 1 else ""
+        note(f"{where}{kind}: {found[0].detail}{more}")
+    if len(kinds) > _FINDINGS_SHOWN:
+        note(f"and {len(kinds) - _FINDINGS_SHOWN:,} more kinds of findings")
+
+
+def _some(lines: Sequence[str]) -> str:
+    return ", ".join(lines[:_FINDINGS_SHOWN]) + (", …" if len(lines) > _FINDINGS_SHOWN else "")
 
 
 @contextmanager
-def working(label: str, *, size_bytes: int) -> Iterator[None]:
+def working(label: str, *, size_bytes: int = 0, messages: int = 0) -> Iterator[None]:
     """A sign of life on standard error while long work goes on, where it is a terminal."""
-    if size_bytes < LONG_SIZE_BYTES or not sys.stderr.isatty():
+    is_long = size_bytes >= LONG_SIZE_BYTES or messages >= LONG_MESSAGES
+    if not is_long or not sys.stderr.isatty():
         yield
         return
-    from plimsoll.report.figures import size
+    from plimsoll.report.figures import plural, size
     from plimsoll.report.terminal import console_on, line
 
-    with console_on(sys.stderr).status(line(f"{label} {size(size_bytes)}")):
+    how_much = size(size_bytes) if size_bytes else plural(messages, "message")
+    with console_on(sys.stderr).status(line(f"{label} {how_much}")):
         yield

@@ -18,6 +18,7 @@ from plimsoll.message import FormatName, Wire
 
 if TYPE_CHECKING:
     from plimsoll.chronicle import Chronicle
+    from plimsoll.cli.recorded import Recorded
     from plimsoll.transcripts import Conversation, Finding, Transcript
 
 SOURCE_NOTE = "source"
@@ -37,8 +38,27 @@ class Material:
     findings: tuple[Finding, ...] = ()
     container: Container = ARRAY
     size_bytes: int = 0
+    places: tuple[tuple[int, ...], ...] = ()
+    """For each message the positions in the history that it comes from; empty where they are the messages themselves."""
+    recorded: Recorded | None = None
+    """What the provider counted, where that was written down."""
+    transcript: Transcript | None = None
+    """The other tool's file that it is the view of."""
     session: Chronicle | None = None
     """The session it is the view of; close it when done."""
+
+    def close(self) -> None:
+        """Let go of the session, if it is of one."""
+        if self.session is not None:
+            self.session.close()
+
+
+class PlainText(Refused):
+    """What was read is text, and neither messages nor JSON of any kind."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(reason)
+        self.text = text
 
 
 def open_material(file: str, store: str | None, *, format: FormatName | None = None, options: Any = None) -> Material:
@@ -86,11 +106,23 @@ def load(raw: bytes, file: str) -> Transcript | Conversation:
     try:
         loaded = load_file(raw)
     except FormatError as error:
-        where = "" if error.position is None else f"message {error.position}: "
-        raise Refused(f"{label_of(file)}: {_broken(raw) or where + error.reason}") from error
+        where = "" if error.position is None else f"message m{error.position}: "
+        reason = f"{label_of(file)}: {_broken(raw) or where + error.reason}"
+        text = None if label_of(file).endswith((".json", ".jsonl", ".zst", ".gz")) else _as_text(raw)
+        raise (Refused(reason) if text is None else PlainText(reason, text)) from error
     if isinstance(loaded, Conversation):
         _refuse_other_encodings(raw, file)  # a tool's own file may be damaged; what goes to a provider may not
     return loaded
+
+
+def _as_text(raw: bytes) -> str | None:
+    """Bytes that are text and no JSON, whole or broken; None for others."""
+    if raw.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in {b"{", b"["} or b"\0" in raw:
+        return None
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
 
 
 def _refuse_other_encodings(raw: bytes, file: str) -> None:
@@ -117,6 +149,8 @@ def _material(loaded: Transcript | Conversation, raw: bytes, label: str, format:
     from plimsoll.transcripts import Transcript
 
     if isinstance(loaded, Transcript):
+        from plimsoll.cli.recorded import of_file
+
         return Material(
             label=f"{label} ({loaded.tool})",
             format=loaded.format,
@@ -126,6 +160,9 @@ def _material(loaded: Transcript | Conversation, raw: bytes, label: str, format:
             findings=loaded.findings,
             container=Container.of_request(loaded.format, has_system=loaded.system is not None),
             size_bytes=len(raw),
+            places=tuple(viewed.messages for viewed in loaded.viewed),
+            recorded=of_file(loaded),
+            transcript=loaded,
         )
     return Material(
         label=label,
@@ -141,6 +178,7 @@ def _material(loaded: Transcript | Conversation, raw: bytes, label: str, format:
 
 
 def _session(name: str, store: str | None, options: Any) -> Material:
+    from plimsoll.cli.recorded import of_session
     from plimsoll.opening import existing, remembered_options
 
     try:
@@ -150,11 +188,15 @@ def _session(name: str, store: str | None, options: Any) -> Material:
     except SessionNotFound:
         raise Refused(f"no file and no session is called {name}") from None
     remembered = remembered_options(chronicle.log)
-    messages: list[Wire] = list(chronicle.written())
+    view = chronicle.written()
+    messages: list[Wire] = list(view)
     return Material(
         label=name,
         format=chronicle.gauge.format.name,
         messages=messages,
+        system=chronicle.gauge.system,
+        places=tuple(view.origins),
+        recorded=of_session(chronicle, remembered, options or {}),
         tools=tuple(remembered.get("tools") or ()),
         model=(options or {}).get("model") or remembered.get("model"),
         size_bytes=sum(len(str(message)) for message in messages),

@@ -74,10 +74,10 @@ def planned(
     planning: Compacting, reader: Reader | None, pieces: Sequence[Piece], *, reserve_tokens: int, before: int
 ) -> Compacting:
     """The steps of a plan that leads to a view as the tool reads it back. `pieces` are the view now, `before` its tokens."""
-    outline = yield from planning
+    made = yield from planning
+    outline = replace(made, count_before=lambda: before)
     if reader is None:
-        return outline
-    outline = replace(outline, count_before=lambda: before)
+        return outline if outline.changed else replace(outline, tokens_after=before)
     if not outline.changed:
         return replace(outline, pieces=tuple(pieces), tokens_after=before)
     return as_read(outline, reader, reserve_tokens=reserve_tokens)

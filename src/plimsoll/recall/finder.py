@@ -18,10 +18,14 @@ class Finder:
         self._index = Index()
         self._event = -1
 
-    def find(self, query: str, timeline: Timeline, *, counter: TokenCounter, max_tokens: int) -> list[Hit]:
+    def find(
+        self, query: str, timeline: Timeline, *, counter: TokenCounter, max_tokens: int, limit: int | None = None
+    ) -> list[Hit]:
         """The hits in what the view does not show word for word, best first, in at most `max_tokens` of text.
 
         Searched are the messages, and what models, people and other tools wrote for summaries: no message says that.
+
+        There are at most `limit` of them.
 
         The first search costs about half a second a million tokens of history; later ones the new messages, and some 20 ms.
         Raises SettingError for a query that is no text or a size that is no number, StoreError.
@@ -29,12 +33,13 @@ class Finder:
         if not isinstance(query, str):
             raise SettingError("query", f"text is needed, not {type(query).__name__}")
         whole("max_tokens", max_tokens)
+        most = None if limit is None else whole("limit", limit, least=1)
         self._follow(timeline)
 
         as_said = (piece.position for piece in timeline.pieces if piece.whole and piece.origin == "history")
         shown = {position for position in as_said if position is not None}
         shown |= self._index.summaries_in(piece.message.text for piece in timeline.pieces if piece.origin == "summary")
-        return search(self._index, query, shown=shown, counter=counter, max_tokens=max_tokens)
+        return search(self._index, query, shown=shown, counter=counter, max_tokens=max_tokens)[:most]
 
     @property
     def first_position(self) -> int:

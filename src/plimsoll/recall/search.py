@@ -60,9 +60,15 @@ class Hit:
     voice: str = ""
     """Who said it: `user`, `assistant`, `tool call NAME`, `tool result NAME`, `summary`, ..."""
 
+    @property
+    def id(self) -> str:
+        """The message's id, such as `m12`."""
+        return f"m{self.position}"
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
+            "id": self.id,
             "text": self.text,
             "reference": self.reference,
             "position": self.position,

@@ -18,7 +18,7 @@ from plimsoll.errors import ReferenceNotFound, SessionDamaged
 from plimsoll.ports import TokenCounter
 from plimsoll.recall.index import READ_TOOL, RECORD
 from plimsoll.recall.search import Hit
-from plimsoll.references import place_of, summary_of
+from plimsoll.references import place_of, position_named, summary_of
 from plimsoll.settings import one_of
 
 TOOL_FORMATS = ("openai-chat", "openai-responses", "anthropic")
@@ -27,11 +27,12 @@ TOOL_FORMATS = ("openai-chat", "openai-responses", "anthropic")
 _DESCRIPTIONS = {
     RECALL_TOOL: (
         "Search everything said earlier in this conversation that is no longer shown: messages, tool calls and tool results. "
-        "Answers with excerpts, best first, each with its message number, who said it, and a reference."
+        "Answers with excerpts, those of neighbouring messages together and in order, the best such group first; each with its "
+        "message (such as m12), who said it, and a reference."
     ),
     READ_TOOL: (
         "Read a text of this conversation in full by its reference (such as m12.0-3fa9c1d2), as recall gives it and as stands "
-        "where text was cut. A long text comes in pages: read on with offset."
+        "where text was cut, or a whole message by its name (such as m12). A long text comes in pages: read on with offset."
     ),
 }
 
@@ -40,7 +41,10 @@ _PROPERTIES: dict[str, dict[str, Any]] = {
         "query": {"type": "string", "description": "Words that the text has in it: names, identifiers, paths, numbers."}
     },
     READ_TOOL: {
-        "reference": {"type": "string", "description": "The reference, such as m12.0-3fa9c1d2."},
+        "reference": {
+            "type": "string",
+            "description": "The reference, such as m12.0-3fa9c1d2, or m12 for the whole message.",
+        },
         "offset": {"type": "integer", "description": "Character to begin at; 0 if left out."},
         "limit": {"type": "integer", "description": "Characters to read at most; a page if left out."},
     },
@@ -160,8 +164,10 @@ _FOUND = f"[Found in the history, {RECORD}. To see more of a text, read its refe
 
 def _owner(reference: str) -> str:
     """Whose text a reference names, in words."""
-    seq = summary_of(reference)
-    return f"message m{place_of(reference)[0]}" if seq is None else f"summary c{seq}"
+    seq, position = summary_of(reference), position_named(reference)
+    if seq is not None:
+        return f"summary c{seq}"
+    return f"message m{place_of(reference)[0] if position is None else position}"
 
 
 def _page_heading(owner: str, start: int, end: int, total: int) -> str:

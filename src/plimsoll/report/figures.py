@@ -29,8 +29,8 @@ def size(size_bytes: int) -> str:
     return f"{size_bytes} {_UNITS[0]}" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
 
 
-def when(at_ms: int | None, *, now: datetime | None = None) -> str:
-    """Unix milliseconds as local time: the time of day for today, without the year for this year."""
+def when(at_ms: int | None, *, now: datetime | None = None, full: bool = False) -> str:
+    """Unix milliseconds as local time: the time of day for today, without the year for this year. `full` has the date always."""
     if at_ms is None:
         return "unknown"
     try:
@@ -38,6 +38,8 @@ def when(at_ms: int | None, *, now: datetime | None = None) -> str:
     except (OverflowError, OSError, ValueError):
         return "unknown"
     today = now or datetime.now().astimezone()
+    if full:
+        return f"{at:%Y-%m-%d %H:%M}"
     if at.date() == today.date():
         return f"{at:%H:%M}"
     return f"{at:%d %b %H:%M}" if at.year == today.year else f"{at:%d %b %Y}"

@@ -8,11 +8,9 @@ from typing import Any
 
 from plimsoll.compaction.plan import Action
 from plimsoll.fitted import Report
-from plimsoll.formats.format import SystemText
 from plimsoll.gauge import Gauge
-from plimsoll.message import Message
-from plimsoll.report.weights import Weights, weigh
-from plimsoll.systemtext import system_message
+from plimsoll.references import named
+from plimsoll.report.measure import Measure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +22,8 @@ class ActionGroup:
     exchanges: int
     tokens_before: int
     tokens_after: int
+    messages: str = ""
+    """Which messages, by their names: `m3, m5-m8`."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -32,68 +32,39 @@ class ActionGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
-    """One conversation under one budget. `budget_tokens` is what messages may use; `window_tokens` what the model has.
+    """One conversation under one budget. Sizes are of whole requests, in tokens, with what is not in the file.
 
-    `lines` are the load lines in tokens. `plan` is the report of the plan for it.
+    `level` is how full it is, `lines` where the load lines are. `plan` is the report of the plan for it; its sizes are of the
+    view alone.
     """
 
-    label: str
-    format: str
-    model: str
-    counter: str
-    exact: bool
-    window_tokens: int
+    measure: Measure
     budget_tokens: int
     level: str
     lines: Mapping[str, int]
-    weights: Weights
     plan: Report
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
-            "label": self.label,
-            "format": self.format,
-            "model": self.model,
-            "counter": self.counter,
-            "exact": self.exact,
-            "window_tokens": self.window_tokens,
+            **self.measure.to_dict(),
             "budget_tokens": self.budget_tokens,
             "level": self.level,
             "lines": dict(self.lines),
-            **self.weights.to_dict(),
             "plan": self.plan.to_dict(),
             "groups": [group.to_dict() for group in grouped(self.plan.actions)],
         }
 
 
-def inspect(  # noqa: PLR0913 - what there is to know of a conversation
-    messages: Sequence[Message],
-    gauge: Gauge,
-    plan: Report,
-    *,
-    label: str,
-    model: str,
-    tools: Sequence[Mapping[str, Any]] = (),
-    system: SystemText = None,
-) -> Inspection:
-    """Weigh a conversation and put the plan for it beside that."""
-    from plimsoll.tokens.registry import look_up  # noqa: PLC0415 - the table is read only where it is shown
-
-    apart = None if system is None else system_message(system)
-    weights = weigh(messages, gauge.messages, tools=tools, system=apart)
-    lines = gauge.lines
+def inspect(measure: Measure, gauge: Gauge, plan: Report) -> Inspection:
+    """A conversation that was weighed, with the plan for it."""
+    lines, unseen = gauge.lines, gauge.budget.unseen_tokens
+    marks = {"target": lines.target, "soft": lines.soft, "warn": lines.warn, "hard": lines.hard}
     return Inspection(
-        label=label,
-        format=gauge.format.name,
-        model=model,
-        counter=gauge.counter.name,
-        exact=gauge.counter.exact,
-        window_tokens=look_up(model).window_tokens,
-        budget_tokens=gauge.budget.tokens,
-        level=str(plan.level),
-        lines={"target": lines.target, "soft": lines.soft, "warn": lines.warn, "hard": lines.hard},
-        weights=weights,
+        measure=measure,
+        budget_tokens=gauge.budget.tokens + unseen,
+        level=str(gauge.level(plan.tokens_before)),
+        lines={name: tokens + unseen for name, tokens in marks.items()},
         plan=plan,
     )
 
@@ -110,6 +81,7 @@ def grouped(actions: Sequence[Action]) -> list[ActionGroup]:
             exchanges=len(members),
             tokens_before=sum(action.tokens_before for action in members),
             tokens_after=sum(action.tokens_after for action in members),
+            messages=named(place for action in members for place in range(action.first, action.last + 1)),
         )
         for (decision, reason), members in groups.items()
     ]

@@ -28,7 +28,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def page(inspection: Inspection) -> str:
     """The whole page, from doctype to end, in ASCII-safe UTF-8 without lone surrogates."""
-    title = _text(f"{inspection.label} – plimsoll")
+    title = _text(f"{inspection.measure.label} – plimsoll")
     body = "\n".join(_sections(inspection))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -39,24 +39,26 @@ def page(inspection: Inspection) -> str:
 
 
 def _sections(inspection: Inspection) -> Iterable[str]:
-    weights, plan, budget = inspection.weights, inspection.plan, inspection.budget_tokens
-    yield f"<h1>{_text(inspection.label)}</h1>"
-    size = f"{number(weights.tokens)} of {number(budget)} tokens ({share(weights.tokens, budget)})"
+    measure, plan = inspection.measure, inspection.plan
+    weights, base = measure.weights, measure.base_tokens
+    yield f"<h1>{_text(measure.label)}</h1>"
+    size = f"{number(weights.total_tokens)} tokens, {share(weights.total_tokens, base)} of {measure.whole}"
     yield f"<p><strong>{size}</strong>, {plural(weights.messages, 'message')}, level {_text(inspection.level)}</p>"
-    yield _track(weights.tokens, budget, [*inspection.lines.values()])
+    yield _track(weights.total_tokens, base, [*inspection.lines.values()])
+    if measure.reported is not None:
+        yield f"<p>{_text(measure.reported)}</p>"
     lines = ", ".join(f"{name} {number(tokens)}" for name, tokens in inspection.lines.items())
-    how = f"{inspection.format}, {inspection.model}, counted with {inspection.counter}"
-    yield f'<p class="dim">{_text(how)}; lines: {_text(lines)}</p>'
+    yield f'<p class="dim">{_text(measure.counted)}; budget {number(inspection.budget_tokens)}; lines: {_text(lines)}</p>'
     for name, rows in (("role", weights.roles), ("kind", weights.kinds), ("tool", weights.tools)):
         if rows:
             yield f"<h2>By {name}</h2>"
             yield _table(
-                (name, ">count", ">tokens", ">share", ""),
-                (_weight(row, budget, max(budget, weights.tokens)) for row in rows),
+                (name, ">count", ">tokens", f">of the {measure.base}", ""),
+                (_weight(row, base, max(base, weights.total_tokens)) for row in rows),
             )
     yield "<h2>Largest messages</h2>"
     yield _table(("message", "role", ">tokens", "begins"), (_row(
-        ("system" if big.position is None else f"m{big.position}", big.role, number(big.tokens), big.begins)
+        (big.name, big.role, number(big.tokens), big.begins)
     ) for big in weights.heaviest))  # fmt: skip
     yield "<h2>What would leave and why</h2>"
     yield f"<p>{number(plan.tokens_before)} → {number(plan.tokens_after)} tokens, stage {_text(plan.stage)}</p>"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TextIO
+from errno import EPIPE
+from os import environ, strerror
+from typing import Literal, TextIO
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -13,14 +15,16 @@ from rich.text import Text
 from plimsoll.fitted import Report
 from plimsoll.report.figures import number, plural, share
 from plimsoll.report.inspection import Inspection, grouped
+from plimsoll.report.measure import Measure
 from plimsoll.report.neutral import neutral, one_line
-from plimsoll.report.weights import Heaviest, Weight, Weights
+from plimsoll.report.weights import Heaviest, Weight
 
-PLAIN_WIDTH = 120
-"""Columns where there is no terminal to ask."""
+PLAIN_WIDTH = 100_000
+"""Columns where there is no terminal: every row of a table is one line, for the programs that read it."""
 
 BAR_CHARS = 28
 TOOLS_SHOWN = 20
+MESSAGES_SHOWN_CHARS = 60
 _CELL_CHARS_MAX = 200
 _LEVEL_STYLE = {"none": "green", "normal": "cyan", "aggressive": "yellow", "emergency": "red"}
 _DECISION_STYLE = {"keep": "green", "drop": "red", "summarise": "yellow"}
@@ -28,10 +32,19 @@ _DECISION_STYLE = {"keep": "green", "drop": "red", "summarise": "yellow"}
 Cell = str | int | Text
 
 
+class _Screen(Console):
+    """A console that does not end the program when nobody reads its output any more."""
+
+    def on_broken_pipe(self) -> None:
+        """Let the caller decide."""
+        raise BrokenPipeError(EPIPE, strerror(EPIPE))
+
+
 def console_on(stream: TextIO) -> Console:
-    """A console on that stream: plain unless it is a terminal, and without colour where NO_COLOR is set."""
+    """A console on that stream: plain unless it is a terminal where NO_COLOR is not set."""
     width = None if stream.isatty() else PLAIN_WIDTH
-    return Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
+    colours: Literal["auto"] | None = None if environ.get("NO_COLOR") else "auto"
+    return _Screen(file=stream, highlight=False, markup=False, emoji=False, width=width, color_system=colours)
 
 
 def line(text: str, style: str = "") -> Text:
@@ -64,61 +77,65 @@ def _cell(value: Cell, *, cut: bool) -> Text:
     return Text(text, no_wrap=True, overflow="ellipsis") if cut else Text(text)
 
 
-def counted(weights: Weights, *, window_tokens: int, label: str, counter: str, estimate: int | None) -> RenderableType:
-    """What a conversation weighs: roles, kinds, and its largest messages. `estimate` is what is likely; None: it is exact."""
-    how = "exact" if estimate is None else f"at most so many; about {number(estimate)} are likely"
-    whole = f"{number(weights.tokens)} tokens in {plural(weights.messages, 'message')}"
+def counted(measure: Measure) -> RenderableType:
+    """What a conversation weighs: roles, kinds, tools, and its largest messages."""
+    weights = measure.weights
     return Group(
-        line(f"{label}: {whole}, {share(weights.tokens, window_tokens)} of {number(window_tokens)}", "bold"),
-        line(f"counted with {counter}, {how}", "dim"),
-        *_weighed("role", weights.roles, whole=weights.tokens, longest=weights.tokens),
-        *_weighed("kind", weights.kinds, whole=weights.tokens, longest=weights.tokens),
+        *_measured(measure),
+        *_tables(measure, longest=weights.total_tokens),
         Text(),
-        _largest(weights.heaviest, weights.tokens),
+        _largest(weights.heaviest, measure),
     )
 
 
 def inspected(inspection: Inspection) -> RenderableType:
     """What fills the window, where the load lines are, and what would leave."""
-    weights, budget = inspection.weights, inspection.budget_tokens
-    longest = max(weights.tokens, budget)
+    measure = inspection.measure
+    lines = ", ".join(f"{name} {number(tokens)}" for name, tokens in inspection.lines.items())
     return Group(
-        line(
-            f"{inspection.label}: {number(weights.tokens)} of {number(budget)} tokens "
-            f"({share(weights.tokens, budget)}), level {inspection.level}",
-            f"bold {_LEVEL_STYLE.get(inspection.level, '')}".strip(),
-        ),
-        line(f"{inspection.format}, {inspection.model}: window {number(inspection.window_tokens)}", "dim"),
-        line(_lines(inspection), "dim"),
-        *_weighed("role", weights.roles, whole=budget, longest=longest),
-        *_weighed("kind", weights.kinds, whole=budget, longest=longest),
-        *(_weighed("tool", weights.tools[:TOOLS_SHOWN], whole=budget, longest=longest) if weights.tools else ()),
+        *_measured(measure, f", level {inspection.level}", _LEVEL_STYLE.get(inspection.level, "")),
+        line(f"budget {number(inspection.budget_tokens)}; lines: {lines}", "dim"),
+        *_tables(measure, longest=max(measure.weights.total_tokens, inspection.budget_tokens)),
         Text(),
         line("What would leave it and why", "bold"),
         planned(inspection.plan),
     )
 
 
-def _lines(inspection: Inspection) -> str:
-    return "lines: " + ", ".join(f"{name} {number(tokens)}" for name, tokens in inspection.lines.items())
+def _measured(measure: Measure, level: str = "", style: str = "") -> list[Text]:
+    """How large it is, how that was counted, and what the provider counted."""
+    told = measure.reported
+    shown = [line(f"{measure.heading} ({plural(measure.weights.messages, 'message')}){level}", f"bold {style}".strip())]
+    return [*shown, line(measure.counted, "dim"), *([] if told is None else [line(told)])]
 
 
-def _weighed(what: str, weights: Sequence[Weight], *, whole: int, longest: int) -> tuple[RenderableType, ...]:
-    """Shares are of `whole`; a bar is full at `longest`."""
+def _tables(measure: Measure, *, longest: int) -> list[RenderableType]:
+    weights = measure.weights
+    tables = (("role", weights.roles), ("kind", weights.kinds), ("tool", weights.tools[:TOOLS_SHOWN]))
+    return [drawn for what, rows in tables if rows for drawn in _weighed(what, rows, measure, longest)]
+
+
+def _weighed(what: str, weights: Sequence[Weight], measure: Measure, longest: int) -> tuple[RenderableType, ...]:
+    """Shares are of the whole that the column names; a bar is full at `longest`."""
     rows = [
-        (weight.label, weight.count, weight.tokens, share(weight.tokens, whole), bar(weight.tokens, longest))
+        (
+            weight.label,
+            weight.count or "",
+            weight.tokens,
+            share(weight.tokens, measure.base_tokens),
+            bar(weight.tokens, longest),
+        )
         for weight in weights
     ]
-    return Text(), table((what, ">count", ">tokens", ">share", ""), rows)
+    return Text(), table((what, ">count", ">tokens", f">of the {measure.base}", ""), rows)
 
 
-def _largest(heaviest: Sequence[Heaviest], whole: int) -> Table:
+def _largest(heaviest: Sequence[Heaviest], measure: Measure) -> Table:
     rows = [
-        ("system" if big.position is None else f"m{big.position}", big.role, big.tokens, share(big.tokens, whole),
-         one_line(big.begins, 60))
+        (big.name, big.role, big.tokens, share(big.tokens, measure.base_tokens), one_line(big.begins, 60))
         for big in heaviest
-    ]  # fmt: skip
-    return table(("largest", "role", ">tokens", ">share", "~begins"), rows)
+    ]
+    return table(("largest", "role", ">tokens", f">of the {measure.base}", "~begins"), rows)
 
 
 def bar(part: int, whole: int) -> Text:
@@ -137,12 +154,13 @@ def planned(report: Report) -> RenderableType:
             group.tokens_before,
             group.tokens_after,
             group.reason,
+            one_line(group.messages, MESSAGES_SHOWN_CHARS),
         )
         for group in grouped(report.actions)
     ]
     shown: list[RenderableType] = [outcome(report)]
     if rows:
-        shown.append(table(("decision", ">exchanges", ">before", ">after", "why"), rows))
+        shown.append(table(("decision", ">exchanges", ">before", ">after", "why", "messages"), rows))
     if report.note:
         shown.append(line(report.note, "dim"))
     return Group(*shown)

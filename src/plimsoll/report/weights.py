@@ -7,9 +7,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, assert_never
 
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from plimsoll.references import named
 from plimsoll.tokens.framing import MessageCounter
 
 UNNAMED_TOOL = "(no name)"
+TOOL_RESULTS = "tool results"
+UNSEEN = "not in this file"
+REQUEST = "frame of the request"
+"""What is sent once, whatever is said: it primes the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +28,9 @@ class Weight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heaviest:
-    """One of the largest messages. `position` is its index; None for system text that is sent apart."""
+    """One of the largest messages. `name` says which: `m12`; or "system" for system text that is sent apart."""
 
+    name: str
     position: int | None
     role: str
     tokens: int
@@ -33,18 +39,25 @@ class Heaviest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """The rows of each table, the heaviest first. The roles add up to `tokens`, and so do the kinds."""
+    """The rows of each table, the heaviest first. The roles add up to `tokens` and `unseen_tokens`, and so do the kinds."""
 
     tokens: int
+    unseen_tokens: int
+    """What a provider counted beyond these messages: system text and tools that are not in the file."""
     messages: int
     roles: tuple[Weight, ...]
     kinds: tuple[Weight, ...]
     tools: tuple[Weight, ...]
     heaviest: tuple[Heaviest, ...]
 
+    @property
+    def total_tokens(self) -> int:
+        """All that is sent."""
+        return self.tokens + self.unseen_tokens
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return asdict(self)
+        return {**asdict(self), "total_tokens": self.total_tokens}
 
 
 @dataclass(slots=True)
@@ -63,45 +76,72 @@ class _Scale:
         return tuple(sorted(found, key=lambda weight: -weight.tokens))
 
 
-def weigh(
+def weigh(  # noqa: PLR0913 - what there is to weigh
     messages: Sequence[Message],
     counter: MessageCounter,
     *,
     tools: Sequence[Mapping[str, Any]] = (),
     system: Message | None = None,
+    places: Sequence[tuple[int, ...]] = (),
+    unseen_tokens: int = 0,
     heaviest: int = 10,
 ) -> Weights:
-    """Count every part once. The total is that of `count_tokens` over the same messages, tools and system text."""
-    roles, kinds, by_tool = _Scale(), _Scale(), _Scale()
-    said = [(None, system)] if system is not None else []
-    sizes: list[tuple[int, int | None, Message]] = []
-    names = _names(messages)
-    for position, message in (*said, *enumerate(messages)):
-        tokens = counter.message(message)
-        roles.add(message.role, tokens)
-        sizes.append((tokens, position, message))
-        framing = tokens
-        for part in message.parts:
-            cost = counter.part(part)
-            framing -= cost
-            kinds.add(kind_of(part), cost)
-            _to_tool(part, cost, names, by_tool)
-        kinds.add("framing", framing)
+    """Count every part once. `tokens` is what `count_tokens` gives for the same messages, tools and system text.
+
+    `places` are the positions in the history that each message comes from, by default its own index. `unseen_tokens` is what is
+    sent beside all that.
+    """
+    scales = _Scales(counter, names=_names(messages))
+    sizes = [] if system is None else [scales.put(system, "system", None)]
+    for index, message in enumerate(messages):
+        positions = places[index] if places else (index,)
+        sizes.append(scales.put(message, named(positions) or "-", positions[0] if positions else None))
     definitions, priming = counter.tools(tools), counter.messages(())
-    if definitions:
-        roles.add("tool definitions", definitions, len(tools))
-        kinds.add("tool definitions", definitions, len(tools))
-    roles.add("reply", priming, 0)
-    kinds.add("framing", priming, 0)
-    largest = sorted(sizes, key=lambda size: -size[0])[:heaviest]
+    scales.put_beside("tool definitions", definitions, len(tools))
+    scales.put_beside(REQUEST, priming, 0)
+    scales.put_beside(UNSEEN, unseen_tokens, 0)
+    largest = sorted(sizes, key=lambda size: -size.tokens)[:heaviest]
     return Weights(
-        tokens=sum(tokens for tokens, _, _ in sizes) + definitions + priming,
+        tokens=sum(size.tokens for size in sizes) + definitions + priming,
+        unseen_tokens=unseen_tokens,
         messages=len(messages),
-        roles=roles.weights(),
-        kinds=kinds.weights(),
-        tools=by_tool.weights(),
-        heaviest=tuple(_heaviest(tokens, position, message) for tokens, position, message in largest),
+        roles=scales.roles.weights(),
+        kinds=scales.kinds.weights(),
+        tools=scales.tools.weights(),
+        heaviest=tuple(largest),
     )
+
+
+class _Scales:
+    """Adds messages up by who speaks, by kind and by tool."""
+
+    def __init__(self, counter: MessageCounter, *, names: Mapping[str, str]) -> None:
+        self.roles, self.kinds, self.tools = _Scale(), _Scale(), _Scale()
+        self._counter, self._names = counter, names
+
+    def put(self, message: Message, name: str, position: int | None) -> Heaviest:
+        """Add a message. Results of tools are their own, whoever's message they are sent in."""
+        tokens = self._counter.message(message)
+        framing, results = tokens, 0
+        for part in message.parts:
+            cost = self._counter.part(part)
+            framing -= cost
+            results += cost if isinstance(part, ToolResult) else 0
+            self.kinds.add(kind_of(part), cost)
+            _to_tool(part, cost, self._names, self.tools)
+        self.kinds.add("framing", framing)
+        only_results = bool(message.parts) and all(isinstance(part, ToolResult) for part in message.parts)
+        role = TOOL_RESULTS if only_results else message.role
+        self.roles.add(role, tokens if only_results else tokens - results)
+        if results and not only_results:
+            self.roles.add(TOOL_RESULTS, results, 0)
+        return Heaviest(name=name, position=position, role=role, tokens=tokens, begins=begins(message))
+
+    def put_beside(self, label: str, tokens: int, count: int) -> None:
+        """Add what is sent beside the messages."""
+        if tokens:
+            self.roles.add(label, tokens, count)
+            self.kinds.add("framing" if label == REQUEST else label, tokens, count)
 
 
 def _to_tool(part: Part, tokens: int, names: Mapping[str, str], tools: _Scale) -> None:
@@ -137,10 +177,6 @@ def kind_of(part: Part) -> str:
 def _names(messages: Iterable[Message]) -> dict[str, str]:
     """The tool of each call, by the call's id."""
     return {call.id: call.name for message in messages for call in message.calls}
-
-
-def _heaviest(tokens: int, position: int | None, message: Message) -> Heaviest:
-    return Heaviest(position=position, role=message.role, tokens=tokens, begins=begins(message))
 
 
 def begins(message: Message, chars_max: int = 200) -> str:

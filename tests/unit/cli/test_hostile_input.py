@@ -207,7 +207,7 @@ def test_output_is_whole_or_not_there(run, chat, tmp_path, monkeypatch):
     ran = run("fit", chat, "--max-tokens", "2k", "-o", tmp_path / "out")
 
     assert ran.status == 1
-    assert ran.err.splitlines()[-1] == "plimsoll: No space left on device"
+    assert ran.err.splitlines()[-1] == f"plimsoll: {tmp_path / 'out'}: No space left on device"
     assert (tmp_path / "out").read_text() == "as it was"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".out")] == []
 

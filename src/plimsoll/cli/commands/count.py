@@ -14,62 +14,60 @@ def add(commands: Commands) -> None:
         commands,
         "count",
         run,
-        "count tokens by role and kind",
-        "Shows the share of the model's window and the largest messages.",
+        "count tokens by role, kind and tool",
+        "Shows the share of the window, the largest messages and, where it was written down, the newest request as the provider "
+        "counted it. A file that is no JSON is counted as plain text.",
     )
     add_file(parser)
     add_model(parser)
     parser.add_argument(
-        "--text", action="store_true", help="FILE is plain text: count it as it is, without any framing"
+        "--text",
+        action="store_true",
+        help="FILE is plain text, whatever it looks like: count it as it is, without any framing",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Weigh and show."""
     if arguments.text:
-        return _count_text(arguments)
+        from plimsoll.cli.source import read_raw
+
+        return _count_text(arguments, read_raw(arguments.file).decode("utf-8", "replace"))
+    from plimsoll.cli.measuring import gauge_of, measured
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import note_findings, show, working
-    from plimsoll.cli.source import open_material
+    from plimsoll.cli.source import PlainText, open_material
     from plimsoll.formats.registry import decode_all
-    from plimsoll.gauge import DEFAULT_MODEL
-    from plimsoll.report.weights import weigh
-    from plimsoll.systemtext import system_message
-    from plimsoll.tokens.counter import message_counter_for
-    from plimsoll.tokens.registry import model_info
 
-    material = open_material(arguments.file, arguments.store)
-    model = arguments.model or material.model or DEFAULT_MODEL
-    window, counting = model_info(model).window_tokens, message_counter_for(model)
-    counter = counting.upper
-    apart = None if material.system is None else system_message(material.system)
-    with working("counting", size_bytes=material.size_bytes):
-        messages = decode_all(material.messages, material.format)[1]
-        weights = weigh(messages, counter, tools=material.tools, system=apart)
-        likely = counting.messages([*([] if apart is None else [apart]), *messages]) + counting.tools(material.tools)
+    try:
+        material = open_material(arguments.file, arguments.store)
+    except PlainText as found:
+        return _count_text(arguments, found.text)
+    try:
+        with working("counting", size_bytes=material.size_bytes):
+            messages = decode_all(material.messages, material.format)[1]
+            gauge = gauge_of(material, model=arguments.model)
+            measure = measured(material, gauge, messages, model=arguments.model)
+    finally:
+        material.close()
     note_findings(material.findings)
     if arguments.json:
-        about = {"label": material.label, "format": material.format, "model": model, "window_tokens": window}
-        how = {"counter": counter.name, "exact": counter.exact, "estimate": likely}
-        print_json({**about, **how, **weights.to_dict()})
+        print_json(measure.to_dict())
         return DONE
     from plimsoll.report.terminal import counted
 
-    label = f"{material.label}, {model}"
-    estimate = None if counter.exact else likely
-    show(counted(weights, window_tokens=window, label=label, counter=counter.name, estimate=estimate))
+    show(counted(measure))
     return DONE
 
 
-def _count_text(arguments: argparse.Namespace) -> int:
+def _count_text(arguments: argparse.Namespace, text: str) -> int:
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
-    from plimsoll.cli.source import label_of, read_raw
+    from plimsoll.cli.source import label_of
     from plimsoll.gauge import DEFAULT_MODEL
     from plimsoll.report.figures import number
     from plimsoll.tokens.counter import counter_for
 
-    text = read_raw(arguments.file).decode("utf-8", "replace")
     model = arguments.model or DEFAULT_MODEL
     counter = counter_for(model)
     tokens = counter.upper(text)
@@ -77,7 +75,6 @@ def _count_text(arguments: argparse.Namespace) -> int:
         about = {"label": label_of(arguments.file), "model": model, "counter": counter.name, "exact": counter.exact}
         print_json({**about, "tokens": tokens, "characters": len(text)})
     else:
-        say(
-            f"{label_of(arguments.file)}, {model}: {number(tokens)} tokens, {number(len(text))} characters, by {counter.name}"
-        )
+        size = f"{number(tokens)} tokens, {number(len(text))} characters"
+        say(f"{label_of(arguments.file)}, plain text, {model}: {size}, by {counter.name}")
     return DONE

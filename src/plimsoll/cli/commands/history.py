@@ -1,16 +1,28 @@
-"""`plimsoll history`: what compactions did to a session."""
+"""`plimsoll history`: what compactions did to a session, the tool's own that it was imported from included."""
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from plimsoll.cli.options import Commands, add_name, command
 from plimsoll.cli.refusal import DONE
 
+if TYPE_CHECKING:
+    from plimsoll.payloads import Compaction
+    from plimsoll.usage import Usage
+
 
 def add(commands: Commands) -> None:
     """Its options."""
-    parser = command(commands, "history", run, "list a session's compactions, and which are undone")
+    parser = command(
+        commands,
+        "history",
+        run,
+        "list a session's compactions, and which are undone",
+        "Those of the tool that it was imported from are among them, with their own times and sizes as that tool counted them. "
+        "`plimsoll show NAME --at ID` shows the view that one led to.",
+    )
     add_name(parser)
 
 
@@ -19,10 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, show
     from plimsoll.opening import existing
+    from plimsoll.reported import newest_usage
 
     chronicle = existing(arguments.name, store=arguments.store)
     try:
-        found = chronicle.compactions()
+        found, usage = chronicle.compactions(), newest_usage(chronicle.log)
+        tool = next((note.get("tool") for note in chronicle.notes("source")), None)
     finally:
         chronicle.close()
     if arguments.json:
@@ -30,23 +44,47 @@ def run(arguments: argparse.Namespace) -> int:
         return DONE
     if not found:
         say(f"{arguments.name}: no compactions")
-        return DONE
-    from plimsoll.report.figures import when
-    from plimsoll.report.terminal import table
+    else:
+        from plimsoll.report.terminal import table
 
-    rows = [
-        (
-            compaction.id or "",
-            when(compaction.at_ms),
-            compaction.trigger,
-            str(compaction.level),
-            compaction.stage,
-            compaction.tokens_before,
-            compaction.tokens_after,
-            sum(action.last - action.first + 1 for action in compaction.lost),
-            "undone" if compaction.undone else "",
-        )
-        for compaction in found
-    ]
-    show(table(("id", "at", "trigger", "level", "stage", ">before", ">after", ">left", ""), rows))
+        columns = ("id", "at", "by", "trigger", "level", ">before", ">after", ">left", "which left", "")
+        show(table(columns, [_row(compaction, str(tool or "")) for compaction in found]))
+    if usage is not None:
+        say(_reported(usage))
     return DONE
+
+
+def _row(compaction: Compaction, tool: str) -> tuple[str | int, ...]:
+    """One compaction. Sizes are of the view, for another tool's those that it wrote down."""
+    from plimsoll.events import IMPORT
+    from plimsoll.references import named
+    from plimsoll.report.figures import when
+
+    is_foreign, is_import = compaction.stage == IMPORT, compaction.trigger == IMPORT
+    left = [place for action in compaction.lost for place in range(action.first, action.last + 1)]
+    return (
+        compaction.id or "",
+        when(compaction.at_ms, full=True),
+        tool if is_foreign else "plimsoll",
+        compaction.trigger,
+        "" if is_foreign else str(compaction.level),
+        "" if is_import else compaction.tokens_before,
+        compaction.tokens_after,
+        len(left),
+        _short(named(left)),
+        "undone" if compaction.undone else "",
+    )
+
+
+def _short(names: str, chars_max: int = 40) -> str:
+    """The first of these names, and that there are more."""
+    return names if len(names) <= chars_max else f"{names[:chars_max].rpartition(',')[0]}, …"
+
+
+def _reported(usage: Usage) -> str:
+    from plimsoll.report.figures import number, when
+
+    cached = f", {number(usage.cached_tokens)} of them from its cache" if usage.cached_tokens else ""
+    answer = f"; its answer {usage.id}: {number(usage.completion_tokens)}" if usage.id else ""
+    size = f"{number(usage.prompt_tokens)} tokens{cached}{answer}"
+    return f"newest request as the provider counted it, {when(usage.at_ms, full=True)}: {size}"

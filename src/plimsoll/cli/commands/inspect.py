@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = {"model": arguments.model, "max_tokens": arguments.max_tokens, "policy": arguments.policy}
     material = open_material(arguments.file, arguments.store, options=options)
     with working("weighing", size_bytes=material.size_bytes):
-        inspection = _of_session(material) if material.session else _of_messages(material, arguments)
+        inspection = _of_session(material, arguments) if material.session else _of_messages(material, arguments)
     note_findings(material.findings)
     if arguments.html is not None:
         from plimsoll.report.page import page
@@ -54,44 +54,37 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_messages(material: Material, arguments: argparse.Namespace) -> Inspection:
+    from plimsoll.cli.measuring import gauge_of, measured
     from plimsoll.formats.registry import decode_all
-    from plimsoll.gauge import DEFAULT_MODEL, gauge_for
     from plimsoll.oneshot import plan
     from plimsoll.report.inspection import inspect
 
-    model = arguments.model or material.model
-    policy, tools = arguments.policy or "fill", material.tools or None
+    policy, max_tokens = arguments.policy or "fill", arguments.max_tokens
+    gauge = gauge_of(material, model=arguments.model, max_tokens=max_tokens, policy=policy)
     made = plan(
         material.messages,
-        max_tokens=arguments.max_tokens,
-        model=model,
-        tools=tools,
-        policy=policy,
+        max_tokens=gauge.budget.tokens + gauge.budget.tools_tokens,
+        model=gauge.model,
+        tools=material.tools or None,
+        policy=gauge.policy,
         format=material.format,
         system=material.system,
+        counter=None if gauge.counter.exact else gauge.counter,
     )
-    found, messages = decode_all(material.messages, material.format)
-    gauge = gauge_for(found, model=model, max_tokens=arguments.max_tokens, tools=tools, policy=policy)
+    messages = decode_all(material.messages, material.format)[1]
     return inspect(
-        messages,
-        gauge,
-        made.report,
-        label=material.label,
-        model=model or DEFAULT_MODEL,
-        tools=material.tools,
-        system=material.system,
+        measured(material, gauge, messages, model=arguments.model, max_tokens=max_tokens), gauge, made.report
     )
 
 
-def _of_session(material: Material) -> Inspection:
+def _of_session(material: Material, arguments: argparse.Namespace) -> Inspection:
+    from plimsoll.cli.measuring import measured
     from plimsoll.formats.registry import decode_all
-    from plimsoll.gauge import DEFAULT_MODEL
     from plimsoll.report.inspection import inspect
     from plimsoll.session import Session
 
     assert material.session is not None
+    messages, gauge = decode_all(material.messages, material.format)[1], material.session.gauge
+    measure = measured(material, gauge, messages, model=arguments.model, max_tokens=arguments.max_tokens)
     with Session(material.session) as session:
-        made = session.preview()
-    messages = decode_all(material.messages, material.format)[1]
-    model, gauge = material.model or DEFAULT_MODEL, material.session.gauge
-    return inspect(messages, gauge, made.report, label=material.label, model=model, tools=material.tools)
+        return inspect(measure, gauge, session.preview().report)

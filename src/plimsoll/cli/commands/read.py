@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from plimsoll.cli.options import Commands, add_name, command
 from plimsoll.cli.refusal import DONE
@@ -11,19 +12,26 @@ from plimsoll.cli.refusal import DONE
 def add(commands: Commands) -> None:
     """Its options."""
     parser = command(
-        commands, "read", run, "print a text by the reference it left behind, the same bytes, checked by hash"
+        commands,
+        "read",
+        run,
+        "print a text by its reference, the same bytes, checked by hash; or a whole message by its name",
     )
     add_name(parser)
-    parser.add_argument("reference", metavar="REFERENCE", help="as a cut message or `plimsoll recall` names it")
+    parser.add_argument(
+        "reference",
+        metavar="REFERENCE",
+        help="as a cut message or `recall` names it; or a message, such as m12",
+    )
     parser.add_argument("--offset", metavar="N", type=int, default=0, help="skip so many characters")
     parser.add_argument("--limit", metavar="N", type=int, help="print at most so many characters")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print it as it is, without anything around it."""
-    from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import say
+    """Print it as it is, without anything around it; on a terminal without what could command it."""
+    from plimsoll.cli.output import emit, print_json
     from plimsoll.opening import existing
+    from plimsoll.report.neutral import neutral
     from plimsoll.session import Session
 
     with Session(existing(arguments.name, store=arguments.store)) as session:
@@ -31,5 +39,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"reference": arguments.reference, "text": text})
     else:
-        say(text)
+        emit(f"{neutral(text) if sys.stdout.isatty() else text}\n".encode("utf-8", "surrogatepass"))
     return DONE

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.options import Commands, add_name, command, count, tokens
 from plimsoll.cli.refusal import DONE
+
+if TYPE_CHECKING:
+    from plimsoll.recall.search import Hit
+
+HITS_SHOWN = 10
 
 
 def add(commands: Commands) -> None:
@@ -20,26 +26,50 @@ def add(commands: Commands) -> None:
     add_name(parser)
     parser.add_argument("query", metavar="QUERY", nargs="+", help="what to look for, in a few words")
     parser.add_argument(
-        "--max-tokens", metavar="N", type=int, default=2_000, help="size of all hits together (default: 2000)"
+        "--limit", metavar="N", type=count, default=HITS_SHOWN, help=f"at most so many hits (default: {HITS_SHOWN})"
+    )
+    parser.add_argument(
+        "--max-tokens", metavar="N", type=tokens, default=2_000, help="size of all hits together (default: 2000)"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Search, best hits first."""
     from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import say
+    from plimsoll.cli.screen import say, working
     from plimsoll.opening import existing
     from plimsoll.session import Session
 
-    with Session(existing(arguments.name, store=arguments.store)) as session:
-        hits = session.recall(" ".join(arguments.query), max_tokens=arguments.max_tokens)
+    query = " ".join(arguments.query)
+    chronicle = existing(arguments.name, store=arguments.store)
+    with Session(chronicle) as session, working("searching", messages=chronicle.log.messages):
+        hits = session.recall(query, max_tokens=arguments.max_tokens, limit=arguments.limit)
+        places = {hit.position: chronicle.log.read_messages(hit.position, hit.position + 1) for hit in hits}
+        times = {place: record.at_ms for place, records in places.items() for record in records}
     if arguments.json:
-        print_json([hit.to_dict() for hit in hits])
+        print_json([{**hit.to_dict(), "at_ms": times.get(hit.position)} for hit in hits])
         return DONE
     if not hits:
         say(f"{arguments.name}: nothing found")
-    for hit in hits:
-        say(f"{hit.reference}  message {hit.position}  {hit.voice}")
-        for line in hit.text.splitlines():
-            say(f"    {line}")
+    for number, hit in enumerate(hits):
+        _print(hit, query, times.get(hit.position), is_first=number == 0)
     return DONE
+
+
+def _print(hit: Hit, query: str, at_ms: int | None, *, is_first: bool) -> None:
+    """A hit under its reference, the words that were looked for in bold."""
+    from plimsoll.cli.screen import show
+    from plimsoll.recall.words import words
+    from plimsoll.report.figures import when
+    from plimsoll.report.terminal import block, line
+
+    heading = f"{hit.reference}  {hit.voice}  {when(at_ms)}"
+    text = block("\n".join(f"    {said}" for said in _lines(hit.text)))
+    text.highlight_words([word for word in words(query) if len(word) > 1], style="bold yellow", case_sensitive=False)
+    show(*(() if is_first else (line(""),)), line(heading, "cyan"), text)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines as they were meant: arguments of calls are JSON, in which a line feed is two characters."""
+    shown = text if "\n" in text.strip() else text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+    return shown.strip("\r\n").splitlines()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from plimsoll.chronicle import Chronicle
+    from plimsoll.compaction.piece import Origins
     from plimsoll.message import Message
 
 SHORT_LINES = 12
@@ -35,6 +36,7 @@ def add(commands: Commands) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--full", action="store_true", help="every message ever said, whole")
     which.add_argument("--last", metavar="N", type=count, help="the last N messages ever said, whole")
+    which.add_argument("--at", metavar="ID", help="the view that a compaction led to, as `history` names it")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,19 +47,25 @@ def run(arguments: argparse.Namespace) -> int:
     chronicle = existing(arguments.name, store=arguments.store)
     try:
         whole = arguments.full or arguments.last is not None
-        messages = _history(chronicle, arguments.last) if whole else chronicle.written()
+        messages, origins = _chosen(chronicle, arguments)
         if arguments.json:
-            print_json({**_facts(chronicle), "shows": "history" if whole else "view", "messages": messages})
+            shows = {"shows": "history" if whole else "view", "at": arguments.at, "origins": list(map(list, origins))}
+            print_json({**_facts(chronicle), **shows, "messages": messages})
         else:
-            _print(chronicle, messages, whole=whole)
+            _print(chronicle, messages, origins, whole=whole)
     finally:
         chronicle.close()
     return DONE
 
 
-def _history(chronicle: Chronicle, last: int | None) -> list[Any]:
-    start = 0 if last is None else max(0, chronicle.log.messages - last)
-    return [record.data["m"] for record in chronicle.log.read_messages(start)]
+def _chosen(chronicle: Chronicle, arguments: argparse.Namespace) -> tuple[Sequence[Any], Origins]:
+    """The messages to show, and for each the positions in the history that it came from."""
+    if arguments.full or arguments.last is not None:
+        start = 0 if arguments.last is None else max(0, chronicle.log.messages - arguments.last)
+        records = list(chronicle.log.read_messages(start))
+        return [record.data["m"] for record in records], tuple((record.position,) for record in records)
+    view = chronicle.written() if arguments.at is None else chronicle.view_after(arguments.at)
+    return view, view.origins
 
 
 def _facts(chronicle: Chronicle) -> dict[str, Any]:
@@ -69,15 +77,17 @@ def _facts(chronicle: Chronicle) -> dict[str, Any]:
         "history_messages": chronicle.log.messages,
         "view_tokens": total,
         "budget_tokens": gauge.budget.tokens,
+        "unseen_tokens": gauge.budget.unseen_tokens,
         "level": str(gauge.level(total)),
         "policy": gauge.policy.name,
         "check": chronicle.check().to_dict(),
     }
 
 
-def _print(chronicle: Chronicle, messages: Sequence[Any], *, whole: bool) -> None:
+def _print(chronicle: Chronicle, messages: Sequence[Any], origins: Origins, *, whole: bool) -> None:
     from plimsoll.cli.screen import show
     from plimsoll.formats.registry import decode_all
+    from plimsoll.references import named
     from plimsoll.report.figures import number, plural
     from plimsoll.report.terminal import line
 
@@ -91,10 +101,8 @@ def _print(chronicle: Chronicle, messages: Sequence[Any], *, whole: bool) -> Non
         ),
         line(facts["check"]["recommendation"], "dim"),
     )
-    first = chronicle.log.messages - len(messages) if whole else None
-    for index, message in enumerate(decode_all(messages, facts["format"])[1]):
-        name = f"m{first + index}" if first is not None else f"#{index + 1}"
-        show(*_said(name, message, short=not whole))
+    for positions, message in zip(origins, decode_all(messages, facts["format"])[1], strict=True):
+        show(*_said(named(positions) or "(not in the history)", message, short=not whole))
 
 
 def _said(name: str, message: Message, *, short: bool) -> list[RenderableType]:

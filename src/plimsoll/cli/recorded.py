@@ -1,0 +1,67 @@
+"""What the provider counted for a conversation, as far as its file or its session says it; and what shares are shares of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plimsoll.chronicle import Chronicle
+    from plimsoll.tokens.calibrate import Calibrator
+    from plimsoll.transcripts import Transcript
+    from plimsoll.usage import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """The newest request as it was counted there and here, and what may be sent. Sizes in tokens."""
+
+    usage: Usage | None
+    calibration: Calibrator
+    window_tokens: int | None
+    """The window that it was sent to; None where only the model's is known."""
+    budget_tokens: int | None
+    """What a request may have of it, or what the user has set; None: what the model's window leaves."""
+    is_set: bool = False
+    """Whether the user has set the budget."""
+
+
+def of_file(found: Transcript) -> Recorded:
+    """What another tool's file says."""
+    from dataclasses import replace
+
+    from plimsoll.formats.registry import format_named
+    from plimsoll.gauge import gauge_for
+    from plimsoll.recorded import recorded
+    from plimsoll.tokens.registry import look_up
+
+    model = found.meta.model if found.meta.model and look_up(found.meta.model).match != "unknown" else None
+    gauge = gauge_for(format_named(found.format), model=model)
+    told = recorded(found, replace(gauge, system=found.system))
+    newest = found.usage
+    usage = None if newest is None else next(one for one in reversed(told.usages) if one.position == newest.position)
+    return Recorded(
+        usage=usage,
+        calibration=told.calibration,
+        window_tokens=told.window_tokens,
+        budget_tokens=told.budget_tokens,
+    )
+
+
+def of_session(chronicle: Chronicle, remembered: Mapping[str, Any], options: Mapping[str, Any]) -> Recorded:
+    """What a session was told. A window that its file named is its own until the user sets a budget."""
+    from plimsoll.recorded import ANSWER_TOKENS
+    from plimsoll.reported import newest_usage
+
+    source: Mapping[str, Any] = next(iter(chronicle.notes("source")), {})
+    window, reserve = source.get("window"), ANSWER_TOKENS.get(source.get("tool", ""), 0)
+    budget = options.get("max_tokens") or remembered.get("max_tokens")
+    is_window = isinstance(window, int) and not options.get("model") and budget == window - reserve
+    return Recorded(
+        usage=newest_usage(chronicle.log),
+        calibration=chronicle.timeline.calibration,
+        window_tokens=window if is_window else None,
+        budget_tokens=budget,
+        is_set=budget is not None and not is_window,
+    )
