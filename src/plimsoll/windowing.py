@@ -30,7 +30,8 @@ class Windowed:
     `positions` and `sizes` say of each message where it stood among those given (None: made here, so that the provider
     accepts the rest) and what it costs; `tokens` is the whole request. `covered_count` messages lie before `start_seq`: a
     summary speaks for them. `excluded_count` are neither covered nor here, and `holes` says where: half-open runs of
-    positions that nothing speaks for.
+    positions that nothing speaks for. `last_included_seq` is the `sequence` of the message at `last_included`, or its position
+    where messages have none.
     """
 
     messages: list[dict[str, Any]]
@@ -44,6 +45,7 @@ class Windowed:
     first_included: int | None
     last_included: int | None
     holes: tuple[tuple[int, int], ...]
+    last_included_seq: int | None = None
 
     @property
     def origins(self) -> Origins:
@@ -75,7 +77,8 @@ def window(  # noqa: PLR0913 - one call with its options
 ) -> Windowed:
     """The newest messages that a policy's caps and the budget allow: no summary, no hole in the tail, valid for the provider.
 
-    Messages before position `start_seq` are left to a summary of yours. Leading system text stays (unless `keep_system` is
+    Messages before `start_seq` are left to a summary of yours: by their `sequence` where they have one, else by their position.
+    Leading system text stays (unless `keep_system` is
     off: then no system message does) and is paid first. Messages longer than the policy's `message_tokens_max` lose their
     middle. The newest request does not, and stays even where the tail does not reach back to it; only where it and the
     newest exchange alone pass the budget are they cut. `max_tokens` replaces the policy's window; both include `tools`, and
@@ -88,17 +91,35 @@ def window(  # noqa: PLR0913 - one call with its options
     chosen = policy_of(policy, "five-turns")
     gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=chosen, counter=counter)
     arranged = [item for item in arrange(decoded, found.name) if keep_system or item.message.role != "system"]
-    return _Window(gauge=replace(gauge, system=system), arranged=arranged, start_seq=start_seq, end=len(decoded)).made()
+    sequences = _sequences(decoded)
+    begins_at = next((position for position, number in enumerate(sequences) if number >= start_seq), len(sequences))
+    measured = replace(gauge, system=system)
+    return _Window(gauge=measured, arranged=arranged, sequences=sequences, begins_at=begins_at).made()
+
+
+def _sequences(messages: Sequence[Message]) -> list[int]:
+    """The number of each message: its own `sequence`, or that of the one before it; where none has one, its position."""
+    own = [None if message.wire is None else message.wire.get("sequence") for message in messages]
+    known = [number if isinstance(number, int) and not isinstance(number, bool) else None for number in own]
+    first = next((number for number in known if number is not None), None)
+    if first is None:
+        return list(range(len(messages)))
+    numbers: list[int] = []
+    for number in known:
+        before = numbers[-1] if numbers else first
+        numbers.append(before if number is None else number)
+    return numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Window:
-    """One window to make over messages that the provider accepts. `end` is how many were given."""
+    """One window to make over messages that the provider accepts. `sequences` are the numbers of those that were given."""
 
     gauge: Gauge
     arranged: list[Arranged]
-    start_seq: int
-    end: int
+    sequences: Sequence[int]
+    begins_at: int
+    """The position of the first message that is left to the window."""
 
     def made(self) -> Windowed:
         """The window, begun by the user where the provider wants that."""
@@ -128,7 +149,7 @@ class _Window:
         return [item.message for item in self.arranged]
 
     def _start(self) -> int:
-        """Where in the arranged messages `start_seq` is."""
+        """Where in the arranged messages that is."""
         after = (at for at, item in enumerate(self.arranged) if self._is_after(item.position))
         return next(after, len(self.arranged))
 
@@ -154,12 +175,13 @@ class _Window:
         return [self.gauge.piece(item) for item in kept]
 
     def _is_after(self, position: int | None) -> bool:
-        return position is not None and position >= self.start_seq
+        return position is not None and position >= self.begins_at
 
     def _windowed(self, pieces: Sequence[Piece]) -> Windowed:
         positions = sorted(piece.position for piece in pieces if piece.position is not None)
-        after, covered = list(filter(self._is_after, positions)), min(self.start_seq, self.end)
-        holes = holes_between(after, covered, self.end)
+        after, covered = list(filter(self._is_after, positions)), self.begins_at
+        holes = holes_between(after, covered, len(self.sequences))
+        last = max(positions, default=None)
         uncut = {id(item.message) for item in self.arranged}
         return Windowed(
             messages=written(kept_apart(pieces, self.gauge.format.name), self.gauge.format),
@@ -171,6 +193,7 @@ class _Window:
             excluded_count=sum(end - start for start, end in holes),
             covered_count=covered - (len(positions) - len(after)),
             first_included=min(positions, default=None),
-            last_included=max(positions, default=None),
+            last_included=last,
             holes=holes,
+            last_included_seq=None if last is None else self.sequences[last],
         )

@@ -195,3 +195,47 @@ def test_nothing_has_an_empty_window() -> None:
     """No messages, or all of them covered: an empty window, no error (S0-40)."""
     assert plimsoll.window([], format="openai-chat").messages == []
     assert plimsoll.window(WORK[1:], start_seq=len(WORK)).messages == []
+
+
+@pytest.mark.spec("S3-09", "S3-10", "S3-25")
+@pytest.mark.parametrize("format", ["ui-parts", "openai-chat", "anthropic"])
+def test_start_seq_is_a_sequence_where_messages_have_one(format: Any) -> None:
+    """Messages with `sequence` are left out by it and not by their place in the list, as a summary that covers them says."""
+    roles = ("user", "assistant")
+    if format == "ui-parts":
+        messages: list[Any] = [
+            {"id": f"m{n}", "role": roles[n % 2], "sequence": 100 + n, "parts": [{"type": "text", "text": f"t{n}"}]}
+            for n in range(8)
+        ]
+    else:
+        messages = [{"role": roles[n % 2], "sequence": 100 + n, "content": f"t{n}"} for n in range(8)]
+    for start, covered in ((0, 0), (100, 0), (104, 4), (107, 7), (108, 8), (5_000, 8)):
+        made = plimsoll.window(messages, start_seq=start, format=format)
+        kept = [at for at in made.positions if at is not None]
+        assert kept == list(range(covered, 8))
+        assert (made.covered_count, made.excluded_count, made.holes) == (covered, 0, ())
+        assert made.last_included_seq == (107 if covered < 8 else None)
+
+    later = plimsoll.window(
+        messages, start_seq=104, format=format, policy={"keep_last_messages": 2, "keep_last_turns": None}
+    )
+    assert [at for at in later.positions if at is not None] == [6, 7]
+    assert (later.holes, later.excluded_count, later.covered_count) == (((4, 6),), 2, 4)
+
+
+@pytest.mark.spec("S3-09")
+def test_messages_without_a_sequence_follow_the_one_before() -> None:
+    """A message that has none goes with the one before it; what is no whole number is none; without any, positions count."""
+    numbers: list[Any] = [10, None, 11, True, "12", 14]
+    messages = [
+        {"id": f"m{at}", "role": "user" if at % 2 == 0 else "assistant", "parts": [{"type": "text", "text": f"t{at}"}]}
+        | ({} if number is None else {"sequence": number})
+        for at, number in enumerate(numbers)
+    ]
+
+    assert [at for at in plimsoll.window(messages, start_seq=11).positions if at is not None] == [2, 3, 4, 5]
+    assert [at for at in plimsoll.window(messages, start_seq=10).positions if at is not None] == [0, 1, 2, 3, 4, 5]
+    plain = [{key: value for key, value in message.items() if key != "sequence"} for message in messages]
+    made = plimsoll.window(plain, start_seq=4)
+    assert [at for at in made.positions if at is not None] == [4, 5]
+    assert made.last_included_seq == made.last_included == 5
