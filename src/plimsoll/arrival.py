@@ -28,7 +28,7 @@ class Arrivals:
     """What an append will write and show. `gauge` and `timeline` are the session's once `settle` was called."""
 
     def __init__(self, gauge: Gauge, timeline: Timeline, *, told: Format | None, limit_tokens: int | None) -> None:
-        """`told` is the format that these messages are the first to tell; the view is then read again in it."""
+        """`told` is the format where the log does not say it yet; the view is then read again in it."""
         self.gauge = gauge
         self.timeline = timeline
         self.drafts: list[RecordDraft] = []
@@ -36,7 +36,7 @@ class Arrivals:
         self._limit_tokens = limit_tokens
         if told is not None:
             self.gauge = replace(gauge, format=told)
-            self.timeline = Timeline.of(timeline.log, told, self.gauge.weigh)
+            self.timeline = Timeline.of(timeline.log, told, self.gauge.weigh, known=False)
             self.timeline.format_fixed = True
             self.drafts.append(RecordDraft(kind="note", data={"what": "format", "format": told.name}))
         self._ids = _Added(self.timeline.arranger.seen_ids)
@@ -108,4 +108,12 @@ class _Added(set[str]):
 
 def _copied(arranger: Arranger, ids: _Added) -> Arranger:
     pending = {key: list(calls) for key, calls in arranger.pending.items()}
-    return replace(arranger, seen_ids=ids, pending=pending, held=list(arranger.held))
+    return replace(
+        arranger,
+        seen_ids=ids,
+        pending=pending,
+        lost=list(arranger.lost),
+        asked=set(arranger.asked),
+        answers=dict(arranger.answers),
+        held=list(arranger.held),
+    )

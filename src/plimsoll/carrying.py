@@ -17,9 +17,11 @@ from plimsoll.compaction import readers
 from plimsoll.compaction.account import is_account
 from plimsoll.compaction.engine import Compacting, reworded, untouched
 from plimsoll.compaction.join import kept_apart, origins, parted
+from plimsoll.compaction.notes import as_said
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline, changes_between
-from plimsoll.compaction.repair import Arranger, as_said
+from plimsoll.compaction.repair import Arranger
+from plimsoll.compaction.settle import without_placeholders
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
 from plimsoll.errors import PlanIsStale
 from plimsoll.events import IMPORT
@@ -121,7 +123,7 @@ def _followed(chronicle: Chronicle, outline: Outline, made_at: Moment) -> tuple[
     if made_at.messages == chronicle.log.messages or not outline.changed:
         return outline, timeline.arranger
     line = timeline.followed(outline.pieces, made_at)
-    after = gauge.reserve_tokens + sum(map(gauge.weigh, line.closing())) + line.tokens
+    after = gauge.reserve_tokens + line.missing_tokens + line.tokens
     before = chronicle.total()
     followed = replace(outline, pieces=tuple(line.pieces), tokens_after=after, count_before=lambda: before)
     return followed, line.arranger
@@ -149,8 +151,7 @@ def previewed(chronicle: Chronicle, wish: Wish, *, asks_model: bool) -> Carrying
 
     def write(outline: Outline) -> Fitted:
         chronicle = hold.chronicle
-        closing = chronicle.closing({call.id for piece in outline.pieces for call in piece.message.calls})
-        pieces, format = [*outline.pieces, *closing], chronicle.gauge.format
+        pieces, format = chronicle.timeline.sending.settled(outline.pieces), chronicle.gauge.format
         return Fitted(
             messages=written(pieces, format),
             origins=origins(pieces, format.name),
@@ -162,9 +163,11 @@ def previewed(chronicle: Chronicle, wish: Wish, *, asks_model: bool) -> Carrying
 
 def _reworded(chronicle: Chronicle, outline: Outline, text: str) -> Outline:
     reader = chronicle.timeline.reader
-    bare = replace(outline, pieces=tuple(readers.bare(outline.pieces, reader)))
+    settled = chronicle.timeline.sending.settled(outline.pieces)
+    bare = replace(outline, pieces=tuple(readers.bare(settled, reader)))
     made = reworded(bare, text, chronicle.draft(()), chronicle.task(None))
-    return readers.as_read(made, reader, reserve_tokens=chronicle.reserve())
+    found = readers.as_read(made, reader, reserve_tokens=chronicle.gauge.reserve_tokens)
+    return replace(found, pieces=without_placeholders(found.pieces))
 
 
 def adopt(chronicle: Chronicle, adoption: Adoption, before: Sequence[Piece] = ()) -> Compaction:
@@ -185,7 +188,7 @@ def adopt(chronicle: Chronicle, adoption: Adoption, before: Sequence[Piece] = ()
     known = _summaries(shown, adoption.reader)
     outline = replace(
         untouched(pieces, task, before_tokens),
-        tokens_after=gauge.total(pieces) if after_tokens is None else after_tokens,
+        tokens_after=gauge.total(chronicle.timeline.sending.settled(pieces)) if after_tokens is None else after_tokens,
         summary=adoption.summary,
         written="\n".join(told) or None,
         ledger=_told(task.ledger, (text for text in told if text not in known)),

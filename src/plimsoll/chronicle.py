@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from threading import RLock
@@ -25,15 +25,13 @@ from plimsoll.compaction.levels import check_view, with_unseen
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.repair import Arranger
+from plimsoll.compaction.settle import without_placeholders
 from plimsoll.compaction.task import Task
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
 from plimsoll.events import IMPORT, Events, compaction_at, record_at, totals_at
 from plimsoll.fitted import View
 from plimsoll.flaws import flaw_of
-from plimsoll.formats.detect import telling
-from plimsoll.formats.format import Format
-from plimsoll.formats.intake import Received, received
-from plimsoll.formats.registry import format_named
+from plimsoll.formats.intake import received
 from plimsoll.formats.wire import copied
 from plimsoll.gauge import Gauge
 from plimsoll.kept import Kept
@@ -58,6 +56,7 @@ from plimsoll.ports import Draft as RecordDraft
 from plimsoll.ports import Record, SessionLog
 from plimsoll.references import position_named, reference_of
 from plimsoll.reported import Sent, warn_of_excess
+from plimsoll.sessionformat import FIXED
 from plimsoll.store.copying import fork
 from plimsoll.summary.ledger import Ledger
 from plimsoll.timeline import Timeline
@@ -91,8 +90,8 @@ class Chronicle:
         self._level = Level.none
         self.sent: Sent | None = None
         self._writer = ViewWriter()
-        self.timeline = Timeline.of(log, gauge.format, gauge.weigh)
-        self.timeline.format_fixed = kept.format_fixed
+        self.timeline = Timeline.of(log, gauge.format, gauge.weigh, known=kept.knowledge.is_recorded)
+        self.timeline.format_fixed = kept.knowledge.is_fixed
         self.originals = Originals(lambda start, stop: self.timeline.gathered([(start, stop)], {}), kept.storage)
         self._ledgers = Ledgers(
             lambda seq: unpacked(compaction_at(log, seq).data)["ledger"],
@@ -106,10 +105,6 @@ class Chronicle:
         """What a plan made now is good for."""
         shown = json.dumps([self.written(), sorted(self.timeline.pins)])
         return self.log.messages, self.timeline.event, hashlib.sha256(shown.encode()).hexdigest()
-
-    def closing(self, shown: Container[str] | None = None) -> list[Piece]:
-        """Placeholder results for calls without one, as pieces: what the end of a view needs, and no part of the log."""
-        return [Piece(message=message, weigh=self.gauge.weigh) for message in self.timeline.closing(shown)]
 
     def total(self) -> int:
         """Tokens of the view as it stands, upper bound."""
@@ -128,9 +123,9 @@ class Chronicle:
 
     def written(self) -> View:
         """The view as it stands, in the session's format."""
-        pieces, closing, format = self.timeline.pieces, self.closing(), self.gauge.format
-        shown = [*pieces, *closing]
-        return View(self._writer.write(pieces, closing, format), lambda: origins(shown, format.name))
+        shown, format = self.timeline.sendable(), self.gauge.format
+        shown = list(shown)
+        return View(self._writer.write(shown, (), format), lambda: origins(shown, format.name))
 
     def history(self) -> list[dict[str, Any]]:
         """Every message ever appended, whole."""
@@ -148,13 +143,8 @@ class Chronicle:
     def cost(self, message: Mapping[str, Any]) -> int:
         """Tokens a message would add to the view. Raises FormatError."""
         taken = received([message])
-        format = self._told(taken) or self.gauge.format
+        format = self.kept.knowledge.told(taken, self.gauge.format) or self.gauge.format
         return sum(self.gauge.weigh(format.decode(wire, 0)) for wire in taken.wires)
-
-    def _told(self, taken: Received) -> Format | None:
-        """The format that messages tell while it is not known which one the session is in."""
-        told = None if self.kept.format_fixed else taken.told or telling(taken.wires, self.kept.beside)
-        return None if told is None else format_named(told)
 
     def compactions(self) -> list[Compaction]:
         """Every compaction, oldest first."""
@@ -174,14 +164,15 @@ class Chronicle:
         format = self.gauge.format
         then = Timeline(format=format, weigh=self.gauge.weigh, log=self.log, arranger=Arranger(format.name))
         then.take(record)
-        return View(written(then.pieces, format), lambda: origins(then.pieces, format.name))
+        shown = then.sendable()
+        return View(written(shown, format), lambda: origins(shown, format.name))
 
     # --- messages
 
     def append(self, messages: Sequence[Mapping[str, Any]], times_ms: Sequence[int | None] = ()) -> list[int]:
         """Add messages, all or none; their positions. A time that is not known is now. Raises as `Session.extend` does."""
         taken = received(messages)
-        told = self._told(taken)
+        told = self.kept.knowledge.told(taken, self.gauge.format)
         format = told or self.gauge.format
         said = [as_stored(format.decode(wire, index), format, index) for index, wire in enumerate(taken.wires)]
         if not said:
@@ -195,7 +186,7 @@ class Chronicle:
         self.log.append(arrivals.drafts)
         arrivals.settle()
         self.gauge, self.timeline = arrivals.gauge, arrivals.timeline
-        self.kept = replace(self.kept, format_fixed=self.kept.format_fixed or told is not None)
+        self.kept = self.kept if told is None else replace(self.kept, knowledge=FIXED)
         return list(range(first, first + len(said)))
 
     # --- compaction
@@ -231,9 +222,12 @@ class Chronicle:
         """The steps to a compaction of the view as it stands, by the session's policy or another."""
         gauge = self.gauge if policy is None else self.gauge.with_policy(policy)
         task = self.task(focus, asked=asked, asks_model=asks_model, gauge=gauge)
-        pieces, reader = self.timeline.pieces, self.timeline.reader
-        draft = self.draft(readers.bare(pieces, reader), reserve_tokens=self.reserve(), gauge=gauge)
-        return readers.planned(compact(draft, task), reader, pieces, reserve_tokens=self.reserve(), before=self.total())
+        pieces, reader = self.timeline.sending.settled(self.timeline.pieces, moves=True), self.timeline.reader
+        draft = self.draft(readers.bare(pieces, reader), gauge=gauge)
+        reserve, before = self.gauge.reserve_tokens, self.total()
+        planning = readers.planned(compact(draft, task), reader, pieces, reserve_tokens=reserve, before=before)
+        outline = yield from planning
+        return replace(outline, pieces=without_placeholders(outline.pieces))
 
     def commit(
         self, outline: Outline, arranger: Arranger, trigger: str, actual: int | None = None, at_ms: int | None = None
@@ -368,7 +362,7 @@ class Chronicle:
 
     def reserve(self) -> int:
         """Tokens of what every view pays besides its pieces, placeholder results included."""
-        return self.gauge.reserve_tokens + sum(piece.tokens for piece in self.closing())
+        return self.gauge.reserve_tokens + self.timeline.missing_tokens
 
     def _write(self, kind: str, data: Mapping[str, Any], at_ms: int | None = None) -> Record:
         """Append one record and let it have its effect."""

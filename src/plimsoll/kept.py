@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from plimsoll.context import Filter, Storage
-from plimsoll.formats.detect import NOTHING, Beside
 from plimsoll.ports import Store
+from plimsoll.sessionformat import FIXED, Knowledge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,9 +14,8 @@ class Kept:
     """The same in every fork of a session."""
 
     store: Store
-    format_fixed: bool
-    """Whether an option, or a message, has said which format the session is in."""
-    beside: Beside = NOTHING
+    knowledge: Knowledge = FIXED
+    """What is known of the format that the session is in."""
     storage: Storage = field(default_factory=Storage)
     default_filter: Filter | None = None
     stats: bool = True

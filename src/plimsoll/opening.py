@@ -35,6 +35,7 @@ from plimsoll.message import FormatName
 from plimsoll.policy import Policy, PolicyChoice, policy_named, policy_of
 from plimsoll.ports import Durability, SessionInfo, SessionLog, Store
 from plimsoll.session import Session
+from plimsoll.sessionformat import Knowledge
 from plimsoll.settings import flag, shown, whole
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create, open_store
@@ -225,11 +226,16 @@ def _chronicle(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chron
     with ExitStack() as undo:
         undo.callback(log.close)
         log.judge(flaw_of)
-        chosen = _chosen(log, given)
+        remembered = {**_DEFAULTS, **remembered_options(log)}
+        chosen = _chosen(log, remembered, given)
+        knowledge = Knowledge(
+            is_fixed=chosen["format"] is not None,
+            is_recorded=remembered["format"] is not None,
+            beside=_beside(chosen),
+        )
         kept = Kept(
             store=place,
-            format_fixed=chosen["format"] is not None,
-            beside=_beside(chosen),
+            knowledge=knowledge,
             storage=storage_of(chosen["storage"]),
             default_filter=filter_of(chosen["default_filter"]),
             stats=chosen["stats"],
@@ -240,10 +246,9 @@ def _chronicle(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chron
     return chronicle
 
 
-def _chosen(log: SessionLog, given: Mapping[str, Any]) -> dict[str, Any]:
+def _chosen(log: SessionLog, remembered: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The options that hold: the defaults, what the session remembers, and what is given now."""
-    remembered = {**_DEFAULTS, **remembered_options(log)}
-    known, now = remembered.pop("counter"), given.get("counter")
+    known, now = remembered["counter"], given.get("counter")
     if isinstance(known, Mapping) and (now is None or _counter_data(now) != known):
         opened_with = "the model's own counter" if now is None else str(_counter_data(now))
         told = CounterWarning(log.name, counted_by=str(known.get("own")), opened_with=opened_with)

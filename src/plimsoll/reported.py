@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from plimsoll.compaction.settle import is_placeholder
 from plimsoll.errors import UnseenTokensWarning, warn
 from plimsoll.message import Message
 from plimsoll.settings import whole
@@ -49,7 +50,7 @@ def sent_now(chronicle: Chronicle) -> Sent:
     return Sent(
         tally=timeline.tally,
         pieces=len(timeline.pieces),
-        closing=tuple(timeline.closing()),
+        closing=tuple(piece.message for piece in timeline.sendable() if is_placeholder(piece.message)),
         messages=chronicle.log.messages,
         event=timeline.event,
     )

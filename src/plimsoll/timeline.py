@@ -6,7 +6,7 @@ is what was computed when it was written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,11 +15,13 @@ from plimsoll.compaction.join import origin_of
 from plimsoll.compaction.piece import Piece, Weigh
 from plimsoll.compaction.readers import Reader
 from plimsoll.compaction.repair import Arranged, Arranger
+from plimsoll.compaction.settle import is_in_place, unanswered
 from plimsoll.events import standing
 from plimsoll.formats.format import Format
 from plimsoll.message import FormatName, Message, Wire
 from plimsoll.payloads import is_plain, pieces_of, positions_in, unpacked
 from plimsoll.ports import Record, SessionLog
+from plimsoll.sending import Sending
 from plimsoll.stats import Stats
 from plimsoll.tally import Tally
 from plimsoll.tokens.calibrate import Calibrator, is_believed
@@ -75,12 +77,15 @@ class Timeline:
     """The title it was given since it was made; None while that is what the session record says."""
     format_fixed: bool = False
     """Whether a message, or an option, has said which format the session is in."""
+    told_at: int = 0
+    """Number of the record that says which format the session is in: messages before it were arranged for another, perhaps."""
     has_gaps: bool = False
     """Whether messages were lost."""
     futile: tuple[Level, int] | None = None
     """Level, and number of pieces of the view, when a run made no progress, or was taken back."""
     anchor: tuple[int, int] | None = None
     """A request that the view as it stands begins with: how many pieces of it, and what the provider counted."""
+    _sending: Sending | None = None
 
     @property
     def pieces(self) -> Sequence[Piece]:
@@ -93,23 +98,27 @@ class Timeline:
         return self.tally.tokens
 
     @classmethod
-    def of(cls, log: SessionLog, format: Format, weigh: Callable[[Message], int]) -> Timeline:
+    def of(cls, log: SessionLog, format: Format, weigh: Callable[[Message], int], *, known: bool = True) -> Timeline:
         """The state a log has come to. Reads back to the newest compaction and no further.
 
+        `known` is False where the log does not say which format it is in: then its messages were arranged for another, perhaps.
         Where records cannot be read, what ties the others to each other is looked at again: a result may have lost its call.
         """
         line = cls(format=format, weigh=weigh, log=log, arranger=Arranger(format.name))
+        line.told_at = 0 if known else log.length
         newer: list[Record] = []
         for record in log.read_back():
             if record.kind in ("compaction", "rollback"):
                 line.take(record)
                 break
             newer.append(record)
+            if record.kind == "note" and record.data.get("what") == "format":
+                line.told_at = record.seq
         is_damaged = any(found.kind != "torn" for found in log.damage)
         line.has_gaps = line.has_gaps or is_damaged or any(map(_stands_for_lost, newer))
         for record in reversed(newer):
             if record.kind == "message" and line.has_gaps:
-                line._say_again(record)
+                line._say(record, again=True)
             else:
                 line.take(record)
         return line
@@ -165,10 +174,23 @@ class Timeline:
         """Count the view again, by a counter that knows better."""
         self.weigh = weigh
         self.tally = self.tally.reweighed(weigh)
+        self._sending = None
 
-    def closing(self, shown: Container[str] | None = None) -> list[Message]:
-        """What the view needs at its end while a call is unanswered."""
-        return [arranged.message for arranged in self.arranger.closing(shown)]
+    @property
+    def sending(self) -> Sending:
+        """What puts pieces in the order in which they are sent."""
+        if self._sending is None:
+            self._sending = Sending(self.format.name, self.weigh)
+        return self._sending
+
+    def sendable(self) -> Sequence[Piece]:
+        """The view as it is sent: each result behind its call, and something in the place of those that are missing."""
+        return self.pieces if self.arranger.is_settled else self.sending.view(self.tally)
+
+    @property
+    def missing_tokens(self) -> int:
+        """What stands in for missing results costs."""
+        return 0 if self.arranger.is_settled else sum(piece.tokens for piece in self.sendable()) - self.tokens
 
     def moment(self) -> Moment:
         """What a plan that is begun now is made for."""
@@ -183,7 +205,7 @@ class Timeline:
         line = Timeline(format=self.format, weigh=self.weigh, log=self.log, arranger=arranger)
         line.tally.show(pieces)
         for record in self.log.read_messages(since.messages):
-            line._say_again(record)
+            line._say(record, again=True)
         return line
 
     def snapshot(self) -> dict[str, Any]:
@@ -215,27 +237,31 @@ class Timeline:
             stop -= 1
         self.anchor = (stop, data["prompt"])
 
-    def _say(self, record: Record) -> None:
-        message = self.format.decode(record.data["m"], record.position)
-        self.arranger.feed(message, record.position)
-        self.tally.show(self._shown(record, message))
+    def _say(self, record: Record, *, again: bool = False) -> None:
+        """Let a message have its effect: as its record says that the view shows it, else as the rules of the format have it.
 
-    def _say_again(self, record: Record) -> None:
-        """Say a message to another view than the one it came to: what it answers may be gone from it, or be there again."""
+        Said `again`, to another view than the one it came to, what it answers may be gone, or be there again: where the record
+        ties it to other messages than there are, the rules decide.
+        """
         message = self.format.decode(record.data["m"], record.position)
         arranged = self.arranger.feed(message, record.position)
-        pieces = self._shown(record, message)
-        if _tied([piece.message for piece in pieces]) != _tied([found.message for found in arranged]):
-            pieces = [_arranged_piece(found, self.weigh) for found in arranged]
-        self.tally.show(pieces)
+        is_told = "shown" in record.data and record.seq >= self.told_at
+        pieces = self._recorded(record, message) if is_told else None
+        if pieces is not None and again:
+            ties = _tied([piece.message for piece in pieces]) == _tied([found.message for found in arranged])
+            pieces = pieces if ties else None
+        self.tally.show([self._piece(found, message) for found in arranged] if pieces is None else pieces)
 
-    def _shown(self, record: Record, message: Message) -> Sequence[Piece]:
-        """How the view shows a message: as it was said, or as its record says."""
-        if "shown" in record.data:
-            items = record.data["shown"]
-            history = self.gathered(positions_in(items), {record.position: message})
-            return pieces_of(items, self.format, self.weigh, history)
-        return [Piece(message=message, weigh=self.weigh, position=record.position)]
+    def _recorded(self, record: Record, message: Message) -> Sequence[Piece]:
+        """How the view shows a message by what its record says."""
+        items = record.data["shown"]
+        history = self.gathered(positions_in(items), {record.position: message})
+        return pieces_of(items, self.format, self.weigh, history)
+
+    def _piece(self, arranged: Arranged, came: Message) -> Piece:
+        if arranged.message is came:
+            return Piece(message=came, weigh=self.weigh, position=arranged.position)
+        return _arranged_piece(arranged, self.weigh)
 
     def _compacted(self, record: Record) -> None:
         self._restore(record.data["state"])
@@ -250,11 +276,13 @@ class Timeline:
         base = standing(self.log, record.data["base"])
         if base is not None:
             self._view_of(base)
-        for earlier in self.log.read(0 if base is None else base.seq + 1):
+        since = 0 if base is None else base.seq + 1
+        self.told_at = self.told_at or _told_at(self.log.read(since), before=record.seq)
+        for earlier in self.log.read(since):
             if earlier.seq >= record.seq:
                 break
             if earlier.kind == "message":
-                self._say_again(earlier)
+                self._say(earlier, again=True)
         self._restore(record.data["state"])
         self.tally = Tally(self.pieces)
         self.base, self.event = None if base is None else base.seq, record.seq
@@ -270,20 +298,27 @@ class Timeline:
         history = self.gathered(wanted, known)
         pieces = pieces_of(data["view"], self.format, self.weigh, history, summary=data["summary"])
         self.arranger = self._arranger(state, pieces, history)
-        if any(position not in history for run in wanted for position in range(*run)):
-            pieces, self.has_gaps = self._arranged_again(pieces), True
+        lost = any(position not in history for run in wanted for position in range(*run))
+        if lost or data["state"]["format"] is None:
+            pieces, self.has_gaps = self._arranged_again(pieces), self.has_gaps or lost
         self.tally = Tally(pieces)
         covers = record.data["covers"]
         self.covers = None if covers is None else (covers[0], covers[1])
 
-    def _arranger(self, state: Mapping[str, Any], pieces: Iterable[Piece], history: Mapping[int, Message]) -> Arranger:
+    def _arranger(self, state: Mapping[str, Any], pieces: Sequence[Piece], history: Mapping[int, Message]) -> Arranger:
         """The arranger of a view with these pieces, as its `state` was written down."""
-        ids = (call.id for piece in pieces for call in piece.message.calls)
-        state = {**state, "held": [position for position in state["held"] if position in history]}
-        return Arranger.of_dict(self.format.name, state, ids, history.__getitem__)
+        name = self.format.name
+        return Arranger.of_dict(
+            name,
+            {**state, "held": [position for position in state["held"] if position in history]},
+            seen_ids=(call.id for piece in pieces for call in piece.message.calls),
+            unanswered=unanswered(pieces, name),
+            in_place=is_in_place(pieces, name),
+            read=history.__getitem__,
+        )
 
     def _arranged_again(self, pieces: Iterable[Piece]) -> list[Piece]:
-        """A view some of whose messages are lost, such that a provider takes what is left of it."""
+        """A view some of whose messages are lost, or were said before the format was known, such that a provider takes it."""
         held, self.arranger = self.arranger.held, Arranger(self.format.name)
         arranged: list[Piece] = []
         for piece in pieces:
@@ -302,6 +337,13 @@ class Timeline:
         self.context = data.get("context")
         self.title = data.get("title")
         self.reader = data.get("reader")
+
+
+def _told_at(records: Iterable[Record], *, before: int) -> int:
+    """The number of the first of these records that says which format the session is in; 0 where none does."""
+    notes = (record for record in records if record.kind == "note" and record.data.get("what") == "format")
+    found = next(notes, None)
+    return found.seq if found is not None and found.seq < before else 0
 
 
 def _stands_for_lost(record: Record) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.join import runs
 from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.settle import unanswered
 from plimsoll.errors import SettingError, ViewDiffers
 from plimsoll.formats.convert import convert
 from plimsoll.formats.format import Converted
@@ -109,9 +110,9 @@ class _View:
 
     @classmethod
     def of(cls, chronicle: Chronicle) -> _View:
-        results = (result for piece in chronicle.closing() for result in piece.message.results)
-        unanswered = frozenset(result.call_id for result in results)
-        return cls(wires=chronicle.written(), format=chronicle.gauge.format.name, unanswered=unanswered)
+        format = chronicle.gauge.format.name
+        waiting = frozenset(call.id for call in unanswered(chronicle.timeline.pieces, format))
+        return cls(wires=chronicle.written(), format=format, unanswered=waiting)
 
     def is_read_from(self, exported: Exported) -> bool:
         """Whether a tool that reads the file sends the same."""
@@ -183,9 +184,9 @@ def _iso(at_ms: int) -> str:
 def _checkpoint(chronicle: Chronicle, source: SourceFile | None, at: str) -> Checkpoint:
     """The view in words of its own, as far as its end is not simply what was said last. `source`: whose lines go before it."""
     compaction, total = own_compaction(chronicle), chronicle.log.messages
-    closing, taken = chronicle.closing(), source.taken if source else 0
-    said = list(runs([*chronicle.timeline.pieces, *closing], chronicle.gauge.format.name))
-    plain = 0 if closing else _plain_end(said, total, max(taken, compaction.position if compaction else 0))
+    is_settled, taken = chronicle.timeline.arranger.is_settled, source.taken if source else 0
+    said = list(runs(chronicle.timeline.sendable(), chronicle.gauge.format.name))
+    plain = _plain_end(said, total, max(taken, compaction.position if compaction else 0)) if is_settled else 0
     before = len(said) - plain
     return Checkpoint(
         position=total - plain,

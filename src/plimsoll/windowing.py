@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from plimsoll.compaction.join import kept_apart
+from plimsoll.compaction.join import kept_apart, runs
+from plimsoll.compaction.notes import OPENER
 from plimsoll.compaction.piece import Origins, Piece
-from plimsoll.compaction.repair import OPENER, WANTS_USER_FIRST, Arranged, arrange
+from plimsoll.compaction.repair import WANTS_USER_FIRST, Arranged, arrange
 from plimsoll.compaction.windows import apply_window, holes_between
 from plimsoll.errors import CannotFit
 from plimsoll.exchange import group
+from plimsoll.formats.anthropic.repair import labelled
 from plimsoll.formats.detect import Beside
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
@@ -125,7 +127,7 @@ class _Window:
         """The window, begun by the user where the provider wants that."""
         opener = [self.gauge.piece(Arranged(message=said("user", OPENER), position=None))]
         opener_tokens = self.gauge.total(opener) - self.gauge.reserve_tokens
-        pieces = self._pieces(opener_tokens if self._must_open() else 0)
+        pieces = self._labelled(self._pieces(opener_tokens if self._must_open() else 0))
         if self.gauge.format.name not in WANTS_USER_FIRST:
             return self._windowed(pieces)
         spoken = [exchange for exchange in group([piece.message for piece in pieces]) if not exchange.is_system]
@@ -136,6 +138,26 @@ class _Window:
             return self._windowed([*pieces[:first], *opener, *pieces[first:]])
         begun = next(exchange.start for exchange in spoken if exchange.messages[0].role != "assistant")
         return self._windowed([*pieces[:first], *pieces[begun:]])
+
+    def _labelled(self, pieces: list[Piece]) -> list[Piece]:
+        """The pieces with system text that has come to stand at their beginning under a label, where only a user may begin.
+
+        Where the label does not fit, it is not in the window.
+        """
+        if self.gauge.format.name not in WANTS_USER_FIRST:
+            return pieces
+        end = next((at for at, piece in enumerate(pieces) if piece.message.role != "system"), len(pieces))
+        left = self.gauge.budget.tokens - self.gauge.total(pieces)
+        kept: list[Piece] = []
+        for piece in pieces[:end]:
+            message = labelled(piece.message)
+            shown = piece if message is None else replace(piece, message=message, whole=False)
+            if shown.tokens - piece.tokens <= left:
+                kept.append(shown)
+                left -= shown.tokens - piece.tokens
+            else:
+                left += piece.tokens
+        return [*kept, *pieces[end:]]
 
     def _must_open(self) -> bool:
         """Whether what stays whatever the budget begins with the assistant, for a provider that wants the user first."""
@@ -183,10 +205,12 @@ class _Window:
         holes = holes_between(after, covered, len(self.sequences))
         last = max(positions, default=None)
         uncut = {id(item.message) for item in self.arranged}
+        shown = kept_apart(pieces, self.gauge.format.name)
+        sent = list(runs(shown, self.gauge.format.name))
         return Windowed(
-            messages=written(kept_apart(pieces, self.gauge.format.name), self.gauge.format),
-            positions=tuple(piece.position for piece in pieces),
-            sizes=tuple(piece.tokens for piece in pieces),
+            messages=written(shown, self.gauge.format),
+            positions=tuple(run[0].position for run in sent),
+            sizes=tuple(sum(piece.tokens for piece in run) for run in sent),
             tokens=self.gauge.total(pieces),
             budget=self.gauge.budget.tokens,
             truncated_count=sum(piece.position is not None and id(piece.message) not in uncut for piece in pieces),

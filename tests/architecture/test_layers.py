@@ -41,6 +41,8 @@ LAYERS = {
             "usage",
             "adoption",
             "arrival",
+            "sending",
+            "sessionformat",
         ),
         "mentions",
         "context_text",

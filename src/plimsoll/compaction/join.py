@@ -12,8 +12,10 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 
 from plimsoll.compaction.account import is_account
+from plimsoll.compaction.notes import is_note
 from plimsoll.compaction.piece import Origin, Origins, Piece
-from plimsoll.compaction.repair import Arranged, is_note
+from plimsoll.compaction.repair import Arranged
+from plimsoll.compaction.settle import ordered
 from plimsoll.message import FormatName, Message, Part, Reasoning, Text, ToolResult
 
 _JOINS = frozenset({"anthropic"})
@@ -52,7 +54,8 @@ def kept_apart(pieces: Sequence[Piece], format: FormatName) -> list[Piece]:
         return list(pieces)
     kept = list(pieces[:1])
     for before, after in pairwise(pieces):
-        kept.append(replace(after, apart=True) if _one(before, after) and not after.joined else after)
+        apart = _one(before, after) and not (after.joined or _answer_one_message(before, after))
+        kept.append(replace(after, apart=True) if apart else after)
     return kept
 
 
@@ -73,7 +76,8 @@ def parted(pieces: Sequence[Piece], format: FormatName) -> list[Piece]:
     """
     if format not in _JOINS:
         return list(pieces)
-    return [part for piece in pieces for part in _parted(piece)]
+    parts = [part for piece in pieces for part in _parted(piece)]
+    return ordered(parts, format) if len(parts) > len(pieces) else parts
 
 
 def _parted(piece: Piece) -> Iterator[Piece]:
@@ -101,12 +105,17 @@ def _origin_of(part: Part) -> Origin:
 
 
 def _one(before: Piece, after: Piece) -> bool:
-    """Whether two pieces go out as one message: of one voice, and not neighbours in the history."""
+    """Whether two pieces go out as one message: of one voice, and not neighbours in the history, or results in a row."""
     if after.apart or _voice(before.message) != _voice(after.message) or _voice(before.message) == "system":
         return False
     if after.joined or before.position is None or after.position is None:
         return True
-    return after.position != before.position + 1
+    return after.position != before.position + 1 or _answer_one_message(before, after)
+
+
+def _answer_one_message(before: Piece, after: Piece) -> bool:
+    """Whether both hold results, so that they answer the same message of the assistant's."""
+    return bool(before.message.results and after.message.results)
 
 
 def _voice(message: Message) -> str:

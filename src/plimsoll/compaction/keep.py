@@ -7,10 +7,11 @@ from dataclasses import replace
 from itertools import takewhile
 
 from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.notes import OPENER
 from plimsoll.compaction.piece import Block
-from plimsoll.compaction.repair import LABELLED, OPENER
-from plimsoll.formats.anthropic.repair import system_words
-from plimsoll.message import Message, Text, said
+from plimsoll.compaction.repair import LABELLED
+from plimsoll.formats.anthropic.repair import labelled
+from plimsoll.message import said
 
 SYSTEM = "system text"
 NEWEST_REQUEST = "newest user message"
@@ -49,9 +50,8 @@ def _label_leading_system(draft: Draft) -> None:
     """System text that stood between messages and is now the first goes out under a label, in the user's role."""
     for block in takewhile(lambda block: block.exchange.is_system, draft.blocks):
         piece = block.pieces[0]
-        words = system_words(piece.message)
-        if words is not None:
-            message = Message(role="system", parts=(Text(text=words),), format=piece.message.format)
+        message = labelled(piece.message)
+        if message is not None:
             block.pieces = [replace(piece, message=message, weigh=draft.weigh, whole=False)]
             block.decide("repair", LABELLED)
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from plimsoll.compaction.account import mark
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.keep import MARK, NEWEST_REQUEST, open_with_user
+from plimsoll.compaction.notes import says_nothing
 from plimsoll.compaction.piece import Block, blocks_of
 from plimsoll.compaction.reduce import reduce_to
-from plimsoll.compaction.repair import says_nothing
 from plimsoll.compaction.task import Task
 from plimsoll.summary.frame import omitted, unwrapped
 

@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from plimsoll.compaction.calls import Place, call_units, without_calls
 from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.notes import note_of
 from plimsoll.compaction.piece import Block, Piece
-from plimsoll.compaction.repair import note_of
 from plimsoll.compaction.shrink import LEAST_TOKENS, cut_spots, part_tokens, shrink_to, spots
 from plimsoll.cutting import cut_json
 from plimsoll.cutting.marker import left_out

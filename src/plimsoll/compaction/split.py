@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import overload
 
 from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.notes import says_nothing
 from plimsoll.compaction.piece import Block
 from plimsoll.compaction.relevance import relevance
-from plimsoll.compaction.repair import says_nothing
 from plimsoll.compaction.task import Task
 from plimsoll.compaction.windows import keep_from
 

@@ -16,8 +16,8 @@ from plimsoll.compaction.account import (
 )
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.losses import SLACK_SHARE, made_to_fit, messages_in
+from plimsoll.compaction.notes import as_said, says_nothing
 from plimsoll.compaction.piece import Block, blocks_of
-from plimsoll.compaction.repair import as_said, says_nothing
 from plimsoll.compaction.split import Split, split
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest, Task
 from plimsoll.cutting.remembered import Remembered

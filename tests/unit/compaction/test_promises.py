@@ -213,13 +213,16 @@ OLD = [{"role": "user", "content": "go"}, {"role": "assistant", "content": LONG}
         [used("a"), used("b"), came("a"), came("b", then="now?")],
     ],
 )
-def test_a_turn_in_several_messages_stays_as_it_was_said(turn: list[dict[str, Any]]) -> None:
-    """Anthropic reads neighbours of one role as one: calls and results apart that way belong together all the same."""
+def test_a_turn_in_several_messages_stays_together(turn: list[dict[str, Any]]) -> None:
+    """Anthropic reads neighbours of one role as one: calls and results apart that way stay together, the results in one message."""
     history = [*OLD, *turn, {"role": "assistant", "content": "fine"}]
     assert plimsoll.validate(history, format="anthropic") == []
 
     view = plimsoll.fit(history, max_tokens=200, format="anthropic").messages
-    assert view[-len(turn) - 1 :] == history[-len(turn) - 1 :]
+    results = [block for message in turn if message["role"] == "user" for block in message["content"]]
+    asked = [message for message in turn if message["role"] == "assistant"]
+    tail = [*asked, {"role": "user", "content": results}, history[-1]]
+    assert view[-len(tail) :] == tail
 
 
 @pytest.mark.parametrize("stray", ["nobody", "a"])

@@ -11,7 +11,7 @@ import plimsoll
 import proof
 import workloads
 from conversations import anthropic, conversations, longest
-from plimsoll.compaction.repair import NO_RESULT
+from plimsoll.compaction.settle import NO_RESULT
 
 Wire = dict[str, Any]
 BUDGETS = (16_000, 64_000)

@@ -28,7 +28,10 @@ def call(arguments: str) -> dict[str, Any]:
     ("said", "kept"),
     [
         ({"role": "user", "content": f"a {HALVES}"}, {"role": "user", "content": f"a {GRIN}"}),
-        ({"role": "user", "content": "a", HALVES: 1}, {"role": "user", "content": "a", GRIN: 1}),
+        (
+            {"role": "user", "content": "a", "extra_content": {HALVES: 1}},
+            {"role": "user", "content": "a", "extra_content": {GRIN: 1}},
+        ),
         (call(HALVES), call(GRIN)),
         ({"role": "user", "content": "half \ud83d"}, {"role": "user", "content": "half \ud83d"}),
         ({"role": "user", "content": f"whole {GRIN}"}, {"role": "user", "content": f"whole {GRIN}"}),

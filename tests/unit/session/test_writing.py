@@ -36,7 +36,7 @@ def test_a_growing_view_is_written_as_if_anew(format: str) -> None:
         session.append(message)
         if number % 11 == 0:
             view, chronicle = session.peek(), session._chronicle
-            assert view == written([*chronicle.timeline.pieces, *chronicle.closing()], chronicle.gauge.format)
+            assert view == written(chronicle.timeline.sendable(), chronicle.gauge.format)
 
 
 def test_changing_a_view_changes_no_other_view() -> None:

@@ -239,3 +239,25 @@ def test_messages_without_a_sequence_follow_the_one_before() -> None:
     made = plimsoll.window(plain, start_seq=4)
     assert [at for at in made.positions if at is not None] == [4, 5]
     assert made.last_included_seq == made.last_included == 5
+
+
+@pytest.mark.parametrize("budget", range(20, 90, 5))
+def test_system_text_that_comes_to_stand_first_is_labelled(budget: int) -> None:
+    """Anthropic takes system text between messages and not before them: where the tail begins with it, it has a label or is left out."""
+    said = [{"role": "user", "content": "start"}]
+    for _ in range(3):
+        said += [
+            {"role": "assistant", "content": [{"type": "text", "text": "b " * 50}]},
+            {"role": "user", "content": "a " * 50},
+        ]
+    said += [
+        {"role": "system", "content": "be brief"},
+        {"role": "assistant", "content": "ok"},
+        {"role": "user", "content": "last"},
+    ]
+    assert plimsoll.validate(said, format="anthropic") == []
+    for policy in ("fill", "five-turns"):
+        view = plimsoll.window(said, max_tokens=budget, format="anthropic", policy=policy)
+        assert plimsoll.validate(view.messages, format="anthropic") == []
+        assert plimsoll.count_tokens(view.messages, format="anthropic") <= view.tokens <= budget
+        assert len(view.positions) == len(view.messages)

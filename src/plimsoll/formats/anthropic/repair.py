@@ -62,6 +62,12 @@ def system_words(message: Message) -> str | None:
     return None
 
 
+def labelled(message: Message) -> Message | None:
+    """The message that says the same under a label, as system text goes out at the beginning; None where it is no such text."""
+    words = system_words(message)
+    return None if words is None else Message(role="system", parts=(Text(text=words),), format="anthropic")
+
+
 def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str, Any] | None:
     """One block as it may stand in a message of that role; None where it may not in any form."""
     kind = block.get("type")

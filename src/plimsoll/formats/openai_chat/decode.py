@@ -51,7 +51,7 @@ def legacy_call_id(name: str) -> str:
 
 def is_legacy(call: ToolCall) -> bool:
     """Whether it is a `function_call`, which nobody has to answer. Such a call has no id but the one it gets here."""
-    return call.id == legacy_call_id(call.name)
+    return "function_call" in (call.wire or {})
 
 
 def answers_by_name(result: ToolResult) -> bool:

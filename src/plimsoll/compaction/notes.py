@@ -1,0 +1,54 @@
+"""Words of our own that stand in messages: for a result without its call, for a missing opening, for nothing at all."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from plimsoll.formats.turns import OPENING
+from plimsoll.message import Message, Part, Text, ToolResult
+from plimsoll.provenance import notice, noticed_words
+
+EMPTY = "(empty)"
+OPENER = "[The conversation begins with the assistant's message below.]"
+_NOTE = re.compile(r"Result(?: of .{1,200})? of a call that is not shown|Result of an unknown tool call")
+"""The words of a notice before a result without its call: ours, and those of a conversion to UI messages."""
+
+_NOT_IN_A_NAME = re.compile(r"[\[\]\n]")
+
+
+def note_of(result: ToolResult) -> str:
+    """A result without its call as words that say what they are. `as_said` reads it back."""
+    name = f" of {_NOT_IN_A_NAME.sub(' ', result.name)[:200]}" if result.name else ""
+    return f"{notice(f'Result{name} of a call that is not shown')}\n{result.content}".rstrip()
+
+
+def is_note(part: Part) -> bool:
+    """Whether a text was made here and is no request: a result without its call, the opening, the words for nothing.
+
+    Only what carries content carries a tag: the opening and the words for nothing say the same whoever wrote them.
+    """
+    if not isinstance(part, Text):
+        return False
+    return part.text in (OPENER, OPENING, EMPTY) or _NOTE.fullmatch(noticed_words(part.text) or "") is not None
+
+
+def says_nothing(message: Message) -> bool:
+    """Whether a message is only the words for nothing."""
+    return message.text == EMPTY and len(message.parts) == 1
+
+
+def as_said(message: Message) -> Message:
+    """The message with the notes in it as what they stand for: tool results. A tool's words never become a user's."""
+    if message.role != "user" or not any(is_note(part) for part in message.parts):
+        return message
+    parts = [_unnoted(part) for part in message.parts]
+    return replace(message.with_parts(tuple(parts)), role="tool" if all(map(is_note, message.parts)) else "user")
+
+
+def _unnoted(part: Part) -> Part:
+    return (
+        ToolResult(call_id="", content=part.text.partition("\n")[2])
+        if isinstance(part, Text) and is_note(part)
+        else part
+    )

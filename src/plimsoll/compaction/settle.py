@@ -1,0 +1,194 @@
+"""Calls and results as a provider wants them: each result behind its call, and something in the place of those that are missing.
+
+A history keeps messages in the order in which they came. A person may speak, or a system message may stand, between a call and
+its result; parallel results may come one by one; a tool may never answer. What is sent is put in order here, from the messages
+themselves, each time: so nothing is decided before a result had its chance to come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from plimsoll.compaction.piece import Piece
+from plimsoll.exchange import RUNS_OF_ONE_ANSWER
+from plimsoll.formats.openai_chat.decode import is_legacy
+from plimsoll.formats.openai_responses.encode import answer_to
+from plimsoll.formats.ui_parts.validate import needs_result
+from plimsoll.message import FormatName, Message, Part, ToolCall, ToolResult
+
+NO_RESULT = "[No result: the call was interrupted or its result was not recorded.]"
+
+MAY_STAND_APART = frozenset({"openai-responses"})
+"""Formats that take a result anywhere behind its call."""
+
+
+class Placed(Protocol):
+    """Anything that holds a message of a view."""
+
+    @property
+    def message(self) -> Message:
+        """The message."""
+        ...
+
+
+Item = TypeVar("Item", bound=Placed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Maker(Generic[Item]):
+    """How items are made of messages that stand in for results."""
+
+    made: Callable[[Message], Item]
+    """An item for a message that nobody said."""
+    edited: Callable[[Item, Message], Item]
+    """The same item with another message."""
+
+
+@dataclass(slots=True)
+class _Answer(Generic[Item]):
+    """An answer of the model with what belongs behind it; or, without calls, any other message."""
+
+    said: list[Item]
+    open: dict[str, list[ToolCall]] = field(default_factory=dict)
+    late: list[Item] = field(default_factory=list)
+    """Results that came after something else was said."""
+
+    def ask(self, call: ToolCall) -> None:
+        self.open.setdefault(call.id, []).append(call)
+
+    def take(self, call_id: str) -> None:
+        calls = self.open[call_id]
+        calls.pop(0)
+        if not calls:
+            del self.open[call_id]
+
+    def missing(self) -> list[ToolCall]:
+        """The calls that nobody answered, of those that have to be."""
+        return [call for calls in self.open.values() for call in calls if not is_legacy(call)]
+
+
+def settled(items: Sequence[Item], format: FormatName, maker: Maker[Item], *, moves: bool) -> list[Item]:
+    """The items with every call answered: results directly behind their calls, placeholders for those that are missing. Linear.
+
+    `moves` is False where results may stay where they came (see MAY_STAND_APART).
+    """
+    if format == "ui-parts":
+        return [_within(item, maker, is_last=at == len(items) - 1) for at, item in enumerate(items)]
+    found: list[Item] = []
+    for answer in _answers(items, format, moves=moves):
+        found += answer.said
+        found += answer.late
+        found += map(maker.made, _placeholders(answer.missing(), format))
+    return found
+
+
+def ordered(items: Sequence[Item], format: FormatName) -> list[Item]:
+    """The items with results directly behind their calls. Linear."""
+    if format == "ui-parts":
+        return list(items)
+    return [item for answer in _answers(items, format, moves=True) for item in (*answer.said, *answer.late)]
+
+
+def unanswered(items: Iterable[Placed], format: FormatName) -> list[ToolCall]:
+    """The calls without a result, in order."""
+    if format == "ui-parts":
+        return [call for item in items for call in _open_within(item.message)]
+    return [call for answer in _answers(items, format, moves=True) for call in answer.missing()]
+
+
+def is_in_place(items: Sequence[Placed], format: FormatName) -> bool:
+    """Whether every result stands directly behind its call."""
+    return format == "ui-parts" or not any(answer.late for answer in _answers(items, format, moves=True))
+
+
+def without_placeholders(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    """The pieces without those that stand for missing results. They are made again, until the results come."""
+    return tuple(piece for piece in pieces if not (piece.origin == "made" and is_placeholder(piece.message)))
+
+
+def is_placeholder(message: Message) -> bool:
+    """Whether a message stands for missing results, as it was made."""
+    made = message.wire is None and not message.edited and bool(message.parts)
+    return made and all(isinstance(part, ToolResult) and part.content == NO_RESULT for part in message.parts)
+
+
+def placeholder(call: ToolCall) -> ToolResult:
+    """The result that stands in for one that is missing, of the kind that answers the call."""
+    wire = answer_to(call, NO_RESULT)
+    return ToolResult(call_id=call.id, name=call.name, content=NO_RESULT, is_error=True, wire=wire)
+
+
+def _placeholders(calls: Sequence[ToolCall], format: FormatName) -> list[Message]:
+    """Messages that answer the calls of one answer."""
+    parts = tuple(map(placeholder, calls))
+    if format == "anthropic":
+        return [Message(role="tool", parts=parts)] if parts else []
+    return [Message(role="tool", parts=(part,)) for part in parts]
+
+
+def _answers(items: Iterable[Item], format: FormatName, *, moves: bool) -> list[_Answer[Item]]:
+    """The items as answers, each with its results, and the other messages, in order."""
+    found: list[_Answer[Item]] = []
+    homes: dict[str, _Answer[Item]] = {}
+    current: _Answer[Item] | None = None
+    speaking = False
+    for item in items:
+        message = item.message
+        if message.role == "assistant":
+            if current is None or not speaking or format not in RUNS_OF_ONE_ANSWER:
+                current = _Answer([])
+                found.append(current)
+            speaking = True
+            current.said.append(item)
+            for call in message.calls:
+                current.ask(call)
+                homes[call.id] = current
+            continue
+        speaking = False
+        home = _home_of(message, homes) if message.results else None
+        if home is not None and home is current:
+            home.said.append(item)
+        elif home is not None and moves:
+            home.late.append(item)
+        else:
+            current = None
+            found.append(_Answer([item]))
+    return found
+
+
+def _home_of(message: Message, homes: dict[str, _Answer[Item]]) -> _Answer[Item] | None:
+    """The answer whose calls the results of a message are for; those calls are no longer open."""
+    home: _Answer[Item] | None = None
+    for result in message.results:
+        found = homes.get(result.call_id)
+        if found is not None and result.call_id in found.open:
+            found.take(result.call_id)
+            home = home or found
+    return home
+
+
+def _open_within(message: Message) -> list[ToolCall]:
+    """The calls of a UI message whose results are not in it."""
+    waiting: dict[str, list[ToolCall]] = {}
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            waiting.setdefault(part.id, []).append(part)
+        elif isinstance(part, ToolResult) and waiting.get(part.call_id):
+            waiting[part.call_id].pop()  # call and result come from one part
+    return [call for calls in waiting.values() for call in calls]
+
+
+def _within(item: Item, maker: Maker[Item], *, is_last: bool) -> Item:
+    """A UI message, where a call and its result are one, with every call in it answered that must be."""
+    message = item.message
+    waiting = {id(call) for call in _open_within(message) if needs_result(call.wire or {}, is_last=is_last)}
+    if not waiting:
+        return item
+    parts: list[Part] = []
+    for part in message.parts:
+        parts.append(part)
+        if isinstance(part, ToolCall) and id(part) in waiting:
+            parts.append(placeholder(part))
+    return maker.edited(item, message.with_parts(tuple(parts)))
