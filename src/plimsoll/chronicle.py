@@ -322,8 +322,10 @@ class Chronicle:
 
     def fork(self, at: str | int | None, name: str | None) -> Chronicle:
         """A new session whose log begins as a copy of this one's, up to and including message `at`."""
-        stop = None if at is None else self._message_record(self.position(at)).seq
-        about = {**record_at(self.log, 0).data, "forked_from": self.log.name, "forked_at": at}
+        place = None if at is None else self.position(at)
+        stop = None if place is None else self._message_record(place).seq
+        forked_at = None if place is None else f"m{place}"
+        about = {**record_at(self.log, 0).data, "forked_from": self.log.name, "forked_at": forked_at}
         chosen = fork(self.log, self.kept.store, about, stop=stop, name=name, now_ms=_now_ms())
         log = self.kept.store.open(chosen)
         log.judge(flaw_of)

@@ -27,6 +27,7 @@ from plimsoll.tokens.calibrate import Calibrator
 from plimsoll.tokens.counter import counter_for, margin_of, message_counter_for
 from plimsoll.tokens.framing import MessageCounter
 from plimsoll.tokens.own import CounterChoice
+from plimsoll.toolnames import TOOL_NAMES, ToolNames
 
 DEFAULT_MODEL = "gpt-4o"
 """Counts for callers who name no model; its vocabulary is public, so the count is exact."""
@@ -50,6 +51,7 @@ class Gauge:
     """The counter that the caller chose instead of the model's."""
     recall: bool = False
     """Whether the model has the tools to search and read what left its view."""
+    tool_names: ToolNames = TOOL_NAMES
     system: SystemText = None
     """System text that is sent beside every view, as Anthropic wants it: counted, and never part of the view."""
     unseen_excess: int = 0
@@ -175,7 +177,7 @@ class Gauge:
             language=language,
             refer=refer,
             user_first=self.format.name in WANTS_USER_FIRST,
-            recall=self.recall,
+            recall=self.tool_names.recall if self.recall else None,
             list_items_max=self.policy.result_list_items_max,
         )
 

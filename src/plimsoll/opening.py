@@ -41,6 +41,7 @@ from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create, open_store
 from plimsoll.surroundings import Project, keep, surroundings
 from plimsoll.tokens.own import CounterChoice, counter_name
+from plimsoll.toolnames import tool_names
 
 Result = TypeVar("Result")
 
@@ -55,7 +56,7 @@ def open(  # noqa: PLR0913 - the options of the contract
     tools: Sequence[Mapping[str, Any]] | None = None,
     summarizer: AsyncSummarizer | None = None,
     format: FormatName | None = None,
-    recall_tools: bool | None = None,
+    recall_tools: bool | Mapping[str, str] | None = None,
     system: SystemText = None,
     project: Project = None,
     user_id: str | None = None,
@@ -82,7 +83,7 @@ def open(  # noqa: PLR0913 - the options of the contract
             "project:/path" another's), a directory, "sqlite:///file.db", "memory:" (this session's alone; "memory:label" is
             shared in this process), or a Store.
         policy: "ladder" where none is given. A mapping replaces some fields of the policy that holds.
-        recall_tools: whether the model is given `session.tools()` besides `tools`: then the budget counts them.
+        recall_tools: whether the model is given `session.tools()` besides `tools`; a mapping gives "recall" and "read" other names.
         project: a folder, or True for the current one, to record in the log what it and the computer are. By default nothing is.
         create: False where only a session that is there shall be opened. `read_only`: that too, beside whoever writes it.
         wait_s: seconds to wait at most for a session that is busy.
@@ -297,13 +298,15 @@ def _beside(options: Mapping[str, Any]) -> Beside:
 
 
 def _gauge(options: Mapping[str, Any]) -> Any:
-    recall = flag("recall_tools", options["recall_tools"])
+    wanted, own = options["recall_tools"], options["tools"] or ()
+    recall = isinstance(wanted, Mapping) or flag("recall_tools", wanted)
+    names = tool_names(wanted, own)
     flag("stats", options["stats"])
     tools = options["tools"]
     if recall:
         from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only where a model has them
 
-        tools = [*(tools or ()), *definitions()]
+        tools = [*own, *definitions(names=names)]
     gauge = gauge_for(
         format_named(options["format"] or detect((), _beside(options))),
         model=options["model"],
@@ -312,7 +315,7 @@ def _gauge(options: Mapping[str, Any]) -> Any:
         policy=policy_of(options["policy"], "ladder"),
         counter=options["counter"],
     )
-    return replace(gauge, recall=recall, system=options["system"])
+    return replace(gauge, recall=recall, tool_names=names, system=options["system"])
 
 
 def remembered_options(log: SessionLog) -> dict[str, Any]:

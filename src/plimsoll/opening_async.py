@@ -35,7 +35,7 @@ class OpenOptions(TypedDict, total=False):
     tools: Sequence[Mapping[str, Any]] | None
     summarizer: AsyncSummarizer | None
     format: FormatName | None
-    recall_tools: bool | None
+    recall_tools: bool | Mapping[str, str] | None
     system: SystemText
     project: Project
     user_id: str | None

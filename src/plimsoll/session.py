@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from plimsoll.awaiting import locked
 from plimsoll.budget import Check, Status
@@ -12,7 +12,7 @@ from plimsoll.carrying import previewed, wish_for
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.drive import AsyncSummarizer, checked, drive
 from plimsoll.context import ContextLayers
-from plimsoll.dialogue import Said, checked_times, files, newest, text_at
+from plimsoll.dialogue import Said, checked_times, files, newest
 from plimsoll.errors import FormatError
 from plimsoll.fitted import Plan, View
 from plimsoll.formats.format import SystemText
@@ -22,21 +22,18 @@ from plimsoll.payloads import Compaction
 from plimsoll.policy import PolicyChoice
 from plimsoll.ports import Damage
 from plimsoll.reported import sent_now, usage_told, usages
+from plimsoll.searching import SearchedSession
 from plimsoll.sharing import SharedSession
 from plimsoll.stats import Stats
 from plimsoll.store.cache import CacheStats
 from plimsoll.surroundings import layers, layers_text
 from plimsoll.usage import Usage
 
-if TYPE_CHECKING:
-    from plimsoll.recall.finder import Finder
-    from plimsoll.recall.search import Hit
-
 PolicyGiven: TypeAlias = "PolicyChoice | None"
 """A policy's name, a policy, or some fields of one in the place of the session's own."""
 
 
-class Session(SharedSession):
+class Session(SearchedSession, SharedSession):
     """One conversation. Make one with `plimsoll.open`.
 
     Sizes are in tokens. Appending is durable when it returns. A method that raises leaves the session as it was. A session may be
@@ -46,7 +43,6 @@ class Session(SharedSession):
 
     def __init__(self, chronicle: Chronicle, *, summarizer: AsyncSummarizer | None = None) -> None:
         super().__init__(chronicle, checked(summarizer))
-        self._finder: Finder | None = None
         self._hold = chronicle.held()
 
     @property
@@ -240,57 +236,6 @@ class Session(SharedSession):
         Raises SettingError, StoreError.
         """
         return layers_text(self._chronicle, max_tokens, query=query, priorities=priorities)
-
-    @locked
-    def read(self, reference: str, *, offset: int = 0, limit: int | None = None) -> str:
-        """Text that left the view, by the reference it left behind or that `recall` gives: the same text, checked by hash.
-
-        A message's name, such as `m12`, gives all that is said in that message. `offset` and `limit` are in characters. Raises
-        ReferenceNotFound, SessionDamaged.
-        """
-        text, start = text_at(self._chronicle, reference), max(0, offset)
-        return text[start:] if limit is None else text[start : start + max(0, limit)]
-
-    @locked
-    def recall(self, query: str, *, max_tokens: int = 2000, limit: int | None = None) -> list[Hit]:
-        """Stretches of the history that answer a query and that the view does not show word for word, best first.
-
-        Their texts are at most `max_tokens` in all, and they are at most `limit`. `read(hit.reference)` gives the whole part
-        that a hit stands in. The first search reads the whole history. Raises SettingError, StoreError.
-        """
-        from plimsoll.recall.finder import Finder  # noqa: PLC0415 - only where something is searched
-
-        chronicle, self._finder = self._chronicle, self._finder or Finder()
-        counter = chronicle.gauge.counter
-        return self._finder.find(query, chronicle.timeline, counter=counter, max_tokens=max_tokens, limit=limit)
-
-    def tools(self, format: str = "openai-chat") -> list[dict[str, Any]]:
-        """`recall` and `read` as tool definitions for the model: openai-chat, openai-responses or anthropic.
-
-        Open the session with `recall_tools=True` where the model is given them: then the budget counts them, and summaries
-        say that the rest can be found. Raises SettingError for another format.
-        """
-        from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only where a model has them
-
-        return definitions(format)
-
-    @locked
-    def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> str:
-        """Run `recall` or `read` for the model; `arguments` as an object or as JSON text.
-
-        The answer is small enough to stay whole when it is appended; for arguments it cannot use, it says what to do. Raises
-        SettingError for another tool, StoreError.
-        """
-        from plimsoll.recall.tools import Toolbox  # noqa: PLC0415 - as above
-
-        gauge = self._chronicle.gauge
-        toolbox = Toolbox(
-            recall=lambda query, tokens_max: self.recall(query, max_tokens=tokens_max),
-            read=self.read,
-            counter=gauge.counter,
-            tokens_max=gauge.tool_answer_tokens_max,
-        )
-        return toolbox.call(name, arguments)
 
     @locked
     def pin(self, message_id: str | int) -> None:

@@ -19,6 +19,7 @@ LAYERS = {
         "settings",
         "errors",
         "limits",
+        "toolnames",
         "context",
         "provenance",
         "stats",
@@ -51,6 +52,7 @@ LAYERS = {
     "app": (
         "session",
         "awaiting",
+        "searching",
         "concurrency",
         "chronicle",
         "carrying",

@@ -19,9 +19,6 @@ from plimsoll.summary.rules import render
 SHORTEN_ROUNDS_MAX = 3
 """Put together, parts can cost a little more than each by itself: then they are put together again in less room."""
 
-RECALL_TOOL = "recall"
-"""The tool that a session offers for searching what left."""
-
 CARRIED_SHARE = 0.5
 """What words of earlier summaries that are no facts may take of the new one's room."""
 
@@ -250,7 +247,7 @@ def _framed(  # noqa: PLR0913, PLR0917 - everything a frame says
 def _wrapped(text: str, draft: Draft, task: Task, covers: tuple[int, int]) -> str:
     frame = task.policy.summary_frame
     presentation = PRESENTATIONS[draft.language if frame == "numbered" else frame]
-    return wrap(text, covers=covers, presentation=presentation, recall=RECALL_TOOL if draft.recall else None)
+    return wrap(text, covers=covers, presentation=presentation, recall=draft.recall)
 
 
 def _frame_tokens(draft: Draft, task: Task, covers: tuple[int, int]) -> int:

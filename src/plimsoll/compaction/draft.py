@@ -35,8 +35,8 @@ class Draft:
     refer: Referrer = no_reference
     user_first: bool = False
     """Whether the provider wants the first message to be the user's."""
-    recall: bool = False
-    """Whether the reader of the view can search and read back what left it."""
+    recall: str | None = None
+    """The tool by which the reader of the view can search what left it; None where there is none, and nothing reads it back."""
     list_items_max: int = 20
     """Items of a list that stay in a shrunk tool result."""
     spoken_for: int = 0

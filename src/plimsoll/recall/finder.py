@@ -9,13 +9,14 @@ from plimsoll.recall.index import Index
 from plimsoll.recall.search import Hit, search
 from plimsoll.settings import whole
 from plimsoll.timeline import Timeline
+from plimsoll.toolnames import ToolNames
 
 
 class Finder:
     """Finds what was said in one session. The index is made at the first search and grows with the log."""
 
-    def __init__(self) -> None:
-        self._index = Index()
+    def __init__(self, names: ToolNames) -> None:
+        self._index = Index(names)
         self._event = -1
 
     def find(

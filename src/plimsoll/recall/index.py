@@ -13,7 +13,6 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from plimsoll.compaction.account import RECALL_TOOL
 from plimsoll.formats.words import words_of
 from plimsoll.limits import (
     RECALL_ASKED_CHARS_MAX,
@@ -26,12 +25,10 @@ from plimsoll.limits import (
 from plimsoll.message import Message, Part, Reasoning, ToolCall, ToolResult
 from plimsoll.recall.words import Terms
 from plimsoll.references import name_of, summary_name_of
+from plimsoll.toolnames import TOOL_NAMES, ToolNames
 
 UNIT_CHARS = 250
 HALF_CHARS = 400
-
-READ_TOOL = "read"
-"""The tool that reads a text by its reference; RECALL_TOOL searches."""
 
 _BREAKS = ("\n", ". ", "。", " ")
 
@@ -128,7 +125,9 @@ def _post(postings: dict[str, array[int]], term: str, number: int) -> None:
 class Index:
     """The index of a session's history, in shelves of which the newest are kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: ToolNames = TOOL_NAMES) -> None:
+        """`names` are those of the tools whose own searches and answers are not searched."""
+        self._names = names
         self.terms = Terms()
         self.shelves: deque[Shelf] = deque([Shelf()], maxlen=RECALL_SHELVES_MAX)
         self.next_position = 0
@@ -143,7 +142,7 @@ class Index:
         """Take in the next message of the history. Linear in its text."""
         for number, part in enumerate(message.parts):
             voice, heading = self._heading(message, part)
-            text = "" if _is_own(voice, part) else words_of(part)
+            text = "" if _is_own(voice, part, self._names) else words_of(part)
             reference = name_of(position, number, text) if text else ""
             for start in range(0, len(text), RECALL_PIECE_CHARS_MAX):
                 piece = text[start : start + RECALL_PIECE_CHARS_MAX]
@@ -208,17 +207,16 @@ ANSWER = re.compile(
 """How their answers begin."""
 
 _CALL, _RESULT = "tool call", "tool result"
-_OWN_VOICES = (f"{_RESULT} {RECALL_TOOL}", f"{_RESULT} {READ_TOOL}")
 _TOOL_VOICES = (_CALL, _RESULT)
 
 
-def _is_own(voice: str, part: Part) -> bool:
+def _is_own(voice: str, part: Part, names: ToolNames) -> bool:
     """Whether a part is a search, or an answer of our tools: what it shows stands elsewhere, and it would be found first."""
     match part:
         case ToolCall():
-            return part.name == RECALL_TOOL
+            return part.name == names.recall
         case ToolResult():
-            return voice in _OWN_VOICES and bool(ANSWER.match(part.content))
+            return voice in {f"{_RESULT} {name}" for name in names} and bool(ANSWER.match(part.content))
         case _:
             return False
 

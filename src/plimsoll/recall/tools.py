@@ -11,36 +11,36 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plimsoll.compaction.account import RECALL_TOOL
 from plimsoll.cutting.breaks import good_end
 from plimsoll.cutting.measure import chars_within
 from plimsoll.errors import ReferenceNotFound, SessionDamaged
 from plimsoll.ports import TokenCounter
-from plimsoll.recall.index import READ_TOOL, RECORD
+from plimsoll.recall.index import RECORD
 from plimsoll.recall.search import Hit
 from plimsoll.references import place_of, position_named, summary_of
 from plimsoll.settings import one_of
+from plimsoll.toolnames import TOOL_NAMES, ToolNames
 
 TOOL_FORMATS = ("openai-chat", "openai-responses", "anthropic")
 """The formats that tool definitions exist in. UI messages carry none: there, use the provider's."""
 
-_DESCRIPTIONS = {
-    RECALL_TOOL: (
+_DESCRIPTIONS = ToolNames(
+    recall=(
         "Search everything said earlier in this conversation that is no longer shown: messages, tool calls and tool results. "
         "Answers with excerpts, those of neighbouring messages together and in order, the best such group first; each with its "
         "message (such as m12), who said it, and a reference."
     ),
-    READ_TOOL: (
-        "Read a text of this conversation in full by its reference (such as m12.0-3fa9c1d2), as recall gives it and as stands "
+    read=(
+        "Read a text of this conversation in full by its reference (such as m12.0-3fa9c1d2), as {recall} gives it and as stands "
         "where text was cut, or a whole message by its name (such as m12). A long text comes in pages: read on with offset."
     ),
-}
+)
 
 _PROPERTIES: dict[str, dict[str, Any]] = {
-    RECALL_TOOL: {
+    "recall": {
         "query": {"type": "string", "description": "Words that the text has in it: names, identifiers, paths, numbers."}
     },
-    READ_TOOL: {
+    "read": {
         "reference": {
             "type": "string",
             "description": "The reference, such as m12.0-3fa9c1d2, or m12 for the whole message.",
@@ -50,26 +50,26 @@ _PROPERTIES: dict[str, dict[str, Any]] = {
     },
 }
 
-_REQUIRED = {RECALL_TOOL: ["query"], READ_TOOL: ["reference"]}
+_REQUIRED = {"recall": ["query"], "read": ["reference"]}
 
 _HEADING = re.compile(r"\[(?=\s{0,8}(?:message\s{1,8}m?|summary\s{1,8}c)[0-9])", re.IGNORECASE)
 
 
-def definitions(format: str = "openai-chat") -> list[dict[str, Any]]:
+def definitions(format: str = "openai-chat", names: ToolNames = TOOL_NAMES) -> list[dict[str, Any]]:
     """The two tools as a provider's `tools` parameter takes them. Raises SettingError for a format that has none."""
     chosen = one_of("format", format, TOOL_FORMATS)
-    return [_definition(chosen, name) for name in _DESCRIPTIONS]
+    return [_definition(chosen, kind, name, names) for kind, name in names._asdict().items()]
 
 
-def _definition(format: str, name: str) -> dict[str, Any]:
-    properties = {key: dict(value) for key, value in _PROPERTIES[name].items()}
+def _definition(format: str, kind: str, name: str, names: ToolNames) -> dict[str, Any]:
+    properties = {key: dict(value) for key, value in _PROPERTIES[kind].items()}
     schema = {
         "type": "object",
         "properties": properties,
-        "required": list(_REQUIRED[name]),
+        "required": list(_REQUIRED[kind]),
         "additionalProperties": False,
     }
-    about = {"name": name, "description": _DESCRIPTIONS[name]}
+    about = {"name": name, "description": getattr(_DESCRIPTIONS, kind).format(recall=names.recall)}
     match format:
         case "anthropic":
             return {**about, "input_schema": schema}
@@ -89,17 +89,19 @@ class Toolbox:
     """reference -> its whole text. Raises ReferenceNotFound, SessionDamaged."""
     counter: TokenCounter
     tokens_max: int
+    names: ToolNames = TOOL_NAMES
 
     def call(self, name: str, arguments: Mapping[str, Any] | str) -> str:
         """What a tool answers. Arguments it cannot use give a text that says what to do: the model reads it.
 
         Raises SettingError for a tool that is not one of these, StoreError.
         """
-        tool = one_of("name", name, tuple(_DESCRIPTIONS))
+        tool = one_of("name", name, self.names)
+        kind = "recall" if tool == self.names.recall else "read"
         given = _arguments(arguments)
         if given is None:
-            answer = f"The arguments of {tool} must be a JSON object with: {', '.join(_PROPERTIES[tool])}."
-        elif tool == RECALL_TOOL:
+            answer = f"The arguments of {tool} must be a JSON object with: {', '.join(_PROPERTIES[kind])}."
+        elif kind == "recall":
             answer = self._recalled(given.get("query"))
         else:
             answer = self._page(given)
@@ -107,7 +109,7 @@ class Toolbox:
 
     def _recalled(self, query: object) -> str:
         if not isinstance(query, str) or not query.strip():
-            return "recall needs a query: words that the text you look for has in it."
+            return f"{self.names.recall} needs a query: words that the text you look for has in it."
         blocks: list[tuple[Hit, str]] = []
         room = self.tokens_max - self.counter.upper(_FOUND)
         for hit in self.recall(query, self.tokens_max):
@@ -130,15 +132,19 @@ class Toolbox:
             _number(given.get("limit"), None),
         )
         if not isinstance(reference, str) or _WRONG in (offset, limit):
-            return "read needs a reference, such as m12.0-3fa9c1d2; offset and limit, if given, are whole numbers from 0 on."
+            needed = (
+                "needs a reference, such as m12.0-3fa9c1d2; offset and limit, if given, are whole numbers from 0 on."
+            )
+            return f"{self.names.read} {needed}"
         try:
             text = self.read(reference.strip())
         except ReferenceNotFound:
-            return "No text has this reference. Copy it exactly as it stands, or find the text with recall."
-        except SessionDamaged:
             return (
-                "The text of this reference can no longer be read from the session's file. Look for a copy with recall."
+                f"No text has this reference. Copy it exactly as it stands, or find the text with {self.names.recall}."
             )
+        except SessionDamaged:
+            lost = "The text of this reference can no longer be read from the session's file."
+            return f"{lost} Look for a copy with {self.names.recall}."
         if offset >= len(text):
             return f"The text has {len(text)} characters; offset {offset} is after its end."
         return self._paged(text, _owner(reference.strip()), offset, limit)

@@ -1,0 +1,81 @@
+"""What a session does about text that left its view: search it, read it back, and let a model do both."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from plimsoll.awaiting import AwaitedSession, locked
+from plimsoll.chronicle import Chronicle
+from plimsoll.compaction.drive import AsyncSummarizer
+from plimsoll.dialogue import text_at
+
+if TYPE_CHECKING:
+    from plimsoll.recall.finder import Finder
+    from plimsoll.recall.search import Hit
+
+
+class SearchedSession(AwaitedSession, ABC):
+    """The half of a session that looks back."""
+
+    def __init__(self, chronicle: Chronicle, summarizer: AsyncSummarizer | None) -> None:
+        super().__init__(chronicle, summarizer)
+        self._finder: Finder | None = None
+
+    @locked
+    def read(self, reference: str, *, offset: int = 0, limit: int | None = None) -> str:
+        """Text that left the view, by the reference it left behind or that `recall` gives: the same text, checked by hash.
+
+        `m12` reads the words of message 12, all its parts. A picture reads as what it was: kind, type, size, hash. `offset` and
+        `limit` are in characters. Raises ReferenceNotFound, SessionDamaged.
+        """
+        text, start = text_at(self._chronicle, reference), max(0, offset)
+        return text[start:] if limit is None else text[start : start + max(0, limit)]
+
+    @locked
+    def recall(self, query: str, *, max_tokens: int = 2000, limit: int | None = None) -> list[Hit]:
+        """Stretches of the history that answer a query and that the view does not show word for word, best first.
+
+        There are at most `limit` of them, and their texts are at most `max_tokens` in all. `read(hit.reference)` gives the whole
+        part that a hit stands in. The first search reads the whole history. Raises SettingError, StoreError.
+        """
+        from plimsoll.recall.finder import Finder  # noqa: PLC0415 - only where something is searched
+
+        chronicle = self._chronicle
+        gauge, self._finder = chronicle.gauge, self._finder or Finder(chronicle.gauge.tool_names)
+        return self._finder.find(query, chronicle.timeline, counter=gauge.counter, max_tokens=max_tokens, limit=limit)
+
+    def tools(self, format: str = "openai-chat") -> list[dict[str, Any]]:
+        """`recall` and `read` as tool definitions for the model: openai-chat, openai-responses or anthropic.
+
+        Open the session with `recall_tools=True` where the model is given them: then the budget counts them, and summaries
+        say that the rest can be found. Where one of the caller's `tools` has such a name, ours takes another; so ask `is_tool`.
+        Raises SettingError for another format.
+        """
+        from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only where a model has them
+
+        return definitions(format, self._chronicle.gauge.tool_names)
+
+    def is_tool(self, name: str) -> bool:
+        """Whether a call of that name is for `call_tool`, and not for one of the caller's own tools."""
+        return name in self._chronicle.gauge.tool_names
+
+    @locked
+    def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> str:
+        """Run one of `tools()` for the model; `arguments` as an object or as JSON text.
+
+        The answer is small enough to stay whole when it is appended; for arguments it cannot use, it says what to do. Raises
+        SettingError for another tool, StoreError.
+        """
+        from plimsoll.recall.tools import Toolbox  # noqa: PLC0415 - as above
+
+        gauge = self._chronicle.gauge
+        toolbox = Toolbox(
+            recall=lambda query, tokens_max: self.recall(query, max_tokens=tokens_max),
+            read=self.read,
+            counter=gauge.counter,
+            tokens_max=gauge.tool_answer_tokens_max,
+            names=gauge.tool_names,
+        )
+        return toolbox.call(name, arguments)
