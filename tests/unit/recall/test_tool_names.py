@@ -32,11 +32,9 @@ def names(session: plimsoll.Session, format: str = "openai-chat") -> list[str]:
 
 def talk(count: int) -> list[Wire]:
     """Messages of which the first says something to look for."""
-    first = {"role": "user", "content": "The berth of ZQKEY is number 7. " + "tide " * 60}
-    return [
-        first,
-        *({"role": ("assistant", "user")[n % 2], "content": f"{n} " + "harbour " * 60} for n in range(count)),
-    ]
+    first = {"role": "assistant", "content": "The berth of ZQKEY is number 7. " + "tide " * 60}
+    rest = ({"role": ("user", "assistant")[n % 2], "content": f"{n} " + "harbour " * 60} for n in range(count))
+    return [{"role": "user", "content": "hello"}, first, *rest]
 
 
 @pytest.mark.parametrize("format", ["openai-chat", "openai-responses", "anthropic"])
