@@ -143,8 +143,8 @@ def test_a_message_by_its_number() -> None:
                 {"role": "user", "content": parts},
             ]
         )
-        assert session.read("m2") == "one\ntwo"
-        assert session.read("m2", offset=4) == "two"
+        assert session.read("m2") == "one\n\ntwo"
+        assert session.read("m2", offset=5) == "two"
         for same in ("m1", "1", 1):
             session.pin(same)
             session.unpin(same)
