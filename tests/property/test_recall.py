@@ -31,7 +31,7 @@ def checked(messages, query, max_tokens):
         position, _ = place_of(hit.reference)
         assert position == hit.position != 1
         assert hit.text
-        assert text_of(messages[position], hit.reference, "s")[hit.offset :].startswith(hit.text)
+        assert text_of(messages[position], hit.reference)[hit.offset :].startswith(hit.text)
         assert 0 < hit.score <= 1
     assert sum(COUNTER.upper(hit.text) for hit in hits) <= max_tokens
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
