@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from plimsoll.fitted import Plan as Plan
     from plimsoll.formats.convert import convert as convert
     from plimsoll.formats.convert import validate as validate
+    from plimsoll.interchange import import_file as import_file
     from plimsoll.oneshot import afit as afit
     from plimsoll.oneshot import count_tokens as count_tokens
     from plimsoll.oneshot import fit as fit
@@ -58,6 +59,7 @@ _HOMES = {
     "delete": "opening",
     "files_mentioned": "files",
     "fit": "oneshot",
+    "import_file": "interchange",
     "open": "opening",
     "plan": "oneshot",
     "read_files": "files",

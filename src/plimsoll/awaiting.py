@@ -85,9 +85,10 @@ class AwaitedSession(ABC):
         policy: PolicyChoice | None = None,
         rebase: bool = False,
         actual_pre_tokens: int | None = None,
+        target_tokens: int | None = None,
     ) -> Compaction:
         """`compact` for callers that await. What is appended meanwhile follows the compacted view."""
-        wish = wish_for(self._chronicle, focus, policy)
+        wish = wish_for(self._chronicle, focus, policy, target_tokens)
         steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
         async with self._turn.aheld():
             return await adrive(steps, self._summarizer, THREADS, self._access)

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from plimsoll.adoption import Adopted, Adoption
 from plimsoll.budget import Level
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction import readers
 from plimsoll.compaction.account import is_account
+from plimsoll.compaction.drive import drive
 from plimsoll.compaction.engine import Compacting, reworded, untouched
 from plimsoll.compaction.join import kept_apart, origins, parted
 from plimsoll.compaction.notes import as_said
@@ -30,6 +31,7 @@ from plimsoll.ledgers import read_again
 from plimsoll.payloads import Compaction
 from plimsoll.policy import PolicyChoice, policy_of
 from plimsoll.reported import sent_now
+from plimsoll.settings import whole
 from plimsoll.summary.ledger import Ledger
 from plimsoll.summary.reread import recollected
 from plimsoll.timeline import Moment
@@ -46,7 +48,7 @@ def kept_within(chronicle: Chronicle, query: str | None, *, asks_model: bool) ->
     """
 
     def planning(asks: bool) -> Compacting:  # noqa: FBT001 - as _recorded calls it
-        return chronicle.planning(query, asked=False, asks_model=asks)
+        return chronicle.planning(Wish(focus=query), asked=False, asks_model=asks)
 
     for asks in (asks_model, asks_model, False):
         said = chronicle.log.messages
@@ -89,14 +91,20 @@ def carried_out(  # noqa: PLR0913 - how a plan is carried out
     return (yield from _recorded(chronicle, trigger, planning, asks_model=asks_model, actual=actual))
 
 
-def wish_for(chronicle: Chronicle, focus: str | None, policy: PolicyChoice | None) -> Wish:
+def wish_for(
+    chronicle: Chronicle, focus: str | None, policy: PolicyChoice | None, target_tokens: int | None = None
+) -> Wish:
     """A wish as it is given: a policy by name or as it is, or some of its fields in place of the session's. Raises SettingError."""
-    return Wish(focus=focus, policy=None if policy is None else policy_of(policy, chronicle.gauge.policy))
+    return Wish(
+        focus=focus,
+        policy=None if policy is None else policy_of(policy, chronicle.gauge.policy),
+        target_tokens=None if target_tokens is None else whole("target_tokens", target_tokens, least=1),
+    )
 
 
 def planned(chronicle: Chronicle, wish: Wish, *, asks_model: bool) -> Compacting:
     """The steps to a plan that somebody asked for, whatever the load."""
-    return chronicle.planning(wish.focus, asked=True, asks_model=asks_model, policy=wish.policy)
+    return chronicle.planning(wish, asked=True, asks_model=asks_model)
 
 
 def _recorded(
@@ -141,10 +149,17 @@ def _anew(chronicle: Chronicle, plan: Plan, asks_model: bool) -> Compacting:  # 
     return _reworded(chronicle, fresh, plan.summary)
 
 
-def previewed(chronicle: Chronicle, wish: Wish, *, asks_model: bool) -> Carrying[Plan]:
+def upcoming(chronicle: Chronicle) -> list[dict[str, Any]]:
+    """The view that the next request is made of: compacted by rules where that is due. Records nothing."""
+    if not chronicle.check().should_compact:
+        return chronicle.written()
+    return drive(previewed(chronicle, Wish(), asked=False, asks_model=False), None).apply().messages
+
+
+def previewed(chronicle: Chronicle, wish: Wish, *, asked: bool = True, asks_model: bool) -> Carrying[Plan]:
     """A plan to look at, to edit, and to carry out while the session is as it is now."""
     made_at, hold = chronicle.state(), chronicle.held()  # a plan can be applied when its session was dropped
-    outline = yield from planned(chronicle, wish, asks_model=asks_model)
+    outline = yield from chronicle.planning(wish, asked=asked, asks_model=asks_model)
 
     def reword(outline: Outline, text: str) -> Outline:
         return _reworded(hold.chronicle, outline, text)

@@ -29,7 +29,7 @@ from plimsoll.compaction.settle import without_placeholders
 from plimsoll.compaction.task import Task
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
 from plimsoll.events import IMPORT, Events, compaction_at, record_at, totals_at
-from plimsoll.fitted import View
+from plimsoll.fitted import View, Wish
 from plimsoll.flaws import flaw_of
 from plimsoll.formats.intake import received
 from plimsoll.formats.wire import copied
@@ -51,7 +51,6 @@ from plimsoll.payloads import (
     unpacked,
     view_items,
 )
-from plimsoll.policy import Policy
 from plimsoll.ports import Draft as RecordDraft
 from plimsoll.ports import Record, SessionLog
 from plimsoll.references import position_named, reference_of
@@ -218,10 +217,12 @@ class Chronicle:
         )
         return replace(task, asked=asked, goal_tokens=min(task.goal_tokens, total // 2)) if asked else task
 
-    def planning(self, focus: str | None, *, asked: bool, asks_model: bool, policy: Policy | None = None) -> Compacting:
-        """The steps to a compaction of the view as it stands, by the session's policy or another."""
-        gauge = self.gauge if policy is None else self.gauge.with_policy(policy)
-        task = self.task(focus, asked=asked, asks_model=asks_model, gauge=gauge)
+    def planning(self, wish: Wish, *, asked: bool, asks_model: bool) -> Compacting:
+        """The steps to a compaction of the view as it stands, as it is wished."""
+        gauge = self.gauge if wish.policy is None else self.gauge.with_policy(wish.policy)
+        task = self.task(wish.focus, asked=asked, asks_model=asks_model, gauge=gauge)
+        if wish.target_tokens is not None:
+            task = replace(task, goal_tokens=min(wish.target_tokens, task.budget_tokens))
         pieces, reader = self.timeline.sending.settled(self.timeline.pieces, moves=True), self.timeline.reader
         draft = self.draft(readers.bare(pieces, reader), gauge=gauge)
         reserve, before = self.gauge.reserve_tokens, self.total()

@@ -132,10 +132,11 @@ class _Made(Generic[Value]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What somebody wanted of a compaction: what it is about, and by which policy instead of the session's own."""
+    """What somebody wanted of a compaction: what it is about, by which policy instead of the session's own, and how far down."""
 
     focus: str | None = None
     policy: Policy | None = None
+    target_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

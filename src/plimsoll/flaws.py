@@ -96,7 +96,10 @@ def _source(data: Mapping[str, Any]) -> bool:
     return (
         all(
             _is_count(data.get(name))
-            for name in ("messages", *(name for name in ("taken", "base") if data.get(name) is not None))
+            for name in (
+                "messages",
+                *(name for name in ("taken", "base", "budget", "window") if data.get(name) is not None),
+            )
         )
         and isinstance(data.get("path", ""), str)
         and _are(data.get("more", []), lambda name: isinstance(name, str))

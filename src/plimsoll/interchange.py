@@ -36,15 +36,26 @@ def import_file(
     name: str | None = None,
     store: StoreSpec = None,
     update: bool = False,
+    path: str | PathLike[str] | None = None,
     **options: Any,
 ) -> Session:
     """A new session with everything a file holds: of Claude Code, Codex or pi, or plain messages as JSON or JSON lines.
 
     The first view is what that tool would send next, compactions of its own included. Tools, model and system text that the
-    file names are remembered; `options` are those of `plimsoll.open` and come before them. Without a `name` it has the id of the
-    file's session, or the file's name. With `update` the session is there already and takes in what its file has grown by: see
-    `Session.update`. Raises FormatError, LimitExceeded, SessionExists, SessionNotFound, SourceChanged, StoreError; then there is
-    no new session, and the one there is as it was.
+    file names are remembered. A view of the tool's that is larger than the budget it is known to have raises the budget; the
+    session's note of its source says so (`budget`).
+
+    Args:
+        source: the file, or what is in it.
+        name: the session's name; None: the id that the file says, or the file's name.
+        store: as in `plimsoll.open`.
+        update: the session is there already, and takes in what its file has grown by: see `Session.update`.
+        path: where the file is, if `source` is what was read from it.
+        options: those of `plimsoll.open`; they come before what the file says.
+
+    Raises: FormatError, LimitExceeded, MissingExtra, SessionExists, StoreError; then there is no new session. With `update`
+    SessionNotFound and SourceChanged; then the session is as it was.
+
     """
     found = load_file(source)
     if update:
@@ -54,11 +65,11 @@ def import_file(
     if is_taken(chosen, place):
         raise SessionExists(chosen)
     given = {key: value for key, value in options.items() if value is not None}
-    told, usages = _counted(found, {"format": found.format, **_told(found), **given}, given)
+    told, usages, exceeded = _counted(found, {"format": found.format, **_told(found), **given}, given)
     told = {"project": False, **told}  # it was said elsewhere
     draft = MemoryStore()
     with open_session(chosen, store=draft, **told) as session:
-        _fill(session, found, usages, _path_of(source))
+        _fill(session, found, usages, {"path": _path_of(source, path), "budget": exceeded})
     with draft.open(chosen, writable=False) as log:
         place.create_from(chosen, log.lines(), map(log.get_blob, log.blobs()))
     if given.get("max_sessions") is not None:
@@ -76,8 +87,10 @@ def _updated(source: str | PathLike[str] | bytes, name: str, store: StoreSpec, o
     return session
 
 
-def _path_of(source: str | PathLike[str] | bytes) -> str | None:
-    return None if isinstance(source, bytes) else os.path.realpath(source)
+def _path_of(source: str | PathLike[str] | bytes, path: str | PathLike[str] | None) -> str | None:
+    """Where the file is, in full. What is a link now may be another file tomorrow."""
+    known = path if path is not None or isinstance(source, bytes) else source
+    return None if known is None else os.fspath(os.path.realpath(known))
 
 
 def _told(found: Transcript | Conversation) -> dict[str, Any]:
@@ -93,13 +106,13 @@ def _told(found: Transcript | Conversation) -> dict[str, Any]:
 
 def _counted(
     found: Transcript | Conversation, options: Mapping[str, Any], given: Mapping[str, Any]
-) -> tuple[dict[str, Any], Sequence[Usage]]:
+) -> tuple[dict[str, Any], Sequence[Usage], int | None]:
     """The options with the budget that the tool had, and what its file reports, counted by them.
 
-    The tool's view was sent, so where it is larger than any budget that is known, it is the budget.
+    The tool's view was sent, so where it is larger than any budget that is known, it is the budget; then that one is told, too.
     """
     if isinstance(found, Conversation):
-        return dict(options), ()
+        return dict(options), (), None
     gauge = gauge_for(
         format_named(found.format),
         model=options.get("model"),
@@ -110,11 +123,12 @@ def _counted(
     )
     told = recorded(found, gauge)
     if options.get("max_tokens") is not None:
-        return dict(options), told.usages
+        return dict(options), told.usages, None
     known = None if given.get("model") else told.budget_tokens
     budget = known or gauge.budget.tokens + gauge.budget.tools_tokens
     needed = max(told.needed_tokens, budget)
-    return ({**options, "max_tokens": needed} if known or needed > budget else dict(options)), told.usages
+    sized = {**options, "max_tokens": needed} if known or needed > budget else dict(options)
+    return sized, told.usages, budget if needed > budget else None
 
 
 def _name_for(found: Transcript | Conversation, source: str | PathLike[str] | bytes) -> str:
@@ -124,8 +138,10 @@ def _name_for(found: Transcript | Conversation, source: str | PathLike[str] | by
     return (_UNSAFE.sub("-", stem.removesuffix(".jsonl").removesuffix(".json")).strip(".-") or "imported")[:64]
 
 
-def _fill(session: Session, found: Transcript | Conversation, usages: Sequence[Usage], path: str | None) -> None:
-    """Say everything again that was said, with the tool's own compactions where they were made."""
+def _fill(
+    session: Session, found: Transcript | Conversation, usages: Sequence[Usage], about: Mapping[str, Any]
+) -> None:
+    """Say everything again that was said, with the tool's own compactions where they were made. `about` is for the note."""
     if isinstance(found, Conversation):
         session.extend(found.messages)
         return
@@ -137,11 +153,11 @@ def _fill(session: Session, found: Transcript | Conversation, usages: Sequence[U
         session.adopt(adoption_of(found, compaction, following))
         said = place
     session.extend(wires[said:], times_ms=times[said:])
-    note = source_note(found.tool, session.put_blob(raw_of(found)), path=path, taken=len(found.messages))
-    window = {} if found.window_tokens is None else {"window": found.window_tokens}
+    raw = session.put_blob(raw_of(found))
+    note = source_note(found.tool, raw, taken=len(found.messages), window=found.window_tokens, **about)
     newest = next((compaction.summary for compaction in reversed(found.compactions) if compaction.summary), None)
     session.adopt(Adoption(view=view_of(found), summary=newest, reader=reader_of(found), left=left_of(found)))
-    session.adopt_source({**note, **window}, usages)
+    session.adopt_source(note, usages)
 
 
 def export(session: Session, *, to: str, at: str | None = None) -> Exported | Converted:

@@ -128,9 +128,11 @@ class Session(SearchedSession, SharedSession):
         """Whether the view with this message still fits its budget without a compaction. Raises FormatError."""
         return self._chronicle.total() + self._chronicle.cost(message) <= self._chronicle.gauge.budget.tokens
 
-    def preview(self, *, focus: str | None = None, policy: PolicyGiven = None) -> Plan:
+    def preview(
+        self, *, focus: str | None = None, policy: PolicyGiven = None, target_tokens: int | None = None
+    ) -> Plan:
         """What `compact` would do now. Changes nothing. Raises CannotFit, SettingError."""
-        wish = wish_for(self._chronicle, focus, policy)
+        wish = wish_for(self._chronicle, focus, policy, target_tokens)
         steps = previewed(self._chronicle, wish, asks_model=self._asks_model)
         return drive(steps, self._summarizer, self._access)
 
@@ -143,18 +145,20 @@ class Session(SearchedSession, SharedSession):
         policy: PolicyGiven = None,
         rebase: bool = False,
         actual_pre_tokens: int | None = None,
+        target_tokens: int | None = None,
     ) -> Compaction:
         """Compact now, or carry out a plan from `preview`. Recorded, and undone by `rollback`.
 
         What is about `focus` stays longer. `policy` holds for this once: a name, a Policy, or some of its fields in place of the
-        session's own. A plan has its own; both are for one that is made here.
+        session's own. `target_tokens` is what to come down to; None: the policy's target, and at most half of what there is. A
+        plan has its own; all three are for one that is made here.
 
         A plan made before the newest messages raises PlanIsStale; with `rebase` a new one is made and an edited summary is
         put into it. With nothing to do nothing is recorded, and the compaction returned has no id. `trigger` is what the record
         says of why: "manual" or "auto"; `actual_pre_tokens` what the provider counted before it, where that is not what
         `record_usage` was told last. Raises CannotFit, SettingError.
         """
-        wish = wish_for(self._chronicle, focus, policy)
+        wish = wish_for(self._chronicle, focus, policy, target_tokens)
         steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
         with self._turn.held():
             return drive(steps, self._summarizer, self._access)

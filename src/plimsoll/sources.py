@@ -6,7 +6,7 @@ place, another note follows; the bytes that were there are not kept again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,6 +36,7 @@ class SourceFile:
     path: str | None
     base: int | None
     """Record of the compaction of ours that the file says, where it was written in its place."""
+    note: Mapping[str, Any]
     log: SessionLog
 
     @classmethod
@@ -53,6 +54,7 @@ class SourceFile:
             runs=tuple((start, stop, position) for start, stop, position in note.get("runs", [(0, messages, 0)])),
             path=note.get("path"),
             base=note.get("base"),
+            note=note,
             log=chronicle.log,
         )
 
@@ -90,15 +92,15 @@ class SourceFile:
         `says_view`: its tool would send the session's view, which a compaction of ours may have led to.
         """
         more = [*self.blobs[1:], chronicle.log.put_blob(raw[len(self.raw) :])]
-        note = source_note(self.tool, self.blobs[0], path=self.path, taken=chronicle.log.messages)
-        base = {"base": chronicle.timeline.base} if says_view else {}
-        return {**note, **base, "more": more, "runs": [list(run) for run in joined(runs)]}
+        taken, base = chronicle.log.messages, chronicle.timeline.base if says_view else None
+        where = {"more": more, "runs": [list(run) for run in joined(runs)]}
+        return {**self.note, "messages": taken, "taken": taken, "base": base, **where}
 
 
-def source_note(tool: str, blob: str, *, path: str | None, taken: int) -> dict[str, Any]:
-    """The note of a file that was read whole, each of its messages one of the session's."""
-    note = {"what": SOURCE, "tool": tool, "blob": blob, "messages": taken, "taken": taken}
-    return note if path is None else {**note, "path": path}
+def source_note(tool: str, blob: str, *, taken: int, **about: Any) -> dict[str, Any]:
+    """The note of a file that was read whole, each of its messages one of the session's. What is None of `about` is left out."""
+    known = {key: value for key, value in about.items() if value is not None}
+    return {"what": SOURCE, "tool": tool, "blob": blob, "messages": taken, "taken": taken, **known}
 
 
 def joined(runs: Iterable[Run]) -> tuple[Run, ...]:

@@ -27,6 +27,7 @@ from plimsoll.sources import Run, SourceFile, own_compaction
 from plimsoll.surroundings import layers
 from plimsoll.transcripts import Exported, Outgoing, Transcript, load_file, write
 from plimsoll.transcripts.codex_write import response_item
+from plimsoll.transcripts.export import FORMAT_OF
 from plimsoll.transcripts.filing import replace_file, write_file
 from plimsoll.transcripts.values import Checkpoint, Loss, Meta, Shown, ToolName
 from plimsoll.transcripts.writing import blocks_of
@@ -89,10 +90,9 @@ def _file(chronicle: Chronicle, tool: ToolName, at: str) -> Exported:
         exported = write(outgoing, to=tool)
         if own.is_read_from(exported):
             return exported
-    exported = write(
-        replace(outgoing, checkpoint=_checkpoint(chronicle, source if outgoing.taken is not None else None, at)),
-        to=tool,
-    )
+    behind, is_foreign = source if outgoing.taken is not None else None, FORMAT_OF[tool] != outgoing.format
+    checkpoint = _checkpoint(chronicle, behind, at, is_foreign=is_foreign)
+    exported = write(replace(outgoing, checkpoint=checkpoint), to=tool)
     if own.is_read_from(exported):
         return exported
     detail = f"{tool} would read another view from this file than the session has"
@@ -126,7 +126,7 @@ class _View:
 
     def _alike(self, wires: Sequence[Wire], format: FormatName) -> list[dict[str, Any]]:
         if format == "openai-responses":
-            return [self._waiting(response_item(wire), "call_id", "output") for wire in wires]
+            return [_bare(self._waiting(response_item(wire), "call_id", "output")) for wire in wires]
         alike: list[dict[str, Any]] = []
         for wire in wires:
             content = [self._waiting(block, "tool_use_id", "content") for block in blocks_of(wire.get("content"))]
@@ -143,6 +143,17 @@ class _View:
         if part.get(id) in self.unanswered:
             return {id: part[id]}
         return {**part, text: blocks_of(part[text]) if id == "tool_use_id" else part[text]}
+
+
+def _bare(item: dict[str, Any]) -> dict[str, Any]:
+    """A message item without what the API adds to it: its id and state, and empty annotations."""
+    if item.get("type") != "message":
+        return item
+    parts = [
+        {key: value for key, value in part.items() if value or key != "annotations"}
+        for part in blocks_of(item["content"])
+    ]
+    return {"type": "message", "role": item.get("role"), "content": parts}
 
 
 def _outgoing(chronicle: Chronicle, source: SourceFile | None, tool: ToolName, at: str) -> Outgoing:
@@ -181,12 +192,17 @@ def _iso(at_ms: int) -> str:
     return moment_of(at_ms).isoformat(timespec="milliseconds")
 
 
-def _checkpoint(chronicle: Chronicle, source: SourceFile | None, at: str) -> Checkpoint:
-    """The view in words of its own, as far as its end is not simply what was said last. `source`: whose lines go before it."""
+def _checkpoint(chronicle: Chronicle, source: SourceFile | None, at: str, *, is_foreign: bool) -> Checkpoint:
+    """The view in words of its own, as far as its end is not simply what was said last. `source`: whose lines go before it.
+
+    For a tool of another format all of it is converted as one.
+    """
     compaction, total = own_compaction(chronicle), chronicle.log.messages
     is_settled, taken = chronicle.timeline.arranger.is_settled, source.taken if source else 0
     said = list(runs(chronicle.timeline.sendable(), chronicle.gauge.format.name))
-    plain = _plain_end(said, total, max(taken, compaction.position if compaction else 0)) if is_settled else 0
+    plain = 0
+    if is_settled and not is_foreign:
+        plain = _plain_end(said, total, max(taken, compaction.position if compaction else 0))
     before = len(said) - plain
     return Checkpoint(
         position=total - plain,

@@ -27,7 +27,7 @@ def update(chronicle: Chronicle, given: str | PathLike[str] | bytes | None) -> i
     file = source.path if given is None else given
     if file is None:
         raise SettingError("source", "nobody knows where the file is: it was read from bytes; name it")
-    where = chronicle.log.name if isinstance(file, bytes) else fspath(file)
+    where = source.path or chronicle.log.name if isinstance(file, bytes) else fspath(file)
     lines = read_lines(file)
     raw = b"\n".join(lines.lines) + (b"\n" if lines.whole and lines.lines else b"")
     found = load_file(raw) if raw.startswith(source.raw) else None

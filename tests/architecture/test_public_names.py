@@ -20,6 +20,7 @@ FUNCTIONS = {
     "delete": "name store",
     "files_mentioned": "messages * limit format",
     "fit": "messages * max_tokens model tools policy summarizer query format",
+    "import_file": "source * name store update",
     "open": "name * store model max_tokens policy tools summarizer",
     "plan": "messages * max_tokens model tools policy summarizer query format",
     "read_files": "files * root lines_max",
@@ -39,7 +40,7 @@ CLASSES = {
     "Policy": "named from_dict to_dict",
     "Session": (
         "append extend view aappend aextend aview aclose check can_append preview compact acompact compactions rollback history recall read tools "
-        "call_tool pin unpin record_usage fork stats status close __enter__ __exit__ __aenter__ __aexit__"
+        "call_tool pin unpin record_usage fork stats status export update close __enter__ __exit__ __aenter__ __aexit__"
     ),
     "Shrunk": "text reference tokens_before tokens_after",
     "TokenBudget": "allocate release remaining breakdown",

@@ -74,7 +74,7 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_out(parser: argparse.ArgumentParser) -> None:
+def add_out(parser: argparse._ActionsContainer) -> None:
     """Where the result goes."""
     parser.add_argument(
         "-o", "--output", metavar="OUT", help="write to this file, whole or not at all (default: standard output)"

@@ -16,8 +16,6 @@ LONG_SIZE_BYTES = 1_000_000
 LONG_MESSAGES = 2_000
 """From here on reading and counting take long enough to say so."""
 
-_FINDINGS_SHOWN = 5
-
 
 def show(*things: RenderableType) -> None:
     """Print on standard output."""
@@ -55,21 +53,11 @@ def note(text: str) -> None:
 
 
 def note_findings(findings: Sequence[Finding]) -> None:
-    """What was wrong with a file that was read all the same: one line for each kind of thing."""
-    kinds: dict[str, list[Finding]] = {}
-    for finding in findings:
-        kinds.setdefault(finding.kind, []).append(finding)
-    for kind, found in list(kinds.items())[:_FINDINGS_SHOWN]:
-        lines = [f"{finding.line + 1:,}" for finding in found if finding.line is not None]
-        where = f"line{'s' if len(lines) > 1 else ''} {_some(lines)}: " if lines else ""
-        more = f", and {len(found) - 1:,} more" if len(found) > 1 else ""
-        note(f"{where}{kind}: {found[0].detail}{more}")
-    if len(kinds) > _FINDINGS_SHOWN:
-        note(f"and {len(kinds) - _FINDINGS_SHOWN:,} more kinds of findings")
+    """What was wrong with a file that was read all the same."""
+    from plimsoll.cli.findings import described
 
-
-def _some(lines: Sequence[str]) -> str:
-    return ", ".join(lines[:_FINDINGS_SHOWN]) + (", …" if len(lines) > _FINDINGS_SHOWN else "")
+    for text in described(findings):
+        note(text)
 
 
 @contextmanager

@@ -34,7 +34,8 @@ from plimsoll.transcripts.values import (
 )
 from plimsoll.transcripts.writing import Clock, Ids, Sheet, Writer, clock, iso, moment, session_uuid
 
-_FORMAT_OF: dict[ToolName, FormatName] = {"claude-code": "anthropic", "codex": "openai-responses", "pi": "anthropic"}
+FORMAT_OF: dict[ToolName, FormatName] = {"claude-code": "anthropic", "codex": "openai-responses", "pi": "anthropic"}
+"""The format that a tool's messages are read in."""
 
 
 def write(source: Transcript | Outgoing, *, to: ToolName) -> Exported:
@@ -96,7 +97,7 @@ def _append(outgoing: Outgoing, source: Transcript) -> Exported:
 
 def _fresh(outgoing: Outgoing, to: ToolName) -> Exported:
     carried, losses = _carried(outgoing, to)
-    target, converted = _converted(carried, _FORMAT_OF[to])
+    target, converted = _converted(carried, FORMAT_OF[to])
     wires, times = target.messages, target.times
     same = outgoing.source is None or outgoing.source.tool == to
     meta = outgoing.meta if same else replace(outgoing.meta, version=None)

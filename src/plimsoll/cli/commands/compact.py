@@ -6,9 +6,9 @@ import argparse
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.options import Commands, add_name, command, tokens
 from plimsoll.cli.refusal import DONE, Refused
 from plimsoll.errors import PlimsollError
 
@@ -36,6 +36,15 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--focus", metavar="F", help="what matters now: it stays longer")
     parser.add_argument("--policy", metavar="P", help="by this policy, this once (default: the session's own)")
+    parser.add_argument(
+        "--max-tokens", metavar="N", type=tokens, help="for this budget, this once (default: the session's own)"
+    )
+    parser.add_argument(
+        "--target",
+        metavar="N",
+        type=tokens,
+        help="come down to so many tokens (default: the policy's target, and at most half of what there is)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -47,8 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     plan, path = _edited(arguments) if arguments.edit else (None, None)
     try:
-        with Session(existing(arguments.name, store=arguments.store, writable=True)) as session:
-            compaction = session.compact(plan, focus=arguments.focus, policy=arguments.policy)
+        budget = {"max_tokens": arguments.max_tokens}
+        with Session(existing(arguments.name, store=arguments.store, writable=True, options=budget)) as session:
+            compaction = session.compact(plan, **_wish(arguments))
     except PlimsollError as error:
         if path is None:
             raise
@@ -63,8 +73,13 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     from plimsoll.opening import existing
     from plimsoll.session import Session
 
-    with Session(existing(arguments.name, store=arguments.store)) as session:
-        return session.preview(focus=arguments.focus, policy=arguments.policy)
+    budget = {"max_tokens": arguments.max_tokens}
+    with Session(existing(arguments.name, store=arguments.store, options=budget)) as session:
+        return session.preview(**_wish(arguments))
+
+
+def _wish(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {"focus": arguments.focus, "policy": arguments.policy, "target_tokens": arguments.target}
 
 
 def _preview(arguments: argparse.Namespace) -> int:

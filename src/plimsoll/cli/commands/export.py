@@ -9,7 +9,10 @@ from plimsoll.cli.options import FORMAT_NAMES, TOOL_NAMES, Commands, add_name, a
 from plimsoll.cli.refusal import DONE, Refused, WrongUsage
 
 if TYPE_CHECKING:
-    from plimsoll.session import Session
+    from plimsoll.chronicle import Chronicle
+    from plimsoll.formats.format import Converted
+    from plimsoll.message import FormatName
+    from plimsoll.transcripts.values import Exported
 
 
 def add(commands: Commands) -> None:
@@ -19,64 +22,106 @@ def add(commands: Commands) -> None:
         "export",
         run,
         "write a session as a file of another tool, or as messages",
-        "What could not be carried is listed on standard error. A session imported from the same tool gives its lines back as "
-        "they were. With --json the lines or messages and the losses are one object.",
+        "A session imported from the same tool gives its lines back as they were, then what is new; a compacted one the tool's "
+        "own compaction and the view. What could not be carried is listed on standard error, with where the file belongs and how "
+        "the tool goes on with it. A file that the tool would read otherwise than the session's view is not written. With --json "
+        "the lines or messages and the losses are one object.",
     )
     add_name(parser)
     names = (*TOOL_NAMES, *FORMAT_NAMES)
-    parser.add_argument("--to", metavar="FORMAT", required=True, choices=names, help=", ".join(names))
+    parser.add_argument(
+        "--to", metavar="FORMAT", choices=names, help=f"{', '.join(names)} (default: with --in-place the file's own)"
+    )
     parser.add_argument("--view", action="store_true", help="the view and not the history (not for a tool's file)")
-    add_out(parser)
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--in-place",
+        action="store_true",
+        help="write it over the file that the session came from, if that is as it was read last; what was there is kept beside it",
+    )
+    add_out(where)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert and write."""
-    if arguments.view and arguments.to in TOOL_NAMES:
+    if arguments.to is None and not arguments.in_place:
+        raise WrongUsage("export: --to FORMAT is needed, or --in-place")
+    if arguments.view and (arguments.in_place or arguments.to in TOOL_NAMES):
         raise WrongUsage("export: --view is for message formats; a tool's file holds the history and its compactions")
-    from plimsoll.cli.output import emit, json_text
     from plimsoll.opening import existing
     from plimsoll.session import Session
 
-    with Session(existing(arguments.name, store=arguments.store)) as session:
-        data, result, losses = _exported(session, arguments)
-    for loss in losses:
-        if loss["what"] == "view":
-            raise Refused(f"export: {loss['reason']}; nothing was written")
+    chronicle = existing(arguments.name, store=arguments.store, writable=arguments.in_place)
+    with Session(chronicle) as session:
+        if arguments.view:
+            return _messages(_view(chronicle, arguments.to), arguments)
+        found = session.export(to=arguments.to, in_place=arguments.in_place)
+    from plimsoll.transcripts.values import Exported
+
+    return _file(found, arguments) if isinstance(found, Exported) else _messages(found, arguments)
+
+
+def _file(found: Exported, arguments: argparse.Namespace) -> int:
+    """A tool's file, and what to do with it."""
+    from plimsoll.cli.output import emit, json_text
+
+    losses = [{"position": loss.position, "what": loss.kind, "reason": loss.detail} for loss in found.losses]
+    for loss in found.losses:
+        if loss.kind == "view":
+            raise Refused(f"{arguments.name}: {loss.detail}; nothing was written")
     if arguments.json:
-        data = f"{json_text({**result, 'losses': losses}, indent=2)}\n".encode()
-    emit(data, arguments.output)
-    if losses and not arguments.json:
+        lines = [line.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for line in found.lines]
+        where = {"place": found.place, "resume": found.resume, "path": found.path, "backup": found.backup}
+        result = {"name": found.name, "lines": lines, **where, "losses": losses}
+        emit(f"{json_text(result, indent=2)}\n".encode(), arguments.output)
+        return DONE
+    if not arguments.in_place:
+        emit(found.data, arguments.output)
+    _tell(losses)
+    _tell_place(found, in_place=arguments.in_place)
+    return DONE
+
+
+def _tell_place(found: Exported, *, in_place: bool) -> None:
+    from plimsoll.cli.screen import tell
+    from plimsoll.report.terminal import line
+
+    if not in_place:
+        tell(line(f"it belongs at: {found.place}"))
+    elif found.backup is None:
+        tell(line(f"nothing new to write: {found.path}"))
+    else:
+        tell(line(f"written: {found.path}"), line(f"what was there: {found.backup}"))
+    tell(line(f"go on with: {found.resume}"))
+
+
+def _messages(found: Converted, arguments: argparse.Namespace) -> int:
+    """Messages in a format, and what was lost on the way."""
+    from plimsoll.cli.container import Container
+    from plimsoll.cli.output import emit, json_text
+
+    losses = [loss.to_dict() for loss in found.losses]
+    data = Container.of_request(arguments.to, has_system=found.system is not None).text(found.messages, found.system)
+    if arguments.json:
+        result = {"system": found.system, "messages": found.messages, "losses": losses}
+        data = f"{json_text(result, indent=2)}\n"
+    emit(data.encode(), arguments.output)
+    if not arguments.json:
         _tell(losses)
     return DONE
 
 
-def _exported(session: Session, arguments: argparse.Namespace) -> tuple[bytes, dict[str, Any], list[dict[str, Any]]]:
-    """The bytes to write, the same as data, and what was lost."""
-    from plimsoll.cli.container import Container
-    from plimsoll.transcripts import Exported
-
-    found = _view(session, arguments.to) if arguments.view else session.export(to=arguments.to)
-    if isinstance(found, Exported):
-        lost = [{"position": loss.position, "what": loss.kind, "reason": loss.detail} for loss in found.losses]
-        lines = [line.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for line in found.lines]
-        return found.data, {"name": found.name, "lines": lines}, lost
-    container = Container.of_request(arguments.to, has_system=found.system is not None)
-    text = container.text(found.messages, found.system)
-    return (
-        text.encode(),
-        {"system": found.system, "messages": found.messages},
-        [loss.to_dict() for loss in found.losses],
-    )
-
-
-def _view(session: Session, to: Any) -> Any:
-    """The view as it stands; a session open for reading compacts nothing."""
+def _view(chronicle: Chronicle, to: FormatName) -> Converted:
+    """What the next request is made of; nothing is recorded."""
+    from plimsoll.carrying import upcoming
     from plimsoll.formats.convert import convert
 
-    return convert(session.view(), to=to, format=session.format)
+    return convert(upcoming(chronicle), to=to, format=chronicle.gauge.format.name)
 
 
 def _tell(losses: list[dict[str, Any]]) -> None:
+    if not losses:
+        return
     from plimsoll.cli.screen import tell
     from plimsoll.report.figures import plural
     from plimsoll.report.terminal import line, table

@@ -33,6 +33,11 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--as", metavar="NAME", dest="name", help="the new session's name (default: the id or name of what is read)"
     )
+    parser.add_argument(
+        "--update",
+        action="store_true",
+        help="take what the file has grown by into the session that was made of it",
+    )
     add_budget(parser)
     add_store(parser)
 
@@ -40,14 +45,19 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List, or import."""
     if arguments.file is None:
-        if arguments.name is not None:
-            raise WrongUsage("import: --as needs a FILE")
+        if arguments.name is not None or arguments.update:
+            raise WrongUsage(f"import: {'--update' if arguments.update else '--as'} needs a FILE")
         return _list(as_json=arguments.json)
+    file = _chosen(arguments.file)
+    return _update(file, arguments) if arguments.update else _import(file, arguments)
+
+
+def _import(file: str, arguments: argparse.Namespace) -> int:
+    """A new session."""
     from plimsoll.cli.screen import note_findings, working
     from plimsoll.cli.source import label_of, load, read_raw
     from plimsoll.interchange import import_file
 
-    file = _chosen(arguments.file)
     raw = read_raw(file)
     with working("importing", size_bytes=len(raw)):
         found = load(raw, file)
@@ -58,10 +68,39 @@ def run(arguments: argparse.Namespace) -> int:
             "policy": arguments.policy,
         }
         name = arguments.name or (_stem(file) if file != "-" else None)
-        session = import_file(raw, name=name, store=arguments.store, **options)
+        path = os.path.abspath(file) if os.path.isfile(file) else None  # noqa: PTH100, PTH113
+        session = import_file(raw, path=path, name=name, store=arguments.store, **options)
     note_findings(found.findings)
     with session:
         return _done(session, as_json=arguments.json)
+
+
+def _update(file: str, arguments: argparse.Namespace) -> int:
+    """What a file has grown by, into the session that was made of it."""
+    from plimsoll.cli.output import print_json
+    from plimsoll.cli.screen import say, working
+    from plimsoll.cli.source import read_raw
+    from plimsoll.opening import existing
+    from plimsoll.report.figures import number, plural
+    from plimsoll.session import Session
+
+    if any((arguments.model, arguments.max_tokens, arguments.policy)):
+        raise WrongUsage("import: --update keeps the session's own budget, model and policy")
+    name = arguments.name or (_stem(file) if file != "-" else None)
+    if name is None:
+        raise WrongUsage("import: --update of standard input needs --as NAME")
+    raw = read_raw(file)
+    options = {"writable": True, "store": arguments.store}
+    with working("importing", size_bytes=len(raw)), Session(existing(name, **options)) as session:
+        before = len(session.compactions())
+        added = session.update(raw)
+        status, compactions = session.status(), len(session.compactions()) - before
+        if arguments.json:
+            print_json({"name": name, "messages_added": added, "compactions_added": compactions, **status.to_dict()})
+            return DONE
+        view = f"{number(status.current_tokens)} of {number(status.max_tokens)} tokens"
+        say(f"{name}: {plural(added, 'new message')}, the view has {view}, level {status.level}")
+    return DONE
 
 
 def _refuse_unreadable(found: Transcript | Conversation, label: str) -> None:
@@ -150,4 +189,18 @@ def _done(session: Session, *, as_json: bool) -> int:
         return DONE
     view = f"{number(status.current_tokens)} of {number(status.max_tokens)} tokens"
     say(f"{session.name}: {plural(messages, 'message')}, the view has {view}, level {status.level}")
+    _tell_raised(session)
     return DONE
+
+
+def _tell_raised(session: Session) -> None:
+    """The tool had sent more than the model's budget is known to be: the session's budget is not what anybody would expect."""
+    from plimsoll.cli.screen import note
+    from plimsoll.report.figures import number
+
+    known = next((source.get("budget") for source in session.notes("source")), None)
+    if known is not None:
+        instead = f"plimsoll compact {session.name} --max-tokens {known}"
+        note(
+            f"its view is larger than the {number(known)} tokens its model takes, so the budget is its size; compact it: {instead}"
+        )
