@@ -22,6 +22,7 @@ from plimsoll.formats.format import Converted
 from plimsoll.formats.registry import FORMATS
 from plimsoll.message import FormatName, Wire
 from plimsoll.payloads import is_plain, moment_of
+from plimsoll.reported import usage_since
 from plimsoll.settings import shown
 from plimsoll.sources import Run, SourceFile, own_compaction
 from plimsoll.surroundings import layers
@@ -172,6 +173,7 @@ def _outgoing(chronicle: Chronicle, source: SourceFile | None, tool: ToolName, a
         taken=source.taken if source and known and source.tool == tool else None,
         at=at,
         times=tuple(_iso(record.at_ms) for record in chronicle.log.read_messages()),
+        usages=tuple(map(usage_since(chronicle.log, 0).get, range(chronicle.log.messages))),
     )
 
 

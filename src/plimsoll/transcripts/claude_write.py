@@ -9,6 +9,7 @@ from plimsoll.message import Wire
 from plimsoll.transcripts.lines import dump, mapping_of, maybe_text
 from plimsoll.transcripts.values import Checkpoint, Compaction, Loss, Shown, Transcript
 from plimsoll.transcripts.writing import Sheet, blocks_of, raw_lines
+from plimsoll.usage import Usage
 
 _VERSION = "2.1.0"
 _NO_USAGE = {
@@ -24,6 +25,16 @@ once.
 _SUMMARY_FLAGS = {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
 
 
+def _used(usage: Usage) -> dict[str, int]:
+    """Usage in the tool's words: it counts the cached tokens apart."""
+    return {
+        "input_tokens": usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens,
+        "cache_creation_input_tokens": usage.cache_write_tokens,
+        "cache_read_input_tokens": usage.cached_tokens,
+        "output_tokens": usage.completion_tokens,
+    }
+
+
 class ClaudeWriter:
     """Appends to a source's lines, or starts a file."""
 
@@ -31,6 +42,7 @@ class ClaudeWriter:
         source, meta, ids = sheet.source, sheet.meta, sheet.ids
         self.lines: list[str] = [] if source is None else raw_lines(source)
         self.losses: list[Loss] = []
+        self.usage: Usage | None = None
         self._meta = meta
         self._ids = ids
         self._clock = sheet.clock
@@ -49,7 +61,8 @@ class ClaudeWriter:
     def _message(self, shown: Shown) -> str:
         wire, model = shown.wire, self._models.get(shown.message) or self._meta.model
         if wire.get("role") == "assistant":
-            return self._line("assistant", {"message": self._answer(wire, model or "unknown")})
+            model = (self.usage and self.usage.model) or model or "unknown"
+            return self._line("assistant", {"message": self._answer(wire, model)})
         content = wire.get("content")
         message = {"role": "user", "content": content if isinstance(content, str) else blocks_of(content)}
         return self._line("user", {**(_SUMMARY_FLAGS if shown.is_summary else {}), "message": message})
@@ -66,7 +79,7 @@ class ClaudeWriter:
             "content": content,
             "stop_reason": "tool_use" if calls else "end_turn",
             "stop_sequence": None,
-            "usage": _NO_USAGE,
+            "usage": _NO_USAGE if self.usage is None else _used(self.usage),
         }
 
     def compact(self, compaction: Compaction, kept: Sequence[int]) -> None:

@@ -10,6 +10,7 @@ from plimsoll.transcripts.codex_replay import SUMMARY_PREFIX, item_text
 from plimsoll.transcripts.lines import dump, mapping_of, maybe_count
 from plimsoll.transcripts.values import Checkpoint, Compaction, Loss, Meta, Transcript
 from plimsoll.transcripts.writing import Sheet, iso, raw_lines
+from plimsoll.usage import Usage
 
 _VERSION = "0.128.0"
 
@@ -21,6 +22,7 @@ class CodexWriter:
         source = sheet.source
         self.lines: list[str] = [] if source is None else raw_lines(source)
         self.losses: list[Loss] = []
+        self.usage: Usage | None = None
         self._clock = sheet.clock
         self._ids = sheet.ids
         self._items: list[Wire] = [] if source is None else [said.wire for said in source.messages]

@@ -6,6 +6,7 @@ Cheap: a few kilobytes of each file's two ends. Below a tool's own folder no sym
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,17 +18,23 @@ from plimsoll.transcripts import lines
 from plimsoll.transcripts.codex import kind_and_payload
 from plimsoll.transcripts.places import folder_of
 from plimsoll.transcripts.source import read_head
+from plimsoll.transcripts.usages import newest_prompt
 from plimsoll.transcripts.values import ToolName
 
 _HEAD_BYTES = 64 * 1024
-_TAIL_BYTES = 8 * 1024
+_TAIL_BYTES = 32 * 1024
 _TITLE_CHARS_MAX = 120
 _DEPTH_MAX = 5
+_NO_REQUEST = re.compile(r"/[\w:-]{1,64}|\[Request interrupted[^\]]{0,80}\]")
+"""What a user's message may be that asks for nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A session file. `modified` is the file's time in UTC; `title` is its name, or how its first request begins."""
+    """A session file. `modified` is the file's time in UTC; `title` is its name, or how its first request begins.
+
+    `tokens` is the newest request as its provider counted it, where the end of the file says so.
+    """
 
     tool: ToolName
     path: str
@@ -36,6 +43,7 @@ class Found:
     modified: datetime
     size_bytes: int
     title: str | None
+    tokens: int | None = None
 
 
 def discover(home: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> list[Found]:
@@ -85,8 +93,9 @@ def _look(tool: ToolName, path: Path) -> Found | None:
     except (OSError, PlimsollError):
         return None
     values = _objects(head)
-    facts = _FACTS[tool](values, _objects(tail))
-    title = facts["title"]
+    end = _objects(tail)
+    facts = _FACTS[tool](values, end)
+    title = " ".join((facts["title"] or "").split())
     return Found(
         tool=tool,
         path=str(path),
@@ -94,8 +103,17 @@ def _look(tool: ToolName, path: Path) -> Found | None:
         cwd=facts["cwd"],
         modified=datetime.fromtimestamp(status.st_mtime, tz=UTC),
         size_bytes=status.st_size,
-        title=" ".join(title.split())[:_TITLE_CHARS_MAX] or None if title else None,
+        title=_cut(title) or None,
+        tokens=newest_prompt(end or values),
     )
+
+
+def _cut(title: str) -> str:
+    """The beginning of a title that is too long, up to a word's end."""
+    if len(title) <= _TITLE_CHARS_MAX:
+        return title
+    head = title[:_TITLE_CHARS_MAX]
+    return f"{head.rpartition(' ')[0] or head}…"
 
 
 def _ends(path: Path, size_bytes: int) -> tuple[bytes, bytes]:
@@ -140,14 +158,19 @@ def _claude_facts(head: list[Mapping[str, Any]], tail: list[Mapping[str, Any]]) 
 
 
 def _first_prompt(values: list[Mapping[str, Any]]) -> str | None:
+    """How the first request begins; a bare command, or a notice of the tool's, only where there is no other."""
+    spare = None
     for value in values:
         message = lines.mapping_of(value.get("message"))
         if value.get("type") not in ("user", "message") or message.get("role") != "user" or value.get("isMeta") is True:
             continue
-        text = _text(message.get("content"))
-        if text.strip() and not text.lstrip().startswith("<"):
+        text = _text(message.get("content")).strip()
+        if not text or text.startswith("<"):
+            continue
+        if not _NO_REQUEST.fullmatch(text):
             return text
-    return None
+        spare = spare or text
+    return spare
 
 
 def _text(content: object) -> str:

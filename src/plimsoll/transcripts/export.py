@@ -18,7 +18,7 @@ from plimsoll.message import FormatName, Wire
 from plimsoll.transcripts.claude_links import ranges
 from plimsoll.transcripts.claude_write import ClaudeWriter
 from plimsoll.transcripts.codex_write import CodexWriter
-from plimsoll.transcripts.lines import list_of, mapping_of
+from plimsoll.transcripts.lines import list_of, mapping_of, text_of
 from plimsoll.transcripts.pi_write import PiWriter
 from plimsoll.transcripts.places import place_of, resume_command
 from plimsoll.transcripts.values import (
@@ -33,6 +33,7 @@ from plimsoll.transcripts.values import (
     Transcript,
 )
 from plimsoll.transcripts.writing import Clock, Ids, Sheet, Writer, clock, iso, moment, session_uuid
+from plimsoll.usage import Usage
 
 FORMAT_OF: dict[ToolName, FormatName] = {"claude-code": "anthropic", "codex": "openai-responses", "pi": "anthropic"}
 """The format that a tool's messages are read in."""
@@ -132,7 +133,10 @@ def _carried(outgoing: Outgoing, to: ToolName) -> tuple[Outgoing, list[Loss]]:
     checkpoint = outgoing.checkpoint and replace(outgoing.checkpoint, position=before[outgoing.checkpoint.position])
     messages = tuple(outgoing.messages[i] for i in kept)
     times = tuple(outgoing.times[i] for i in kept) if outgoing.times else ()
-    fresh = replace(outgoing, messages=messages, times=times, compactions=tuple(moved), checkpoint=checkpoint)
+    usages = tuple(outgoing.usages[i] for i in kept) if outgoing.usages else ()
+    fresh = replace(
+        outgoing, messages=messages, times=times, usages=usages, compactions=tuple(moved), checkpoint=checkpoint
+    )
     return fresh, [
         *(loss for loss in losses if loss.kind != "summary"),
         *unable,
@@ -183,18 +187,21 @@ def _converted(outgoing: Outgoing, to: FormatName) -> tuple[Outgoing, list[Loss]
         places.update(place for span in compaction.kept for place in span)
     wires: list[Wire] = []
     times: list[str | None] = []
+    usages: list[Usage | None] = []
     moved = {0: 0}
     losses: list[Loss] = []
     for start, end in pairwise(sorted(places)):
         piece = _piece(outgoing, start, end, to, losses)
         wires.extend(piece)
         times.extend(_times(outgoing.times[start:end], len(piece)))
+        usages.extend(_usages(outgoing.usages[start:end], outgoing.messages[start:end], piece))
         moved[end] = len(wires)
     target = replace(
         outgoing,
         messages=tuple(wires),
         format=to,
         times=tuple(times) if any(times) else (),
+        usages=tuple(usages) if any(usages) else (),
         compactions=tuple(_placed(compaction, moved) for compaction in outgoing.compactions),
         checkpoint=checkpoint and _shown_in(checkpoint, outgoing.format, to, moved[checkpoint.position], losses),
     )
@@ -229,6 +236,31 @@ def _times(known: Sequence[str | None], count: int) -> list[str | None]:
     return list(known) if len(known) == count else [next(iter(known), None)] * count
 
 
+def _usages(known: Sequence[Usage | None], before: Sequence[Wire], after: Sequence[Wire]) -> list[Usage | None]:
+    """The usage of messages after a conversion: an answer may be of several messages, and begins with what was counted for it."""
+    made: list[Usage | None] = [None] * len(after)
+    answers, places = _answers(before), _answers(after)
+    if not known or len(answers) != len(places):
+        return made
+    for answer, place in zip(answers, places, strict=True):
+        made[place.start] = next((usage for usage in known[answer.start : answer.stop] if usage is not None), None)
+    return made
+
+
+def _answers(wires: Sequence[Wire]) -> list[range]:
+    """Runs of messages that one answer is made of."""
+    runs: list[range] = []
+    for index, wire in enumerate(wires):
+        is_item = "role" not in wire and not text_of(wire.get("type")).endswith("_output")
+        if wire.get("role") != "assistant" and not is_item:
+            continue
+        if runs and runs[-1].stop == index:
+            runs[-1] = range(runs[-1].start, index + 1)
+        else:
+            runs.append(range(index, index + 1))
+    return runs
+
+
 def _piece(outgoing: Outgoing, start: int, end: int, to: FormatName, losses: list[Loss]) -> list[Wire]:
     messages = outgoing.messages[start:end]
     if outgoing.format == to:
@@ -256,6 +288,7 @@ def _emit(writer: Writer, time: Clock, outgoing: Outgoing, *, after: Transcript 
     if after is not None and outgoing.taken is not None:
         start = outgoing.taken
     waiting = sorted(outgoing.compactions[written:], key=lambda compaction: compaction.position)
+    preserved = {index for compaction in waiting for run in compaction.kept for index in range(*run)}
     next_one = 0
     for index in range(start, len(wires) + 1):
         while next_one < len(waiting) and (waiting[next_one].position <= index or index == len(wires)):
@@ -268,7 +301,9 @@ def _emit(writer: Writer, time: Clock, outgoing: Outgoing, *, after: Transcript 
             writer.restart(checkpoint)
         if index < len(wires):
             time.reach(times[index] if times else None)
+            writer.usage = outgoing.usages[index] if outgoing.usages and index not in preserved else None
             writer.say(wires[index])
+            writer.usage = None
 
 
 def _writer(to: ToolName, sheet: Sheet) -> Writer:

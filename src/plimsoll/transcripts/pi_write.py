@@ -12,10 +12,23 @@ from plimsoll.transcripts.lines import dump, list_of, mapping_of, maybe_count, t
 from plimsoll.transcripts.pi_blocks import ANTHROPIC_APIS, call_id, message_wire, pi_content
 from plimsoll.transcripts.values import Checkpoint, Compaction, Loss, Shown, Transcript
 from plimsoll.transcripts.writing import Sheet, blocks_of, iso, raw_lines
+from plimsoll.usage import Usage
 
 _VERSION = 3
 _NO_COST = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
 _NO_USAGE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": _NO_COST}
+
+
+def _used(usage: Usage) -> dict[str, Any]:
+    """Usage in the tool's words: it counts the cached tokens apart. What it cost is not known."""
+    return {
+        **_NO_USAGE,
+        "input": usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens,
+        "output": usage.completion_tokens,
+        "cacheRead": usage.cached_tokens,
+        "cacheWrite": usage.cache_write_tokens,
+        "totalTokens": usage.total_tokens,
+    }
 
 
 class PiWriter:
@@ -25,6 +38,7 @@ class PiWriter:
         source = sheet.source
         self.lines: list[str] = [] if source is None else raw_lines(source)
         self.losses: list[Loss] = []
+        self.usage: Usage | None = None
         self._meta = sheet.meta
         self._ids = sheet.ids
         self._clock = sheet.clock
@@ -92,7 +106,7 @@ class PiWriter:
             "role": "assistant",
             "content": parts,
             **{key: origin.get(key) for key in ("api", "provider", "model")},
-            "usage": _NO_USAGE,
+            "usage": _NO_USAGE if self.usage is None else _used(self.usage),
             "stopReason": "toolUse" if calls else "stop",
         }
 

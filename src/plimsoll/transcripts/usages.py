@@ -29,6 +29,18 @@ def usage_in(told: object, entry: Entry, *, position: int, model: str | None) ->
     return replace(found, position=position, at_ms=at_ms if 0 <= at_ms <= TIME_MS_MAX else None)
 
 
+def newest_prompt(values: Sequence[Mapping[str, Any]]) -> int | None:
+    """The newest request that lines of any of the tools say the size of; None where none does."""
+    for value in reversed(values):
+        message, payload = mapping_of(value.get("message")), mapping_of(value.get("payload"))
+        told = message.get("usage") if value.get("isSidechain") is not True else None
+        if payload.get("type") == "token_count":
+            told = mapping_of(payload.get("info")).get("last_token_usage")
+        if (found := usage_of(told)) is not None:
+            return found.prompt_tokens
+    return None
+
+
 def claude_window(usages: Iterable[Usage], compactions: Iterable[Compaction]) -> int:
     """The window Claude Code worked in at the end of a file: the long one where more than the usual one was sent last.
 

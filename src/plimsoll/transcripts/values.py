@@ -208,7 +208,7 @@ class Outgoing:
     first and its lines are written again byte for byte; the rest is appended. `compactions` are those of the source. A
     `checkpoint` is written after the messages before its position; what follows it is read after its view. `times` are ISO
     times, one for each message, where they are known; lines whose time is not known follow the line before them, the first one
-    `at`.
+    `at`. `usages` are what the provider counted, one for each message, None for those that are no answers or where it is not known.
     """
 
     messages: tuple[Wire, ...] = field(repr=False)
@@ -222,6 +222,7 @@ class Outgoing:
     checkpoint: Checkpoint | None = None
     at: str | None = None
     times: tuple[str | None, ...] = field(default=(), repr=False)
+    usages: tuple[Usage | None, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from plimsoll.message import Wire
 from plimsoll.transcripts.lines import dump, mapping_of, text_of
 from plimsoll.transcripts.values import Checkpoint, Compaction, Loss, Meta, Transcript
+from plimsoll.usage import Usage
 
 _NAMESPACE = uuid.UUID("6d0a3f5e-7c1b-5b5e-9d55-706c696d736f")
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
@@ -35,6 +36,8 @@ class Writer(Protocol):
 
     lines: list[str]
     losses: list[Loss]
+    usage: Usage | None
+    """What the provider counted for the message that is said next; None where that is not known."""
 
     def say(self, wire: Wire) -> None:
         """Write a message."""

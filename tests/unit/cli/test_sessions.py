@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import plimsoll
+from plimsoll.cli.commands.compact import EDIT_HINT
 
 COMMANDS = ("show", "history", "compact", "rollback", "verify", "delete")
 
@@ -100,7 +101,9 @@ def test_import_list_is_newest_first(run, claude):
 
 def test_import_nothing_there(run):
     """With no sessions on this computer, that is said; a number that is not in the list is refused."""
-    assert run("import").out == "no sessions of Claude Code, Codex or pi in their usual places\n"
+    out = run("import").out
+    assert out.startswith("no sessions of Claude Code, Codex or pi in ")
+    assert ".codex/sessions" in out
     assert run("import", "3").status == 1
 
 
@@ -415,7 +418,7 @@ def test_edit_file_is_private(run, long_session, editor, scratch, tmp_path):
     editor(f"import shutil; shutil.copy2(path, {str(tmp_path / 'seen')!r})")
     run("compact", long_session, "--edit")
 
-    assert (tmp_path / "seen").read_text() == wanted
+    assert (tmp_path / "seen").read_text() == EDIT_HINT + wanted
     assert (tmp_path / "seen").stat().st_mode & 0o077 == 0
 
 
@@ -440,6 +443,22 @@ def test_edit_refused(  # noqa: PLR0917 - fixtures
     assert len(ran.err.splitlines()) == 1
     assert run("history", long_session, "--json").json == []
     assert list(scratch.iterdir()) == []
+
+
+def test_edit_without_a_terminal(run, long_session):
+    """Without a terminal and without an editor of the user's nothing is started."""
+    ran = run("compact", long_session, "--edit")
+
+    assert (ran.status, "needs a terminal" in ran.err) == (1, True)
+    assert run("history", long_session, "--json").json == []
+
+
+def test_edit_left_as_it_was_compacts(run, long_session, editor):
+    """What is saved unchanged is the plan's own summary, without the line that says how to cancel."""
+    wanted = run("compact", long_session, "--preview", "--json").json["summary"]
+    editor("pass")
+
+    assert run("compact", long_session, "--edit", "--json").json["summary"] == wanted
 
 
 def test_edit_without_an_editor(run, long_session, monkeypatch):
@@ -551,3 +570,68 @@ def test_hostile_names(run, command, name, home):
     assert ran.err.count("\n") == 1
     assert "\x1b" not in ran.err
     assert sorted(home.rglob("*")) == before
+
+
+# --- the list of what there is to import
+
+
+@pytest.fixture
+def elsewhere(home):
+    """Three sessions of two tools in two projects, the newest last; what the provider counted is in two of them."""
+    claude, codex = home / "home/.claude/projects/x", home / "home/.codex/sessions/2026/01/02"
+    claude.mkdir(parents=True)
+    codex.mkdir(parents=True)
+    usage = {"input_tokens": 2, "cache_creation_input_tokens": 8, "cache_read_input_tokens": 1_224, "output_tokens": 1}
+    said = {"type": "user", "uuid": "1", "parentUuid": None, "cwd": "/work/harbour", "sessionId": "s"}
+    first = {**said, "message": {"role": "user", "content": "/mode"}}
+    second = {
+        **said,
+        "uuid": "2",
+        "parentUuid": "1",
+        "message": {"role": "user", "content": "Paint the light " + "red " * 60},
+    }
+    answer = {"role": "assistant", "id": "a", "content": "ok", "usage": usage}
+    third = {**said, "type": "assistant", "uuid": "3", "parentUuid": "2", "message": answer}
+    (claude / "one.jsonl").write_text("".join(json.dumps(row) + "\n" for row in (first, second, third)))
+    meta = {"type": "session_meta", "timestamp": "t", "payload": {"id": "x", "cwd": "/work/pier"}}
+    asked = {"type": "event_msg", "payload": {"type": "user_message", "message": "Mend the pier"}}
+    info = {"last_token_usage": {"input_tokens": 5_000, "cached_input_tokens": 9, "output_tokens": 1}}
+    count = {"type": "event_msg", "payload": {"type": "token_count", "info": info}}
+    for place, rows in (("a", (meta, asked, count)), ("b", (meta, asked))):
+        (codex / f"rollout-{place}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for age, path in enumerate((claude / "one.jsonl", codex / "rollout-a.jsonl", codex / "rollout-b.jsonl")):
+        os.utime(path, (1_700_000_000 + age, 1_700_000_000 + age))
+
+
+@pytest.mark.parametrize(
+    ("options", "numbers"),
+    [
+        ((), [1, 2, 3]),
+        (("--tool", "codex"), [1, 2]),
+        (("--project", "harbour"), [3]),
+        (("--last", "2"), [1, 2]),
+        (("--tool", "claude-code", "--last", "5"), [3]),
+        (("--project", "nowhere"), []),
+    ],
+)
+def test_import_list_is_filtered(run, elsewhere, options, numbers):
+    """Filters choose rows and leave the numbers as they are, so that `import NO` means the same."""
+    assert [row["number"] for row in run("import", *options, "--json").json] == numbers
+
+
+def test_import_list_says_what_is_worth_knowing(run, elsewhere):
+    """A row has a date, the newest request as it was counted, what was asked for and the project; a pipe the file, too."""
+    rows = {row["number"]: row for row in run("import", "--json").json}
+    out = run("import").out
+
+    assert [rows[number]["tokens"] for number in (1, 2, 3)] == [None, 5_000, 1_234]
+    assert rows[3]["title"].startswith("Paint the light red")
+    assert rows[3]["title"].endswith("red…")
+    assert "2023-11-1" in out
+    assert "1,234" in out
+    assert any("work/harbour" in line and "one.jsonl" in line for line in out.splitlines())
+
+
+def test_import_filters_are_for_the_list(run, chat):
+    """With a FILE they are wrong usage."""
+    assert run("import", chat, "--tool", "pi").status == 2

@@ -171,3 +171,21 @@ def test_real_sessions_count_as_their_files_say(path: Path) -> None:
         assert status.current_tokens <= status.max_tokens
         if found.usage is not None:
             assert found.usage.prompt_tokens <= status.current_tokens <= 1.1 * found.usage.prompt_tokens + 200
+
+
+@pytest.mark.spec("S1-17", "S1-30")
+@pytest.mark.parametrize("tool", ["claude-code", "pi"])
+@pytest.mark.parametrize("format", ["openai-chat", "anthropic"])
+def test_exports_carry_recorded_usage(tool: str, format: Any) -> None:
+    """An answer's line has what the provider counted for it, and the model that gave it; others have zeros."""
+    with plimsoll.open("s", store="memory:", model="claude-sonnet-4-5", format=format, max_tokens=50_000) as session:
+        session.append({"role": "user", "content": "one"})
+        session.view()
+        session.append({"role": "assistant", "content": "first"})
+        session.record_usage(1_000, 7, 640)
+        session.extend([{"role": "user", "content": "two"}, {"role": "assistant", "content": "second"}])
+        found = load_file(session.export(to=tool).data)
+
+    assert isinstance(found, Transcript)
+    assert [(usage.id, usage.prompt_tokens, usage.completion_tokens) for usage in found.usages] == [("m1", 1_000, 7)]
+    assert (found.usages[0].cached_tokens, found.usages[0].model) == (640, "claude-sonnet-4-5")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ from plimsoll.errors import PlimsollError
 if TYPE_CHECKING:
     from plimsoll.fitted import Plan
     from plimsoll.payloads import Compaction
+
+
+EDIT_HINT = "<!-- Save to compact with this summary; empty the file to cancel. This line is left out. -->\n"
 
 
 def add(commands: Commands) -> None:
@@ -32,7 +36,7 @@ def add(commands: Commands) -> None:
     how.add_argument(
         "--edit",
         action="store_true",
-        help="edit the summary in $VISUAL or $EDITOR first; what is saved is what is kept",
+        help="edit the summary in $VISUAL or $EDITOR first; what is saved is what is kept, an empty file cancels",
     )
     parser.add_argument("--focus", metavar="F", help="what matters now: it stays longer")
     parser.add_argument("--policy", metavar="P", help="by this policy, this once (default: the session's own)")
@@ -105,22 +109,30 @@ def _edited(arguments: argparse.Namespace) -> tuple[Plan, Path]:
     plan = _plan(arguments)
     if plan.summary is None:
         raise Refused(f"{arguments.name}: nothing would be summarised, so there is nothing to edit; nothing was done")
+    editor = _editor()
     handle, name = tempfile.mkstemp(prefix="plimsoll-", suffix=".md")
     path = Path(name)
     with os.fdopen(handle, "wb") as file:
-        file.write(plan.summary.encode("utf-8", "surrogatepass"))
+        file.write(f"{EDIT_HINT}{plan.summary}".encode("utf-8", "surrogatepass"))
     try:
-        text = _from_editor(path)
+        text = _from_editor(editor, path)
         return (plan if text == plan.summary else plan.with_summary(text)), path
     except BaseException:
         path.unlink(missing_ok=True)
         raise
 
 
-def _from_editor(path: Path) -> str:
+def _editor() -> str:
+    """The user's editor. Raises Refused where there is none and no terminal for the usual one."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if editor is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Refused("--edit needs a terminal, or an editor in $VISUAL or $EDITOR; nothing was done")
+    return editor or "vi"
+
+
+def _from_editor(editor: str, path: Path) -> str:
     import subprocess
 
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         status = subprocess.run([*shlex.split(editor), str(path)], check=False).returncode  # noqa: S603 - the user's own editor
     except (OSError, ValueError) as error:
@@ -128,6 +140,7 @@ def _from_editor(path: Path) -> str:
     if status:
         raise Refused(f"the editor {editor!r} ended with status {status}; nothing was done")
     text = path.read_bytes().decode("utf-8", "surrogatepass" if _is_ours(path) else "replace")
+    text = text.replace(EDIT_HINT, "", 1)
     if not text.strip():
         raise Refused("the summary was emptied; nothing was done")
     return text

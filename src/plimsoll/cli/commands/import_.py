@@ -6,12 +6,13 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from plimsoll.cli.listing import add_filters, list_found, refuse_filters
 from plimsoll.cli.options import Commands, add_budget, add_store, command
 from plimsoll.cli.refusal import DONE, Refused, WrongUsage
 
 if TYPE_CHECKING:
     from plimsoll.session import Session
-    from plimsoll.transcripts import Conversation, Found, Transcript
+    from plimsoll.transcripts import Conversation, Transcript
 
 
 def add(commands: Commands) -> None:
@@ -38,6 +39,7 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="take what the file has grown by into the session that was made of it",
     )
+    add_filters(parser)
     add_budget(parser)
     add_store(parser)
 
@@ -47,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.file is None:
         if arguments.name is not None or arguments.update:
             raise WrongUsage(f"import: {'--update' if arguments.update else '--as'} needs a FILE")
-        return _list(as_json=arguments.json)
+        return list_found(arguments)
+    refuse_filters(arguments)
     file = _chosen(arguments.file)
     return _update(file, arguments) if arguments.update else _import(file, arguments)
 
@@ -137,45 +140,6 @@ def _chosen(file: str) -> str:
     if not 1 <= number <= len(found):
         raise Refused(f"there is no file {file} and no number {file} in the list of {len(found)}")
     return found[number - 1].path
-
-
-def _list(*, as_json: bool) -> int:
-    from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import say, show
-    from plimsoll.transcripts import discover
-
-    found = discover()
-    if as_json:
-        print_json([_data(number, session) for number, session in enumerate(found, 1)])
-        return DONE
-    if not found:
-        say("no sessions of Claude Code, Codex or pi in their usual places")
-        return DONE
-    from plimsoll.report.terminal import table
-
-    show(table((">no", "tool", "changed", ">size", "what", "where"), (_row(n, s) for n, s in enumerate(found, 1))))
-    say("import one with: plimsoll import NO")
-    return DONE
-
-
-def _row(number: int, session: Found) -> tuple[str | int, ...]:
-    from plimsoll.report.figures import size, when
-
-    changed = when(int(session.modified.timestamp() * 1000))
-    return (number, session.tool, changed, size(session.size_bytes), session.title or session.cwd or "", session.path)
-
-
-def _data(number: int, session: Found) -> dict[str, object]:
-    return {
-        "number": number,
-        "tool": session.tool,
-        "path": session.path,
-        "session_id": session.session_id,
-        "cwd": session.cwd,
-        "modified": session.modified.isoformat(),
-        "size_bytes": session.size_bytes,
-        "title": session.title,
-    }
 
 
 def _done(session: Session, *, as_json: bool) -> int:
