@@ -113,6 +113,9 @@ RECALL_OPEN_CALLS_MAX = 1_000
 RECALL_OUTPUT_TOKENS_MAX = 2_000
 """Tokens of one answer of the tools `recall` and `read`."""
 
+SUMMARIZER_INPUT_TOKENS_MIN = 2_000
+"""Less than this holds hardly more than the words that ask for a summary."""
+
 LEDGER_WORDS_CHARS_MAX = 24_000
 """Words of earlier summaries that a ledger carries beside its facts; of more, the two ends."""
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from plimsoll.budget import Budget, Level, LoadLines, Mark, check_mark, level_named, level_of, mark_tokens
 from plimsoll.errors import SettingError
+from plimsoll.limits import SUMMARIZER_INPUT_TOKENS_MIN
 from plimsoll.settings import flag, one_of, share, shown, whole
 
 Step: TypeAlias = Literal["collapse", "offload", "clip", "summarise", "window", "ledger"]
@@ -111,6 +112,10 @@ class Policy:
     """Ask the summariser, where one is configured, for the prose of a summary."""
     summarizer_attempts: int = 2
     """How often the summariser is asked before it has failed."""
+    summarizer_input_tokens_max: int = 24_000
+    """What one request to the summariser may hold. More is shared out over several, each going on from the answer before."""
+    summarizer_requests_max: int = 8
+    """The most requests for one summary, further attempts not counted. What is too much even so is cut to a level length."""
     summarizer_fallback: bool = True
     """When the summariser fails, summarise by rules. Without it, what was to be summarised only leaves, marked."""
 
@@ -266,6 +271,8 @@ def _check_words(policy: Policy) -> None:
 
 def _check_amounts(policy: Policy) -> None:
     whole("summarizer_attempts", policy.summarizer_attempts, least=1)
+    whole("summarizer_requests_max", policy.summarizer_requests_max, least=1)
+    whole("summarizer_input_tokens_max", policy.summarizer_input_tokens_max, least=SUMMARIZER_INPUT_TOKENS_MIN)
     for name in ("window_tokens", "keep_last_messages", "keep_last_turns", "summary_tokens_max"):
         if getattr(policy, name) is not None:
             whole(name, getattr(policy, name), least=1)

@@ -11,7 +11,7 @@ from plimsoll.errors import FormatError
 from plimsoll.message import Message, ToolCall, ToolResult, said
 from plimsoll.summary.frame import PRESENTATIONS, recognise, wrap
 from plimsoll.summary.ledger import KINDS, Ledger, extend
-from plimsoll.summary.prompt import build_prompt
+from plimsoll.summary.prompt import build_prompt, lines_of
 from plimsoll.summary.rules import render
 from plimsoll.summary.verify import Rejection, accept, completed, missing_facts
 
@@ -146,7 +146,9 @@ def test_any_prose_is_completed_within_the_budget(messages, prose, tokens_max):
 def test_any_messages_give_a_prompt_that_fits(messages, previous):
     """The prompt is within its budget and closes as many data blocks as it opens."""
     counter = Quarters()
-    sent = build_prompt(messages, previous=previous, tokens_max=200, input_tokens_max=700, counter=counter)
+    sent = build_prompt(
+        lines_of(list(enumerate(messages))), previous=previous, tokens_max=200, input_tokens_max=700, counter=counter
+    )
     assert sum(counter.upper(message["content"]) for message in sent) <= 700
     user = sent[1]["content"]
     assert user.count("<data") == user.count("</data") <= 2

@@ -38,6 +38,21 @@ def test_read_back() -> None:
             assert shelf.at(number)[0] == ledgers[number]
 
 
+def test_reading_does_not_grow_with_the_session() -> None:
+    """A whole ledger is written again before the changes are longer than one: so many records are read at most, however many
+    compactions there were, and the log grows by no more than the facts do.
+    """
+    records, ledgers = written(120)
+    whole = [number for number, record in records.items() if "whole" in record]
+    assert len(whole) > 3
+    for number in (40, 80, 119):
+        asked: list[int] = []
+        Ledgers(lambda seq, asked=asked: (asked.append(seq), records[seq])[1]).at(number)
+        changes = sum(len(json.dumps(records[seq])) for seq in asked if "whole" not in records[seq])
+        assert "whole" in records[asked[-1]]
+        assert changes <= 1.5 * len(json.dumps(ledgers[number].to_dict()))
+
+
 def test_the_next_is_read_from_its_own_changes() -> None:
     """Going on from the ledger at hand reads one record a compaction, and nothing twice."""
     records, _ = written(16)

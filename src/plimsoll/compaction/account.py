@@ -28,9 +28,6 @@ REPEATED_SHARE = 0.25
 PROSE_TOKENS_MIN = 24
 """With less room than this for words a model is not asked: the rules say more in it."""
 
-PROMPT_TOKENS_MAX = 24_000
-"""What a summarising model is given to read at most: small enough for any window it may have."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
@@ -207,23 +204,30 @@ def edited_ledger(ledger: Ledger, summary: str, text: str) -> Ledger:
     return ledger.in_words(quoted("\n".join(kept)))
 
 
-def request_for(messages: Sequence[Message], draft: Draft, task: Task, tokens_max: int) -> SummaryRequest:
-    """The question to a model: extend the earlier summary by what these messages add."""
+def request_for(  # noqa: PLR0913 - everything a prompt depends on
+    messages: Sequence[Message],
+    lines: Sequence[str],
+    previous: str | None,
+    draft: Draft,
+    task: Task,
+    *,
+    tokens_max: int,
+    left_out: int,
+) -> SummaryRequest:
+    """The question to a model: extend the summary so far by what these messages add. `lines` are what it is shown of them."""
     from plimsoll.summary.prompt import build_prompt  # noqa: PLC0415 - only where a model is asked
-
-    earlier = draft.summaries()
-    previous = earlier[-1].pieces[0].message.text if earlier else None
 
     def write(files: Sequence[tuple[str, str]]) -> tuple[dict[str, str], ...]:
         return build_prompt(
-            messages,
+            lines,
             previous=previous,
             tokens_max=tokens_max,
-            input_tokens_max=PROMPT_TOKENS_MAX,
+            input_tokens_max=task.policy.summarizer_input_tokens_max,
             counter=draft.counter,
             language=draft.language,
             focus=task.focus,
             files=files,
+            left_out=left_out,
         )
 
     return SummaryRequest(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
 
 from plimsoll.compaction.account import (
     PROSE_TOKENS_MIN,
@@ -30,6 +32,13 @@ MARK_TOKENS = 48
 
 READ_AGAIN_MESSAGES_MIN = 32
 """Fewer messages are read as fast as they are recognised."""
+
+
+class Framing(Protocol):
+    """Puts prose into its frame, beside `words` that it may leave out (None: those of the ledger); or says why it cannot."""
+
+    def __call__(self, prose: str, words: str | None) -> Account | SummaryFailed:
+        """The account, or why there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,21 +120,79 @@ def _by_model(draft: Draft, task: Task, parted: Split) -> Generator[SummaryReque
     ruled, covers = _by_rules(draft, task, parted), _covers(task, parted)
     if prose_room(draft, task, parted.summary_tokens_max, covers) < PROSE_TOKENS_MIN:
         return replace(ruled, failure=f"{parted.summary_tokens_max} tokens are too few for a model's summary")
-    messages = [message for block in parted.leave for _, message in said(block, task)]
-    request, failure = request_for(messages, draft, task, parted.summary_tokens_max), ""
-    for _ in range(task.policy.summarizer_attempts):
+    leaving = sum(block.tokens_before for block in parted.leave)
+
+    def framed(prose: str, words: str | None) -> Account | SummaryFailed:
+        ledger = ruled.ledger if words is None else ruled.ledger.in_words(words)
+        return prose_account(prose, ledger, draft, task, parted.summary_tokens_max, covers, replaced_tokens=leaving)
+
+    made = yield from _written(draft, task, parted, framed)
+    if isinstance(made, SummaryFailed):
+        return _without_model(draft, task, parted, made.reason)
+    ledger = ruled.ledger.in_words(made.words or "")
+    return replace(ruled, ledger=ledger, account=made, written=made.written, stage="model")
+
+
+def _written(
+    draft: Draft, task: Task, parted: Split, framed: Framing
+) -> Generator[SummaryRequest, SummaryReply, Account | SummaryFailed]:
+    """The model's prose in its frame, asked for in as many requests as what leaves needs; the reason where one fails.
+
+    Each goes on from the answer to the one before, so every message is read once; what a later answer does not say again of an
+    earlier one is carried beside it.
+    """
+    from plimsoll.summary.prompt import lines_of, portions  # noqa: PLC0415 - only where a model is asked
+
+    messages = [pair for block in parted.leave for pair in said(block, task)]
+    earlier, policy, tokens_max = draft.summaries(), task.policy, parted.summary_tokens_max
+    shared = portions(
+        lines_of(
+            [
+                (position + (task.shift if _is_after(earlier, position) else 0), message)
+                for position, message in messages
+            ]
+        ),
+        input_tokens_max=policy.summarizer_input_tokens_max,
+        tokens_max=tokens_max,
+        requests_max=policy.summarizer_requests_max,
+        counter=draft.counter,
+    )
+    previous = earlier[-1].pieces[0].message.text if earlier else None
+    made: Account | SummaryFailed = SummaryFailed(reason="")
+    words: str | None = None
+    for portion in shared:
+        request = request_for(
+            [message for _, message in messages[portion.start : portion.stop]],
+            portion.lines,
+            previous,
+            draft,
+            task,
+            tokens_max=tokens_max,
+            left_out=shared[0].start if portion is shared[0] else 0,
+        )
+        made = yield from _answered(request, policy.summarizer_attempts, partial(framed, words=words))
+        if isinstance(made, SummaryFailed):
+            return made
+        previous, words = made.written, made.words
+    return made
+
+
+def _answered(
+    request: SummaryRequest, attempts: int, framed: Callable[[str], Account | SummaryFailed]
+) -> Generator[SummaryRequest, SummaryReply, Account | SummaryFailed]:
+    """A usable answer to one request, in so many attempts; else why the last one is not."""
+    failed = SummaryFailed(reason="")
+    for _ in range(attempts):
         reply = yield request
-        if not isinstance(reply, SummaryFailed):
-            leaving = sum(block.tokens_before for block in parted.leave)
-            made = prose_account(
-                reply, ruled.ledger, draft, task, parted.summary_tokens_max, covers, replaced_tokens=leaving
-            )
-            if isinstance(made, Account):
-                ledger = ruled.ledger.in_words(made.words or "")
-                return replace(ruled, ledger=ledger, account=made, written=made.written, stage="model")
-            reply = made
-        failure = reply.reason
-    return _without_model(draft, task, parted, failure)
+        made = reply if isinstance(reply, SummaryFailed) else framed(reply)
+        if isinstance(made, Account):
+            return made
+        failed = made
+    return failed
+
+
+def _is_after(summaries: Sequence[Block], position: int) -> bool:
+    return any(block.first is not None and block.first <= position for block in summaries)
 
 
 def _without_model(draft: Draft, task: Task, parted: Split, failure: str) -> Summed:

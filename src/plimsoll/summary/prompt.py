@@ -6,8 +6,9 @@ in the prompt is data to the model; the requests are quoted to it apart, so that
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.errors import CannotFit
 from plimsoll.message import Message, Text, ToolCall, ToolResult
@@ -24,7 +25,22 @@ if TYPE_CHECKING:
 _MESSAGE_CHARS_MIN = 40
 """A message cut shorter than this says nothing; under it the oldest messages are left out instead, and counted."""
 
-_MESSAGES_MAX = 4_000
+_MESSAGE_CHARS_MAX = 5_000
+"""Of a longer message the model is shown head and tail."""
+
+_LINE_CHARS_MAX = 2_000
+"""The same of a line that no person typed."""
+
+_ENCODED = re.compile(r"[A-Za-z0-9+/_=-]{200,}|(?:[A-Za-z0-9+/_-]{60,199}={0,2}\r?\n){3,}[A-Za-z0-9+/_=-]{0,199}")
+"""Base64 and its like, in one line or wrapped: nothing a summary could say."""
+
+_SAMPLE_CHARS = 20_000
+_SAMPLE_MESSAGES = 200
+_INSTRUCTION_TOKENS = 700
+"""More than the fixed words of a request."""
+
+_ROOM_SHARE = 0.9
+"""Of what a request may hold; lengths are estimated from a sample."""
 
 _SYSTEM: dict[Language, str] = {
     "en": (
@@ -44,11 +60,11 @@ _TASK: dict[Language, str] = {
         "Update the summary: keep what still holds, correct what the new messages change, add what is new. At most {tokens} tokens."
         " Sections, empty ones left out: Requests (the user's words, verbatim), Constraints (verbatim), Decisions and findings,"
         " Files (modified, read), Commands and outcomes, Errors and fixes, Identifiers and values, Facts about people and things,"
-        " Open work.{focus}"
+        " Current status (what was being done last, and how far it is), Open work.{focus}"
     ),
     "zh": (
         "更新摘要：保留仍然有效的内容，修正新消息改变的内容，补充新内容。最多{tokens}个token。"
-        "分节（空的省略）：请求（用户原话）、约束（原话）、决定与发现、文件（已修改、已读）、命令与结果、错误与修复、标识符与数值、人物与事物的事实、未完成的工作。{focus}"
+        "分节（空的省略）：请求（用户原话）、约束（原话）、决定与发现、文件（已修改、已读）、命令与结果、错误与修复、标识符与数值、人物与事物的事实、当前状态（最近在做什么、进展如何）、未完成的工作。{focus}"
     ),
 }
 _TITLES: dict[Language, tuple[str, str, str]] = {
@@ -75,7 +91,7 @@ class Prompt:
 
 
 def build_prompt(  # noqa: PLR0913 - everything a prompt depends on
-    messages: Sequence[Message],
+    lines: Sequence[str],
     *,
     previous: str | None,
     tokens_max: int,
@@ -84,14 +100,17 @@ def build_prompt(  # noqa: PLR0913 - everything a prompt depends on
     language: str = "en",
     focus: str | None = None,
     files: Sequence[tuple[str, str]] = (),
+    left_out: int = 0,
 ) -> tuple[dict[str, str], ...]:
-    """The prompt as OpenAI chat messages: extend the summary `previous` by what `messages` add, in `tokens_max` tokens.
+    """The prompt as OpenAI chat messages: extend the summary `previous` by what `lines` add, in `tokens_max` tokens.
+
+    `lines` are messages as `lines_of` writes them; `left_out` more, before them, are in no request.
 
     `files` are shown to the model too, each a path and its content. The texts are at most `input_tokens_max` tokens by
     `counter.upper`. Raises CannotFit when that does not even hold the instructions.
     """
     prompt = compose(
-        messages,
+        lines,
         previous=previous or "",
         tokens_max=tokens_max,
         input_tokens_max=input_tokens_max,
@@ -99,12 +118,13 @@ def build_prompt(  # noqa: PLR0913 - everything a prompt depends on
         language="zh" if language == "zh" else "en",
         focus=focus or "",
         files=files,
+        left_out=left_out,
     )
     return ({"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user})
 
 
 def compose(  # noqa: PLR0913 - everything a prompt depends on
-    messages: Sequence[Message],
+    lines: Sequence[str],
     *,
     previous: str,
     tokens_max: int,
@@ -113,13 +133,12 @@ def compose(  # noqa: PLR0913 - everything a prompt depends on
     language: Language,
     focus: str,
     files: Sequence[tuple[str, str]] = (),
+    left_out: int = 0,
 ) -> Prompt:
     """The prompt with what had to be cut for it. Raises CannotFit as `build_prompt` does.
 
     Messages are cut in the middle to a level length, the longest most; when even that is too much the oldest are left out.
     """
-    lines = [text for message in messages[-_MESSAGES_MAX:] if (text := _line(message))]
-    skipped = max(0, len(messages) - _MESSAGES_MAX)
     system = _SYSTEM[language]
     wanted = _FOCUS[language].format(focus=_fenced(focus)[:400]) if focus else ""
     task = _TASK[language].format(tokens=tokens_max, focus=wanted)
@@ -131,11 +150,11 @@ def compose(  # noqa: PLR0913 - everything a prompt depends on
         shown = _files(contents, chars // _FILES_SHARE, language)
         body, cut, dropped = _body(lines, chars)
         so_far = head_and_tail(kept, max(_MESSAGE_CHARS_MIN, chars))
-        user = _assemble(so_far, body, dropped + skipped, shown + task, language)
+        user = _assemble(so_far, body, dropped + left_out, shown + task, language)
         tokens = counter.upper(system) + counter.upper(user)
         if tokens <= input_tokens_max:
             return Prompt(
-                system=system, user=user, tokens=tokens, messages_cut=cut, messages_left_out=dropped + skipped
+                system=system, user=user, tokens=tokens, messages_cut=cut, messages_left_out=dropped + left_out
             )
         if chars <= 0:
             raise CannotFit(part="the summary prompt", budget_tokens=input_tokens_max, needed_tokens=tokens)
@@ -170,8 +189,46 @@ def _assemble(previous: str, body: list[str], dropped: int, task: str, language:
     parts.extend([new, "<data>"])
     if dropped:
         parts.append(left_out.format(count=dropped))
-    parts.extend([*body, "</data>", task])
+    parts.extend([*filter(None, body), "</data>", task])
     return "\n".join(parts)
+
+
+def lines_of(messages: Sequence[tuple[int, Message]]) -> list[str]:
+    """What the model is shown of each message, under its number and role; nothing of one that says nothing in words."""
+    return [f"[m{number}] {text}" if (text := _line(message)) else "" for number, message in messages]
+
+
+class Portion(NamedTuple):
+    """What goes into one request: the messages `[start, stop)`, and what the model is shown of them."""
+
+    start: int
+    stop: int
+    lines: list[str]
+
+
+def portions(
+    lines: Sequence[str], *, input_tokens_max: int, tokens_max: int, requests_max: int, counter: TokenCounter
+) -> list[Portion]:
+    """The messages shared out over as few requests as hold them, at most `requests_max`, each in one.
+
+    Where all together are too long, they are cut to a level length, the longest most; only where that leaves less than a few
+    words of each are the oldest left out. `tokens_max` is what the summary so far may take. Linear.
+    """
+    sample = "\n".join(lines[-_SAMPLE_MESSAGES:])[-_SAMPLE_CHARS:]
+    chars_per_token = max(1, len(sample)) / max(1, counter.upper(sample))
+    room = max(1, int((input_tokens_max * _ROOM_SHARE - tokens_max - _INSTRUCTION_TOKENS) * chars_per_token))
+    shown, _, left_out = _body(lines, room * requests_max)
+    total = sum(map(len, shown))
+    count = min(requests_max, max(1, -(-total // room)))
+    found = [Portion(left_out, left_out, [])]
+    so_far = 0
+    for line in shown:
+        if len(found) < count and so_far * count >= total * len(found):
+            found.append(Portion(found[-1].stop, found[-1].stop, []))
+        found[-1].lines.append(line)
+        found[-1] = found[-1]._replace(stop=found[-1].stop + 1)
+        so_far += len(line)
+    return found
 
 
 def _line(message: Message) -> str:
@@ -181,11 +238,21 @@ def _line(message: Message) -> str:
         if isinstance(part, Text):
             pieces.append(part.text)
         elif isinstance(part, ToolCall):
-            pieces.append(f"calls {part.name}({part.arguments})")
+            pieces.append(_typeset(f"calls {part.name}({part.arguments})"))
         elif isinstance(part, ToolResult):
-            pieces.append(f"tool result: {part.content}")
-    text = "\n".join(piece for piece in pieces if piece)
-    return f"{message.role}: {_fenced(text)}" if text else ""
+            pieces.append(_typeset(f"tool result: {part.content}"))
+    text = _ENCODED.sub(_instead, "\n".join(piece for piece in pieces if piece))
+    return f"{message.role}: {_fenced(head_and_tail(text, _MESSAGE_CHARS_MAX))}" if text else ""
+
+
+def _typeset(text: str) -> str:
+    """A tool's text without endless lines."""
+    text = _ENCODED.sub(_instead, text)
+    return "\n".join(head_and_tail(line, _LINE_CHARS_MAX) for line in text.split("\n"))
+
+
+def _instead(found: re.Match[str]) -> str:
+    return f"({len(found[0]):,} characters of encoded data)"
 
 
 def _fenced(text: str) -> str:

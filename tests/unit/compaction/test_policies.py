@@ -111,6 +111,18 @@ def model_speaks_late(policy: Policy) -> str:
     return fitted(TALK, TOTAL // 2, policy, summarizer=lambda _: next(answers)).report.stage
 
 
+def requests(policy: Policy) -> int:
+    """How often a model is asked about a long talk."""
+    asked: list[int] = []
+
+    def model(request: Any) -> str:
+        asked.append(len(request.messages))
+        return "They talked about leases and queues."
+
+    fitted(TALK, TOTAL // 2, policy, summarizer=model)
+    return len(asked)
+
+
 def failure(policy: Policy) -> str:
     """Which means spoke, with a model that fails."""
     return fitted(TALK, TOTAL // 2, policy, summarizer=lambda _: "").report.stage
@@ -163,6 +175,8 @@ CHANGES: dict[str, tuple[Callable[[Policy], Any], dict[str, Any], Any]] = {
     "language": (language, {"language": "zh"}, True),
     "use_summarizer": (model_speaks, {"use_summarizer": False}, "rules"),
     "summarizer_attempts": (model_speaks_late, {"summarizer_attempts": 1}, "rules"),
+    "summarizer_input_tokens_max": (requests, {"summarizer_input_tokens_max": 3_000}, None),
+    "summarizer_requests_max": (requests, {"summarizer_requests_max": 1, "summarizer_input_tokens_max": 3_000}, 1),
     "summarizer_fallback": (failure, {"summarizer_fallback": False}, "window"),
     "tool_result_tokens_max": (lambda policy: arrived(policy) < 700, {"tool_result_tokens_max": 500}, True),
     "message_tokens_max": (lambda policy: longest_message(policy) < 400, {"message_tokens_max": 300}, True),

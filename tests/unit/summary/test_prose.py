@@ -1,20 +1,23 @@
 """A model's summary: what it is asked, what is refused, and what is added to it."""
 
+import base64
+import random
+
 import pytest
 from summary_conversation import CHINESE, ENGLISH
 
 from plimsoll.errors import CannotFit
-from plimsoll.message import said
+from plimsoll.message import Message, ToolResult, said
 from plimsoll.summary.frame import PRESENTATIONS, wrap
 from plimsoll.summary.ledger import Ledger, extend
-from plimsoll.summary.prompt import build_prompt, compose
+from plimsoll.summary.prompt import build_prompt, compose, lines_of, portions
 from plimsoll.summary.verify import Rejection, accept, completed, missing_facts
 
 
 def prompt(messages, counter, **options):
     """A prompt with the usual settings."""
     settings = {"previous": "", "tokens_max": 500, "input_tokens_max": 2_000, "language": "en", "focus": ""}
-    return compose(messages, counter=counter, **{**settings, **options})
+    return compose(lines_of(list(enumerate(messages))), counter=counter, **{**settings, **options})
 
 
 def test_the_prompt_holds_the_last_summary_and_the_new_messages_only(counter):
@@ -22,15 +25,17 @@ def test_the_prompt_holds_the_last_summary_and_the_new_messages_only(counter):
     framed = wrap("Goal: port the parser.", covers=(0, 9), presentation=PRESENTATIONS["en"])
     user = prompt(ENGLISH, counter, previous=framed, focus="the exporter").user
     assert user.startswith(
-        "Summary so far:\n<data>\nGoal: port the parser.\n</data>\nNew messages:\n<data>\nuser: Move the"
+        "Summary so far:\n<data>\nGoal: port the parser.\n</data>\nNew messages:\n<data>\n[m0] user: Move the"
     )
-    assert "\ntool: tool result: 5 passed in 0.31s\n" in user
+    assert "] tool: tool result: 5 passed in 0.31s\n" in user
     assert user.endswith("Pay most attention to: the exporter")
 
 
 def test_the_prompt_is_messages_ready_to_send(counter):
     """`build_prompt` gives a system and a user message in OpenAI's form."""
-    sent = build_prompt(ENGLISH, previous=None, tokens_max=300, input_tokens_max=2_000, counter=counter)
+    sent = build_prompt(
+        lines_of(list(enumerate(ENGLISH))), previous=None, tokens_max=300, input_tokens_max=2_000, counter=counter
+    )
     assert [message["role"] for message in sent] == ["system", "user"]
     assert "At most 300 tokens" in sent[1]["content"]
 
@@ -50,6 +55,61 @@ def test_a_budget_below_the_instructions_is_an_error(counter):
     """CannotFit names the prompt and what it would need."""
     with pytest.raises(CannotFit):
         prompt(ENGLISH, counter, input_tokens_max=50)
+
+
+@pytest.mark.spec("S1-45")
+def test_messages_are_numbered_and_cut(counter):
+    """Each message has its number; of one over 5,000 characters head and tail are shown, of a tool's endless line too."""
+    long, wide = "word " * 2_000, "L " * 9_000
+    lines = lines_of(
+        [(7, said("user", long)), (8, Message(role="tool", parts=(ToolResult(call_id="c", content=wide),)))]
+    )
+    assert lines[0].startswith("[m7] user: word")
+    assert 4_000 < len(lines[0]) < 5_100
+    assert lines[1].startswith("[m8] tool: tool result: L L")
+    assert max(map(len, lines[1].split("\n"))) < 2_100
+    assert "Current status" in prompt(ENGLISH, counter).user
+    assert "当前状态" in prompt(CHINESE, counter, language="zh").user
+
+
+@pytest.mark.spec("W1-15")
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_encoded_data_is_not_sent(wrapped):
+    """Base64 in a result, in arguments or in a text is named by its size; words, paths and hashes stay."""
+    blob = base64.b64encode(random.Random(1).randbytes(3_000)).decode()
+    data = "\n".join(blob[at : at + 76] for at in range(0, len(blob), 76)) if wrapped else blob
+    (line,) = lines_of(
+        [(0, said("user", f"see {data}\nand /srv/app/{'deep/' * 20}file.py at {'0123456789abcdef' * 4}"))]
+    )
+    assert blob[:50] not in line
+    assert "characters of encoded data" in line
+    assert line.endswith("deep/file.py at " + "0123456789abcdef" * 4)
+
+
+@pytest.mark.parametrize("count", [1, 40, 900, 20_000])
+def test_each_message_goes_into_one_request(count, counter):
+    """However many there are, each is in one portion, in order; only what is too much for all requests is left out, the oldest."""
+    lines = [f"[m{number}] user: " + f"words of message {number} " * 12 for number in range(count)]
+    shared = portions(lines, input_tokens_max=4_000, tokens_max=300, requests_max=6, counter=counter)
+    shown = [line for portion in shared for line in portion.lines]
+    left_out = shared[0].start
+
+    assert len(shared) <= 6
+    assert [portion.start for portion in shared[1:]] == [portion.stop for portion in shared[:-1]]
+    assert shared[-1].stop == count == len(shown) + left_out
+    assert [line.split("]")[0] for line in shown] == [f"[m{number}" for number in range(left_out, count)]
+    assert (left_out > 0) == (count == 20_000)
+    for portion in shared:
+        made = compose(
+            portion.lines,
+            previous="x",
+            tokens_max=300,
+            input_tokens_max=4_000,
+            counter=counter,
+            language="en",
+            focus="",
+        )
+        assert made.messages_left_out == 0
 
 
 def test_message_text_cannot_close_the_data_tags(counter):
