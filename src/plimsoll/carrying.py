@@ -52,7 +52,9 @@ def kept_within(chronicle: Chronicle, query: str | None, *, asks_model: bool) ->
 
     for asks in (asks_model, asks_model, False):
         said = chronicle.log.messages
-        if chronicle.check().should_compact:
+        found = chronicle.check()
+        chronicle.tell_level(found)
+        if found.should_compact:
             yield from _recorded(chronicle, "auto", planning, asks_model=asks)
         if chronicle.log.messages == said:
             break
@@ -121,7 +123,9 @@ def _recorded(
         outline = yield from planning(asks_model)
         now = chronicle.timeline.moment()
         if (now.event, now.format) == (moment.event, moment.format):
-            return chronicle.commit(*_followed(chronicle, outline, moment), trigger, actual)
+            done = chronicle.commit(*_followed(chronicle, outline, moment), trigger, actual)
+            chronicle.tell_level(chronicle.check())
+            return done
         asks_model = False
 
 

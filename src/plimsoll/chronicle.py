@@ -117,8 +117,11 @@ class Chronicle:
         stuck = timeline.is_stuck(found.level, gauge.budget.tokens)
         due = total > gauge.budget.tokens or (found.should_compact and not stuck)
         found = with_unseen(found, gauge.lines, gauge.budget.unseen_tokens)
-        self._level = noticed(self.log.name, self._level, found)
         return replace(found, should_compact=due)
+
+    def tell_level(self, found: Check) -> None:
+        """Tell the program's log where the level of the view is another than the one told last."""
+        self._level = noticed(self.log.name, self._level, found)
 
     def written(self) -> View:
         """The view as it stands, in the session's format."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+from plimsoll.brief import Brief, Fact, change, counted
 from plimsoll.budget import Level
 from plimsoll.compaction.piece import Origins
 from plimsoll.compaction.plan import Action, Outline
@@ -14,8 +15,8 @@ from plimsoll.formats.format import SystemText
 from plimsoll.policy import Policy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Report(Brief):
     """What was done and why. All sizes in tokens, framing included, upper bounds where a count is estimated.
 
     `budget` is what messages may use (the tools are taken off). `stage` is which means spoke for the past: "none", "steps",
@@ -36,6 +37,16 @@ class Report:
     messages_before: int
     messages_kept: int
 
+    def _facts(self) -> Iterable[Fact]:
+        yield "tokens", change(self.tokens_before, self.tokens_after, self.budget)
+        yield "messages", f"{self.messages_kept:,} of {counted(self.messages_before, 'message')} kept"
+        yield "level", f"level {self.level}"
+        yield "stage", f"stage {self.stage}"
+        yield "lost", f"{counted(len(self.lost), 'exchange')} lost"
+
+    def _text(self) -> str | None:
+        return self.summary
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; the level as its name."""
         return {
@@ -53,8 +64,8 @@ class Report:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fitted:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Fitted(Brief):
     """Messages within the budget, valid for the provider, in the format they came in; and the report."""
 
     messages: list[dict[str, Any]]
@@ -69,6 +80,15 @@ class Fitted:
     def report(self) -> Report:
         """What was done and why. Made when first asked for: what left the view is counted for it."""
         return self.make_report()
+
+    def _facts(self) -> Iterable[Fact]:
+        report = self.report
+        yield "messages", counted(len(self.messages), "message")
+        yield "tokens", change(report.tokens_before, report.tokens_after, report.budget)
+        yield "stage", f"stage {report.stage}"
+
+    def _text(self) -> str | None:
+        return self.report.summary
 
     def __getstate__(self) -> dict[str, Any]:
         """For copying and pickling: the report itself, not the means to make it."""
@@ -139,8 +159,8 @@ class Wish:
     target_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Plan(Brief):
     """What a compaction would do. Nothing has been done yet.
 
     `made_at` is what it was made for: how many messages the history had, the event its view went on from, and a digest of the
@@ -152,6 +172,15 @@ class Plan:
     _write: Callable[[Outline], Fitted]
     _reword: Callable[[Outline, str], Outline]
     wish: Wish = field(default_factory=Wish)
+
+    def _facts(self) -> Iterable[Fact]:
+        outline = self.outline
+        yield "tokens", change(outline.tokens_before, outline.tokens_after, outline.budget_tokens)
+        yield "stage", f"stage {outline.stage}"
+        yield "lost", f"{counted(len(outline.lost), 'exchange')} would leave"
+
+    def _text(self) -> str | None:
+        return self.summary
 
     @property
     def actions(self) -> tuple[Action, ...]:

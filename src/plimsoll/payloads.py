@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from zlib import compress, decompressobj
 from zlib import error as InflateError  # noqa: N812 - it is a class
 
+from plimsoll.brief import Brief, Fact, change, counted
 from plimsoll.budget import Level, level_named
 from plimsoll.changes import changed, changes
 from plimsoll.compaction.piece import Piece
@@ -68,8 +69,8 @@ def moment_of(at_ms: int) -> datetime:
     return datetime.fromtimestamp(min(max(at_ms, _TIME_MS_MIN), TIME_MS_MAX) / 1000, UTC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compaction:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Compaction(Brief):
     """A compaction that was carried out. Sizes in tokens, `at_ms` Unix time in milliseconds.
 
     `covers` are the positions `[start, end)` its summary speaks for. `id` is None when there was nothing to do and nothing
@@ -98,6 +99,17 @@ class Compaction:
     """What the provider counted for the newest request before it; None where nothing was reported."""
     written: str | None = None
     """What a model, a person or another tool wrote for the summary, whole, of which the view may show less."""
+
+    def _facts(self) -> Iterable[Fact]:
+        yield "id", repr(self.id) if self.id else "nothing to do"
+        yield "trigger", self.trigger
+        yield "tokens", change(self.tokens_before, self.tokens_after)
+        yield "level", f"level {self.level}"
+        yield "stage", f"stage {self.stage}"
+        yield "lost", f"{counted(len(self.lost), 'exchange')} left{', undone' if self.undone else ''}"
+
+    def _text(self) -> str | None:
+        return self.summary
 
     @property
     def at(self) -> datetime:

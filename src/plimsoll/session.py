@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from plimsoll.awaiting import locked
+from plimsoll.brief import Brief, Fact, counted
 from plimsoll.budget import Check, Status
 from plimsoll.carrying import previewed, wish_for
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.drive import AsyncSummarizer, checked, drive
 from plimsoll.context import ContextLayers
 from plimsoll.dialogue import Said, checked_times, files, newest
-from plimsoll.errors import FormatError
+from plimsoll.errors import FormatError, PlimsollError
 from plimsoll.fitted import Plan, View
 from plimsoll.formats.format import SystemText
 from plimsoll.mentions import FileMention
@@ -33,7 +34,7 @@ PolicyGiven: TypeAlias = "PolicyChoice | None"
 """A policy's name, a policy, or some fields of one in the place of the session's own."""
 
 
-class Session(SearchedSession, SharedSession):
+class Session(SearchedSession, SharedSession, Brief):
     """One conversation. Make one with `plimsoll.open`.
 
     Sizes are in tokens. Appending is durable when it returns. A method that raises leaves the session as it was. A session may be
@@ -105,7 +106,7 @@ class Session(SearchedSession, SharedSession):
 
     @locked
     def check(self) -> Check:
-        """Whether a compaction is due, how urgently, and by which line."""
+        """Whether a compaction is due, how urgently, and by which line. Changes and logs nothing."""
         return self._chronicle.check()
 
     @locked
@@ -294,6 +295,24 @@ class Session(SearchedSession, SharedSession):
     def system(self) -> SystemText:
         """The system text that is sent beside every view, if it was given apart."""
         return self._chronicle.gauge.system
+
+    def _facts(self) -> Iterable[Fact]:
+        """Never waits for another thread, nor raises for a session that is closed."""
+        yield "name", repr(self.name)
+        lock = self._chronicle.lock
+        if self._chronicle.is_closed:
+            yield "state", "closed"
+        elif not lock.acquire(blocking=False):
+            yield "state", "in use by another thread"
+        else:
+            try:
+                found = [("history", counted(self._chronicle.log.messages, "message"))]
+                found.append(("view", f"view {self._chronicle.total():,} of {self._chronicle.gauge.budget.tokens:,}"))
+            except PlimsollError as error:
+                found = [("state", type(error).__name__)]
+            finally:
+                lock.release()
+            yield from found
 
     def close(self) -> None:
         """Let go of the log and its write lock. Closing twice is fine; any other method then raises SessionClosed."""

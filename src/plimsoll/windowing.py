@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from plimsoll.brief import Brief, Fact, counted
 from plimsoll.compaction.join import kept_apart, runs
 from plimsoll.compaction.notes import OPENER
 from plimsoll.compaction.piece import Origins, Piece
@@ -25,8 +26,8 @@ from plimsoll.tokens.own import CounterChoice
 from plimsoll.writing import written
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Windowed:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Windowed(Brief):
     """The newest messages in the format they came in, and an honest account of the others. Sizes in tokens.
 
     `positions` and `sizes` say of each message where it stood among those given (None: made here, so that the provider
@@ -48,6 +49,13 @@ class Windowed:
     last_included: int | None
     holes: tuple[tuple[int, int], ...]
     last_included_seq: int | None = None
+
+    def _facts(self) -> Iterable[Fact]:
+        yield "messages", counted(len(self.messages), "message")
+        yield "tokens", f"{self.tokens:,} of {self.budget:,}"
+        yield "excluded", f"{self.excluded_count:,} excluded"
+        yield "truncated", f"{self.truncated_count:,} truncated"
+        yield "covered", f"{self.covered_count:,} covered"
 
     @property
     def origins(self) -> Origins:

@@ -20,6 +20,7 @@ LAYERS = {
         "errors",
         "limits",
         "toolnames",
+        "brief",
         "context",
         "provenance",
         "stats",

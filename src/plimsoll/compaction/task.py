@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from plimsoll.brief import Brief, Fact, counted
 from plimsoll.budget import Level
 from plimsoll.mentions import FileContent
 from plimsoll.message import Message
@@ -53,8 +54,8 @@ class Task:
         return max(32, self.policy.preview_chars // CHARS_PER_TOKEN)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryRequest:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SummaryRequest(Brief):
     """Asks a model for prose: extend `previous` by what `messages` add, in at most `tokens_max` tokens.
 
     `prompt` is ready to send, as OpenAI chat messages; it fits `input_tokens_max`.
@@ -73,6 +74,11 @@ class SummaryRequest:
         """The request with a prompt that shows these files too, as `read_files` gives them, within the same limit."""
         contents = [(file.path, file.content) for file in files if file.content]
         return replace(self, prompt=self.write(contents)) if contents else self
+
+    def _facts(self) -> Iterable[Fact]:
+        yield "messages", counted(len(self.messages), "message")
+        yield "answer", f"at most {self.tokens_max:,} tokens"
+        yield "prompt", f"prompt of {sum(len(message['content']) for message in self.prompt):,} characters"
 
     def __len__(self) -> int:
         """How many messages the prompt has."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
+from plimsoll.brief import Brief, Fact, counted
 from plimsoll.message import FormatName, Message, Wire
 
 Code: TypeAlias = Literal[
@@ -67,13 +68,18 @@ SystemText: TypeAlias = str | list[dict[str, Any]] | None
 """Anthropic's `system` parameter: text, or text blocks (with their cache markers). None where the messages hold it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rendered:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Rendered(Brief):
     """Canonical messages written in one format."""
 
     messages: list[dict[str, Any]]
     system: SystemText = None
     losses: list[Loss]
+
+    def _facts(self) -> Iterable[Fact]:
+        yield "messages", counted(len(self.messages), "message")
+        yield "system", "no system text" if self.system is None else "system text"
+        yield "losses", f"{len(self.losses):,} {'loss' if len(self.losses) == 1 else 'losses'}"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON data."""
@@ -81,7 +87,7 @@ class Rendered:
         return {"messages": self.messages, "system": self.system, "losses": losses}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Converted(Rendered):
     """A conversation in another format, the system text where that format wants it, and what was lost on the way."""
 

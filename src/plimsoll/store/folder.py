@@ -14,6 +14,8 @@ from plimsoll.store.os_calls import OsCalls, store_errors, write_all
 FOLDER_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
 
+NEEDS_POSIX: Final = 'stores on disk need Linux, macOS or another POSIX system (WSL is one); here, use store="memory:"'
+
 _FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 
 
@@ -149,6 +151,8 @@ def open_root(calls: OsCalls, path: str, *, create: bool, forbidden: int = 0o022
     be able to swap what is in it: StoreUnusable when others can write to it, or anybody to the folder it is in (a
     sticky folder such as /tmp is fine).
     """
+    if os.open not in os.supports_dir_fd or not hasattr(os, "O_NOFOLLOW"):
+        raise StoreUnusable(path, reason=NEEDS_POSIX)
     with store_errors(path):
         if create:
             _make(calls, path)

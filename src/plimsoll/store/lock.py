@@ -16,7 +16,7 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from plimsoll.errors import SessionBusy, StoreUnusable
-from plimsoll.store.folder import Folder
+from plimsoll.store.folder import NEEDS_POSIX, Folder
 
 LOCK_NAME = "lock"
 
@@ -89,7 +89,7 @@ def _lock(fd: int) -> None:
     try:
         import fcntl  # noqa: PLC0415 - only some systems have it
     except ImportError:
-        raise StoreUnusable(LOCK_NAME, reason="this system has no flock; only memory stores work here") from None
+        raise StoreUnusable(LOCK_NAME, reason=NEEDS_POSIX) from None
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 

@@ -274,3 +274,21 @@ def test_words_that_look_like_a_title(store: str) -> None:
             }
         )
     assert plimsoll.sessions(store)[0].title == "first"
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "sqlite"])
+@pytest.mark.parametrize("lacks", ["dir_fd", "flock"])
+def test_a_system_without_what_stores_on_disk_need(
+    kind: str, lacks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where files cannot be opened below a folder, or not locked, a store on disk says so and memory stores work."""
+    store = str(tmp_path / "s") if kind == "jsonl" else f"sqlite:///{tmp_path / 's.db'}"
+    if lacks == "dir_fd":
+        monkeypatch.setattr(os, "supports_dir_fd", set())
+    else:
+        monkeypatch.setitem(sys.modules, "fcntl", None)
+    with pytest.raises(StoreUnusable, match=r'POSIX system.*store="memory:"'):
+        plimsoll.open("a", store=store)
+    with plimsoll.open("a", store="memory:") as session:
+        session.append(HELLO)
+        assert session.view() == [HELLO]

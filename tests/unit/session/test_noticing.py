@@ -9,8 +9,6 @@ import sys
 import pytest
 
 import plimsoll
-from plimsoll.errors import CannotFit
-from workloads import talk
 
 
 def records(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str, str]]:
@@ -19,25 +17,31 @@ def records(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str, str]]:
     return [(record.levelname, record.load_level_before, record.load_level) for record in found]
 
 
+def filled(session: plimsoll.Session, share: float, budget: int) -> None:
+    """Append until the view takes that share of its budget."""
+    number = 0
+    while session.status().current_tokens < share * budget:
+        number += 1
+        session.append({"role": ("user", "assistant")[number % 2], "content": f"{number} " + "tide " * 40})
+
+
+@pytest.mark.spec("S0-32")
 def test_each_change_is_one_record(caplog: pytest.LogCaptureFixture) -> None:
-    """On the way up info and warnings, after the compaction back down; asking again says nothing (S0-32)."""
+    """A view that finds the level changed says so, once, and again when its compaction has brought it down."""
     caplog.set_level(logging.DEBUG, logger="plimsoll")
-    messages = talk(41, 60)
-    budget = plimsoll.count_tokens(messages)
+    budget = 4_000
     with plimsoll.open("harbour", store="memory:", max_tokens=budget) as session:
-        for message in messages:
-            session.append(message)
-            session.check()
-            session.check()
+        for share in (0.74, 0.88, 0.97):
+            filled(session, share, budget)
+            session.view()
+            session.view()
         assert records(caplog) == [
             ("INFO", "none", "normal"),
             ("WARNING", "normal", "aggressive"),
-            ("WARNING", "aggressive", "emergency"),
+            ("DEBUG", "aggressive", "none"),
+            ("WARNING", "none", "emergency"),
+            ("DEBUG", "emergency", "none"),
         ]
-        session.view()
-        session.check()
-
-    assert records(caplog)[3:] == [("DEBUG", "emergency", "none")]
     last = caplog.records[-1]
     assert (last.session, last.max_tokens) == ("harbour", budget)
     assert last.current_tokens < budget // 2 + 1
@@ -45,16 +49,16 @@ def test_each_change_is_one_record(caplog: pytest.LogCaptureFixture) -> None:
     assert "OK: " in last.getMessage()
 
 
-def test_a_record_says_what_check_says(caplog: pytest.LogCaptureFixture) -> None:
-    """Nothing is only logged: the numbers are those that `check` returns."""
+def test_asking_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """`check` is a question: it logs nothing, and asking it does not keep a later view from telling."""
     caplog.set_level(logging.DEBUG, logger="plimsoll")
-    with plimsoll.open("x", store="memory:", max_tokens=20) as session:
-        session.append({"role": "user", "content": "hello " * 50})
+    with plimsoll.open("x", store="memory:", max_tokens=1_000) as session:
+        filled(session, 0.9, 1_000)
+        assert [session.check() for _ in range(3)] == [session.check()] * 3
+        assert caplog.records == []
         found = session.check()
-        with pytest.raises(CannotFit):
-            plimsoll.fit(session.history(), max_tokens=5)
-
-    (record,) = caplog.records
+        session.view()
+    record = caplog.records[0]
     assert (record.current_tokens, record.max_tokens) == (found.current_tokens, found.max_tokens)
     assert found.recommendation in record.getMessage()
 
@@ -66,6 +70,7 @@ def test_without_a_log_nothing_is_said() -> None:
         "with plimsoll.open('x', store='memory:', max_tokens=50) as session:\n"
         "    session.append({'role': 'user', 'content': 'hello ' * 90})\n"
         "    assert str(session.check().level) == 'emergency'\n"
+        "    session.view()\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
