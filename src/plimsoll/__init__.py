@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from plimsoll.formats.convert import convert as convert
     from plimsoll.formats.convert import validate as validate
     from plimsoll.interchange import import_file as import_file
+    from plimsoll.offloads import Offloads as Offloads
     from plimsoll.oneshot import afit as afit
     from plimsoll.oneshot import count_tokens as count_tokens
     from plimsoll.oneshot import fit as fit
@@ -44,6 +45,7 @@ _HOMES = {
     "Budget": "budget",
     "Fitted": "fitted",
     "LoadLines": "budget",
+    "Offloads": "offloads",
     "Plan": "fitted",
     "Policy": "policy",
     "Session": "session",

@@ -19,6 +19,7 @@ from plimsoll.ports import Record
 from plimsoll.references import checked, place_of, position_named, summary_of, text_of, text_said
 from plimsoll.reported import usage_since
 from plimsoll.settings import shown, whole
+from plimsoll.store.blobs import is_blob_name, text_of_blob
 from plimsoll.summary.ledger import extend
 from plimsoll.usage import Usage
 
@@ -108,10 +109,15 @@ def _back(chronicle: Chronicle, stop: int) -> Iterator[Record]:
 
 
 def text_at(chronicle: Chronicle, reference: str) -> str:
-    """The text that a reference names, or all of a message by its name. Raises ReferenceNotFound, SessionDamaged."""
+    """The text that a reference or the name of a blob means, or all of a message by its name.
+
+    Raises ReferenceNotFound, SessionDamaged.
+    """
     position = position_named(reference)
     if position is not None:
         return text_said(chronicle.message(position, str(reference)))
+    if is_blob_name(reference):
+        return text_of_blob(chronicle.log.get_blob(reference))
     seq = summary_of(reference)
     if seq is None:
         return text_of(chronicle.message(place_of(reference)[0], reference), reference)

@@ -25,7 +25,7 @@ class SearchedSession(AwaitedSession, ABC):
 
     @locked
     def read(self, reference: str, *, offset: int = 0, limit: int | None = None) -> str:
-        """Text that left the view, by the reference it left behind or that `recall` gives: the same text, checked by hash.
+        """Text that left the view, or was put beside it, by its reference: the same text, checked by hash.
 
         `m12` reads the words of message 12, all its parts. A picture reads as what it was: kind, type, size, hash. `offset` and
         `limit` are in characters. Raises ReferenceNotFound, SessionDamaged.

@@ -7,23 +7,34 @@ from typing import Any
 
 from plimsoll.cutting import Cut, Keep, cut_json, cut_text
 from plimsoll.cutting.json_text import parse_json
-from plimsoll.cutting.marker import MarkerLanguage
-from plimsoll.errors import StoreError
+from plimsoll.cutting.marker import MarkerLanguage, check_reference
 from plimsoll.gauge import DEFAULT_MODEL
+from plimsoll.offloads import KeepsBlobs, offload_of
 from plimsoll.ports import Offload
+from plimsoll.settings import whole
+from plimsoll.store.open import StoreSpec
 from plimsoll.tokens.counter import counter_for
 from plimsoll.tokens.own import CounterChoice
 from plimsoll.tool_results import render_result, shrink_result
 
+PREVIEW_TOKENS_MIN = 32
+CHARS_PER_TOKEN = 4
+"""Turns a preview's size in characters into tokens, as a policy does."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shrunk:
-    """A tool result as text within its size. `reference` reads the whole back from the store, None when it was not kept."""
+    """A tool result as text within its size. `reference` reads the whole back from the store, None when it was not kept.
+
+    `characters` is the length of the whole. `problem` says why it was not kept where that was asked for.
+    """
 
     text: str
     reference: str | None
     tokens_before: int
     tokens_after: int
+    characters: int = 0
+    problem: str | None = None
 
 
 def shrink(  # noqa: PLR0913 - one call with its options
@@ -31,31 +42,59 @@ def shrink(  # noqa: PLR0913 - one call with its options
     result: Any,
     *,
     max_tokens: int = 1000,
-    store: Offload | None = None,
+    store: Offload | KeepsBlobs | StoreSpec = None,
     model: str | None = DEFAULT_MODEL,
     counter: CounterChoice = None,
+    list_items_max: int = 20,
+    preview_chars: int | None = None,
 ) -> Shrunk:
     """A tool result in at most `max_tokens` tokens, by its shape; unchanged when it fits.
 
-    `result` is any value: text as it is, None as "null", others as JSON. With a `store` the whole is kept there and the text
-    says under which reference; when the store fails, the result is only cut. Raises SettingError for an impossible size.
+    `result` is any value: text as it is, None as "null", others as JSON.
+    `store` keeps the whole of a result that does not fit, and the text says under which reference: a store as in `plimsoll.open`
+    (`plimsoll.Offloads(store).get(reference)` reads it), an open session (its `read` and its tools do), or an object with
+    `put(text, label=...)`. When it fails the result is only cut, and `problem` says why.
+    `list_items_max` rows stay of the longest list of a JSON result. Of a result that is kept about `preview_chars` characters
+    stay, where that is less than `max_tokens`.
+
+    Raises CounterError, SettingError.
+
     """
+    whole("max_tokens", max_tokens)
+    whole("list_items_max", list_items_max, least=1)
+    preview = (
+        None
+        if preview_chars is None
+        else max(PREVIEW_TOKENS_MIN, whole("preview_chars", preview_chars) // CHARS_PER_TOKEN)
+    )
+    port = None if store is None else offload_of(store)
     text, counting = render_result(result), counter_for(model, choice=counter)
     before = counting.upper(text)
     if before <= max_tokens:
-        return Shrunk(text=text, reference=None, tokens_before=before, tokens_after=before)
-    reference = _kept(text, tool_name, store)
-    shrunk = shrink_result(tool_name, text, tokens_max=max_tokens, counter=counting, reference=reference)
-    return Shrunk(text=shrunk.text, reference=reference, tokens_before=before, tokens_after=shrunk.tokens_after)
+        return Shrunk(text=text, reference=None, tokens_before=before, tokens_after=before, characters=len(text))
+    reference, problem = (None, None) if port is None else _kept(text, tool_name, port)
+    room = max_tokens if preview is None or reference is None else min(max_tokens, preview)
+    shrunk = shrink_result(
+        tool_name, text, tokens_max=room, counter=counting, reference=reference, items_max=list_items_max
+    )
+    return Shrunk(
+        text=shrunk.text,
+        reference=reference,
+        tokens_before=before,
+        tokens_after=shrunk.tokens_after,
+        characters=len(text),
+        problem=problem,
+    )
 
 
-def _kept(text: str, label: str, store: Offload | None) -> str | None:
-    if store is None:
-        return None
+def _kept(text: str, label: object, port: Offload) -> tuple[str | None, str | None]:
+    """The reference under which a store keeps a text, or why it does not."""
     try:
-        return store.put(text, label=label)
-    except StoreError:
-        return None
+        reference = port.put(text, label=str(label))
+        check_reference(reference or "")
+    except Exception as error:  # noqa: BLE001 - other people's code: a store that fails costs the reference and nothing else
+        return None, f"{type(error).__name__}: {error}"[:300]
+    return reference, None
 
 
 def cut(  # noqa: PLR0913 - one call with its options

@@ -61,6 +61,7 @@ LAYERS = {
         "opening_async",
         "oneshot",
         "shrinking",
+        "offloads",
         "windowing",
         "checking",
         "noticing",

@@ -25,7 +25,7 @@ FUNCTIONS = {
     "plan": "messages * max_tokens model tools policy summarizer query format",
     "read_files": "files * root lines_max",
     "sessions": "store",
-    "shrink": "tool_name result * max_tokens store",
+    "shrink": "tool_name result * max_tokens store list_items_max preview_chars",
     "validate": "messages * format",
     "window": "messages * start_seq max_tokens model tools policy keep_system format",
     "with_files": "summarizer * root limit lines_max",
@@ -36,6 +36,7 @@ CLASSES = {
     "Budget": "",
     "Fitted": "messages origins report",
     "LoadLines": "",
+    "Offloads": "put get read close",
     "Plan": "actions summary with_summary apply",
     "Policy": "named from_dict to_dict",
     "Session": (

@@ -19,6 +19,7 @@ from plimsoll.recall.index import RECORD
 from plimsoll.recall.search import Hit
 from plimsoll.references import place_of, position_named, summary_of
 from plimsoll.settings import one_of
+from plimsoll.store.blobs import is_blob_name
 from plimsoll.toolnames import TOOL_NAMES, ToolNames
 
 TOOL_FORMATS = ("openai-chat", "openai-responses", "anthropic")
@@ -170,6 +171,8 @@ _FOUND = f"[Found in the history, {RECORD}. To see more of a text, read its refe
 
 def _owner(reference: str) -> str:
     """Whose text a reference names, in words."""
+    if is_blob_name(reference):
+        return f"stored text {reference}"
     seq, position = summary_of(reference), position_named(reference)
     if seq is not None:
         return f"summary c{seq}"

@@ -20,6 +20,19 @@ _FAN = re.compile(r"[0-9a-f]{2}")
 _READ_SIZE_BYTES = 1 << 20
 
 
+def is_blob_name(reference: object) -> bool:
+    """Whether a reference is the SHA-256 of a blob, or enough of its beginning."""
+    return isinstance(reference, str) and _REFERENCE.fullmatch(reference) is not None
+
+
+def text_of_blob(data: bytes) -> str:
+    """The text that was stored. Bytes that are no text are shown as escapes."""
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "backslashreplace")
+
+
 class BlobFolder:
     """The `blobs` folder of a session. Raises OSError as the system says it."""
 

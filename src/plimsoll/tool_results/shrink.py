@@ -143,9 +143,10 @@ class _Job:
         return self._checked(shaped, kind, origin.body or content, origin.tokens, origin.reference)
 
     def _json(self, content: str, value: dict[str, Any] | list[Any]) -> Shrunk:
-        before, reference, value = self._earlier_note(content, value)
-        note: dict[str, Any] = {"tokens": before, **({"reference": reference} if reference else {})}
-        note["tag"] = tag_of(_said(before, reference))
+        before, characters, reference, value = self._earlier_note(content, value)
+        note: dict[str, Any] = {"tokens": before, "characters": characters}
+        note |= {"reference": reference} if reference else {}
+        note["tag"] = tag_of(_said(before, characters, reference))
         for candidate in (value, {"content": content}):
             shaped = json_rows.shrink_value(
                 candidate,
@@ -204,24 +205,25 @@ class _Job:
         tokens = int(found["tokens"].replace(",", "") or 0)
         return _Origin(tokens=tokens, reference=reference, body=content.partition("\n")[2], facts=found["facts"])
 
-    def _earlier_note(self, content: str, value: Any) -> tuple[int, str | None, Any]:
-        """The same for JSON, whose note is its first key."""
+    def _earlier_note(self, content: str, value: Any) -> tuple[int, int, str | None, Any]:
+        """The same for JSON, whose note is its first key: tokens and characters of the whole, its reference, and the rest."""
         before = tokens_about(content, self.counter)[0]
+        unknown = before, len(content), self.reference, value
         note = value.get(json_rows.NOTE_KEY) if isinstance(value, dict) else None
         if not isinstance(note, dict) or next(iter(value)) != json_rows.NOTE_KEY:
-            return before, self.reference, value
-        stated, named, tag = note.get("tokens"), note.get("reference"), note.get("tag")
-        if not (isinstance(stated, int) and isinstance(named, str | None) and isinstance(tag, str)):
-            return before, self.reference, value
-        if not is_tagged(_said(stated, named), tag):
-            return before, self.reference, value
+            return unknown
+        stated, characters, named, tag = (note.get(name) for name in ("tokens", "characters", "reference", "tag"))
+        if not (isinstance(stated, int) and isinstance(characters, int) and isinstance(tag, str)):
+            return unknown
+        if not isinstance(named, str | None) or not is_tagged(_said(stated, characters, named), tag):
+            return unknown
         rest = {key: inner for key, inner in value.items() if key != json_rows.NOTE_KEY}
-        return stated, self.reference or named, rest
+        return stated, characters, self.reference or named, rest
 
 
-def _said(tokens: int, reference: str | None) -> str:
+def _said(tokens: int, characters: int, reference: str | None) -> str:
     """What a note in JSON says, for its tag."""
-    return f"{json_rows.NOTE_KEY} {tokens} {reference or ''}"
+    return f"{json_rows.NOTE_KEY} {tokens} {characters} {reference or ''}"
 
 
 def shrink_lines(body: str, kind: Kind, tokens_max: int, counter: TokenCounter, language: Literal["en", "zh"]) -> str:
