@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from plimsoll.cli.recorded import Recorded
     from plimsoll.cli.source import Material
     from plimsoll.message import Message
+    from plimsoll.tokens.framing import MessageCounter
 
 
 def gauge_of(material: Material, *, model: str | None, max_tokens: int | None = None, policy: str = "fill") -> Gauge:
@@ -39,8 +40,7 @@ def measured(
     """Weigh a conversation: by likely numbers where something was reported, else by safe ones."""
     recorded = material.recorded if model is None else None
     usage = None if recorded is None else recorded.usage
-    calibration = recorded.calibration if recorded is not None and recorded.calibration.differences else None
-    likely = message_counter_for(gauge.model, None if gauge.counter.exact else calibration, choice=gauge.choice)
+    likely = _likely(recorded, gauge)
     counter = likely.upper if usage is None else likely
     apart = None if material.system is None else system_message(material.system)
     weights = weigh(
@@ -66,6 +66,16 @@ def measured(
         likely_tokens=likely.messages([*beside, *messages]) + likely.tools(material.tools),
         usage=usage,
     )
+
+
+def likely_counter(material: Material, gauge: Gauge, *, model: str | None) -> MessageCounter:
+    """Counts as close as can be, by what was reported where something was."""
+    return _likely(material.recorded if model is None else None, gauge)
+
+
+def _likely(recorded: Recorded | None, gauge: Gauge) -> MessageCounter:
+    calibration = recorded.calibration if recorded is not None and recorded.calibration.differences else None
+    return message_counter_for(gauge.model, None if gauge.counter.exact else calibration, choice=gauge.choice)
 
 
 def _unseen(recorded: Recorded, gauge: Gauge) -> int:

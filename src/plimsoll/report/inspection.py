@@ -43,6 +43,13 @@ class Inspection:
     level: str
     lines: Mapping[str, int]
     plan: Report
+    places: Sequence[tuple[int, ...]] = ()
+    """The positions in the history that the plan's positions stand for; none where they are these themselves."""
+
+    @property
+    def groups(self) -> list[ActionGroup]:
+        """The plan's actions by what they do and why."""
+        return grouped(self.plan.actions, self.places)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -52,11 +59,11 @@ class Inspection:
             "level": self.level,
             "lines": dict(self.lines),
             "plan": self.plan.to_dict(),
-            "groups": [group.to_dict() for group in grouped(self.plan.actions)],
+            "groups": [group.to_dict() for group in self.groups],
         }
 
 
-def inspect(measure: Measure, gauge: Gauge, plan: Report) -> Inspection:
+def inspect(measure: Measure, gauge: Gauge, plan: Report, *, places: Sequence[tuple[int, ...]] = ()) -> Inspection:
     """A conversation that was weighed, with the plan for it."""
     lines, unseen = gauge.lines, gauge.budget.unseen_tokens
     marks = {"target": lines.target, "soft": lines.soft, "warn": lines.warn, "hard": lines.hard}
@@ -66,11 +73,15 @@ def inspect(measure: Measure, gauge: Gauge, plan: Report) -> Inspection:
         level=str(gauge.level(plan.tokens_before)),
         lines={name: tokens + unseen for name, tokens in marks.items()},
         plan=plan,
+        places=places,
     )
 
 
-def grouped(actions: Sequence[Action]) -> list[ActionGroup]:
-    """Actions by decision and reason, those that free the most first, those that keep everything last."""
+def grouped(actions: Sequence[Action], places: Sequence[tuple[int, ...]] = ()) -> list[ActionGroup]:
+    """Actions by decision and reason, those that free the most first, those that keep everything last.
+
+    `places` are the positions in the history that the actions' positions stand for, where they are not these themselves.
+    """
     groups: dict[tuple[str, str], list[Action]] = {}
     for action in actions:
         groups.setdefault((action.decision, action.reason), []).append(action)
@@ -81,8 +92,14 @@ def grouped(actions: Sequence[Action]) -> list[ActionGroup]:
             exchanges=len(members),
             tokens_before=sum(action.tokens_before for action in members),
             tokens_after=sum(action.tokens_after for action in members),
-            messages=named(place for action in members for place in range(action.first, action.last + 1)),
+            messages=named(_places(members, places)),
         )
         for (decision, reason), members in groups.items()
     ]
     return sorted(found, key=lambda group: (group.decision == "keep", group.tokens_after - group.tokens_before))
+
+
+def _places(actions: Sequence[Action], places: Sequence[tuple[int, ...]]) -> set[int]:
+    """The positions in the history of the messages that actions are about."""
+    found = (place for action in actions for place in range(action.first, action.last + 1))
+    return {position for place in found for position in (places[place] if places else (place,))}

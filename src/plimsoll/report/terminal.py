@@ -14,7 +14,7 @@ from rich.text import Text
 
 from plimsoll.fitted import Report
 from plimsoll.report.figures import number, plural, share
-from plimsoll.report.inspection import Inspection, grouped
+from plimsoll.report.inspection import ActionGroup, Inspection, grouped
 from plimsoll.report.measure import Measure
 from plimsoll.report.neutral import neutral, one_line
 from plimsoll.report.weights import Heaviest, Weight
@@ -98,7 +98,7 @@ def inspected(inspection: Inspection) -> RenderableType:
         *_tables(measure, longest=max(measure.weights.total_tokens, inspection.budget_tokens)),
         Text(),
         line("What would leave it and why", "bold"),
-        planned(inspection.plan),
+        planned(inspection.plan, inspection.groups),
     )
 
 
@@ -145,7 +145,7 @@ def bar(part: int, whole: int) -> Text:
     return Text("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else ""), style="blue")
 
 
-def planned(report: Report) -> RenderableType:
+def planned(report: Report, groups: Sequence[ActionGroup] | None = None) -> RenderableType:
     """What a plan does or did: sizes, the groups of actions, and its remark."""
     rows = [
         (
@@ -156,7 +156,7 @@ def planned(report: Report) -> RenderableType:
             group.reason,
             one_line(group.messages, MESSAGES_SHOWN_CHARS),
         )
-        for group in grouped(report.actions)
+        for group in (grouped(report.actions) if groups is None else groups)
     ]
     shown: list[RenderableType] = [outcome(report)]
     if rows:

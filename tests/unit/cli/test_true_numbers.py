@@ -201,6 +201,33 @@ def test_no_color_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
         assert ("\x1b" in stream.getvalue()) is escapes
 
 
+@pytest.mark.parametrize("source", ["s.jsonl", "light"])
+def test_the_page_tells_the_story(run: Any, imported: str, tmp_path: Path, source: str) -> None:
+    """Each message is a strip that opens; requests are drawn over time with the compactions that were made."""
+    assert run("inspect", source, "--html", "page.html").status == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+
+    assert page.count("<details>") == 4
+    assert page.count('class="dot"') == 4
+    assert page.count('class="cut"') == 1
+    assert "167,979 →" in page
+    assert ">m8<" not in page
+    assert all(f'<span class="name">{name}</span>' in page for name in ("m4", "m5", "m6", "m7"))
+    assert "newest" in page
+    assert "overflow-wrap: anywhere" in page
+
+
+def test_the_page_holds_so_much_of_a_message(run: Any, tmp_path: Path) -> None:
+    """What is longer is cut, with the command that reads the rest."""
+    said = [{"role": "user", "content": "light " * 5_000}, {"role": "assistant", "content": "yes"}]
+    (tmp_path / "long.json").write_text(json.dumps(said))
+    run("inspect", "long.json", "--html", "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+
+    assert len(page) < 30_000
+    assert "24,000 more characters: plimsoll read NAME m0" in page
+
+
 @pytest.mark.spec("S2-18")
 def test_plain_text_is_counted(run: Any, tmp_path: Path) -> None:
     """A file that is no JSON is counted as it is; one that calls itself JSON is refused."""
@@ -241,7 +268,7 @@ def test_findings_of_a_kind_are_one_line(run: Any, tmp_path: Path) -> None:
     """However many lines of a file are odd in one way, it is said once, with the first of them."""
     rows = [{**row, "parentUuid": f"gone-{place}"} for place, row in enumerate(claude_rows()[:4])]
     (tmp_path / "odd.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    notes = [line for line in run("count", "odd.jsonl").err.splitlines() if "missing-parent" in line]
+    notes = [line for line in run("count", "odd.jsonl").err.splitlines() if "not in this file" in line]
 
     assert len(notes) == 1
-    assert notes[0].startswith("note: lines 1, 2, 3, 4: missing-parent")
+    assert notes[0].startswith("note: 4 ×")

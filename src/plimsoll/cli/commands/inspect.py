@@ -11,6 +11,7 @@ from plimsoll.cli.refusal import DONE
 if TYPE_CHECKING:
     from plimsoll.cli.source import Material
     from plimsoll.report.inspection import Inspection
+    from plimsoll.session import Session
 
 
 def add(commands: Commands) -> None:
@@ -34,16 +35,20 @@ def run(arguments: argparse.Namespace) -> int:
     from plimsoll.cli.output import emit, print_json
     from plimsoll.cli.screen import note_findings, show, working
     from plimsoll.cli.source import open_material
+    from plimsoll.session import Session
 
     options = {"model": arguments.model, "max_tokens": arguments.max_tokens, "policy": arguments.policy}
     material = open_material(arguments.file, arguments.store, options=options)
+    session = (
+        None if material.session is None else Session(material.session)
+    )  # closes it when nothing needs it any more
     with working("weighing", size_bytes=material.size_bytes):
-        inspection = _of_session(material, arguments) if material.session else _of_messages(material, arguments)
+        inspection = _of_messages(material, arguments) if session is None else _of_session(material, session, arguments)
+        page = _page(material, inspection, arguments) if arguments.html is not None else b""
+    material.close()
     note_findings(material.findings)
     if arguments.html is not None:
-        from plimsoll.report.page import page
-
-        emit(page(inspection).encode(), arguments.html)
+        emit(page, arguments.html)
     if arguments.json:
         print_json(inspection.to_dict())
     elif arguments.html is None:
@@ -72,19 +77,25 @@ def _of_messages(material: Material, arguments: argparse.Namespace) -> Inspectio
         counter=None if gauge.counter.exact else gauge.counter,
     )
     messages = decode_all(material.messages, material.format)[1]
-    return inspect(
-        measured(material, gauge, messages, model=arguments.model, max_tokens=max_tokens), gauge, made.report
-    )
+    measure = measured(material, gauge, messages, model=arguments.model, max_tokens=max_tokens)
+    return inspect(measure, gauge, made.report, places=material.places)
 
 
-def _of_session(material: Material, arguments: argparse.Namespace) -> Inspection:
+def _page(material: Material, inspection: Inspection, arguments: argparse.Namespace) -> bytes:
+    from plimsoll.cli.measuring import gauge_of, likely_counter
+    from plimsoll.cli.telling import story_of
+    from plimsoll.report.page import page
+
+    counter = likely_counter(material, gauge_of(material, model=arguments.model), model=arguments.model)
+    return page(inspection, story_of(material, inspection, counter)).encode()
+
+
+def _of_session(material: Material, session: Session, arguments: argparse.Namespace) -> Inspection:
     from plimsoll.cli.measuring import measured
     from plimsoll.formats.registry import decode_all
     from plimsoll.report.inspection import inspect
-    from plimsoll.session import Session
 
     assert material.session is not None
     messages, gauge = decode_all(material.messages, material.format)[1], material.session.gauge
     measure = measured(material, gauge, messages, model=arguments.model, max_tokens=arguments.max_tokens)
-    with Session(material.session) as session:
-        return inspect(measure, gauge, session.preview().report)
+    return inspect(measure, gauge, session.preview().report)

@@ -107,6 +107,7 @@ def _print(chronicle: Chronicle, messages: Sequence[Any], origins: Origins, *, w
 
 def _said(name: str, message: Message, *, short: bool) -> list[RenderableType]:
     from plimsoll.report.figures import plural
+    from plimsoll.report.parts import parts_of
     from plimsoll.report.terminal import block, line
 
     style = {"user": "bold cyan", "assistant": "bold green", "system": "bold magenta"}.get(message.role, "bold yellow")
@@ -122,26 +123,3 @@ def _said(name: str, message: Message, *, short: bool) -> list[RenderableType]:
 def _shortened(text: str) -> str:
     """The first lines; a text with few of them by its characters."""
     return "\n".join(islice(text[:SHORT_CHARS].split("\n"), SHORT_LINES))
-
-
-def parts_of(message: Message) -> list[tuple[str, str]]:
-    """What is said in a message: for each part what it is (nothing for plain text) and its words."""
-    from plimsoll.message import Media, Opaque, Reasoning, Text, ToolCall, ToolResult
-    from plimsoll.tokens.framing import compact_json
-
-    found: list[tuple[str, str]] = []
-    for part in message.parts:
-        match part:
-            case Text():
-                found.append(("", part.text))
-            case Reasoning():
-                found.append(("reasoning", part.text))
-            case ToolCall():
-                found.append((f"call {part.name}", part.arguments))
-            case ToolResult():
-                found.append(("error" if part.is_error else "result", part.content))
-            case Media():
-                found.append((part.kind, part.mime or ""))
-            case Opaque():
-                found.append(("provider part", compact_json(part.wire)))
-    return found

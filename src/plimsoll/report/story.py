@@ -1,0 +1,103 @@
+"""A conversation message by message, and how full the window was while it went on: what the page draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from plimsoll.compaction.plan import Action
+from plimsoll.message import Message, ToolResult
+from plimsoll.references import named
+from plimsoll.report.parts import parts_of
+from plimsoll.report.weights import TOOL_RESULTS, begins, kind_of
+from plimsoll.tokens.framing import MessageCounter
+
+TEXT_CHARS_MAX = 6_000
+"""Of one message that the page holds; the rest is a `plimsoll read` away."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strip:
+    """One message: what it costs by kind, how it begins and what it says, and what the plan does to it and why."""
+
+    name: str
+    role: str
+    tokens: int
+    kinds: Mapping[str, int]
+    begins: str
+    text: str = field(repr=False)
+    cut_chars: int = 0
+    """Characters that are not in `text`."""
+    decision: str = "keep"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A request as its provider counted it. `at_ms` is Unix time in milliseconds."""
+
+    name: str
+    at_ms: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A compaction. Sizes in tokens, as far as they are known."""
+
+    label: str
+    at_ms: int
+    tokens_before: int | None
+    tokens_after: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """The messages of a view, and what happened on the way to it."""
+
+    strips: tuple[Strip, ...]
+    points: tuple[Point, ...] = ()
+    marks: tuple[Mark, ...] = ()
+
+
+def strips_of(
+    messages: Sequence[Message],
+    counter: MessageCounter,
+    actions: Iterable[Action],
+    *,
+    names: Sequence[tuple[int, ...]] = (),
+    places: Sequence[tuple[int, ...]] = (),
+) -> tuple[Strip, ...]:
+    """A strip for each message.
+
+    `names` are the positions in the history that each message comes from; `places` those that the plan's actions go by. Both are
+    its own index where they are not given.
+    """
+    decided = {place: action for action in actions for place in range(action.first, action.last + 1)}
+    strips = []
+    for index, message in enumerate(messages):
+        where = places[index] if places else (index,)
+        action = next((decided[place] for place in where if place in decided), None)
+        strips.append(_strip(message, counter, named(names[index] if names else (index,)) or "-", action))
+    return tuple(strips)
+
+
+def _strip(message: Message, counter: MessageCounter, name: str, action: Action | None) -> Strip:
+    kinds: dict[str, int] = {}
+    for part in message.parts:
+        kinds[kind_of(part)] = kinds.get(kind_of(part), 0) + counter.part(part)
+    tokens = counter.message(message)
+    kinds["framing"] = tokens - sum(kinds.values())
+    text = "\n\n".join(f"[{label}] {said}" if label else said for label, said in parts_of(message))
+    only_results = bool(message.parts) and all(isinstance(part, ToolResult) for part in message.parts)
+    return Strip(
+        name=name,
+        role=TOOL_RESULTS if only_results else message.role,
+        tokens=tokens,
+        kinds=kinds,
+        begins=begins(message),
+        text=text[:TEXT_CHARS_MAX],
+        cut_chars=max(0, len(text) - TEXT_CHARS_MAX),
+        decision="keep" if action is None else action.decision,
+        reason="" if action is None else action.reason,
+    )
