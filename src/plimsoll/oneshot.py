@@ -120,7 +120,7 @@ async def afit(  # noqa: PLR0913 - as fit
     asked = checked(summarizer)
     work = await in_worker(partial(_begin, messages, max_tokens, model, tools, policy, format, system, counter))
     outline = await adrive(_planned(work, query, asks=asked is not None), asked, THREADS)
-    return await in_worker(_plan_of(work, outline).apply)
+    return await in_worker(partial(_with_report, _plan_of(work, outline)))
 
 
 def plan(  # noqa: PLR0913 - as fit
@@ -141,6 +141,13 @@ def plan(  # noqa: PLR0913 - as fit
     work = _begin(messages, max_tokens, model, tools, policy, format, system, counter)
     outline = drive(_planned(work, query, asks=asked is not None), asked)
     return _plan_of(work, outline)
+
+
+def _with_report(plan: Plan) -> Fitted:
+    """What a plan leads to, its report made as well: made later it would be in the event loop."""
+    fitted = plan.apply()
+    _ = fitted.report
+    return fitted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

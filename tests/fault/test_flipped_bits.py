@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +20,7 @@ from workloads import words
 Wire = dict[str, Any]
 BUDGET = 2_500
 FORMATS = ("openai-chat", "openai-responses", "anthropic", "ui-parts")
-TRIALS = 6
+TRIALS = 4
 pytestmark = pytest.mark.filterwarnings("ignore::plimsoll.errors.DamageWarning")
 
 
@@ -51,10 +52,10 @@ def said_in(format: Any, messages: list[Wire]) -> list[Wire]:
     return list(plimsoll.convert(messages, to=format).messages)
 
 
-def lived(place: Path, format: Any, rng: random.Random) -> None:
+def lived(store: str, format: Any, rng: random.Random) -> None:
     """A session with records of every kind, left at a random moment of its life."""
     options: dict[str, Any] = {"max_tokens": BUDGET, "durability": "os", "recall_tools": True}
-    with plimsoll.open("a", store=place, format=format, **options) as session:
+    with plimsoll.open("a", store=store, format=format, **options) as session:
         for part in range(rng.randrange(2, 5)):
             session.extend(said_in(format, chat(rng, 6, part * 6)))
             if rng.random() < 0.5:
@@ -73,29 +74,59 @@ def lived(place: Path, format: Any, rng: random.Random) -> None:
                 continue
 
 
-def damaged(log: Path, rng: random.Random) -> str:
+def damaged(place: Path, rng: random.Random) -> str:
     """Damage a log at random, its first line excepted, and say how."""
+    if (place / "file.db").exists():
+        return damaged_rows(place / "file.db", rng)
+    log = place / "a" / "log.jsonl"
     lines = log.read_bytes().split(b"\n")[:-1]
     how = rng.choice(("flip", "flip", "flip", "lose", "double", "swap", "cut", "zero"))
     for _ in range(rng.choice((1, 1, 1, 2, 5))):
-        at = rng.randrange(1, len(lines))
-        if how == "flip":
-            line = bytearray(lines[at] or b" ")
-            line[rng.randrange(len(line))] ^= 1 << rng.randrange(8)
-            lines[at] = bytes(line)
-        elif how == "lose" and len(lines) > 2:
+        at, other = (rng.randrange(1, len(lines)) for _ in range(2))
+        if how == "lose" and len(lines) > 2:
             del lines[at]
         elif how == "double":
             lines.insert(at, lines[at])
         elif how == "swap":
-            other = rng.randrange(1, len(lines))
             lines[at], lines[other] = lines[other], lines[at]
-        elif how == "cut":
-            lines[at] = lines[at][: rng.randrange(len(lines[at]) + 1)]
         else:
-            lines[at] = b"\0" * len(lines[at])
+            lines[at] = changed(lines[at], how, rng)
     log.write_bytes(b"\n".join(lines) + b"\n")
     return how
+
+
+def damaged_rows(file: Path, rng: random.Random) -> str:
+    """The same for the rows of a database."""
+    how = rng.choice(("flip", "flip", "flip", "lose", "swap", "cut", "zero"))
+    with sqlite3.connect(file) as rows:
+        found = dict(rows.execute("SELECT id, line FROM record").fetchall())
+        for _ in range(rng.choice((1, 1, 1, 2, 5))):
+            at, other = (rng.choice(sorted(found)[1:]) for _ in range(2))
+            if how == "lose":
+                rows.execute("DELETE FROM record WHERE id = ?", (at,))
+            elif how == "swap":
+                for here, there in ((at, other), (other, at)):
+                    rows.execute("UPDATE record SET line = ? WHERE id = ?", (found[there], here))
+            else:
+                rows.execute("UPDATE record SET line = ? WHERE id = ?", (changed(found[at], how, rng), at))
+    rows.close()
+    return how
+
+
+def changed(line: bytes, how: str, rng: random.Random) -> bytes:
+    """A line with a bit flipped, cut off, or of zeros."""
+    if how == "cut":
+        return line[: rng.randrange(len(line) + 1)]
+    if how == "zero":
+        return b"\0" * len(line)
+    flipped = bytearray(line or b" ")
+    flipped[rng.randrange(len(flipped))] ^= 1 << rng.randrange(8)
+    return bytes(flipped)
+
+
+def spec_of(place: Path, kind: str) -> str:
+    """The store of that kind in a folder."""
+    return f"sqlite:///{place}/file.db" if kind == "sqlite" else str(place)
 
 
 def valid(session: plimsoll.Session) -> list[Wire]:
@@ -106,10 +137,9 @@ def valid(session: plimsoll.Session) -> list[Wire]:
     return view
 
 
-def check(place: Path, format: Any, rng: random.Random) -> None:
+def check(store: str, format: Any, rng: random.Random) -> None:
     """What must hold of a session whose log was damaged, whatever was."""
-    log = place / "a" / "log.jsonl"
-    with plimsoll.open("a", store=place, create=False) as session:
+    with plimsoll.open("a", store=store, create=False) as session:
         there = session.history()
         valid(session)
         new = said_in(format, chat(rng, 8, 50))
@@ -121,11 +151,11 @@ def check(place: Path, format: Any, rng: random.Random) -> None:
             with suppress(SettingError, SessionDamaged):
                 session.rollback()
             valid(session)
-        size = log.stat().st_size
+        length = session._chronicle.log.length
         shown = valid(session)
-        assert log.stat().st_size == size, "a view of what has not changed writes again"
+        assert session._chronicle.log.length == length, "a view of what has not changed writes again"
         session.recall("Request 3")
-    with plimsoll.open("a", store=place, create=False) as again:
+    with plimsoll.open("a", store=store, create=False) as again:
         history = again.history()
         assert history == [*there, *history[-len(new) :]]
         assert json.dumps(again.peek()) == json.dumps(shown)
@@ -139,35 +169,36 @@ def trials(seed: int, count: int) -> Iterator[random.Random]:
     return (random.Random(f"{seed}-{number}") for number in range(count))
 
 
-def attempt(place: Path, format: Any, rng: random.Random) -> None:
+def attempt(place: Path, kind: str, format: Any, rng: random.Random) -> None:
     """One life, one damage, and what must hold."""
-    lived(place, format, rng)
-    log = place / "a" / "log.jsonl"
-    before = log.read_bytes()
-    how = damaged(log, rng)
+    place.mkdir()
+    lived(spec_of(place, kind), format, rng)
+    how = damaged(place, rng)
     try:
-        check(place, format, rng)
+        check(spec_of(place, kind), format, rng)
     except BaseException as error:
-        error.add_note(f"after {how}; the damaged log was as long as {len(before)} bytes, now {log.stat().st_size}")
+        error.add_note(f"after {how} in {kind}")
         raise
     finally:
         shutil.rmtree(place)
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "sqlite"])
 @pytest.mark.parametrize("format", FORMATS)
-def test_damage_costs_what_it_hits(tmp_path: Path, format: str) -> None:
+def test_damage_costs_what_it_hits(tmp_path: Path, format: str, kind: str) -> None:
     """After random damage what can be read is there, what is appended then stays, views are valid, and no call writes for ever."""
     for rng in trials(0, TRIALS):
-        attempt(tmp_path / "s", format, rng)
+        attempt(tmp_path / "s", kind, format, rng)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
+@pytest.mark.parametrize("kind", ["jsonl", "sqlite"])
 @pytest.mark.parametrize("format", FORMATS)
-def test_damage_costs_what_it_hits_many_times(tmp_path: Path, format: str) -> None:
+def test_damage_costs_what_it_hits_many_times(tmp_path: Path, format: str, kind: str) -> None:
     """The same, many times."""
-    for rng in trials(1, 500):
-        attempt(tmp_path / "s", format, rng)
+    for rng in trials(1, 300):
+        attempt(tmp_path / "s", kind, format, rng)
 
 
 def test_a_flipped_bit_in_a_call_that_a_view_needs(tmp_path: Path) -> None:
