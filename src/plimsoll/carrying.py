@@ -172,7 +172,7 @@ def previewed(chronicle: Chronicle, wish: Wish, *, asked: bool = True, asks_mode
         chronicle = hold.chronicle
         pieces, format = chronicle.timeline.sending.settled(outline.pieces), chronicle.gauge.format
         return Fitted(
-            messages=written(pieces, format),
+            messages=written(pieces, format, chronicle.gauge.marks_beside),
             origins=origins(pieces, format.name),
             make_report=partial(report_of, outline),
         )

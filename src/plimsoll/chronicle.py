@@ -127,7 +127,7 @@ class Chronicle:
         """The view as it stands, in the session's format."""
         shown, format = self.timeline.sendable(), self.gauge.format
         shown = list(shown)
-        return View(self._writer.write(shown, (), format), lambda: origins(shown, format.name))
+        return View(self._writer.write(shown, format, self.gauge.marks_beside), lambda: origins(shown, format.name))
 
     def history(self) -> list[dict[str, Any]]:
         """Every message ever appended, whole."""
@@ -167,7 +167,7 @@ class Chronicle:
         then = Timeline(format=format, weigh=self.gauge.weigh, log=self.log, arranger=Arranger(format.name))
         then.take(record)
         shown = then.sendable()
-        return View(written(shown, format), lambda: origins(shown, format.name))
+        return View(written(shown, format, self.gauge.marks_beside), lambda: origins(shown, format.name))
 
     # --- messages
 

@@ -14,6 +14,7 @@ from plimsoll.compaction.piece import Piece, blocks_of
 from plimsoll.compaction.repair import WANTS_USER_FIRST, Arranged
 from plimsoll.compaction.task import Task
 from plimsoll.errors import SettingError
+from plimsoll.formats.anthropic.marks import NO_MARKS, MarksBeside, marks_beside
 from plimsoll.formats.format import Format, SystemText
 from plimsoll.formats.wire import plain
 from plimsoll.limits import RECALL_OUTPUT_TOKENS_MAX
@@ -54,6 +55,8 @@ class Gauge:
     tool_names: ToolNames = TOOL_NAMES
     system: SystemText = None
     """System text that is sent beside every view, as Anthropic wants it: counted, and never part of the view."""
+    tool_marks: MarksBeside = NO_MARKS
+    """Cache marks in the tool definitions, as Anthropic counts them."""
     unseen_excess: int = 0
     """Tokens that the provider counts beyond what it was given here and that the budget has no room for."""
 
@@ -62,6 +65,12 @@ class Gauge:
         """What an answer of those tools may cost so that it is not cut on arrival, and leaves room for others."""
         limit = self.policy.tool_result_limit(self.budget.tokens)
         return min(RECALL_OUTPUT_TOKENS_MAX, self.budget.tokens // 4, limit or RECALL_OUTPUT_TOKENS_MAX)
+
+    @property
+    def marks_beside(self) -> MarksBeside:
+        """The cache marks that a request has before its messages."""
+        own = marks_beside(self.system, ())
+        return MarksBeside(self.tool_marks.number + own.number, self.tool_marks.has_short or own.has_short)
 
     @property
     def lines(self) -> ResolvedLines:
@@ -239,6 +248,7 @@ def gauge_for(  # noqa: PLR0913 - the options of fit
         messages=counting,
         model=counted_as,
         choice=counter,
+        tool_marks=marks_beside(None, tools or ()),
     )
 
 

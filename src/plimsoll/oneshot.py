@@ -253,7 +253,7 @@ def _write(work: _Work, outline: Outline) -> Fitted:
     if system is not None:
         system = system_text(pieces.pop(0).message, system)
     return Fitted(
-        messages=written(pieces, work.gauge.format),
+        messages=written(pieces, work.gauge.format, replace(work.gauge, system=system).marks_beside),
         origins=origins(pieces, work.gauge.format.name),
         system=system,
         make_report=partial(_report, work, outline),

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from plimsoll.errors import FormatError
+from plimsoll.formats.anthropic.marks import CACHE_MARKS_MAX, NO_MARKS, keep_last, marks_beside
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.repairs import in_words
+from plimsoll.formats.wire import copied
 from plimsoll.message import Message, Opaque, Part, Text
 
 
@@ -22,9 +24,17 @@ def system_message(system: SystemText) -> Message:
 
 def repaired(system: SystemText) -> SystemText:
     """The system text as Anthropic takes it: without blank blocks, and what is no text in words. Itself where it is that."""
-    if not isinstance(system, list) or all(map(_is_taken, system)):
+    if not isinstance(system, list):
         return system
-    return [block if _is_taken(block) else _in_words(block) for block in system if not _is_blank(block)]
+    if not all(map(_is_taken, system)):
+        system = [block if _is_taken(block) else _in_words(block) for block in system if not _is_blank(block)]
+    return _with_last_marks(system) if marks_beside(system, ()).number > CACHE_MARKS_MAX else system
+
+
+def _with_last_marks(system: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    own = [copied(block) for block in system]
+    keep_last([{"content": own}], NO_MARKS)
+    return own
 
 
 def _is_taken(block: object) -> bool:

@@ -59,7 +59,10 @@ class _Growth:
         note = self._source.grown(chronicle, raw, self._runs)
         kept, adoption = self._goes_on_from(before, since)
         pieces = [*kept, *as_pieces(chronicle, adoption)]
-        if written(chronicle.timeline.sending.settled(pieces), chronicle.gauge.format) != chronicle.written():
+        if (
+            written(chronicle.timeline.sending.settled(pieces), chronicle.gauge.format, chronicle.gauge.marks_beside)
+            != chronicle.written()
+        ):
             adopt(chronicle, adoption, kept)
         chronicle.note(note)
         chronicle.record_usage(self._usages(since, is_ours=bool(kept)), chronicle.timeline.event)

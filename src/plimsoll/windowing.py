@@ -216,7 +216,7 @@ class _Window:
         shown = kept_apart(pieces, self.gauge.format.name)
         sent = list(runs(shown, self.gauge.format.name))
         return Windowed(
-            messages=written(shown, self.gauge.format),
+            messages=written(shown, self.gauge.format, self.gauge.marks_beside),
             positions=tuple(run[0].position for run in sent),
             sizes=tuple(sum(piece.tokens for piece in run) for run in sent),
             tokens=self.gauge.total(pieces),

@@ -9,6 +9,7 @@ from typing import Any
 from plimsoll.compaction.join import as_one, outgoing, runs
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.repair import finished
+from plimsoll.formats.anthropic.marks import NO_MARKS, MarksBeside, keep_last
 from plimsoll.formats.format import Format
 
 Wires = list[dict[str, Any]]
@@ -17,12 +18,24 @@ CHUNK_MESSAGES = 32
 """Messages that are frozen at once. Chunks of equal size are merged, so that their number grows with the logarithm of the view."""
 
 
-def written(pieces: Sequence[Piece], format: Format) -> Wires:
-    """The messages to send, fresh objects in order."""
+def written(pieces: Sequence[Piece], format: Format, beside: MarksBeside = NO_MARKS) -> Wires:
+    """The messages to send, fresh objects in order. `beside` are the cache marks that the request has before them."""
+    wires = _encoded(pieces, format)
+    _unmark(wires, pieces, format, beside)
+    return wires
+
+
+def _encoded(pieces: Sequence[Piece], format: Format) -> Wires:
     messages = list(outgoing(pieces, format.name))
     if messages:
         messages[-1] = finished(messages[-1], format.name)
     return [format.encode(message) for message in messages]
+
+
+def _unmark(wires: Wires, pieces: Sequence[Piece], format: Format, beside: MarksBeside) -> None:
+    """Leave only as many cache marks as the provider takes, the last ones."""
+    if format.name == "anthropic" and any(piece.marks for piece in pieces):
+        keep_last(wires, beside)
 
 
 class ViewWriter:
@@ -40,15 +53,17 @@ class ViewWriter:
         self._frozen: list[Piece] = []
         """The pieces that the chunks hold, in order."""
 
-    def write(self, pieces: Sequence[Piece], closing: Sequence[Piece], format: Format) -> Wires:
-        """The messages of a view, then those that only its end needs: as `written` gives them for both."""
+    def write(self, pieces: Sequence[Piece], format: Format, beside: MarksBeside = NO_MARKS) -> Wires:
+        """The messages of a view, as `written` gives them."""
         if format is not self._format or not _begins_with(pieces, self._frozen):
             self._format, self._chunks, self._frozen = format, [], []
         self._freeze(pieces, format)
         messages: Wires = []
         for _, chunk in self._chunks:
             messages += marshal.loads(chunk)  # noqa: S302 - bytes made here, a moment ago, never stored
-        return messages + written([*pieces[len(self._frozen) :], *closing], format)
+        messages += _encoded(pieces[len(self._frozen) :], format)
+        _unmark(messages, pieces, format, beside)
+        return messages
 
     def _freeze(self, pieces: Sequence[Piece], format: Format) -> None:
         """Keep what no later message can change. The last messages may still be joined by others, or be finished."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from plimsoll.compaction.piece import Piece, Weigh
+from plimsoll.compaction.settle import is_placeholder
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.summary.frame import Language
 
@@ -39,7 +40,7 @@ def call_units(pieces: Sequence[Piece]) -> list[CallUnit]:
         for index, part in enumerate(piece.message.parts):
             if isinstance(part, ToolCall):
                 calls.append(((number, index), part.id))
-            elif isinstance(part, ToolResult):
+            elif isinstance(part, ToolResult) and not is_placeholder(piece.message):
                 results[part.call_id].append((number, index))
     return [(place, results[id].popleft()) for place, id in calls if results[id]]
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 from plimsoll.exchange import Exchange, group
+from plimsoll.formats.anthropic.marks import marks_of
 from plimsoll.message import Message
 
 Origin: TypeAlias = Literal["history", "summary", "made"]
@@ -39,6 +40,11 @@ class Piece:
     """Whether it goes out in one message with the piece before it, as another tool sent it, also beside a neighbour."""
     repairs: tuple[str, ...] = ()
     """What was changed so that the provider accepts it, in words."""
+
+    @cached_property
+    def marks(self) -> int:
+        """How many marks for a provider's cache it may go out with."""
+        return marks_of(self.message)
 
     @cached_property
     def tokens(self) -> int:

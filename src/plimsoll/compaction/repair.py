@@ -9,7 +9,6 @@ messages arrive.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import is_
@@ -20,15 +19,16 @@ from plimsoll.compaction.notes import EMPTY, OPENER, note_of
 from plimsoll.compaction.settle import MAY_STAND_APART, Maker, settled
 from plimsoll.exchange import RUNS_OF_ONE_ANSWER, speaks
 from plimsoll.formats.anthropic.repair import labelled
-from plimsoll.formats.openai_chat.decode import answers_by_name, is_legacy
+from plimsoll.formats.ids import CALL_ID_CHARS_MAX, SAFE
+from plimsoll.formats.openai_chat.decode import answers_by_name
 from plimsoll.formats.openai_responses.validate import is_led_to
+from plimsoll.formats.placeholder import is_legacy
 from plimsoll.formats.registry import FORMATS
 from plimsoll.formats.repairs import repaired
 from plimsoll.message import FormatName, Message, Part, Reasoning, Text, ToolCall, ToolResult, said
 
 MOVED = "results moved up to their calls"
 LABELLED = "system text in the user's role stands under a label of its own"
-_STRICT_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 WANTS_USER_FIRST = frozenset({"anthropic"})
 _WANTS_TEXT = frozenset({"anthropic"})
 """Formats that refuse an empty text block even beside others."""
@@ -247,8 +247,9 @@ class Arranger:
     def _call(self, call: ToolCall, position: int, index: int, named: set[str], repairs: list[str]) -> ToolCall:
         """The call under an id the provider accepts, noted as open. `named` are the ids this message has used."""
         fixed = call
-        strict = self.format == "anthropic" and not _STRICT_ID.fullmatch(call.id)
-        if not call.id or strict or call.id in named or self._is_taken(call.id):
+        refused = len(call.id) > CALL_ID_CHARS_MAX.get(self.format, len(call.id))
+        refused = refused or (self.format == "anthropic" and not SAFE.fullmatch(call.id))
+        if not call.id or refused or call.id in named or self._is_taken(call.id):
             fixed = replace(call, id=self._fresh_id(position, index, named))
             repairs.append(f"call id {call.id[:80]!r} renamed")
         named.add(fixed.id)

@@ -13,12 +13,9 @@ from typing import Generic, Protocol, TypeVar
 
 from plimsoll.compaction.piece import Piece
 from plimsoll.exchange import RUNS_OF_ONE_ANSWER
-from plimsoll.formats.openai_chat.decode import is_legacy
-from plimsoll.formats.openai_responses.encode import answer_to
+from plimsoll.formats.placeholder import NO_RESULT, is_legacy, placeholder
 from plimsoll.formats.ui_parts.validate import needs_result
 from plimsoll.message import FormatName, Message, Part, ToolCall, ToolResult
-
-NO_RESULT = "[No result: the call was interrupted or its result was not recorded.]"
 
 MAY_STAND_APART = frozenset({"openai-responses"})
 """Formats that take a result anywhere behind its call."""
@@ -112,12 +109,6 @@ def is_placeholder(message: Message) -> bool:
     """Whether a message stands for missing results, as it was made."""
     made = message.wire is None and not message.edited and bool(message.parts)
     return made and all(isinstance(part, ToolResult) and part.content == NO_RESULT for part in message.parts)
-
-
-def placeholder(call: ToolCall) -> ToolResult:
-    """The result that stands in for one that is missing, of the kind that answers the call."""
-    wire = answer_to(call, NO_RESULT)
-    return ToolResult(call_id=call.id, name=call.name, content=NO_RESULT, is_error=True, wire=wire)
 
 
 def _placeholders(calls: Sequence[ToolCall], format: FormatName) -> list[Message]:

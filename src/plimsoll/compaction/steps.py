@@ -5,8 +5,9 @@ Both work in one batch from the oldest on and stop at the goal, so that a provid
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.piece import Block
@@ -32,10 +33,32 @@ def collapse_repeats(draft: Draft, goal_tokens: int, preview_tokens: int) -> Non
             repeats.append((block, number, index))
         newest.add(result.content)
     excess = draft.excess(goal_tokens, at_most=1 + sum(block.tokens for block, _, _ in repeats))
-    for block, number, index in reversed(repeats):
+    for block, number, indexes in _by_piece(reversed(repeats)):
+        done = 0
+        while done < len(indexes) and excess > 0:
+            chosen = _enough(draft, block, number, indexes[done:], excess)
+            excess -= _point_to_newest(draft, block, number, chosen)
+            done += len(chosen)
+
+
+def _by_piece(places: Iterable[tuple[Block, int, int]]) -> Iterator[tuple[Block, int, list[int]]]:
+    """Parts by the piece they are in: a message is edited and weighed once for all of them."""
+    for _, group in groupby(places, key=lambda place: (id(place[0]), place[1])):
+        found = list(group)
+        yield found[0][0], found[0][1], [index for _, _, index in found]
+
+
+def _enough(draft: Draft, block: Block, number: int, indexes: Sequence[int], excess: int) -> list[int]:
+    """As many of the repeats of one piece as it takes, by what their contents cost."""
+    parts = block.pieces[number].message.parts
+    chosen: list[int] = []
+    for index in indexes:
         if excess <= 0:
-            return
-        excess -= _point_to_newest(draft, block, number, index)
+            break
+        part = parts[index]
+        excess -= draft.counter.upper(part.content) if isinstance(part, ToolResult) else 0
+        chosen.append(index)
+    return chosen
 
 
 def _results(draft: Draft) -> Iterator[tuple[Block, int, int, ToolResult]]:
@@ -47,18 +70,19 @@ def _results(draft: Draft) -> Iterator[tuple[Block, int, int, ToolResult]]:
                     yield block, number, index, part
 
 
-def _point_to_newest(draft: Draft, block: Block, number: int, index: int) -> int:
-    """Replace one repeated result by its pointer; the tokens that saved."""
+def _point_to_newest(draft: Draft, block: Block, number: int, indexes: Iterable[int]) -> int:
+    """Replace repeated results of one piece by their pointers; the tokens that saved."""
     before = block.tokens
     piece = block.pieces[number]
-    part = piece.message.parts[index]
-    assert isinstance(part, ToolResult)
-    reference = draft.refer(piece, index)
     words = "[The same content as in a later result of this conversation.]"
     parts = list(piece.message.parts)
-    parts[index] = replace(part, content=words)
+    for index in indexes:
+        part = parts[index]
+        assert isinstance(part, ToolResult)
+        reference = draft.refer(piece, index)
+        parts[index] = replace(part, content=words)
+        block.decide("offload" if reference else "shrink", "the same content is read again later", reference=reference)
     draft.edit(block, number, parts)
-    block.decide("offload" if reference else "shrink", "the same content is read again later", reference=reference)
     return before - block.tokens
 
 
@@ -75,12 +99,27 @@ def offload_bulk(
     if not enough:
         found, _ = _within_reach(draft, goal_tokens - later_tokens, preview_tokens, tail_tokens)
     excess = draft.excess(goal_tokens, at_most=1 + sum(spot.tokens for _, spot in found))
-    for block, spot in reversed(found):
+    for _, group in groupby(reversed(found), key=lambda place: (id(place[0]), place[1].piece)):
+        places = list(group)
+        block, bulk = places[0][0], [spot for _, spot in places]
+        while bulk and excess > 0:
+            before = block.tokens
+            whole = _cut_whole(bulk, preview_tokens, excess)
+            cap = preview_tokens if whole > 1 else max(preview_tokens, bulk[0].tokens - excess)
+            cut_spots(draft, block, bulk[: max(1, whole)], cap, "old and large")
+            bulk = bulk[max(1, whole) :]
+            excess -= before - block.tokens
+
+
+def _cut_whole(bulk: Sequence[Spot], preview_tokens: int, excess: int) -> int:
+    """How many parts, in order, surely have to come down to a preview before the excess is gone."""
+    count = 0
+    for spot in bulk:
+        excess -= spot.tokens - preview_tokens
         if excess <= 0:
-            return
-        before = block.tokens
-        cut_spots(draft, block, [spot], max(preview_tokens, spot.tokens - excess), "old and large")
-        excess -= before - block.tokens
+            break
+        count += 1
+    return count
 
 
 def _within_reach(

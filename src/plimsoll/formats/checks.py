@@ -41,8 +41,10 @@ def has_text(value: object) -> bool:
     return isinstance(value, str) and bool(value)
 
 
-def check_id(findings: Findings, value: object, what: str) -> bool:
-    """Whether an id is there and is text; reported when not."""
+def check_id(findings: Findings, value: object, what: str, *, chars_max: int | None = None) -> bool:
+    """Whether an id is there and is text; reported when not, and when it is longer than the provider takes."""
+    if isinstance(value, str) and chars_max is not None and len(value) > chars_max:
+        findings.add("bad_id", f"{what} may have {chars_max} characters, not {len(value)}")
     if value is not None and not isinstance(value, str):
         findings.add("wrong_type", f"{what} must be text, not {kind_of(value)}")
     elif not value:
@@ -50,10 +52,26 @@ def check_id(findings: Findings, value: object, what: str) -> bool:
     return has_text(value)
 
 
-def check_tool_name(findings: Findings, value: object) -> None:
-    """A tool's name: letters, digits, `_` and `-`."""
+def check_tool_name(findings: Findings, value: object, *, chars_max: int) -> None:
+    """A tool's name: letters, digits, `_` and `-`, no more than the provider takes."""
     if not isinstance(value, str) or SAFE.fullmatch(value) is None:
         findings.add("bad_name", "a tool's name must be letters, digits, _ and -")
+    elif len(value) > chars_max:
+        findings.add("bad_name", f"a tool's name may have {chars_max} characters, not {len(value)}")
+
+
+def check_tools(findings: Findings, tools: Iterable[Mapping[str, Any]], *, chars_max: int) -> None:
+    """The tools beside the messages: names that the provider takes, each of them once."""
+    seen: set[str] = set()
+    for tool in tools:
+        inner = tool.get("function")
+        name = inner.get("name") if isinstance(inner, Mapping) else tool.get("name")
+        if name is None:
+            continue  # a tool of the provider's own
+        check_tool_name(findings, name, chars_max=chars_max)
+        if isinstance(name, str) and name in seen:
+            findings.add("duplicate_tool", f"two tools are called {ascii(name)[:60]}")
+        seen.add(str(name))
 
 
 def check_blocks(findings: Findings, blocks: list[Any], allowed: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ from plimsoll.formats.detect import Beside
 from plimsoll.formats.format import Converted, Loss, SystemText, Violation
 from plimsoll.formats.intake import Received, received
 from plimsoll.formats.registry import decode_all, format_named, format_of
-from plimsoll.formats.wire import copied
+from plimsoll.formats.wire import copied, plain
 from plimsoll.message import FormatName, Message, Part, Text, Wire
 
 
@@ -74,9 +74,9 @@ def validate(
     """What the provider would refuse, in order of position; empty when it is fine.
 
     `format` is found by looking where it is not named, at the messages and at the `system`, `model` and `tools` of their request.
-    `system` is checked with Anthropic messages. Wrong values inside a message are violations; FormatError is raised
-    only for what is no list of JSON objects, is nested deeper than limits.NESTING_DEPTH_MAX, or is in no format that
-    can be found by looking.
+    `system` is checked with Anthropic messages, `tools` with those of OpenAI and Anthropic; what is wrong in them has no position.
+    Wrong values inside a message are violations; FormatError is raised only for what is no list of JSON objects, is nested deeper
+    than limits.NESTING_DEPTH_MAX, or is in no format that can be found by looking.
     """
     taken = received(messages)
     checked: list[Wire] = []
@@ -86,4 +86,5 @@ def validate(
         except FormatError as error:
             raise FormatError(error.reason, position=position) from None
     found = format_of(Received(checked, taken.told), format, Beside(model=model, system=system, tools=tools))
-    return found.validate(checked, system=system)
+    offered = [tool for tool in map(plain, tools or ()) if isinstance(tool, Mapping)]
+    return found.validate(checked, system=system, tools=offered)

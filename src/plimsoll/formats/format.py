@@ -31,6 +31,10 @@ Code: TypeAlias = Literal[
     "thinking_last",
     "reasoning_alone",
     "unknown_field",
+    "failed_result_not_text",
+    "too_many_cache_marks",
+    "cache_mark_order",
+    "duplicate_tool",
 ]
 """Why a provider would refuse a message. The words are stable: programs may branch on them."""
 
@@ -111,7 +115,9 @@ class Format(Protocol):
         """
         ...
 
-    def validate(self, wires: Sequence[Wire], *, system: SystemText = None) -> list[Violation]:
+    def validate(
+        self, wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()
+    ) -> list[Violation]:
         """What the provider would refuse, in order of position. Never raises for wrong values inside a message."""
         ...
 

@@ -8,8 +8,18 @@ begins with the same bytes.
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Mapping
 from typing import Final
+
+from plimsoll.message import FormatName
+
+CALL_ID_CHARS_MAX: Final[Mapping[FormatName, int]] = {"openai-chat": 40, "openai-responses": 64, "anthropic": 64}
+"""Characters of a call's id: from the providers' own refusals; for Anthropic's format from Bedrock, which takes it too."""
+
+TOOL_NAME_CHARS_MAX: Final[Mapping[FormatName, int]] = {"openai-chat": 64, "openai-responses": 128, "anthropic": 200}
+"""Characters of a tool's name in a call, from the providers' own refusals."""
 
 SAFE: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _WRITTEN: Final = re.compile(r"(?:id--(?P<hex>(?:[0-9a-f]{2})+)|(?P<plain>(?:(?!--).)+))(?:--[1-9][0-9]*)?", re.DOTALL)
@@ -18,20 +28,28 @@ _WRITTEN: Final = re.compile(r"(?:id--(?P<hex>(?:[0-9a-f]{2})+)|(?P<plain>(?:(?!
 class UniqueIds:
     """Gives each use of an id in one conversation a name of its own."""
 
-    def __init__(self, *, any_text: bool = False) -> None:
+    def __init__(self, *, any_text: bool = False, chars_max: int | None = None) -> None:
         self._any_text = any_text
+        self._chars_max = chars_max
         self._uses: dict[str, int] = {}
 
     def named(self, original: str) -> str:
         """The id to write for the next use of `original`."""
         uses = self._uses[original] = self._uses.get(original, 0) + 1
         written = original if self._stands(original) else f"id--{_hex(original)}"
-        return written if uses == 1 else f"{written}--{uses}"
+        return shortened(written if uses == 1 else f"{written}--{uses}", self._chars_max)
 
     def _stands(self, original: str) -> bool:
         """Whether the id may be written as it is and still be told from one that was not."""
         plain = self._any_text or SAFE.fullmatch(original) is not None
         return plain and "--" not in original and not original.endswith("-")
+
+
+def shortened(id: str, chars_max: int | None) -> str:
+    """The id, or in the place of one that is too long a name that is the same for the same id. There is no way back from it."""
+    if chars_max is None or len(id) <= chars_max:
+        return id
+    return f"call_{hashlib.sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def original_of(written: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from plimsoll.formats.format import Loss
+from plimsoll.formats.ids import CALL_ID_CHARS_MAX, shortened
 from plimsoll.formats.media import Source, source_of
+from plimsoll.formats.placeholder import NO_RESULT
+from plimsoll.formats.repairs import is_name, tool_name
 from plimsoll.formats.turns import Turn, kind_of_opaque, spoken
 from plimsoll.formats.wire import copied_value
 from plimsoll.message import FormatName, Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, Wire
@@ -36,8 +38,6 @@ _LOST_FIELDS: Final = {
     "callProviderMetadata": "provider metadata",
     "resultProviderMetadata": "provider metadata",
 }
-_SAFE_NAME: Final = re.compile(r"[a-zA-Z0-9_-]+")
-_UNSAFE: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def is_native(messages: list[Message], format: FormatName) -> bool:
@@ -137,16 +137,20 @@ class Portable:
 
     def named(self, call: ToolCall, position: int) -> ToolCall:
         """The call under a name that providers accept."""
-        if _SAFE_NAME.fullmatch(call.name):
+        if is_name(call.name, self.format):
             return call
-        self.lose(position, "tool name", "characters that this format refuses became _")
-        return replace(call, name=_UNSAFE.sub("_", call.name) or "tool")
+        self.lose(position, "tool name", "characters that this format refuses became _, and what is too long was cut")
+        return replace(call, name=tool_name(call.name, self.format))
+
+    def id(self, id: str) -> str:
+        """An id that is not longer than this format takes: the same one for the same id."""
+        return shortened(id, CALL_ID_CHARS_MAX[self.format])
 
     def result_texts(self, result: ToolResult, position: int) -> str | list[str]:
         """A result's text, or its texts where it came as several blocks and nobody edited it; failure said in words."""
         self.note_fields(result.wire, position)
         texts = _texts_of(result)
-        if not result.is_error or self.format in ("anthropic", "ui-parts"):
+        if not result.is_error or self.format in ("anthropic", "ui-parts") or result.content == NO_RESULT:
             return texts
         self.lose(position, "error flag", "said in the text: this format has no field for it")
         if isinstance(texts, str):

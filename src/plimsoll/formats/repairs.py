@@ -6,13 +6,16 @@ import re
 from typing import Final
 
 from plimsoll.formats.format import Format
-from plimsoll.formats.ids import SAFE
+from plimsoll.formats.ids import SAFE, TOOL_NAME_CHARS_MAX
 from plimsoll.formats.media import media_of
 from plimsoll.formats.wire import json_text
-from plimsoll.message import Message, Wire
+from plimsoll.message import FormatName, Message, Wire
 
 _ALONE: Final = frozenset(
-    ("wrong_type", "unknown_block", "wrong_place", "empty_content", "empty_tool_calls", "missing_id", "bad_name")
+    (
+        *("wrong_type", "unknown_block", "wrong_place", "empty_content", "empty_tool_calls", "missing_id", "bad_name"),
+        "failed_result_not_text",
+    )
 )
 """Violations that a message can have by itself; the others are about what stands before and after it."""
 
@@ -28,14 +31,15 @@ def repaired(format: Format, message: Message, position: int, repairs: list[str]
     return format.decode(format.repair(message.wire, repairs), position)
 
 
-def is_name(value: object) -> bool:
-    """Whether a tool can have that name."""
-    return isinstance(value, str) and SAFE.fullmatch(value) is not None
+def is_name(value: object, format: FormatName) -> bool:
+    """Whether a tool can have that name in a format."""
+    most = TOOL_NAME_CHARS_MAX.get(format, len(value) if isinstance(value, str) else 0)
+    return isinstance(value, str) and SAFE.fullmatch(value) is not None and len(value) <= most
 
 
-def tool_name(value: object) -> str:
-    """A name a tool can have: other characters become `_`."""
-    return _UNSAFE.sub("_", value if isinstance(value, str) else "") or "tool"
+def tool_name(value: object, format: FormatName) -> str:
+    """A name a tool can have in a format: other characters become `_`, and what is too long ends sooner."""
+    return _UNSAFE.sub("_", value if isinstance(value, str) else "")[: TOOL_NAME_CHARS_MAX.get(format)] or "tool"
 
 
 def in_words(block: Wire) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from plimsoll.formats.format import Loss
 from plimsoll.formats.ids import original_of
+from plimsoll.formats.placeholder import is_legacy, placeholder
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 Speaker: TypeAlias = Literal["system", "user", "assistant", "results"]
@@ -177,7 +178,9 @@ class _Waiting:
     """A call that has no result yet, and the turn its result belongs in."""
 
     slot: Turn
-    call_id: str
+    call: ToolCall
+    """Under the id that it is written with."""
+    position: int
     heard: int
     """How many turns came before the call, pieces of one answer not counted again."""
 
@@ -190,6 +193,8 @@ class _Settling:
         self._losses = losses
         self._waiting: dict[str, deque[_Waiting]] = {}
         self._unnamed: deque[str] = deque()
+        self._asked: dict[int, _Waiting] = {}
+        """Every call without a result, by the identity of its entry."""
         self._heard = 0
         self._last = -1
 
@@ -219,8 +224,11 @@ class _Settling:
         if queue and queue[0].slot is not slot:
             queue.clear()
         given = asked if not queue else f"{asked}_{index}"
-        queue.append(_Waiting(slot=slot, call_id=given, heard=self._heard))
-        return call if call.id == given else replace(call, id=given)
+        written = call if call.id == given else replace(call, id=given)
+        waiting = _Waiting(slot=slot, call=written, position=slot.position, heard=self._heard)
+        queue.append(waiting)
+        self._asked[id(waiting)] = waiting
+        return written
 
     def answer(self, turn: Turn) -> None:
         """Take a turn of results."""
@@ -232,12 +240,20 @@ class _Settling:
             else:
                 self._keep_orphan(result, turn.position)
 
+    def close(self) -> None:
+        """No more results can come: say so behind each call that has none."""
+        for waiting in self._asked.values():
+            if not is_legacy(waiting.call):
+                self._losses.append(Loss(position=waiting.position, what="tool call", reason="no result: words say so"))
+                waiting.slot.parts.append(placeholder(waiting.call))
+
     def _place(self, waiting: _Waiting, result: ToolResult, position: int) -> None:
+        del self._asked[id(waiting)]
         if waiting.heard != self._heard:
             self._losses.append(Loss(position=position, what="order", reason="result moved to directly after its call"))
         if not waiting.slot.parts:
             waiting.slot.position = position
-        waiting.slot.parts.append(replace(result, call_id=waiting.call_id))
+        waiting.slot.parts.append(replace(result, call_id=waiting.call.id))
 
     def _keep_orphan(self, result: ToolResult, position: int) -> None:
         """A result nobody asked for stays where it was; `validate` of the target says what is wrong with it."""
@@ -255,6 +271,7 @@ def _settled(turns: Iterable[Turn], losses: list[Loss]) -> list[Turn]:
             settling.answer(turn)
         else:
             settling.speak(turn)
+    settling.close()
     return [turn for turn in settling.out if turn.speaker != "results" or turn.parts]
 
 

@@ -264,7 +264,13 @@ class MessageCounter:
             tokens += self.framing.per_block * (1 + len(content) if isinstance(content, list) else 1)
         if result.name is not None and self.framing.name_counted:
             tokens += self._count(result.name) + self.framing.per_name
-        return tokens + sum(map(self.part, result.media))
+        return tokens + sum(map(self._result_medium, result.media))
+
+    def _result_medium(self, part: Media) -> int:
+        """A medium inside a result, with the texts that are sent beside its bytes."""
+        wire = part.wire or {}
+        texts = (wire.get(field) for field in ("title", "context"))
+        return self.part(part) + sum(self._count(text) for text in texts if isinstance(text, str) and text)
 
     def _reasoning(self, part: Reasoning) -> int:
         if not self.framing.reasoning_counted:

@@ -27,9 +27,11 @@ class Anthropic:
         """Write one message."""
         return encode(message)
 
-    def validate(self, wires: Sequence[Wire], *, system: SystemText = None) -> list[Violation]:
-        """What the API would refuse, in the messages and in the `system` parameter."""
-        return validate(wires, system)
+    def validate(
+        self, wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()
+    ) -> list[Violation]:
+        """What the API would refuse, in the messages, in the `system` parameter and in the tools."""
+        return validate(wires, system, tools)
 
     def is_sound(self, message: Message) -> bool:
         """Whether a glance is enough to see that nothing in the message itself is refused."""

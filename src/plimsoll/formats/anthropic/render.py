@@ -8,7 +8,7 @@ from typing import Any
 
 from plimsoll.formats.anthropic.encode import NO_OUTPUT, RAW_ARGUMENTS, SYSTEM_LABEL, block_of, encode
 from plimsoll.formats.format import Loss, Rendered, SystemText
-from plimsoll.formats.ids import UniqueIds
+from plimsoll.formats.ids import CALL_ID_CHARS_MAX, UniqueIds
 from plimsoll.formats.media import anthropic_block
 from plimsoll.formats.portable import Block, Portable, Said, is_native
 from plimsoll.formats.reasoning import signed_by_anthropic
@@ -61,7 +61,7 @@ def _system(messages: Sequence[Message], losses: list[Loss]) -> SystemText:
 class _Writer:
     def __init__(self, losses: list[Loss]) -> None:
         self._portable = Portable("anthropic", anthropic_block, losses)
-        self._ids = UniqueIds()
+        self._ids = UniqueIds(chars_max=CALL_ID_CHARS_MAX["anthropic"])
         self._named: dict[str, str] = {}
         self._messages: list[dict[str, Any]] = []
         self._positions: list[int] = []

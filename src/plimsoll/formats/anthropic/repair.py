@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from plimsoll.formats.anthropic.encode import RAW_ARGUMENTS, SYSTEM_LABEL
-from plimsoll.formats.anthropic.validate import may_stand
+from plimsoll.formats.anthropic.marks import is_mark
+from plimsoll.formats.anthropic.validate import has_source, is_text, may_stand, may_stand_in_result
 from plimsoll.formats.repairs import in_words, is_name, tool_name
 from plimsoll.formats.wire import arguments_text, copied, parsed_object
 from plimsoll.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult, Wire
+
+_MEDIA: Final = ("image", "document")
 
 
 def is_sound(message: Message) -> bool:
@@ -19,12 +22,17 @@ def is_sound(message: Message) -> bool:
     if content is None or message.role == "system":
         return False
     judge = _is_sound_answer if message.role == "assistant" else _is_sound_request
-    return all(map(judge, message.parts))
+    return all(judge(part) and _is_marked_well(part) for part in message.parts)
+
+
+def _is_marked_well(part: Part) -> bool:
+    mark = (part.wire or {}).get("cache_control")
+    return mark is None or is_mark(mark)
 
 
 def _is_sound_answer(part: Part) -> bool:
     if isinstance(part, ToolCall):
-        return is_name(part.name) and isinstance((part.wire or {}).get("input"), dict)
+        return is_name(part.name, "anthropic") and isinstance((part.wire or {}).get("input"), dict)
     return isinstance(part, Text) or (isinstance(part, Reasoning) and bool(part.signature))
 
 
@@ -71,6 +79,9 @@ def labelled(message: Message) -> Message | None:
 def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str, Any] | None:
     """One block as it may stand in a message of that role; None where it may not in any form."""
     kind = block.get("type")
+    if block.get("cache_control") is not None and not is_mark(block["cache_control"]):
+        repairs.append("a cache mark that is none left out")
+        del block["cache_control"]
     match kind:
         case "text" if not isinstance(block.get("text"), str):
             repairs.append("a text block without text left out")
@@ -82,7 +93,7 @@ def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str,
             return _call(block, repairs)
         case "tool_result" if role == "user":
             return _result(block, repairs)
-        case "image" | "document" if not isinstance(block.get("source"), dict):
+        case "image" | "document" if not has_source(block):
             pass
         case str() if kind and may_stand(kind, role):
             return block
@@ -97,9 +108,9 @@ def _is_thought(block: Wire) -> bool:
 
 def _call(block: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
     given = block.get("input")
-    if not is_name(block.get("name")):
-        repairs.append("a tool's name had characters that are refused")
-        block["name"] = tool_name(block.get("name"))
+    if not is_name(block.get("name"), "anthropic"):
+        repairs.append("a tool's name that is refused")
+        block["name"] = tool_name(block.get("name"), "anthropic")
     if not isinstance(given, dict):
         repairs.append("arguments must be an object")
         text = arguments_text(given)
@@ -110,15 +121,22 @@ def _call(block: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
 
 def _result(block: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
     content = block.get("content")
-    if isinstance(content, list):
-        block["content"] = [_inside(inner, repairs) for inner in content]
+    if not isinstance(content, list):
+        return block
+    block["content"] = [_inside(inner, repairs) for inner in content]
+    if block.get("is_error") is True and not all(map(is_text, content)):
+        repairs.append("a failed result may hold text only")
+        block["content"] = [
+            inner if is_text(inner) else {"type": "text", "text": in_words(inner)} for inner in block["content"]
+        ]
     return block
 
 
 def _inside(inner: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
     """A block of a result."""
     kind = inner.get("type")
-    if isinstance(kind, str) and (kind != "text" or isinstance(inner.get("text"), str)):
+    is_whole = isinstance(inner.get("text"), str) if kind == "text" else kind not in _MEDIA or has_source(inner)
+    if may_stand_in_result(kind) and is_whole:
         return inner
-    repairs.append("a block of a result without type or text: kept as text")
+    repairs.append(f"{ascii(kind)[:40]} cannot stand in a result: kept as text")
     return {"type": "text", "text": in_words(inner)}

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from plimsoll.formats.anthropic.fields import objects_in
-from plimsoll.formats.checks import Findings, check_fields, check_id, check_tool_name
+from plimsoll.formats.anthropic.fields import BLOCKS, objects_in
+from plimsoll.formats.anthropic.marks import check_marks, is_mark
+from plimsoll.formats.checks import Findings, check_fields, check_id, check_tool_name, check_tools
 from plimsoll.formats.format import SystemText, Violation
-from plimsoll.formats.ids import SAFE
+from plimsoll.formats.ids import CALL_ID_CHARS_MAX, SAFE, TOOL_NAME_CHARS_MAX
 from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire
 
@@ -29,14 +30,64 @@ _IN_SYSTEM: Final = frozenset({"text", "tool_addition", "tool_removal"})
 """What a system message between the others may hold (anthropic.types.SystemMessageParam, and the beta's)."""
 
 
-def validate(wires: Sequence[Wire], system: SystemText) -> list[Violation]:
-    """The violations: of the system text first, then by position."""
+_TOOL_NAME_CHARS_MAX: Final = 128
+"""Of a tool that is offered. A call in a message may name a longer one."""
+
+_IN_RESULTS: Final = frozenset({"text", "image", "document", "search_result", "tool_reference", "browser_state"})
+"""What a result may hold (anthropic.types.ToolResultBlockParam)."""
+
+_SOURCES: Final[dict[str, tuple[str, ...]]] = {
+    "base64": ("media_type", "data"),
+    "url": ("url",),
+    "file": ("file_id",),
+    "text": ("media_type", "data"),
+}
+"""What the source of an image or a document holds, by its type."""
+
+
+def validate(wires: Sequence[Wire], system: SystemText, tools: Sequence[Wire] = ()) -> list[Violation]:
+    """The violations: of the system text and the tools first, then by position."""
     checking = _Checking()
     checking.check_system(system)
+    check_tools(checking.findings, tools, chars_max=_TOOL_NAME_CHARS_MAX)
+    check_marks(checking.findings, wires, system, tools)
     for position, wire in enumerate(wires):
         checking.check(wire, position, is_last=position == len(wires) - 1)
     checking.close()
     return checking.findings.sorted()
+
+
+def is_whole(block: Wire) -> bool:
+    """Whether thinking and media hold what their types ask for. Of other blocks nothing is known here."""
+    match block.get("type"):
+        case "thinking":
+            return isinstance(block.get("thinking"), str) and isinstance(block.get("signature"), str)
+        case "redacted_thinking":
+            return isinstance(block.get("data"), str)
+        case "image" | "document":
+            return has_source(block)
+        case _:
+            return True
+
+
+def has_source(block: Wire) -> bool:
+    """Whether an image or a document says where it is. A source of a type that is not known here may hold anything."""
+    source = block.get("source")
+    if not isinstance(source, dict):
+        return False
+    kind = source.get("type")
+    needed = _SOURCES.get(kind, ()) if isinstance(kind, str) else ("type",)
+    return all(isinstance(source.get(field), str) and source[field] for field in needed)
+
+
+def is_text(block: object) -> bool:
+    """Whether it is a text block."""
+    return isinstance(block, dict) and block.get("type") == "text"
+
+
+def may_stand_in_result(kind: object) -> bool:
+    """Whether a result may hold a block of that type: any but those that are known to stand elsewhere."""
+    return isinstance(kind, str) and (kind in _IN_RESULTS or kind not in BLOCKS)
 
 
 def may_stand(kind: str, role: str) -> bool:
@@ -139,19 +190,17 @@ class _Checking:
             return
         if not may_stand(kind, role):
             self.findings.add("wrong_place", f"{kind} may not stand in a message of role {role}")
+        if block.get("cache_control") is not None and not is_mark(block["cache_control"]):
+            self.findings.add("wrong_type", "cache_control must be of type ephemeral, its ttl 5m or 1h")
         match kind:
             case "text":
                 self._check_text(block.get("text"))
-            case "thinking" if not isinstance(block.get("thinking"), str) or not isinstance(
-                block.get("signature"), str
-            ):
-                self.findings.add("wrong_type", "thinking needs its text and its signature")
             case "tool_use":
                 self._check_call(block)
             case "tool_result":
                 self._check_result(block)
-            case "image" | "document" if not isinstance(block.get("source"), dict):
-                self.findings.add("wrong_type", f"{kind} needs a source")
+            case _ if not is_whole(block):
+                self.findings.add("wrong_type", f"{kind} lacks what its type asks for")
         if kind != "tool_result":
             self._words_came = True
 
@@ -162,11 +211,12 @@ class _Checking:
             self.findings.add("empty_text", "a text block must have something other than white space")
 
     def _check_call(self, block: dict[str, Any]) -> None:
-        check_tool_name(self.findings, block.get("name"))
+        check_tool_name(self.findings, block.get("name"), chars_max=TOOL_NAME_CHARS_MAX["anthropic"])
         if not isinstance(block.get("input"), dict):
             self.findings.add("wrong_type", f"input must be an object, not {kind_of(block.get('input'))}")
         call_id = block.get("id")
-        if not check_id(self.findings, call_id, "the id of tool_use") or not isinstance(call_id, str):
+        most = CALL_ID_CHARS_MAX["anthropic"]
+        if not check_id(self.findings, call_id, "the id of tool_use", chars_max=most) or not isinstance(call_id, str):
             return
         if SAFE.fullmatch(call_id) is None:
             self.findings.add("bad_id", "an id must be letters, digits, _ and -")
@@ -194,13 +244,23 @@ class _Checking:
         content = block.get("content")
         if isinstance(content, list):
             for inner in content:
-                if not isinstance(inner, dict) or not isinstance(inner.get("type"), str):
-                    self.findings.add("wrong_type", "the content of a tool_result holds blocks")
-                elif inner["type"] == "text":
-                    self._check_text(inner.get("text"))
+                self._check_inner(inner)
+            if block.get("is_error") is True and not all(map(is_text, content)):
+                self.findings.add("failed_result_not_text", "a failed tool_result may hold text blocks only")
         elif content is not None and not isinstance(content, str):
             self.findings.add(
                 "wrong_type", f"the content of a tool_result must be text or a list, not {kind_of(content)}"
             )
         if block.get("is_error") is True and not (content.strip() if isinstance(content, str) else content):
             self.findings.add("empty_content", "a failed tool_result must say something")
+
+    def _check_inner(self, inner: object) -> None:
+        """A block of a result."""
+        if not isinstance(inner, dict) or not isinstance(inner.get("type"), str):
+            self.findings.add("wrong_type", "the content of a tool_result holds blocks")
+        elif not may_stand_in_result(inner["type"]):
+            self.findings.add("wrong_place", f"{ascii(inner['type'])[:40]} may not stand in a tool_result")
+        elif inner["type"] == "text":
+            self._check_text(inner.get("text"))
+        elif not is_whole(inner):
+            self.findings.add("wrong_type", f"{inner['type']} lacks what its type asks for")

@@ -27,10 +27,12 @@ class OpenAIChat:
         """Write one message."""
         return encode(message)
 
-    def validate(self, wires: Sequence[Wire], *, system: SystemText = None) -> list[Violation]:
+    def validate(
+        self, wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()
+    ) -> list[Violation]:
         """What the API would refuse. The system text is among the messages here, so `system` is not looked at."""
         del system
-        return validate(wires)
+        return validate(wires, tools)
 
     def is_sound(self, message: Message) -> bool:
         """Whether a glance is enough to see that nothing in the message itself is refused."""

@@ -49,11 +49,6 @@ def legacy_call_id(name: str) -> str:
     return f"function_call:{name}"
 
 
-def is_legacy(call: ToolCall) -> bool:
-    """Whether it is a `function_call`, which nobody has to answer. Such a call has no id but the one it gets here."""
-    return "function_call" in (call.wire or {})
-
-
 def answers_by_name(result: ToolResult) -> bool:
     """Whether it is a `function` message, which is taken without a call too."""
     return (result.wire or {}).get("role") == "function"

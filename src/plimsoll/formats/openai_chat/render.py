@@ -66,9 +66,13 @@ class _Writer:
     def _call(self, call: ToolCall, position: int) -> dict[str, Any]:
         named = self._portable.named(call, position)
         if is_custom(call):
-            return {"id": call.id, "type": "custom", "custom": {"name": named.name, "input": call.arguments}}
+            return {
+                "id": self._portable.id(call.id),
+                "type": "custom",
+                "custom": {"name": named.name, "input": call.arguments},
+            }
         function = {"name": named.name, "arguments": call.arguments}
-        return {"id": call.id, "type": "function", "function": function}
+        return {"id": self._portable.id(call.id), "type": "function", "function": function}
 
     def _result(self, result: ToolResult, position: int) -> dict[str, Any]:
         texts = self._portable.result_texts(result, position)
@@ -79,7 +83,7 @@ class _Writer:
         if notes:
             texts = "\n".join([*([texts] if isinstance(texts, str) else texts), *notes]).lstrip("\n")
         content = texts if isinstance(texts, str) else [{"type": "text", "text": text} for text in texts]
-        return {"role": "tool", "tool_call_id": result.call_id, "content": content}
+        return {"role": "tool", "tool_call_id": self._portable.id(result.call_id), "content": content}
 
 
 def is_custom(call: ToolCall) -> bool:

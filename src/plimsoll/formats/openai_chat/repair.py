@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
+from plimsoll.formats.ids import TOOL_NAME_CHARS_MAX
 from plimsoll.formats.openai_chat.decode import exposed_fields
-from plimsoll.formats.openai_chat.validate import BLOCKS, SILENT
+from plimsoll.formats.openai_chat.validate import BLOCKS, SILENT, is_speaker
 from plimsoll.formats.repairs import in_words, is_name, tool_name
 from plimsoll.formats.wire import arguments_text, copied
 from plimsoll.message import Message, Wire
+
+_NAME_CHARS_MAX: Final = TOOL_NAME_CHARS_MAX["openai-chat"]
+_UNSAFE: Final = re.compile(r"[\s<|\\/>]")
 
 
 def is_sound(message: Message) -> bool:
     """Whether it is plain at a glance that nothing in the message is refused."""
     wire = message.wire or {}
     content = wire.get("content")
+    if wire.get("name") is not None and not is_speaker(wire["name"]):
+        return False
     if "tool_calls" not in wire:
         return isinstance(content, str) and wire.get("role") != "function"
     if message.role != "assistant" or not message.calls or not (content is None or isinstance(content, str)):
@@ -26,21 +33,24 @@ def _is_sound(call: Wire) -> bool:
     said = call.get("function")
     if call.get("type") != "function" or not isinstance(said, dict) or not isinstance(said.get("arguments"), str):
         return False
-    return is_name(said.get("name"))
+    return is_name(said.get("name"), "openai-chat")
 
 
 def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
     """The message with what is refused of it in words or left out; `repairs` takes what was done."""
     own = copied(wire)
     role, calls = own["role"], own.get("tool_calls")
-    if isinstance(calls, list):
+    if isinstance(calls, list) and calls and role == "assistant":
         own["tool_calls"] = [_call(call, repairs) for call in calls]
-        if not calls or role != "assistant":
-            repairs.append("tool_calls left out where there is no call, or nobody who may make one")
-            del own["tool_calls"]
+    elif "tool_calls" in own and (calls is not None or role != "assistant"):
+        repairs.append("tool_calls left out where there is no call, or nobody who may make one")
+        del own["tool_calls"]
+    if own.get("name") is not None and not is_speaker(own["name"]):
+        repairs.append("a name had characters that are refused, or too many")
+        own["name"] = _UNSAFE.sub("_", own["name"])[:_NAME_CHARS_MAX] or "_"
     if role == "function" and not own.get("name"):
         repairs.append("a function message needs a name")
-        own["name"] = tool_name(own.get("name"))
+        own["name"] = tool_name(own.get("name"), "openai-chat")
     content = own.get("content")
     if isinstance(content, list):
         own["content"] = [kept for block in content for kept in [_repaired(block, role, repairs)] if kept is not None]
@@ -72,7 +82,7 @@ def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str,
 def _call(call: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
     kind, field = ("custom", "input") if isinstance(call.get("custom"), dict) else ("function", "arguments")
     said = call[kind]
-    fixed = {**said, "name": tool_name(said.get("name")), field: arguments_text(said.get(field))}
+    fixed = {**said, "name": tool_name(said.get("name"), "openai-chat"), field: arguments_text(said.get(field))}
     if fixed != said or call.get("type") != kind:
         repairs.append("a call needs its type, a name that is accepted, and its arguments as text")
     return {**call, "type": kind, kind: fixed}

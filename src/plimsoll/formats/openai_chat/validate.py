@@ -7,11 +7,21 @@ names match `^[a-zA-Z0-9_-]+$`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from plimsoll.formats.checks import Findings, check_blocks, check_fields, check_id, check_tool_name, has_text
+from plimsoll.formats.checks import (
+    Findings,
+    check_blocks,
+    check_fields,
+    check_id,
+    check_tool_name,
+    check_tools,
+    has_text,
+)
 from plimsoll.formats.format import Violation
+from plimsoll.formats.ids import CALL_ID_CHARS_MAX, TOOL_NAME_CHARS_MAX
 from plimsoll.formats.openai_chat.decode import ROLES
 from plimsoll.formats.openai_chat.fields import objects_in
 from plimsoll.formats.wire import kind_of
@@ -37,13 +47,25 @@ SILENT: Final = ("tool_calls", "function_call", "audio", "refusal")
 """Fields beside which an assistant's content may be null."""
 
 
-def validate(wires: Sequence[Wire]) -> list[Violation]:
-    """The violations, in order of position."""
+_ID_CHARS_MAX: Final = CALL_ID_CHARS_MAX["openai-chat"]
+_NAME_CHARS_MAX: Final = TOOL_NAME_CHARS_MAX["openai-chat"]
+_SPEAKER: Final = re.compile(rf"[^\s<|\\/>]{{1,{_NAME_CHARS_MAX}}}")
+"""The name of who speaks."""
+
+
+def validate(wires: Sequence[Wire], tools: Sequence[Wire] = ()) -> list[Violation]:
+    """The violations, in order of position; those of the tools first."""
     checking = _Checking()
+    check_tools(checking.findings, tools, chars_max=_NAME_CHARS_MAX)
     for position, wire in enumerate(wires):
         checking.check(wire, position)
     checking.close()
     return checking.findings.sorted()
+
+
+def is_speaker(value: object) -> bool:
+    """Whether a message may have that name."""
+    return isinstance(value, str) and _SPEAKER.fullmatch(value) is not None
 
 
 class _Checking:
@@ -71,6 +93,9 @@ class _Checking:
             self.findings.add("wrong_place", "only an assistant message makes calls")
         if role == "function" and not has_text(wire.get("name")):
             self.findings.add("bad_name", "a function message needs a name")
+        if wire.get("name") is not None and not is_speaker(wire["name"]):
+            reason = f"a name is 1 to {_NAME_CHARS_MAX} characters without white space, <, |, \\, / and >"
+            self.findings.add("bad_name", reason)
 
     def close(self) -> None:
         """No more results can come for the calls before: say which are missing."""
@@ -81,7 +106,9 @@ class _Checking:
 
     def _check_answer(self, wire: Wire) -> None:
         call_id = wire.get("tool_call_id")
-        if not check_id(self.findings, call_id, "tool_call_id") or not isinstance(call_id, str):
+        if not check_id(self.findings, call_id, "tool_call_id", chars_max=_ID_CHARS_MAX) or not isinstance(
+            call_id, str
+        ):
             return
         if call_id in self._pending:
             del self._pending[call_id]
@@ -123,11 +150,11 @@ class _Checking:
         if call.get("type") not in ("function", "custom") or not isinstance(said, dict):
             self.findings.add("wrong_type", "a call needs a type, function or custom, and the object of that name")
             return
-        check_tool_name(self.findings, said.get("name"))
+        check_tool_name(self.findings, said.get("name"), chars_max=_NAME_CHARS_MAX)
         if not isinstance(said.get(field), str):
             self.findings.add("wrong_type", f"{field} must be text, not {kind_of(said.get(field))}")
         call_id = call.get("id")
-        if check_id(self.findings, call_id, "the call's id") and isinstance(call_id, str):
+        if check_id(self.findings, call_id, "the call's id", chars_max=_ID_CHARS_MAX) and isinstance(call_id, str):
             if call_id in self._pending:
                 self.findings.add("duplicate_id", "two calls of one message have the same id")
             self._pending[call_id] = self.findings.position or 0

@@ -165,26 +165,3 @@ def reasoning_item(part: Reasoning) -> dict[str, Any]:
     if known is None:
         return {"type": "reasoning", "id": "rs_0", "summary": [{"type": "summary_text", "text": part.text}]}
     return copied(known)
-
-
-def answer_to(call: ToolCall, words: str) -> dict[str, Any] | None:
-    """The item that says these words in answer to a call that only its own kind of output answers; None for all others."""
-    kind, named = (call.wire or {}).get("type"), {"call_id": call.id}
-    match kind:
-        case "custom_tool_call":
-            return {"type": "custom_tool_call_output", **named, "output": words}
-        case "local_shell_call":
-            return {"type": "local_shell_call_output", "id": call.id, **named, "output": words}
-        case "shell_call":
-            outcome = {"type": "exit", "exit_code": 1}
-            return {
-                "type": "shell_call_output",
-                **named,
-                "output": [{"stdout": "", "stderr": words, "outcome": outcome}],
-            }
-        case "apply_patch_call":
-            return {"type": "apply_patch_call_output", **named, "status": "failed", "output": words}
-        case "program":
-            return {"type": "program_output", "id": call.id, **named, "result": words, "status": "incomplete"}
-        case _:
-            return None

@@ -80,20 +80,21 @@ class _Writer:
         return [{**answer, "content": blocks}]
 
     def _call(self, call: ToolCall, position: int) -> dict[str, Any]:
-        named = self._portable.named(call, position)
+        named, call_id = self._portable.named(call, position), self._portable.id(call.id)
         if isinstance((call.wire or {}).get("custom"), dict):
             self._custom.add(call.id)
-            return {"type": "custom_tool_call", "call_id": call.id, "name": named.name, "input": call.arguments}
-        return {"type": "function_call", "call_id": call.id, "name": named.name, "arguments": call.arguments}
+            return {"type": "custom_tool_call", "call_id": call_id, "name": named.name, "input": call.arguments}
+        self._custom.discard(call.id)  # an id may be used again, for a tool of the other kind
+        return {"type": "function_call", "call_id": call_id, "name": named.name, "arguments": call.arguments}
 
     def _result(self, result: ToolResult, position: int) -> dict[str, Any]:
         kind = "custom_tool_call_output" if result.call_id in self._custom else "function_call_output"
-        texts = self._portable.result_texts(result, position)
+        call_id, texts = self._portable.id(result.call_id), self._portable.result_texts(result, position)
         if isinstance(texts, str) and not result.media:
-            return {"type": kind, "call_id": result.call_id, "output": texts}
+            return {"type": kind, "call_id": call_id, "output": texts}
         said = [texts] if isinstance(texts, str) else texts
         blocks: list[Block] = [{"type": "input_text", "text": text} for text in said if text]
         for part in result.media:
             note = {"type": "input_text", "text": f"[{part.kind} left out]"}
             blocks.append(self._portable.medium(part, position) or note)
-        return {"type": kind, "call_id": result.call_id, "output": blocks or ""}
+        return {"type": kind, "call_id": call_id, "output": blocks or ""}

@@ -19,7 +19,7 @@ def is_sound(message: Message) -> bool:
         case None | "message":
             return isinstance(wire.get("content"), str)
         case "function_call":
-            return isinstance(wire.get("arguments"), str) and is_name(wire.get("name"))
+            return isinstance(wire.get("arguments"), str) and is_name(wire.get("name"), "openai-responses")
         case "function_call_output":
             return isinstance(wire.get("output"), str)
         case "reasoning":
@@ -37,7 +37,11 @@ def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
         if own["role"] == "assistant" and "id" not in own and isinstance(own["content"], list):
             own["content"] = "\n".join(block.get("text") or in_words(block) for block in own["content"])
     elif kind in TEXT_CALLS:
-        fixed = {**own, "name": tool_name(own.get("name")), CALLS[kind]: arguments_text(own.get(CALLS[kind]))}
+        fixed = {
+            **own,
+            "name": tool_name(own.get("name"), "openai-responses"),
+            CALLS[kind]: arguments_text(own.get(CALLS[kind])),
+        }
         if fixed != own:
             repairs.append("a call needs a name that is accepted, and its arguments as text")
         own = fixed

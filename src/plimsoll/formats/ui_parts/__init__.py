@@ -27,9 +27,11 @@ class UIParts:
         """Write one message."""
         return encode(message)
 
-    def validate(self, wires: Sequence[Wire], *, system: SystemText = None) -> list[Violation]:
-        """What the SDK or a provider behind it would refuse. System text is a message here: `system` is unused."""
-        del system
+    def validate(
+        self, wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()
+    ) -> list[Violation]:
+        """What the SDK or a provider behind it would refuse. System text is a message here, and tools are the SDK's business."""
+        del system, tools
         return validate(wires)
 
     def is_sound(self, message: Message) -> bool:

@@ -1,0 +1,102 @@
+"""Cache marks: Anthropic takes four in a request, tools and system text included, and long-lived ones before short-lived.
+
+A host that marks the newest message as it appends has more of them after a while. The history keeps them all; what is sent
+keeps the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from plimsoll.formats.checks import Findings
+from plimsoll.message import Message, ToolResult, Wire
+
+CACHE_MARKS_MAX: Final = 4
+"""Blocks with `cache_control` in one request."""
+
+_FIELD: Final = "cache_control"
+_LONG: Final = "1h"
+
+
+class MarksBeside(NamedTuple):
+    """The marks that a request has before its messages, in its tools and its system text."""
+
+    number: int = 0
+    has_short: bool = False
+    """Whether one of them is short-lived: then none after it may be long-lived."""
+
+
+NO_MARKS: Final = MarksBeside()
+"""A request without marks before its messages."""
+
+
+def marks_beside(system: object, tools: Iterable[Mapping[str, Any]]) -> MarksBeside:
+    """The marks in a system text and in tools."""
+    found = [*(tool for tool in tools if tool.get(_FIELD)), *_marked(system)]
+    return MarksBeside(len(found), not all(map(_is_long, found)))
+
+
+def marks_in(blocks: object) -> int:
+    """How many blocks of a list are marked, those inside tool results included."""
+    return sum(1 for _ in _marked(blocks))
+
+
+def marks_of(message: Message) -> int:
+    """How many marks a message may go out with."""
+    count = 0
+    for part in message.parts:
+        wire = part.wire or {}
+        count += bool(wire.get(_FIELD))
+        if isinstance(part, ToolResult):
+            count += marks_in(wire.get("content"))
+    return count
+
+
+def is_mark(value: object) -> bool:
+    """Whether a `cache_control` is one that the API takes."""
+    return isinstance(value, Mapping) and value.get("type") == "ephemeral" and value.get("ttl") in (None, "5m", _LONG)
+
+
+def keep_last(messages: Iterable[Mapping[str, Any]], beside: MarksBeside) -> None:
+    """Take the marks out of messages of ours, but for the last ones. Of those no long-lived one stays after a short-lived one."""
+    found = [block for message in messages for block in _marked(message.get("content"))]
+    stays = max(0, len(found) - max(0, CACHE_MARKS_MAX - beside.number))
+    short = beside.has_short
+    for number, block in enumerate(found):
+        is_long = _is_long(block)
+        if number < stays or (is_long and short):
+            del block[_FIELD]
+        else:
+            short = short or not is_long
+
+
+def check_marks(findings: Findings, wires: Sequence[Wire], system: object, tools: Sequence[Wire]) -> None:
+    """No more marks than a request may have, and in their order: tools, system text, messages."""
+    beside = [*(tool for tool in tools if tool.get(_FIELD)), *_marked(system)]
+    placed = [(None, block) for block in beside] + [
+        (position, block) for position, wire in enumerate(wires) for block in _marked(wire.get("content"))
+    ]
+    if len(placed) > CACHE_MARKS_MAX:
+        reason = f"{CACHE_MARKS_MAX} blocks of a request may have cache_control, not {len(placed)}"
+        findings.add("too_many_cache_marks", reason, placed[CACHE_MARKS_MAX][0])
+    short = False
+    for position, block in placed:
+        if _is_long(block) and short:
+            findings.add("cache_mark_order", "a cache_control with ttl 1h may not come after one with 5m", position)
+        short = short or not _is_long(block)
+
+
+def _is_long(block: Mapping[str, Any]) -> bool:
+    mark = block.get(_FIELD)
+    return isinstance(mark, Mapping) and mark.get("ttl") == _LONG
+
+
+def _marked(blocks: object) -> Iterator[dict[str, Any]]:
+    for block in blocks if isinstance(blocks, list) else ():
+        if not isinstance(block, dict):
+            continue
+        if block.get("type") == "tool_result":
+            yield from _marked(block.get("content"))
+        if block.get(_FIELD):
+            yield block
