@@ -54,7 +54,7 @@ from plimsoll.payloads import (
 from plimsoll.ports import Draft as RecordDraft
 from plimsoll.ports import Record, SessionLog
 from plimsoll.references import position_named, reference_of
-from plimsoll.reported import Sent, warn_of_excess
+from plimsoll.reported import Estimates, Sent, warn_of_excess
 from plimsoll.sessionformat import FIXED
 from plimsoll.store.copying import fork
 from plimsoll.summary.ledger import Ledger
@@ -88,6 +88,7 @@ class Chronicle:
         self.kept = kept
         self._level = Level.none
         self.sent: Sent | None = None
+        self.estimates = Estimates()
         self._writer = ViewWriter()
         self.timeline = Timeline.of(log, gauge.format, gauge.weigh, known=kept.knowledge.is_recorded)
         self.timeline.format_fixed = kept.knowledge.is_fixed

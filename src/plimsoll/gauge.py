@@ -25,7 +25,7 @@ from plimsoll.summary.frame import Language
 from plimsoll.summary.ledger import Ledger
 from plimsoll.systemtext import system_message
 from plimsoll.tokens.calibrate import Calibrator
-from plimsoll.tokens.counter import counter_for, margin_of, message_counter_for
+from plimsoll.tokens.counter import counter_for, margin_of, message_counter_for, steps_of
 from plimsoll.tokens.framing import MessageCounter
 from plimsoll.tokens.own import CounterChoice
 from plimsoll.toolnames import TOOL_NAMES, ToolNames
@@ -87,7 +87,8 @@ class Gauge:
         """The gauge corrected by what the provider reported: estimates by its ratio, the budget by what it counts beyond them."""
         exact, margin = self.counter.exact, margin_of(self.model, self.choice)
         tuned = self._holding_back(calibration.unseen(before=margin, exact=exact))
-        if exact or not calibration.differences:
+        is_counting = getattr(self.counter, "steps", None) == steps_of(calibration, margin)
+        if exact or not calibration.differences or is_counting:
             return tuned
         return replace(
             tuned,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from plimsoll.compaction.settle import is_placeholder
@@ -44,6 +45,24 @@ def without_answer(messages: list[Message]) -> list[Message]:
     return messages[:stop] or messages
 
 
+class Estimates:
+    """What requests of one session count without correction. Each begins as the one before did, so only what is new is counted."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._sizes: list[int] = []
+        """Of requests with the first none, one, two and so on of them."""
+
+    def of(self, messages: list[Message], gauge: Gauge) -> int:
+        """Tokens of a request, as `gauge.estimated` gives them."""
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(self._messages, messages, strict=False)))
+        added = gauge.estimates(messages[same:])
+        known = self._sizes[same] if self._sizes else added[0]
+        self._sizes = [*self._sizes[:same], *(known + size - added[0] for size in added)]
+        self._messages = messages
+        return self._sizes[-1]
+
+
 def sent_now(chronicle: Chronicle) -> Sent:
     """The view as it stands, as it is handed out."""
     timeline = chronicle.timeline
@@ -67,7 +86,7 @@ def usage_told(
     )
     return replace(
         whole_prompt(usage),
-        counted_tokens=chronicle.gauge.estimated(sent.request()),
+        counted_tokens=chronicle.estimates.of(sent.request(), chronicle.gauge),
         model=chronicle.gauge.model,
         position=_answer(chronicle, sent),
     )

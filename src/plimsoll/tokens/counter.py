@@ -71,13 +71,12 @@ class ScaledCounter:
 class CalibratedCounter:
     """A TokenCounter corrected by what the provider reported."""
 
-    __slots__ = ("_base", "_margin", "_ratio", "name", "serial")
+    __slots__ = ("_base", "_margin", "_ratio", "name", "serial", "steps")
 
     def __init__(self, base: TokenCounter, calibration: Calibration, *, margin: float) -> None:
         """`margin` is the one the base counter has without reports."""
         self._base = base
-        self._ratio = calibration.ratio
-        self._margin = calibration.margin(margin)
+        self._ratio, self._margin = self.steps = steps_of(calibration, margin)
         self.name = f"{base.name}, calibrated"
         self.serial = getattr(base, "serial", 0)
 
@@ -93,6 +92,14 @@ class CalibratedCounter:
     def upper(self, text: str) -> int:
         """The corrected estimate with the margin that the reports leave, rounded up."""
         return ceil(self._base.count(text) * self._ratio * self._margin)
+
+
+def steps_of(calibration: Calibration, margin: float) -> tuple[float, float]:
+    """Ratio and margin as counts go by them: in whole percent, rounded up.
+
+    Every report changes both by a little; what was counted stays counted until they have changed by that much.
+    """
+    return ceil(calibration.ratio * 100) / 100, ceil(calibration.margin(margin) * 100) / 100
 
 
 OWN_MARGIN_MIN = 1.1
