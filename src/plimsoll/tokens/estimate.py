@@ -7,6 +7,9 @@ themselves. The costs are data, fitted on some five hundred languages, kinds of 
 Every cost is at least 0 and none looks ahead, so more text is never fewer tokens. The cost of a pair is below one token,
 so counts of two parts add up to the count of the whole within 2. After a line feed nothing is remembered, so between
 lines the costs add up exactly. The work is a few passes over the text, in C.
+
+The costs are averages. Over varied text their errors cancel out; in a text that repeats itself the same error comes again with
+every repetition. `upper` allows for that: see `_spread_units`.
 """
 
 from __future__ import annotations
@@ -14,9 +17,10 @@ from __future__ import annotations
 import sys
 import zlib
 from array import array
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from math import ceil
+from math import ceil, sqrt
 
 from plimsoll.limits import COUNT_SLICE_CHARS
 
@@ -25,6 +29,30 @@ UNITS = 250
 
 CHARACTER_UNITS = 5
 """Units in one step of a character's own cost."""
+
+UPPER_SLICE_CHARS = 1 << 16
+"""Characters of text whose repetitions are looked at together. Bounds the memory that takes."""
+
+BLOCK_CHARS = 4
+
+BLOCK_SPREAD_TOKENS = 3.0
+"""What the cost of a block of four characters may be off by, in tokens: four at most, less the least that pairs of characters
+cost. In scripts whose characters take several bytes it is half a token for each byte."""
+
+BYTE_SPREAD_TOKENS = 0.5
+RUN_SPREAD_TOKENS = 0.5
+"""For each character of a run of one ASCII character: nearly all of them have a token for two."""
+
+_RUN_SPREAD_TOKENS = {
+    " ": 1 / 16,
+    "\n": 1 / 12,
+    "\t": 1 / 12,
+    "\r": 1.0,
+    **dict.fromkeys("-=*#_./~+%!:;X", 1 / 12),
+    **dict.fromkeys("─…—", 1 / 7),
+    **dict.fromkeys("═━\u3000", 0.5),
+}
+"""The same for characters of which both vocabularies have long runs as one token, and for the one that has none."""
 
 _START = b"\n"
 _END = b"\xff"
@@ -59,7 +87,10 @@ def weights(vocabulary: str) -> Weights:
 
 
 class EstimatingCounter:
-    """A TokenCounter that needs nothing installed. Off by about 4 % on average; `upper` holds for 99 texts in 100."""
+    """A TokenCounter that needs nothing installed. Off by about 4 % on average; `upper` holds for 99 texts in 100.
+
+    Text that repeats a few characters over and over is counted too low by `count`, and about twice too high by `upper`.
+    """
 
     __slots__ = ("_weights", "name")
 
@@ -78,8 +109,15 @@ class EstimatingCounter:
         return max(1, (self.units(text) + UNITS // 2) // UNITS) if text else 0
 
     def upper(self, text: str) -> int:
-        """The estimate with its margin, rounded up."""
-        return max(1, ceil(self.units(text) * self._weights.margin / UNITS)) if text else 0
+        """The estimate with its margin, or with what repetitions may be off by where that is more; rounded up."""
+        if not text:
+            return 0
+        total, before, margin = 0.0, _START, self._weights.margin
+        for start in range(0, len(text), UPPER_SLICE_CHARS):
+            part = text[start : start + UPPER_SLICE_CHARS]
+            units, before = self._slice(part, before)
+            total += max(units * margin, units + _spread_units(part))
+        return max(1, ceil(total / UNITS))
 
     def units(self, text: str) -> int:
         """The estimate in 250ths of a token. Linear; long texts are taken in slices, to the same sum."""
@@ -113,6 +151,26 @@ class EstimatingCounter:
         even = classes if len(classes) % 2 == 0 else classes + _END
         odd = classes[1:] if len(classes) % 2 else classes[1:] + _END
         return sum(map(cost, _shorts(even))) + sum(map(cost, _shorts(odd)))
+
+
+def _spread_units(text: str) -> float:
+    """What the estimate of a text may be too low by because the text repeats itself.
+
+    The error of each block of characters is independent of the others', so they add up as squares; but it is the same each time
+    the block comes again. More text never makes it less.
+    """
+    counts = Counter(text[at : at + BLOCK_CHARS] for at in range(0, len(text), BLOCK_CHARS))
+    squares = sum((count * _block_spread(block)) ** 2 for block, count in counts.items() if count > 1)
+    return UNITS * sqrt(squares)
+
+
+def _block_spread(block: str) -> float:
+    """What the cost of one block may be off by, in tokens."""
+    first, size_bytes = block[0], len(block.encode("utf-8", "surrogatepass"))
+    if block == first * len(block):
+        usual = RUN_SPREAD_TOKENS if first.isascii() else BYTE_SPREAD_TOKENS * size_bytes / len(block)
+        return len(block) * _RUN_SPREAD_TOKENS.get(first, usual)
+    return BLOCK_SPREAD_TOKENS if block.isascii() else max(BLOCK_SPREAD_TOKENS, BYTE_SPREAD_TOKENS * size_bytes)
 
 
 _ZERO_ONLY = b"\xff" + bytes(255)

@@ -99,6 +99,112 @@ def test_slices_of_samples_are_safe(vocabulary: str) -> None:
     assert min(ratios) > 0.88
 
 
+RUNS = [
+    "\n",
+    " ",
+    "\t",
+    "\r\n",
+    "-",
+    "=",
+    "a",
+    "w",
+    "{",
+    "0",
+    "─",
+    "═",
+    "│",
+    "░",
+    "┌",
+    "┄",
+    "…",
+    "・",
+    "。",
+    "ก",
+    "ม",
+    "あ",
+    "가",
+    "哈",
+    "а",
+    "ש",
+    "😀",
+    "\x00",
+]
+"""Characters that come in runs, and some that hardly do."""
+
+
+@pytest.mark.spec("S2-07", "WE-01")
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+@pytest.mark.parametrize("unit", RUNS)
+def test_runs_are_never_counted_too_low(unit: str, vocabulary: str) -> None:
+    """From ten on, however often one character is repeated, `upper` is not below the truth."""
+    truth, guess = exact_counter(vocabulary), EstimatingCounter(vocabulary)
+    for size in (10, 30, 100, 288, 1_000, 70_000):
+        assert guess.upper(unit * size) >= truth.count(unit * size), size
+
+
+@pytest.mark.spec("S2-07", "WE-01")
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "┌──┬──┐\n│  │  │\n└──┴──┘\n",
+        "สวัสดีครับ ยินดีต้อนรับ ",
+        "ขอบคุณมาก",
+        "| --- | --- |\n",
+        "0, ",
+        "null, ",
+        '{"id": 0, "ok": true}, ',
+        "Съешь же ещё этих булок. ",
+        "今天天气很好。",
+        "こんにちは世界",
+        "안녕하세요 세계 ",
+        "שלום עולם ",
+        "नमस्ते दुनिया ",
+        "no errors found\n",
+        "</div></div>",
+        "🎉✅❌",
+    ],
+)
+def test_repeated_phrases_are_never_counted_too_low(unit: str, vocabulary: str) -> None:
+    """A phrase repeated twenty or a thousand times costs no more than `upper` says, and not much less than that."""
+    truth, guess = exact_counter(vocabulary), EstimatingCounter(vocabulary)
+    for size in (20, 1_000):
+        true = truth.count(unit * size)
+        assert true <= guess.upper(unit * size) <= max(8 * true, 40)
+
+
+@pytest.mark.spec("S2-07", "WE-01")
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+def test_repeated_slices_of_samples_are_safe(vocabulary: str) -> None:
+    """Words and sentences of the samples, each repeated sixty times, are counted too low in fewer than 3 of 100 cases."""
+    if not SAMPLES.is_file():
+        pytest.skip("no ../shared/evals beside the checkout")
+    rng = random.Random(29)
+    texts = [json.loads(line)["text"] for line in SAMPLES.read_text("utf-8").strip().split("\n")]
+    truth, guess = exact_counter(vocabulary), EstimatingCounter(vocabulary)
+    ratios = []
+    for text in texts:
+        for size in (1, 3, 8, 12, 25, 50, 100):
+            at = rng.randrange(max(1, len(text) - size))
+            repeated = (text[at : at + size].strip() or "x") * 60
+            ratios.append(guess.upper(repeated) / truth.count(repeated))
+    assert sum(ratio < 1 for ratio in ratios) < 0.03 * len(ratios)
+    assert min(ratios) > 0.6
+
+
+@pytest.mark.spec("S2-07")
+def test_ordinary_text_keeps_its_margin() -> None:
+    """What allows for repetitions costs ordinary text next to nothing."""
+    counter = EstimatingCounter()
+    for kind in ("code", "chinese sentence", "log", "uuids"):
+        text = (
+            "".join(chr(0x4E00 + (n * n * 7919) % 3000) for n in range(3_000))
+            if kind == "chinese sentence"
+            else MATERIAL[kind]
+        )
+        assert counter.upper(text) <= 1.06 * counter.count(text) * weights("o200k_base").margin
+
+
 @pytest.mark.parametrize(
     ("script", "sample"),
     [
