@@ -47,12 +47,12 @@ _RUN_SPREAD_TOKENS = {
     " ": 1 / 16,
     "\n": 1 / 12,
     "\t": 1 / 12,
-    "\r": 1.0,
+    **dict.fromkeys("\r\0", 1.0),
     **dict.fromkeys("-=*#_./~+%!:;X", 1 / 12),
     **dict.fromkeys("─…—", 1 / 7),
     **dict.fromkeys("═━\u3000", 0.5),
 }
-"""The same for characters of which both vocabularies have long runs as one token, and for the one that has none."""
+"""The same for characters of which both vocabularies have long runs as one token, and for those that have none."""
 
 _START = b"\n"
 _END = b"\xff"
@@ -160,17 +160,28 @@ def _spread_units(text: str) -> float:
     the block comes again. More text never makes it less.
     """
     counts = Counter(text[at : at + BLOCK_CHARS] for at in range(0, len(text), BLOCK_CHARS))
-    squares = sum((count * _block_spread(block)) ** 2 for block, count in counts.items() if count > 1)
+    runs: Counter[str] = Counter()
+    squares = 0.0
+    for block, count in counts.items():
+        if block[0] == block[-1] and block == block[0] * len(block):
+            runs[block[0]] += count * len(block)
+        elif count > 1:
+            squares += (count * _block_spread(block)) ** 2
+    squares += sum((size * _run_spread(char)) ** 2 for char, size in runs.items() if size > BLOCK_CHARS)
     return UNITS * sqrt(squares)
 
 
 def _block_spread(block: str) -> float:
     """What the cost of one block may be off by, in tokens."""
-    first, size_bytes = block[0], len(block.encode("utf-8", "surrogatepass"))
-    if block == first * len(block):
-        usual = RUN_SPREAD_TOKENS if first.isascii() else BYTE_SPREAD_TOKENS * size_bytes / len(block)
-        return len(block) * _RUN_SPREAD_TOKENS.get(first, usual)
-    return BLOCK_SPREAD_TOKENS if block.isascii() else max(BLOCK_SPREAD_TOKENS, BYTE_SPREAD_TOKENS * size_bytes)
+    if block.isascii():
+        return BLOCK_SPREAD_TOKENS
+    return max(BLOCK_SPREAD_TOKENS, BYTE_SPREAD_TOKENS * len(block.encode("utf-8", "surrogatepass")))
+
+
+def _run_spread(char: str) -> float:
+    """The same for each character of runs of one character."""
+    usual = RUN_SPREAD_TOKENS if char.isascii() else BYTE_SPREAD_TOKENS * len(char.encode("utf-8", "surrogatepass"))
+    return _RUN_SPREAD_TOKENS.get(char, usual)
 
 
 _ZERO_ONLY = b"\xff" + bytes(255)
