@@ -22,6 +22,9 @@ from plimsoll.usage import Usage
 ANSWER_TOKENS: Mapping[ToolName, int] = {"claude-code": 20_000, "codex": 0, "pi": 16_384}
 """What a tool keeps of its window for the answer. The window that Codex records is without it."""
 
+CODEX_WINDOW_TOKENS = 258_400
+"""The window that Codex works in where its file names none."""
+
 TOOL_NAMES: Mapping[ToolName, str] = {"claude-code": "Claude Code", "codex": "Codex", "pi": "pi"}
 
 
@@ -62,6 +65,8 @@ def recorded(found: Transcript, gauge: Gauge) -> Recorded:
 
 
 def _window(found: Transcript) -> int | None:
+    if found.tool == "codex":
+        return found.window_tokens or CODEX_WINDOW_TOKENS
     known = look_up(found.meta.model) if found.tool == "pi" and found.meta.model else None
     return known.window_tokens if known is not None and known.match != "unknown" else found.window_tokens
 

@@ -91,6 +91,18 @@ def test_imported_sessions_have_the_window_of_their_tool() -> None:
         assert session.status().max_tokens == 50_000
 
 
+def test_codex_files_without_a_window_have_the_usual_one() -> None:
+    """A file that names neither window nor model is not held to the window of a model that nobody named."""
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": WORDS}]}
+    rows = [
+        {"type": "session_meta", "payload": {"id": "x", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/x"}},
+        *({"type": "response_item", "payload": said} for _ in range(300)),
+    ]
+    with import_file("".join(json.dumps(row) + "\n" for row in rows).encode(), store="memory:") as session:
+        assert session.status().max_tokens == 258_400
+        assert session.status().level < 2
+
+
 def test_compactions_of_the_tool_are_the_sessions(tmp_path: Path) -> None:
     """Each has its own time, trigger and sizes, says what left, and shows the view it led to, here and opened again."""
     with import_file(claude_file(), name="s", store=tmp_path):
