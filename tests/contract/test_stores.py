@@ -158,6 +158,7 @@ def test_creating_and_opening_by_name(again: Again) -> None:
         store.delete("c")
 
 
+@pytest.mark.spec("W1-31")
 def test_sessions_are_listed_with_what_they_hold(store: Store) -> None:
     """The list gives each session once, the last changed first, with times, counts, size and title."""
     assert store.sessions() == []

@@ -74,6 +74,7 @@ def written(tmp_path_factory):
     return Written(tmp_path_factory.mktemp("damage"))
 
 
+@pytest.mark.spec("W1-18")
 def test_cut_at_every_byte(written):
     """Cut at any byte, the log ends after its last whole append, and all bytes after that count as torn."""
     written.put(written.data)
@@ -130,6 +131,7 @@ def test_a_witness_that_cannot_be_read_is_none(written):
         assert (len(records), damage) == (written.whole(cut), ()), lock
 
 
+@pytest.mark.spec("W1-19")
 def test_append_after_a_cut_is_not_glued_to_it(written):
     """After a cut the writer puts the torn bytes aside, whole, and what it appends is read back with what was there."""
     for cut in range(1, len(written.data), 41):

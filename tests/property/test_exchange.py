@@ -33,6 +33,7 @@ def test_every_message_is_in_one_exchange(format: Any, data: st.DataObject) -> N
     ]
 
 
+@pytest.mark.spec("W0-07")
 @pytest.mark.parametrize("format", FORMATS)
 @QUICK
 @given(data=st.data())
@@ -45,6 +46,7 @@ def test_a_valid_history_has_its_results_beside_its_calls(format: Any, data: st.
         assert not exchange.pending
 
 
+@pytest.mark.spec("W0-07", "W1-11", "W2-04")
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), format=formats)
 def test_any_part_of_a_history_by_exchanges_is_valid(data: st.DataObject, format: Any) -> None:
@@ -64,6 +66,7 @@ def test_any_part_of_a_history_by_exchanges_is_valid(data: st.DataObject, format
     assert not codes & {"result_without_call", "call_without_result", "duplicate_result", "duplicate_id"}
 
 
+@pytest.mark.spec("W1-06", "W1-11")
 @settings(max_examples=200, deadline=None)
 @given(data=st.data(), format=formats)
 def test_arranging_makes_any_history_valid(data: st.DataObject, format: Any) -> None:

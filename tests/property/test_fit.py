@@ -181,6 +181,7 @@ def asked_exchange(plan: plimsoll.Plan, position: int) -> range:
     return next((range(act.first, act.last + 1) for act in plan.actions if act.first <= position <= act.last), range(0))
 
 
+@pytest.mark.spec("W0-15", "W1-12")
 def test_fit_keeps_its_promises() -> None:
     """On histories of every kind and format only CannotFit is raised, and only where the frame is too small."""
     fitted = sum(check(case_of(number)) for number in range(SMALL_CASES))

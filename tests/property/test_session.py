@@ -301,6 +301,7 @@ class InMemory(Sessions):
 
 
 _COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+pytestmark = pytest.mark.spec("W1-03", "W1-04", "W1-05", "W1-23", "W1-34")
 TestInFolder = InFolder.TestCase
 TestInFolder.settings = settings(max_examples=25, stateful_step_count=25, **_COMMON)
 TestInDatabase = InDatabase.TestCase

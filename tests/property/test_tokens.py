@@ -63,6 +63,7 @@ def test_every_counter_is_total(counter: object, text: str) -> None:
     assert count == counter.count(text) <= counter.upper(text)
 
 
+@pytest.mark.spec("WE-03")
 @quick
 @given(estimators, texts, texts)
 @example(EstimatingCounter(), "中" * 50, "a" * 30)
@@ -72,6 +73,7 @@ def test_the_estimate_is_monotone(counter: EstimatingCounter, text: str, more: s
     assert counter.upper(text) <= counter.upper(text + more)
 
 
+@pytest.mark.spec("WE-02", "WE-03")
 @quick
 @given(estimators, texts, texts)
 @example(EstimatingCounter(), "x" * 9, "9")

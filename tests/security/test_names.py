@@ -146,6 +146,7 @@ def everything(path) -> list[tuple[str, bytes]]:
     return [(str(one), one.read_bytes()) for one in sorted(path.rglob("*")) if one.is_file()]
 
 
+@pytest.mark.spec("W1-22")
 def test_hostile_names_reach_nothing(store, tmp_path):
     """2,000 hostile names through every door of a store: each is refused, and nothing on the disk changes."""
     store.create("here").close()
@@ -165,6 +166,7 @@ def test_hostile_names_reach_nothing(store, tmp_path):
     assert [one.name for one in store.sessions()] == ["here"]
 
 
+@pytest.mark.spec("W1-21")
 def test_projects_never_share_a_folder():
     """Paths that other ways of escaping confuse get folders of their own, which are short, plain and readable."""
     paths = [

@@ -38,6 +38,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return inside
 
 
+@pytest.mark.spec("W1-28")
 @pytest.mark.parametrize(
     ("path", "problem"),
     [

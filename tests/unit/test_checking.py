@@ -15,6 +15,7 @@ TALK = talk(81, 40)
 TOTAL = plimsoll.count_tokens(TALK)
 
 
+@pytest.mark.spec("S0-14", "S0-17", "S1-22", "S2-03", "S2-09")
 @pytest.mark.parametrize(
     ("load", "level", "urgency", "due"),
     [

@@ -114,6 +114,7 @@ def test_paths_in_calls(name: str, arguments: Any, files: list[tuple[str, bool]]
     assert sorted((path, modified) for path, _, _, modified in found(*called(name, arguments))) == sorted(files)
 
 
+@pytest.mark.spec("S1-39", "S1-40")
 def test_the_ranking() -> None:
     """Changed first, then often named, then named last; once a message; changed stays changed (S1-39, S1-40)."""
     messages = [
@@ -134,6 +135,7 @@ def test_the_ranking() -> None:
     assert len(plimsoll.files_mentioned([user(" ".join(f"f{n}.py" for n in range(9)))], format="openai-chat")) == 5
 
 
+@pytest.mark.spec("W1-28")
 def test_what_tools_print_names_no_file() -> None:
     """A page or a log may name any file: that makes it none of the conversation's (W1-28)."""
     assert (
@@ -157,6 +159,7 @@ def test_hostile_conversations() -> None:
         plimsoll.files_mentioned([], limit=-1)
 
 
+@pytest.mark.spec("S1-41")
 def test_reading(tmp_path: Path) -> None:
     """Text is read as it is, of long files the beginning with a last line that says so; what is missing is said (S1-41)."""
     (tmp_path / "a.py").write_text("a = 1\n", encoding="utf-8")
@@ -189,6 +192,7 @@ def asked_with(messages: list[Wire], root: Path, **options: Any) -> Any:
     return asked[0]
 
 
+@pytest.mark.spec("S1-43", "S1-45")
 def test_the_model_is_shown_the_files(tmp_path: Path) -> None:
     """The prompt of a summary holds the files that what leaves is about, as data, and nothing of those that may not be read
     (S1-43, S1-45).
@@ -205,6 +209,7 @@ def test_the_model_is_shown_the_files(tmp_path: Path) -> None:
     assert "Important files" not in str(asked_with(talk(91, 90), tmp_path).prompt)
 
 
+@pytest.mark.spec("W1-15")
 def test_files_do_not_pass_the_prompts_limit(tmp_path: Path) -> None:
     """Large files are cut to a share of it: the conversation is there all the same (W1-15)."""
     for number in range(5):

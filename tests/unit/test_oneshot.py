@@ -100,6 +100,7 @@ def test_anthropics_system_text_counts_and_comes_back(system: Any) -> None:
         assert with_it.system == system
 
 
+@pytest.mark.spec("W0-04")
 def test_a_system_text_over_the_budget_is_cut_in_its_own_shape() -> None:
     """Blocks stay blocks and text stays text; the newest request survives (W0-04)."""
     ask = [{"role": "user", "content": "Who decides?"}]
@@ -117,6 +118,7 @@ def test_a_system_text_over_the_budget_is_cut_in_its_own_shape() -> None:
         assert fitted.report.tokens_after <= 400
 
 
+@pytest.mark.spec("W2-12")
 @pytest.mark.parametrize(
     "messages", [[], [{"role": "system", "content": "be brief"}], [{"role": "assistant", "content": "hello"}]]
 )
@@ -125,6 +127,7 @@ def test_little_is_fine(messages: list[Any]) -> None:
     assert plimsoll.fit(messages, max_tokens=1_000, format="openai-chat").messages == messages
 
 
+@pytest.mark.spec("W0-09", "W0-16", "W3-08")
 @pytest.mark.parametrize("budget", [1, 3, 8])
 def test_a_budget_below_the_frame_is_refused(budget: int) -> None:
     """CannotFit names the part and the smallest budget that would do, and that one does (W0-09, W0-16, W3-08)."""
@@ -139,6 +142,7 @@ def test_a_budget_below_the_frame_is_refused(budget: int) -> None:
     )
 
 
+@pytest.mark.spec("W0-10", "W2-03")
 @pytest.mark.parametrize("budget", [0, -1, 10**13, True, 1.5, "many", float("nan")])
 def test_impossible_budgets_are_refused(budget: Any) -> None:
     """A budget that is none is refused by its name (W0-10, W2-03)."""
@@ -164,6 +168,7 @@ def test_tools_larger_than_the_budget_are_refused() -> None:
     assert raised.value.field == "tools_tokens"
 
 
+@pytest.mark.spec("W0-03", "W0-18")
 def test_sixty_system_messages_fit() -> None:
     """Any number of them, in the middle too, ends within the budget, the request last (W0-03, W0-18)."""
     messages = [{"role": "system", "content": f"rule {n} " + "words " * 20} for n in range(60)]
@@ -181,6 +186,7 @@ def test_sixty_system_messages_fit() -> None:
     )
 
 
+@pytest.mark.spec("W0-06")
 def test_huge_arguments_are_cut_and_stay_json() -> None:
     """A call whose arguments fill the window is cut inside, remains an object, and keeps its result (W0-06)."""
     arguments = json.dumps({"path": "a.py", "text": "lorem ipsum " * 20_000})
@@ -198,6 +204,7 @@ def test_huge_arguments_are_cut_and_stay_json() -> None:
     proof.fits(fitted.messages, 1_000, "openai-chat")
 
 
+@pytest.mark.spec("W0-08", "W1-32", "W3-07")
 def test_cutting_again_leaves_one_mark() -> None:
     """A text cut twice has one mark, which counts both cuts; no code point is cut in half (W0-08, W1-32, W3-07)."""
     messages: list[Any] = [{"role": "user", "content": "修复这个问题🚀 " * 3_000}]
@@ -209,6 +216,7 @@ def test_cutting_again_leaves_one_mark() -> None:
         content.encode("utf-8")
 
 
+@pytest.mark.spec("W3-08", "W3-12")
 def test_a_long_newest_request_keeps_both_ends() -> None:
     """The newest request is cut only when it alone is over, in the middle (W3-08, W3-12)."""
     ask = "FIRST WORDS. " + "filler words here. " * 3_000 + "LAST WORDS?"
@@ -219,6 +227,7 @@ def test_a_long_newest_request_keeps_both_ends() -> None:
     assert content.endswith("LAST WORDS?")
 
 
+@pytest.mark.spec("W3-12")
 @pytest.mark.parametrize("policy", ["five-turns", "graded-200k"])
 def test_the_newest_request_is_not_clipped(policy: str) -> None:
     """A policy that cuts long messages does not cut what is being answered while it fits, however long it is (W3-12)."""
@@ -230,6 +239,7 @@ def test_the_newest_request_is_not_clipped(policy: str) -> None:
     proof.fits(fitted.messages, 5_000, "openai-chat")
 
 
+@pytest.mark.spec("W1-17", "W3-10", "W3-11")
 def test_every_message_between_summary_and_tail_is_accounted_for() -> None:
     """Positions of the summary and of what stays cover the history without a gap (W3-10, W3-11, W1-17)."""
     for budget in (1_000, 3_000, 9_000):
@@ -240,6 +250,7 @@ def test_every_message_between_summary_and_tail_is_accounted_for() -> None:
         assert kept | set(range(first, end)) == set(range(len(WORK)))
 
 
+@pytest.mark.spec("S2-04")
 def test_the_report_counts_messages() -> None:
     """How many there were and how many of them stayed: the others left, and the summary is none of them (S2-04)."""
     fitted = plimsoll.fit(WORK, max_tokens=4_000)
@@ -251,6 +262,7 @@ def test_the_report_counts_messages() -> None:
     assert plimsoll.fit(WORK, max_tokens=TOTAL).report.messages_kept == len(WORK)
 
 
+@pytest.mark.spec("W0-19")
 def test_emergencies_keep_goals_files_and_errors() -> None:
     """When next to nothing fits, the summary still has what was asked, decided, changed and what failed long ago (W0-19)."""
     early = [
@@ -274,6 +286,7 @@ def test_emergencies_keep_goals_files_and_errors() -> None:
         assert fact in (fitted.report.summary or "")
 
 
+@pytest.mark.spec("W2-13")
 def test_a_summary_can_be_in_chinese() -> None:
     """A Chinese conversation gets Chinese headings and marks without being told (W2-13)."""
     messages = []
@@ -288,6 +301,7 @@ def test_a_summary_can_be_in_chinese() -> None:
     assert "Summary of" not in str(fitted.messages)
 
 
+@pytest.mark.spec("WE-07")
 def test_counting_takes_texts_and_messages() -> None:
     """A text by itself, messages with their frames, tools on top; special tokens are text (WE-07)."""
     assert plimsoll.count_tokens("hello world") == 2

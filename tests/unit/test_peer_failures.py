@@ -141,6 +141,7 @@ def test_a_big_last_turn_keeps_the_system_text() -> None:
         assert "tokens cut" in str(fitted.messages)
 
 
+@pytest.mark.spec("W2-02")
 @pytest.mark.parametrize("policy", ["fill", "ladder", "graded-200k", "threshold-80", "five-turns"])
 def test_a_big_user_turn_or_return(policy: str) -> None:
     """PEER Pydantic AI's tiers: 8,000 sent 75,005 and 75,008; deepagents refused the first: clamping, clearing and sliding all ran."""

@@ -27,6 +27,7 @@ def repository(place: Path, *, head: str = "ref: refs/heads/main\n", config: str
     return place
 
 
+@pytest.mark.spec("W1-30")
 @pytest.mark.parametrize(
     ("head", "branch", "detached"),
     [
@@ -135,6 +136,7 @@ def test_sizes_are_bounded(tmp_path: Path) -> None:
     assert workspace_context(tmp_path).package is None
 
 
+@pytest.mark.spec("W1-28")
 @pytest.mark.skipif(sys.platform == "win32", reason="links and pipes as POSIX has them")
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder", "link to .git"])
 def test_no_surprises(tmp_path: Path, kind: str) -> None:
@@ -180,6 +182,7 @@ def test_removed_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert workspace_context().project_path == "unknown"
 
 
+@pytest.mark.spec("S1-05")
 def test_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The system's layer says what runs, where, and under which shell; unknown where nothing says so (S1-05)."""
     monkeypatch.chdir(tmp_path)

@@ -37,6 +37,7 @@ def test_budget_of_a_size_holds_nothing_back():
     assert Budget.of(4_000).tokens == 4_000
 
 
+@pytest.mark.spec("W0-10")
 @pytest.mark.parametrize(
     ("options", "field"),
     [
@@ -192,6 +193,7 @@ def test_recommendations_start_with_their_urgency(tokens, start, words):
     assert words in sentence
 
 
+@pytest.mark.spec("W2-09")
 @pytest.mark.parametrize(
     ("tokens", "urgency", "threshold", "due"),
     [
@@ -225,6 +227,7 @@ def test_status_is_a_share_of_the_budget():
     assert status.to_dict()["level"] == "normal"
 
 
+@pytest.mark.spec("W0-12")
 def test_stats_count_each_compaction_once():
     """Every compaction counts once at any level, and the mean is of after / before."""
     stats = Stats().after(tokens_before=1_000, tokens_after=500, level=Level.normal)

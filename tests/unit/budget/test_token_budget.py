@@ -72,6 +72,7 @@ def test_reset_gives_everything_back():
     assert (budget.remaining(), budget.breakdown()) == (10, {})
 
 
+@pytest.mark.spec("W3-18")
 @pytest.mark.parametrize("amount", [-1, math.nan, math.inf, 1.5, True, "3", None, 10**20])
 def test_amounts_that_are_no_amounts_are_refused(amount):
     """Negative, fractional, boolean and absurd amounts are refused and change nothing."""

@@ -170,6 +170,7 @@ def test_html_and_json(run, chat, tmp_path):
     assert (tmp_path / "page.html").stat().st_size > 2_000
 
 
+@pytest.mark.spec("S2-18")
 @pytest.mark.parametrize(
     "text", ["", "hello world\n", "[not json", '[{"role": "user", "content": "x"}]', "潮汐 \udcff\0"]
 )

@@ -195,6 +195,7 @@ def test_archived_sessions(run, chat, spec, command):
     assert "no archived sessions" in run("sessions", "--archived", "--store", spec).out
 
 
+@pytest.mark.spec("S1-34")
 def test_project_sessions(run, chat, tmp_path, monkeypatch):
     """`--store project:` is another place in each project, and none of them is the user's own (S1-34)."""
     for name in ("one", "two"):
@@ -244,6 +245,7 @@ def test_show_for_people(run, session):
     assert run("show", session, "--last", 1).out.splitlines()[-2:] == ["m37 user", "And number 11?"]
 
 
+@pytest.mark.spec("S2-18", "S2-19")
 def test_show_says_whether_a_compaction_is_due(run, session):
     """The check is shown: the line that was passed, how urgent that is, and what to do (S2-18, S2-19)."""
     check = run("show", session, "--json").json["check"]
@@ -316,6 +318,7 @@ def test_focus(run, session):
     assert plain != focused
 
 
+@pytest.mark.spec("S2-20")
 def test_policy_for_once(run, session):
     """--policy plans by another policy, in the preview and in what is done; an unknown one is refused (S2-20)."""
     plain = run("compact", session, "--preview", "--json").json

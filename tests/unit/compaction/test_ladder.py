@@ -27,6 +27,7 @@ def loaded(name: str, load: float) -> tuple[plimsoll.Fitted, int]:
     return plimsoll.fit(messages, max_tokens=budget, policy="ladder"), budget
 
 
+@pytest.mark.spec("W0-01", "W0-10", "W0-13")
 @pytest.mark.parametrize("name", CONVERSATIONS)
 @pytest.mark.parametrize("load", LOADS)
 def test_each_load_has_its_level(name: str, load: float) -> None:
@@ -42,6 +43,7 @@ def test_each_load_has_its_level(name: str, load: float) -> None:
         assert report.tokens_after <= budget // 2 or report.note
 
 
+@pytest.mark.spec("W0-01")
 def test_a_sweep_passes_all_levels() -> None:
     """From an empty to an overfull budget all four levels come up, in order (W0-01)."""
     levels = [loaded("work", load)[0].report.level for load in LOADS]
@@ -50,6 +52,7 @@ def test_a_sweep_passes_all_levels() -> None:
     assert set(levels) == set(Level)
 
 
+@pytest.mark.spec("W0-13", "W0-14")
 @pytest.mark.parametrize("name", CONVERSATIONS)
 @pytest.mark.parametrize("load", [0.70, 0.75, 0.80, 0.84])
 def test_normal_takes_reversible_steps_only(name: str, load: float) -> None:
@@ -64,6 +67,7 @@ def test_normal_takes_reversible_steps_only(name: str, load: float) -> None:
         assert after["role"] == "tool" or after["content"] == before["content"]
 
 
+@pytest.mark.spec("W0-13")
 def test_normal_brings_work_down_but_has_nothing_for_talk() -> None:
     """Old bulk leaves where there is any; where there is none the view stays and the note says so (W0-13)."""
     worked, budget = loaded("work", 0.8)
@@ -75,6 +79,7 @@ def test_normal_brings_work_down_but_has_nothing_for_talk() -> None:
     assert talked.report.note
 
 
+@pytest.mark.spec("W0-02")
 @pytest.mark.parametrize("name", CONVERSATIONS)
 @pytest.mark.parametrize("policy", ["fill", "ladder"])
 def test_one_percent_over_is_no_cliff(name: str, policy: str) -> None:
@@ -87,6 +92,7 @@ def test_one_percent_over_is_no_cliff(name: str, policy: str) -> None:
     assert fitted.messages[-4:] == messages[-4:]
 
 
+@pytest.mark.spec("W0-14")
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_aggressive_summarises_and_keeps_a_tail(name: str) -> None:
     """Past warn the past becomes one summary; system text, first request and the newest messages stay (W0-14)."""
@@ -102,6 +108,7 @@ def test_aggressive_summarises_and_keeps_a_tail(name: str) -> None:
         assert fitted.report.tokens_after > budget * 0.45
 
 
+@pytest.mark.spec("W0-04")
 def test_an_emergency_keeps_the_newest_request_whole() -> None:
     """Past hard, however large the rest is, the newest request is there word for word, whatever was done since (W0-04)."""
     asked = {"role": "user", "content": "And which of these do you mean?"}
@@ -115,6 +122,7 @@ def test_an_emergency_keeps_the_newest_request_whole() -> None:
             assert asked in fitted.messages
 
 
+@pytest.mark.spec("W0-04", "W0-05", "W0-13")
 def test_a_run_is_not_repeated() -> None:
     """What a run hands back is not acted on again, and summaries do not pile up (W0-04, W0-05, W0-13)."""
     for load in (0.75, 0.9, 1.2, 5):
@@ -130,6 +138,7 @@ def summaries(messages: list[dict[str, Any]]) -> int:
     return str(messages).count("[Summary of messages")
 
 
+@pytest.mark.spec("W0-05")
 @pytest.mark.parametrize("format", ["openai-chat", "anthropic", "openai-responses"])
 def test_a_caller_without_a_session_can_go_on_from_the_view(format: Any) -> None:
     """Sixty turns, each added to the view before: one summary at a time, no placeholder of ours that stays, and the first and the

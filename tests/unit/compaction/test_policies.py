@@ -186,6 +186,7 @@ CHANGES: dict[str, tuple[Callable[[Policy], Any], dict[str, Any], Any]] = {
 """Field -> what is looked at, the change, and what is then seen (None: anything else than before)."""
 
 
+@pytest.mark.spec("W0-11", "W1-24", "W2-01", "W2-03", "W2-06")
 @pytest.mark.parametrize("field", CHANGES)
 def test_every_field_changes_what_comes_out(field: str) -> None:
     """With the field changed, and nothing else, something else comes out (W0-11, W1-24, W2-01, W2-03, W2-06)."""
@@ -202,6 +203,7 @@ def test_no_field_is_forgotten() -> None:
     assert {field.name for field in dataclasses.fields(Policy)} == {*CHANGES}
 
 
+@pytest.mark.spec("S0-21", "S1-48", "S2-11")
 @pytest.mark.parametrize("role", ["user", "system", "assistant"])
 @pytest.mark.parametrize(
     ("name", "header"),
@@ -248,6 +250,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.spec("W0-11")
 @pytest.mark.parametrize("option", OPTIONS)
 def test_every_option_of_fit_changes_what_comes_out(option: str) -> None:
     """Each option has an effect, the same in `plan` (W0-11)."""
@@ -312,6 +315,7 @@ def test_a_query_keeps_what_answers_it() -> None:
     assert any("answers what is asked" in action.reason for action in asked.report.actions)
 
 
+@pytest.mark.spec("W0-21", "WE-06")
 def test_tools_count() -> None:
     """The tools' schemas are taken off the budget: by an independent count all of it still fits (W0-21, WE-06)."""
     tools = [TOOL] * 40
@@ -321,6 +325,7 @@ def test_tools_count() -> None:
     assert found.report.budget == 8_000 - (plimsoll.count_tokens([], tools=tools, format="openai-chat") - 3)
 
 
+@pytest.mark.spec("W0-20")
 def test_the_window_of_the_model_is_the_budget() -> None:
     """Without a size the model's window less its reply is what there is (W0-20)."""
     assert plimsoll.fit(TALK, model="gpt-4o").report.budget == 128_000 - 16_384

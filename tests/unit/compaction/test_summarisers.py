@@ -58,6 +58,7 @@ FAILURES: dict[str, tuple[Callable[[Any], Any], str]] = {
 }
 
 
+@pytest.mark.spec("W0-17", "W1-09", "W1-16", "W1-33")
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_failure_leaves_the_rules_to_speak(name: str, history: str) -> None:
@@ -117,6 +118,7 @@ def test_good_prose_is_used_and_completed() -> None:
     proof.fits(fitted.messages, BUDGET, "openai-chat")
 
 
+@pytest.mark.spec("W1-15")
 def test_the_request_says_what_to_write() -> None:
     """The model is told how long, in which language and about what, and is shown nothing longer than it can read (W1-15)."""
     asked: list[Any] = []
@@ -132,6 +134,7 @@ def test_the_request_says_what_to_write() -> None:
         assert sum(plimsoll.count_tokens(part["content"]) for part in request.prompt) <= 24_000
 
 
+@pytest.mark.spec("W1-13", "W2-05")
 def test_the_next_summary_goes_on_from_the_last() -> None:
     """A second compaction is given the first one's summary and the new messages, none of the old ones (W1-13, W2-05)."""
     asked: list[Any] = []
@@ -148,6 +151,7 @@ def test_the_next_summary_goes_on_from_the_last() -> None:
     assert len(heard) == len(set(heard))
 
 
+@pytest.mark.spec("W2-01")
 def test_use_summarizer() -> None:
     """A policy without it asks nobody: a model that would fail is not noticed (W2-01)."""
     on = plimsoll.fit(HISTORIES["talk"], max_tokens=BUDGET, summarizer=lambda _: GOOD)
@@ -203,6 +207,7 @@ def test_keep_fraction_after_failure() -> None:
     assert 0.25 < kept["bad"] < 0.35
 
 
+@pytest.mark.spec("W1-10")
 def test_a_session_reports_the_failure() -> None:
     """A compaction that a model failed says so, and is one all the same; nothing of the history is lost."""
     with plimsoll.open("x", store="memory:", max_tokens=BUDGET, summarizer=raises(TimeoutError("30 s"))) as session:

@@ -15,6 +15,7 @@ ENGLISH = "See file.py and v1.2 of it. The value is 3.14 here. " * 40
 DATA = json.dumps({"rows": [{"id": n, "name": "worker " * 9} for n in range(90)], "total": 90})
 
 
+@pytest.mark.spec("S3-05", "W3-07")
 @pytest.mark.parametrize("model", ["gpt-4o", "gpt-4", "claude-sonnet-4-5", None])
 @pytest.mark.parametrize(
     "text",
@@ -57,6 +58,7 @@ def test_the_marker_is_an_option() -> None:
     assert "已截去" in plimsoll.cut(ENGLISH, 60, language="zh").text
 
 
+@pytest.mark.spec("W3-07")
 def test_json_stays_json() -> None:
     """An object keeps its keys and can be read, unless the caller's own marker says how to cut (W3-07)."""
     cut = plimsoll.cut(DATA, 120)

@@ -47,6 +47,7 @@ def test_text_that_fits_is_the_same_text(keep, counter):
     assert (cut.removed_chars, cut.removed_tokens) == (0, 0)
 
 
+@pytest.mark.spec("W3-07")
 @pytest.mark.parametrize("keep", ["head", "tail", "both"])
 @pytest.mark.parametrize("text", [PROSE, CHINESE, "x" * 3_000, "é" * 3_000, "line\n" * 700, " " * 3_000])
 @pytest.mark.parametrize("tokens_max", [0, 1, 2, 3, 5, 8, 13, 21, 40, 100, 300])
@@ -85,6 +86,7 @@ def test_what_was_cut_adds_up(counter):
     assert len(kept) + cut.removed_chars in {len(PROSE), len(PROSE) - 1}
 
 
+@pytest.mark.spec("W0-08")
 @pytest.mark.parametrize("first", ["head", "tail", "both"])
 @pytest.mark.parametrize("then", ["head", "tail", "both"])
 def test_markers_never_stack(first, then, counter):

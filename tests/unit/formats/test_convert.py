@@ -30,6 +30,7 @@ CHAT: list[dict[str, Any]] = [
 TARGETS = ("openai-responses", "anthropic", "ui-parts")
 
 
+@pytest.mark.spec("W3-02")
 @pytest.mark.parametrize("target", TARGETS)
 def test_there_and_back_is_the_same(target: Any) -> None:
     """A conversation of text and tools comes back as the same JSON, with nothing lost."""
@@ -63,6 +64,7 @@ def test_ids_anthropic_refuses_come_back(id: str) -> None:
     assert there.losses == []
 
 
+@pytest.mark.spec("W3-05")
 def test_text_tool_text_keeps_its_order() -> None:
     """Words after a call stand after its result, never before the call."""
     tool = {"type": "tool-f", "toolCallId": "c", "state": "output-available", "input": {}, "output": 0}
@@ -75,6 +77,7 @@ def test_text_tool_text_keeps_its_order() -> None:
     ]
 
 
+@pytest.mark.spec("W3-01")
 def test_users_and_system_messages_stay() -> None:
     """A UI conversation converts with its user and system messages, and no empty list of calls."""
     wires = [
@@ -131,6 +134,7 @@ def test_every_loss_is_reported(source: Any, target: Any, wires: Any, expected: 
     assert converted.to_dict()["losses"] == [loss.to_dict() for loss in converted.losses]
 
 
+@pytest.mark.spec("W3-03")
 def test_errors_are_kept() -> None:
     """A failed call stays a failed call: in a field where there is one, in words where not, and never empty."""
     tool = {"type": "tool-f", "toolCallId": "c", "state": "output-error", "input": {}, "errorText": ""}

@@ -51,6 +51,7 @@ def test_parts(format: str, wire: dict[str, Any], role: str, expected: list[str]
     assert (message.role, kinds(message)) == (role, expected)
 
 
+@pytest.mark.spec("W3-04")
 @pytest.mark.parametrize(
     ("output", "content"),
     [

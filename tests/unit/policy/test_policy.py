@@ -87,6 +87,7 @@ def test_five_turns_preset_has_its_numbers():
     assert policy.budget().tokens == 4_000
 
 
+@pytest.mark.spec("W2-08")
 def test_overrides_merge_over_the_preset():
     """A partial override changes what it names and keeps everything else."""
     policy = policy_named("medium-window", lines={"soft": 12_000}, keep_last_messages=10)
@@ -99,6 +100,7 @@ def test_overrides_merge_over_the_preset():
     assert preset.keep_last_messages == 6
 
 
+@pytest.mark.spec("S0-03", "S2-20")
 def test_a_policy_by_name_is_public():
     """`Policy.named` is the same from the public class: presets, partial overrides, strategies, and errors (S0-03, S2-20)."""
     policy = plimsoll.Policy.named("medium-window", lines={"soft": 12_000}, keep_last_messages=10, strategy="sliding")

@@ -61,6 +61,7 @@ def check_loop(turns: list[list[Wire]], budget: int, *, format: Any = "openai-ch
         assert (done > 0) == (new_tokens > 0.7 * budget)
 
 
+@pytest.mark.spec("W0-13", "W1-14", "W2-11")
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("which", range(2))
 def test_the_longest_conversations_turn_by_turn(which: int, budget: int) -> None:
@@ -80,6 +81,7 @@ def test_the_longest_conversation_in_anthropics_form(budget: int) -> None:
     check_loop([[message] for message in anthropic(longest()[0])[0]], budget, format="anthropic")
 
 
+@pytest.mark.spec("W1-01", "W1-02", "W1-14", "W2-11")
 @pytest.mark.parametrize(("seed", "budget"), [(0, 3_000), (1, 8_000), (2, 20_000)])
 def test_generated_work(seed: int, budget: int) -> None:
     """An agent that reads much, in budgets where one result can be a tenth of the whole."""

@@ -96,6 +96,7 @@ def turns_of(session: plimsoll.Session, seed: int, work: Work) -> tuple[list[tup
     return quiet, busy
 
 
+@pytest.mark.spec("WE-10")
 def test_a_quiet_turn_costs_what_is_new(work: Work) -> None:
     """Without a compaction only the new messages are counted and decoded, and nothing is read, however long the history
     (WE-10).
@@ -110,6 +111,7 @@ def test_a_quiet_turn_costs_what_is_new(work: Work) -> None:
         assert done.read == 0
 
 
+@pytest.mark.spec("W1-32")
 def test_a_compaction_costs_what_the_budget_is(work: Work) -> None:
     """The last compactions of a long history read and count no more than the first ones: the view, not the history (W1-32)."""
     with plimsoll.open("x", store="memory:", max_tokens=BUDGET) as session:
@@ -123,6 +125,7 @@ def test_a_compaction_costs_what_the_budget_is(work: Work) -> None:
     assert sum(done.decoded for done in late) <= 2 * sum(done.decoded for done in early) + 60
 
 
+@pytest.mark.spec("W1-32")
 def test_opening_reads_back_to_the_last_compaction(work: Work) -> None:
     """Opening a long session, and its first view, read and decode what the view holds and not the history (W1-32)."""
     costs = {}
@@ -146,6 +149,7 @@ def test_opening_reads_back_to_the_last_compaction(work: Work) -> None:
     assert many.counted_chars <= 2 * few.counted_chars + 20_000
 
 
+@pytest.mark.spec("WE-10")
 def test_asking_changes_and_costs_nothing(work: Work) -> None:
     """What is new is counted once; after that status, check and stats count and read nothing (WE-10)."""
     with plimsoll.open("x", store="memory:", max_tokens=BUDGET) as session:
@@ -162,6 +166,7 @@ def test_asking_changes_and_costs_nothing(work: Work) -> None:
     assert (done.counted_chars, done.decoded, done.read) == (0, 0, 0)
 
 
+@pytest.mark.spec("WE-10")
 def test_a_text_is_counted_once(work: Work) -> None:
     """Fitting the same long conversation again counts almost nothing: counts are kept by content (WE-10)."""
     messages = workloads.work(43, 60)

@@ -136,6 +136,7 @@ def claude_file():
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
+@pytest.mark.spec("W1-17")
 def test_imported_messages_keep_their_times(tmp_path):
     """What was said elsewhere was said when its file says, and not now; a title comes along (W1-17)."""
     import_file(claude_file(), name="tides", store=str(tmp_path)).close()
@@ -146,6 +147,7 @@ def test_imported_messages_keep_their_times(tmp_path):
     assert [info.title for info in plimsoll.sessions(str(tmp_path))] == ["Tide tables"]
 
 
+@pytest.mark.spec("S1-17")
 @pytest.mark.parametrize("to", ["claude-code", "codex", "pi"])
 def test_exported_messages_keep_their_times(tmp_path, to):
     """Each line of a new file has the time its message was said at, or a little later, and lines are in order of time (S1-17)."""
@@ -180,6 +182,7 @@ def test_impossible_times(tmp_path, times):
         assert session.history() == []
 
 
+@pytest.mark.spec("S1-17")
 @pytest.mark.parametrize("to", ["claude-code", "codex", "pi"])
 def test_exported_sessions_are_told_apart(tmp_path, to):
     """Each session is exported under an id of its own, the same each time, and says where it comes from (S1-17)."""

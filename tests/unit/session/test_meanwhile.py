@@ -84,6 +84,7 @@ def run(session: plimsoll.Session, how: str) -> list[Wire]:
 WAYS = ("view", "aview", "compact", "acompact")
 
 
+@pytest.mark.spec("W1-08", "W2-10")
 @pytest.mark.parametrize("later", LATER)
 @pytest.mark.parametrize("how", WAYS)
 def test_what_is_said_meanwhile_is_in_the_view(how: str, later: str) -> None:

@@ -58,6 +58,7 @@ ELSEWHERE = {
 """Tested below, in tests/unit/session_context and in tests/contract: they change no view."""
 
 
+@pytest.mark.spec("W0-11", "W1-02", "W1-24")
 @pytest.mark.parametrize("option", OPTIONS)
 def test_every_option_changes_what_comes_out(option: str) -> None:
     """With the option given, and nothing else, something else comes out (W0-11, W1-02, W1-24)."""
@@ -66,6 +67,7 @@ def test_every_option_changes_what_comes_out(option: str) -> None:
         assert seen(plain) != seen(changed)
 
 
+@pytest.mark.spec("W1-24")
 def test_no_option_is_forgotten() -> None:
     """Each option is in the table, or has a test of its own."""
     assert set(inspect.signature(plimsoll.open).parameters) == ELSEWHERE | set(OPTIONS)

@@ -47,6 +47,7 @@ def test_a_preview_changes_nothing(session: plimsoll.Session) -> None:
     assert plans[0].apply() == plans[0].apply()
 
 
+@pytest.mark.spec("W1-16", "W1-34")
 def test_compacting_does_what_the_preview_said(session: plimsoll.Session) -> None:
     """The plan's messages are the view afterwards, and the compaction reports its numbers (W1-16, W1-34)."""
     plan = session.preview()
@@ -63,6 +64,7 @@ def test_compacting_does_what_the_preview_said(session: plimsoll.Session) -> Non
     assert done.tokens_after == plimsoll.count_tokens(session.view())
 
 
+@pytest.mark.spec("W1-17")
 def test_the_actions_cover_the_history(session: plimsoll.Session) -> None:
     """Each message is in exactly one action, in order; what is lost is what left (W1-17)."""
     plan = session.preview()
@@ -74,6 +76,7 @@ def test_the_actions_cover_the_history(session: plimsoll.Session) -> None:
     assert sum(action.tokens_before for action in plan.actions) + 3 == plan.report.tokens_before
 
 
+@pytest.mark.spec("W1-17")
 def test_a_message_stays_or_is_summarised_and_keeps_its_name() -> None:
     """No message is both in the view and in the summary; those that stay are the same messages, of the same time, under the same
     ids, now and resumed (W1-17).
@@ -172,6 +175,7 @@ def test_a_stale_plan_may_be_rebased(session: plimsoll.Session) -> None:
     assert session.view()[-1] == {"role": "user", "content": "And now the exporter, please."}
 
 
+@pytest.mark.spec("S2-10", "S2-20")
 @pytest.mark.parametrize(
     ("policy", "tail", "stage"),
     [
@@ -221,6 +225,7 @@ def test_a_rebased_plan_is_still_what_was_wanted() -> None:
         assert plimsoll.count_tokens(done.summary or "") <= 300
 
 
+@pytest.mark.spec("W2-12")
 def test_nothing_to_do_is_no_compaction() -> None:
     """With fewer messages than a compaction needs nothing is recorded, and the answer says why (W2-12)."""
     with plimsoll.open("x", store="memory:", max_tokens=BUDGET) as session:
@@ -233,6 +238,7 @@ def test_nothing_to_do_is_no_compaction() -> None:
         assert session.stats().compactions == 0
 
 
+@pytest.mark.spec("W2-10")
 def test_rollback_is_exact_and_can_be_undone(session: plimsoll.Session) -> None:
     """Two compactions, undone one by one or at once, give the earlier views byte for byte (W2-10)."""
     first = shown(session)
@@ -352,6 +358,7 @@ def test_what_left_is_named(format: Any) -> None:
             assert [session.read(name) for name in action.references] == texts
 
 
+@pytest.mark.spec("W0-21")
 def test_can_append_knows_what_a_message_costs() -> None:
     """It says yes exactly while the view with the message fits (W0-21)."""
     with plimsoll.open("x", store="memory:", max_tokens=100) as session:

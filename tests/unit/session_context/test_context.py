@@ -44,6 +44,7 @@ def kinds(session: plimsoll.Session) -> list[str]:
     return [note["what"] for note in session.notes("context")]
 
 
+@pytest.mark.spec("W1-25")
 @pytest.mark.parametrize("kind", STORES)
 def test_kept_after_resuming(tmp_path: Path, project: Path, kind: str) -> None:
     """What a session was given is there after resuming, whole, and nothing is written when nothing has changed (W1-25)."""
@@ -86,6 +87,7 @@ def test_recorded_again_when_changed(tmp_path: Path, project: Path) -> None:
         assert (session.context().session.user_id, len(kinds(session))) == ("u-8", 2)
 
 
+@pytest.mark.spec("W1-30")
 @pytest.mark.parametrize("kind", STORES)
 def test_a_detached_head_is_no_branch(tmp_path: Path, project: Path, kind: str) -> None:
     """Without a branch the commit is kept in its place, also in the log and in exports; with one again, the branch (W1-30)."""
@@ -111,6 +113,7 @@ SEEN: list[str] = []
 STARTING = ("subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system")
 
 
+@pytest.mark.spec("W1-30")
 def test_no_message_asks_the_project(tmp_path: Path, project: Path) -> None:
     """Once a session is open, nothing it does runs a program or looks at the project again, whatever happens to that (W1-30)."""
     watched: list[str] = []
@@ -209,6 +212,7 @@ def result(id: str, *, failed: bool = False) -> dict[str, Any]:
     return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "x", "is_error": failed}]}
 
 
+@pytest.mark.spec("S1-07", "S1-08")
 def test_conversation_and_tools() -> None:
     """Topics, last activity, recent calls and their success are gathered from the newest messages (S1-07, S1-08)."""
     with plimsoll.open("a", store="memory:", format="anthropic") as session:
@@ -228,6 +232,7 @@ def test_conversation_and_tools() -> None:
     assert (found.tool.tool_states["run"].calls, found.tool.tool_states["run"].failed) == (2, 1)
 
 
+@pytest.mark.spec("S1-08")
 @pytest.mark.parametrize(
     ("found", "asked", "depends"),
     [
@@ -378,6 +383,7 @@ def test_lists_are_bounded() -> None:
     assert json.loads(json.dumps(found.to_dict()))["conversation"]["messages"] == 180
 
 
+@pytest.mark.spec("S1-10")
 def test_metadata(tmp_path: Path) -> None:
     """How much the view holds and when the log last grew is said too, as it is now (S1-10)."""
     with plimsoll.open("a", store=str(tmp_path), max_tokens=2_000, project=False) as session:

@@ -46,6 +46,7 @@ def run_of(first: int, stop: int) -> list[str]:
     return [f"m{number}" for number in range(first, stop)]
 
 
+@pytest.mark.spec("S1-12")
 @pytest.mark.parametrize(
     ("bounds", "expected"),
     [
@@ -102,6 +103,7 @@ def acting(number: int, tool: str, **arguments: Any) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.spec("S1-15", "S1-16")
 def test_files(tmp_path: Path) -> None:
     """The files that were read and modified, how often and where last: now, after resuming, and as of each compaction (S1-15,
     S1-16).
@@ -133,6 +135,7 @@ def test_files(tmp_path: Path) -> None:
 WORDS = [{"role": "user", "content": f"word {number}"} for number in range(80)]
 
 
+@pytest.mark.spec("S1-12", "W1-24")
 @pytest.mark.parametrize(
     ("default_filter", "kept"),
     [

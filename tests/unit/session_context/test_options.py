@@ -29,6 +29,7 @@ def filled(store: Any, count: int, **options: Any) -> None:
         time.sleep(0.003)
 
 
+@pytest.mark.spec("W1-24")
 @pytest.mark.parametrize("kind", ["lines", "sqlite", "memory"])
 def test_sessions_beyond_the_most_are_archived(tmp_path: Path, kind: str) -> None:
     """The sessions changed longest ago leave the list, none is lost, and opening one brings it back whole (W1-24)."""
@@ -116,6 +117,7 @@ def test_titles_are_listed(tmp_path: Path, kind: str) -> None:
     assert len(plimsoll.sessions(store)) == 3
 
 
+@pytest.mark.spec("S1-50")
 def test_a_session_without_a_name_is_a_new_one(tmp_path: Path) -> None:
     """Without a name each opening makes a session of its own, whose name opens it again (S1-50)."""
     made = []
@@ -131,6 +133,7 @@ def test_a_session_without_a_name_is_a_new_one(tmp_path: Path) -> None:
             assert session.history() == [{"role": "user", "content": str(number)}]
 
 
+@pytest.mark.spec("S1-28", "S1-34", "W1-21")
 def test_projects_keep_their_sessions_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In `project:` the same name is another session in each project, wherever in the project one stands, and none of them is
     among those of no project (S1-28, S1-34, W1-21).

@@ -80,6 +80,7 @@ def test_expired_entries_make_room_before_live_ones(clock):
     assert (cache.stats().evictions, cache.stats().expirations) == (0, 1)
 
 
+@pytest.mark.spec("W1-26")
 def test_least_recently_used_leaves_even_within_one_tick(clock):
     """Order of use decides, not the time on the clock: with the clock standing still the one just read stays."""
     cache = Cache(3, clock_s=clock)

@@ -62,6 +62,7 @@ def test_files_carry_what_was_done_to_them():
     }
 
 
+@pytest.mark.spec("W1-29")
 @pytest.mark.parametrize(
     ("name", "arguments", "path"),
     [
@@ -200,6 +201,7 @@ def test_a_changed_value_replaces_the_old_one_and_remembers_it():
     assert (fact.text, fact.state) == ("invoice_id INV-20417, status paid", "was open")
 
 
+@pytest.mark.spec("W1-13", "W2-05")
 def test_fifty_extensions_keep_the_first_request_its_constraints_and_every_file():
     """A chain of fifty extensions, each like a compaction, loses no request, constraint or file (W1-13, W2-05)."""
     history = list(ENGLISH)

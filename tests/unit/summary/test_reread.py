@@ -132,6 +132,7 @@ def test_any_text_can_be_read(lines: list[str]) -> None:
     assert extended.counts.messages == ledger.counts.messages + 1
 
 
+@pytest.mark.spec("W1-13", "W2-05")
 @pytest.mark.parametrize("format", ["openai-chat", "anthropic", "openai-responses", "ui-parts"])
 def test_no_request_is_lost_without_a_session(format: Any) -> None:
     """Ninety turns, each fitted together with the view before: after many compactions every request and what it insists on is
@@ -151,6 +152,7 @@ def test_no_request_is_lost_without_a_session(format: Any) -> None:
     assert [number for number in range(0, 90, 7) if f"LIMIT-{number} at {number}." not in str(view)] == []
 
 
+@pytest.mark.spec("W0-05")
 @pytest.mark.parametrize("frame", ["numbered", "bracketed", "emergency", "chinese"])
 def test_a_summary_over_the_budget_loses_facts_not_its_frame(frame: Any) -> None:
     """Where nothing else can leave, the summary says less, in whole lines, and is still recognised and gone on from (W0-05)."""

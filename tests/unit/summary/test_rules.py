@@ -36,6 +36,7 @@ LONG = [
 ]
 
 
+@pytest.mark.spec("W2-06")
 @pytest.mark.parametrize("tokens_max", [0, 1, 3, 12, 30, 39, 40, 60, 100, 299, 300, 1_000, 5_000, 50_000])
 @pytest.mark.parametrize(
     "messages", [ENGLISH, CHINESE, TALK, TALK_ZH, LONG], ids=["en", "zh", "talk", "talk_zh", "long"]
@@ -101,6 +102,7 @@ def test_the_last_line_counts_what_is_left_out_by_kind(counter):
     assert "Left out:" in last
 
 
+@pytest.mark.spec("S2-14", "S2-15")
 @pytest.mark.parametrize(
     ("language", "line"),
     [

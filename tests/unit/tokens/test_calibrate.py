@@ -39,6 +39,7 @@ def _after(provider: Provider, calls: int) -> Calibrator:
     return state
 
 
+@pytest.mark.spec("WE-11")
 @pytest.mark.parametrize("ratio", [0.6, 0.9, 1.0, 1.25, 1.5, 2.4])
 @pytest.mark.parametrize("extra", [0, 900])
 def test_ten_calls_are_enough(ratio: float, extra: int) -> None:

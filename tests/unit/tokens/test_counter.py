@@ -15,6 +15,7 @@ from plimsoll.tokens.registry import Vocabulary
 TEXT = "def f(x):\n    return {'a': x}  # 中文 комментарий\n" * 20
 
 
+@pytest.mark.spec("S1-19", "WE-09")
 @pytest.mark.parametrize(
     ("model", "vocabulary"),
     [
@@ -67,6 +68,7 @@ def test_newer_claude_counts_other_scripts_less() -> None:
     )
 
 
+@pytest.mark.spec("WE-03")
 def test_more_text_is_never_fewer_tokens() -> None:
     """Chinese after English moves the ratio down, but never the count (WE-03)."""
     counter = ScaledCounter(EstimatingCounter(), Vocabulary(ascii=1.5, other=1.25, margin=1.15))
@@ -82,6 +84,7 @@ def test_scaled_counts_are_total(text: str) -> None:
     assert counter.upper(text) >= counter.count(text) >= (1 if text else 0)
 
 
+@pytest.mark.spec("WE-10")
 def test_counters_of_one_vocabulary_share_a_cache() -> None:
     """Two models with one vocabulary do not count a long text twice (WE-10)."""
     one, other = counter_for("gpt-4o"), counter_for("openai/o3")
@@ -94,6 +97,7 @@ def test_counters_of_one_vocabulary_share_a_cache() -> None:
     assert one.cache_info().hits == hits + 1
 
 
+@pytest.mark.spec("S1-18")
 def test_counts_can_be_forgotten() -> None:
     """A cleared cache holds nothing, and what is counted again is the same (S1-18)."""
     text = "a text that is counted, forgotten and counted again " * 30

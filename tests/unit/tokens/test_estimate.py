@@ -57,6 +57,7 @@ def _material() -> dict[str, str]:
 MATERIAL = _material()
 
 
+@pytest.mark.spec("WE-01")
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 @pytest.mark.parametrize("kind", MATERIAL)
 def test_each_kind_is_close_and_safe(kind: str, vocabulary: str) -> None:
@@ -205,6 +206,7 @@ def test_ordinary_text_keeps_its_margin() -> None:
         assert counter.upper(text) <= 1.06 * counter.count(text) * weights("o200k_base").margin
 
 
+@pytest.mark.spec("WE-04")
 @pytest.mark.parametrize(
     ("script", "sample"),
     [

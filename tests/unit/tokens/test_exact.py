@@ -87,6 +87,7 @@ def test_the_vocabulary_is_openais(vocabulary: str) -> None:
     assert hashlib.sha256(_ranks_file(vocabulary)).hexdigest() == RANKS_SHA256[vocabulary]
 
 
+@pytest.mark.spec("WE-07")
 @pytest.mark.parametrize(
     ("text", "o200k", "cl100k"),
     [
@@ -203,6 +204,7 @@ class Recorder:
         return exact_counter("o200k_base").count(text)
 
 
+@pytest.mark.spec("WE-08")
 @pytest.mark.parametrize("name", LONG)
 def test_every_character_is_counted_once(name: str) -> None:
     """Text that cannot be cut is handed to the engine once, whole: no quadratic work of ours (WE-08)."""
@@ -211,6 +213,7 @@ def test_every_character_is_counted_once(name: str) -> None:
     assert engine.handed == [len(LONG[name])]
 
 
+@pytest.mark.spec("WE-08")
 @pytest.mark.parametrize("name", LONG)
 def test_work_per_character_does_not_grow(name: str) -> None:
     """Ten times the text makes at most about ten times the Python-level steps and the same count per character (WE-08)."""

@@ -56,6 +56,7 @@ DO = Message(role="assistant", parts=(Text(text="ok"), CALL))
 GET = Message(role="tool", parts=(RESULT,))
 
 
+@pytest.mark.spec("S0-11", "S1-20", "S1-21", "S3-23")
 @pytest.mark.parametrize(
     ("framing", "message", "tokens"),
     [
@@ -79,6 +80,7 @@ def test_each_framing_adds_what_it_says(framing: Framing, message: Message, toke
     assert MessageCounter(Letters(), framing).message(message) == tokens
 
 
+@pytest.mark.spec("S0-12", "S1-20", "WE-05")
 @pytest.mark.parametrize(
     ("name", "priming"),
     [
@@ -96,6 +98,7 @@ def test_a_request_is_the_sum_and_the_reply(name: str, priming: int) -> None:
     assert counter.messages([]) == priming
 
 
+@pytest.mark.spec("S0-11")
 def test_non_ascii_arguments_by_bytes() -> None:
     """The published framing that divides arguments by four takes their UTF-8 length, not their characters (S0-11)."""
     call = ToolCall(id="", name="", arguments="中" * 4)
@@ -103,6 +106,7 @@ def test_non_ascii_arguments_by_bytes() -> None:
     assert MessageCounter(Letters(), FOUR_A_MESSAGE_BYTES_ARGUMENTS).message(message) == 4 + 3
 
 
+@pytest.mark.spec("WE-06")
 @pytest.mark.parametrize(
     ("part", "longer"),
     [
@@ -132,6 +136,7 @@ def test_sealed_reasoning_counts_as_the_thought_it_holds() -> None:
         assert counter.part(Reasoning(text="t", signature="s")) == counter.part(Reasoning(text="t"))
 
 
+@pytest.mark.spec("WE-06")
 def test_media_costs_by_size_and_not_by_its_text() -> None:
     """A megabyte of base64 in the wire of an image changes nothing (WE-06)."""
     small = Media(kind="image", width_px=512, height_px=512, wire={"image_url": {"url": "data:image/png;base64,AA"}})
@@ -223,6 +228,7 @@ def _values(value: Any) -> list[str]:
     return [value if isinstance(value, str) else json.dumps(value)]
 
 
+@pytest.mark.spec("W0-21", "WE-06")
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("framing", [OPENAI_CHAT, ANTHROPIC])
 def test_tools_cost_at_least_their_values(tool: dict[str, Any], framing: Framing) -> None:
@@ -238,6 +244,7 @@ def test_no_tools_cost_nothing() -> None:
     assert MessageCounter(Letters(), ANTHROPIC).tools([]) == MessageCounter(Letters(), ANTHROPIC).tools(None) == 0
 
 
+@pytest.mark.spec("S0-13")
 @pytest.mark.parametrize("tool", TOOLS)
 def test_published_tool_formula(tool: dict[str, Any]) -> None:
     """Name, description, bytes of the schema over four, and ten for each tool (S0-13)."""
@@ -296,6 +303,7 @@ def test_upper_counts_decide() -> None:
     assert exact.exact
 
 
+@pytest.mark.spec("WE-10")
 def test_long_texts_are_counted_once() -> None:
     """A second count of a history asks the tokenizer for no long text again, and the cache says so (WE-10)."""
     letters = Letters()
@@ -308,6 +316,7 @@ def test_long_texts_are_counted_once() -> None:
     assert (counter.cache_info().hits, counter.cache_info().misses, counter.cache_info().size) == (20, 20, 20)
 
 
+@pytest.mark.spec("WE-10")
 def test_the_cache_is_bounded_and_keeps_no_text() -> None:
     """Beyond its size the least recently asked count is forgotten; keys are numbers, not texts (WE-10)."""
     cache = CountCache(2)

@@ -17,6 +17,7 @@ from plimsoll.tokens.published import (
 HAN = "中"
 
 
+@pytest.mark.spec("S0-10")
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
@@ -38,6 +39,7 @@ def test_two_thirds_of_han_down(text: str, tokens: int) -> None:
     assert two_thirds_of_han_quarter_of_rest_down(text) == tokens
 
 
+@pytest.mark.spec("S1-23")
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [("", 0), ("a", 1), ("abcde", 2), (HAN * 100, 67), (HAN * 50 + "a" * 200, 84), ("😀" * 8, 4), ("\u9fa6", 1)],
@@ -47,12 +49,14 @@ def test_two_thirds_of_han_up(text: str, tokens: int) -> None:
     assert two_thirds_of_han_quarter_of_rest_up(text) == tokens
 
 
+@pytest.mark.spec("S0-36")
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("abc", 1), ("abcdefgh", 2), (HAN * 4, 3), ("\ud800" * 4, 3)])
 def test_quarter_of_bytes(text: str, tokens: int) -> None:
     """UTF-8 bytes over 4, rounded down, at least 1 for any text (S0-36)."""
     assert quarter_of_bytes(text) == tokens
 
 
+@pytest.mark.spec("S2-06")
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
@@ -75,12 +79,14 @@ def test_weight_per_character(text: str, tokens: int) -> None:
     assert weight_per_character(text) == tokens
 
 
+@pytest.mark.spec("WE-04")
 def test_weight_per_character_adds_floats_in_order() -> None:
     """40 times 0.3 is a little over 12 when added one by one, hence 13: off by one, as published (WE-04)."""
     assert weight_per_character("a" * 40) == 13
     assert weight_per_character("a" * 10) == 3
 
 
+@pytest.mark.spec("S3-03", "WE-02")
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
@@ -98,12 +104,14 @@ def test_blend_of_characters_per_token(text: str, tokens: int) -> None:
     assert blend_of_characters_per_token(text) == tokens
 
 
+@pytest.mark.spec("WE-03")
 def test_the_blend_is_not_monotone() -> None:
     """A hundred letters more are six tokens fewer: the known fault of that formula (WE-03)."""
     assert blend_of_characters_per_token(HAN * 1000) == 556
     assert blend_of_characters_per_token(HAN * 1000 + "a" * 100) == 550
 
 
+@pytest.mark.spec("WE-05")
 def test_rounding_down_loses_short_messages() -> None:
     """Ninety letters in thirty texts are 30 tokens only by the minimum; a text of seven loses most of one (WE-05)."""
     assert sum(map(two_thirds_of_han_quarter_of_rest_down, ["abcdefg"] * 30)) == 30
@@ -119,6 +127,7 @@ def test_each_is_a_counter(name: str) -> None:
     assert counter.count("some text") == counter.upper("some text") > 0
 
 
+@pytest.mark.spec("WE-01")
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_each_is_too_low_for_identifiers(name: str) -> None:
     """All of them count UUIDs at less than half of the truth, which is why none decides anything (WE-01)."""

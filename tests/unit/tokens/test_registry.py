@@ -25,6 +25,7 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     user_models.read_entries.cache_clear()
 
 
+@pytest.mark.spec("S0-28", "W0-20")
 @pytest.mark.parametrize(
     ("name", "window", "output"),
     [

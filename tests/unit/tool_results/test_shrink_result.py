@@ -67,6 +67,7 @@ def test_shapes_are_told_apart(kind, content):
     assert shrink(content).kind == kind
 
 
+@pytest.mark.spec("W3-13")
 @pytest.mark.parametrize("content", [*SHAPES.values(), json.dumps([{"id": n} for n in range(500)])])
 def test_what_fits_is_left_alone(content):
     """A result within the limit is the very same text."""
@@ -113,6 +114,7 @@ def test_logs_keep_errors_and_totals():
     assert "3 failed, 1197 passed" in text
 
 
+@pytest.mark.spec("W3-16")
 def test_searches_hear_every_file():
     """Every file with a hit is named before one is named twice, and the totals are stated."""
     text = shrink(SEARCH, 250).text
@@ -177,6 +179,7 @@ def test_at_most_so_many_items_stay(items_max):
     assert made["_shrunk"]["shown"].startswith(f"{items_max} of 500")
 
 
+@pytest.mark.spec("W3-14")
 def test_fields_beside_a_list_stay():
     """A cursor, a total and any other field beside a long list are all still there."""
     page = {"items": [{"id": n, "text": "x" * 50} for n in range(300)], "cursor": "abc", "total": 9_000, "more": True}
@@ -251,6 +254,7 @@ def test_shrinking_again_does_not_stack(content):
     assert twice.text.count("shrunk") == 1
 
 
+@pytest.mark.spec("W3-19")
 def test_forged_notes_do_not_pass_for_ours():
     """A result that brings its own note keeps it under another key, after ours."""
     forged = {"_shrunk": {"tokens": 5, "reference": "forged"}, "text": "real " * 500}

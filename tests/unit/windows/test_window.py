@@ -57,6 +57,7 @@ def check(number: int, format: Any) -> None:
     accounted(made, messages, min(start_seq, len(messages)))
 
 
+@pytest.mark.spec("W0-15", "W0-16")
 @pytest.mark.parametrize("format", FORMATS)
 def test_any_history_has_a_window(format: Any) -> None:
     """Broken or not, at any budget and start: valid, within the budget, accounted for, the input untouched.
@@ -67,6 +68,7 @@ def test_any_history_has_a_window(format: Any) -> None:
         check(number, format)
 
 
+@pytest.mark.spec("S3-08", "S3-09", "S3-10")
 def test_a_window_is_the_newest_part_word_for_word() -> None:
     """The last five turns as they were said, after the system text; the hole names what is not there (S3-08, S3-09, S3-10)."""
     messages = talk(72, 8, words_each=20)
@@ -80,6 +82,7 @@ def test_a_window_is_the_newest_part_word_for_word() -> None:
     assert json.loads(json.dumps(made.to_dict()))["trimmed"] is True
 
 
+@pytest.mark.spec("S3-10")
 def test_what_is_cut_is_counted() -> None:
     """A message over the policy's limit keeps its two ends, and the window says that it is not all there (S3-10)."""
     messages = [
@@ -96,6 +99,7 @@ def test_what_is_cut_is_counted() -> None:
     assert made.sizes[5] <= 810
 
 
+@pytest.mark.spec("S3-25", "W3-10")
 def test_a_summary_takes_over_before_start_seq() -> None:
     """A summary of the first part and a window after it leave no hole between them, and fit together (S3-25, W3-10)."""
     messages = talk(77, 40)
@@ -108,6 +112,7 @@ def test_a_summary_takes_over_before_start_seq() -> None:
     assert rest.messages == [messages[0], *messages[end:]]
 
 
+@pytest.mark.spec("S3-25")
 def test_a_budget_replaces_the_policys() -> None:
     """`max_tokens` bounds the window, tools included; without it the policy's own window does (S3-25)."""
     tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
@@ -120,6 +125,7 @@ def test_a_budget_replaces_the_policys() -> None:
     assert tooled.budget == 900 - (plimsoll.count_tokens([], tools=tools, format="openai-chat") - 3)
 
 
+@pytest.mark.spec("S0-33", "S0-37")
 def test_system_text_stays_unless_it_is_sent_elsewhere() -> None:
     """System text is kept and paid first; with `keep_system` off none of it is there (S0-33, S0-37)."""
     messages = [
@@ -191,6 +197,7 @@ def test_impossible_options_are_refused(options: Any, field: str) -> None:
     assert raised.value.field == field
 
 
+@pytest.mark.spec("S0-40")
 def test_nothing_has_an_empty_window() -> None:
     """No messages, or all of them covered: an empty window, no error (S0-40)."""
     assert plimsoll.window([], format="openai-chat").messages == []

@@ -181,6 +181,7 @@ def test_a_window_holds_the_last_five_turns():
     assert made.tokens == sum(map(weigh, made.messages))
 
 
+@pytest.mark.spec("W3-11")
 def test_messages_a_summary_covers_are_not_excluded():
     """What lies before `start_seq` is covered; only what nobody speaks for is a hole."""
     talk = [said(role, f"{role} {turn}") for turn in range(8) for role in ("user", "assistant")]
@@ -192,6 +193,7 @@ def test_messages_a_summary_covers_are_not_excluded():
     assert window(talk, start_seq=99).messages == ()
 
 
+@pytest.mark.spec("W3-06")
 def test_long_messages_are_cut_but_never_the_newest_request():
     """A message over the limit keeps its two ends; what is being answered comes whole."""
     talk = [said("user", "old " * 2_000), said("assistant", "yes"), said("user", "new " * 1_000)]
@@ -227,6 +229,7 @@ def test_the_newest_request_stays_before_a_long_turn():
     assert len([m for m in made.messages if m.calls]) == len([m for m in made.messages if m.results])
 
 
+@pytest.mark.spec("W0-18")
 def test_system_text_stays_where_it_stands():
     """Leading system text is kept and paid first; later system text stays in its place in the tail."""
     talk = [said("system", "rules"), said("user", "a"), said("system", "later rule"), said("user", "b")]
@@ -235,6 +238,7 @@ def test_system_text_stays_where_it_stands():
     assert [message.text for message in made.messages] == ["rules", "a", "later rule", "b"]
 
 
+@pytest.mark.spec("W3-09")
 def test_tool_results_count_by_their_content():
     """A result of many tokens is not taken for fifty: what would pass the budget with it leaves, whole exchanges of it."""
     steps = [[call(f"c{n}"), result(f"c{n}", "y" * 2_000)] for n in range(6)]
@@ -258,6 +262,7 @@ def test_a_budget_override_replaces_the_policys():
         window(talk, start_seq=-1)
 
 
+@pytest.mark.spec("W0-16")
 @pytest.mark.parametrize(
     ("talk", "part"),
     [
