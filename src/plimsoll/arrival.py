@@ -44,9 +44,8 @@ class Arrivals:
 
     def add(self, message: Message, position: int, at_ms: int | None) -> None:
         """The next message: its record says how the view shows it where that is not as it was said."""
-        pieces = [
-            self._shrunk(self.gauge.piece(arranged), message) for arranged in self._arranger.feed(message, position)
-        ]
+        weigh, came = self.timeline.weigh, self._arranger.feed(message, position)
+        pieces = [self._shrunk(self.gauge.piece(arranged, weigh), message) for arranged in came]
         data: dict[str, Any] = {"m": message.wire}
         if len(pieces) != 1 or pieces[0].position != position or not is_plain(pieces[0]):
             data["shown"] = view_items(pieces, self.gauge.format, {position: message.wire or {}})

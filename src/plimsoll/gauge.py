@@ -10,7 +10,7 @@ from typing import Any
 from plimsoll.budget import Budget, Level, LoadLines, ResolvedLines, Status, level_of, status_of
 from plimsoll.compaction.draft import Draft, Referrer, no_reference
 from plimsoll.compaction.join import origin_of
-from plimsoll.compaction.piece import Piece, blocks_of
+from plimsoll.compaction.piece import Piece, Weigh, blocks_of
 from plimsoll.compaction.repair import WANTS_USER_FIRST, Arranged
 from plimsoll.compaction.task import Task
 from plimsoll.errors import SettingError
@@ -132,11 +132,11 @@ class Gauge:
             return self.messages.message(self.format.decode(self.format.encode(message), 0))
         return self.messages.message(message)
 
-    def piece(self, arranged: Arranged) -> Piece:
-        """An arranged message as a piece of a view."""
+    def piece(self, arranged: Arranged, weigh: Weigh | None = None) -> Piece:
+        """An arranged message as a piece of a view. Pieces that stay share one `weigh`, where it is given."""
         return Piece(
             message=arranged.message,
-            weigh=self.weigh,
+            weigh=weigh or self.weigh,
             position=arranged.position,
             origin=origin_of(arranged),
             whole=not arranged.repairs,
