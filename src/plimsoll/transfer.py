@@ -93,6 +93,8 @@ def _file(chronicle: Chronicle, tool: ToolName, at: str) -> Exported:
             return exported
     behind, is_foreign = source if outgoing.taken is not None else None, FORMAT_OF[tool] != outgoing.format
     checkpoint = _checkpoint(chronicle, behind, at, is_foreign=is_foreign)
+    lost = chronicle.log.messages - len(outgoing.messages)  # of those before it: what follows it is in the view
+    checkpoint = replace(checkpoint, position=checkpoint.position - lost)
     exported = write(replace(outgoing, checkpoint=checkpoint), to=tool)
     if own.is_read_from(exported):
         return exported
@@ -163,6 +165,7 @@ def _outgoing(chronicle: Chronicle, source: SourceFile | None, tool: ToolName, a
     found = source.transcript if source else None
     meta, text = (found.meta, found.system) if found else (_own_meta(chronicle), system)
     known = found if source and (source.tool == tool or source.is_whole) else None
+    records = list(chronicle.log.read_messages())
     return Outgoing(
         messages=tuple(chronicle.history()),
         format=chronicle.gauge.format.name,
@@ -172,8 +175,8 @@ def _outgoing(chronicle: Chronicle, source: SourceFile | None, tool: ToolName, a
         source=known,
         taken=source.taken if source and known and source.tool == tool else None,
         at=at,
-        times=tuple(_iso(record.at_ms) for record in chronicle.log.read_messages()),
-        usages=tuple(map(usage_since(chronicle.log, 0).get, range(chronicle.log.messages))),
+        times=tuple(_iso(record.at_ms) for record in records),
+        usages=tuple(map(usage_since(chronicle.log, 0).get, (record.position for record in records))),
     )
 
 
