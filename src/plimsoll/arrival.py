@@ -13,7 +13,7 @@ from typing import Any
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.repair import Arranger
-from plimsoll.compaction.shrink import cut_spots, spots
+from plimsoll.compaction.shrink import cut_results
 from plimsoll.formats.format import Format
 from plimsoll.gauge import Gauge
 from plimsoll.language import language_of
@@ -74,12 +74,7 @@ class Arrivals:
             return piece
         draft = self._draft(piece, lambda _: original)
         block = draft.blocks[0]
-        large = [
-            spot
-            for spot in spots(draft, block)
-            if spot.tokens > limit and isinstance(piece.message.parts[spot.part], ToolResult)
-        ]
-        cut_spots(draft, block, large, limit, "larger than a result may be on arrival")
+        cut_results(draft, block, limit)
         return block.pieces[0]
 
     def _draft(self, piece: Piece, read: Callable[[int], Message]) -> Draft:

@@ -219,14 +219,14 @@ class Chronicle:
             original=self.originals.find,
             level=Level.aggressive if asked else None,
         )
-        return replace(task, asked=asked, goal_tokens=min(task.goal_tokens, total // 2)) if asked else task
+        return task.asked_for(total) if asked else task
 
     def planning(self, wish: Wish, *, asked: bool, asks_model: bool) -> Compacting:
         """The steps to a compaction of the view as it stands, as it is wished."""
         gauge = self.gauge if wish.policy is None else self.gauge.with_policy(wish.policy)
         task = self.task(wish.focus, asked=asked, asks_model=asks_model, gauge=gauge)
         if wish.target_tokens is not None:
-            task = replace(task, goal_tokens=min(wish.target_tokens, task.budget_tokens))
+            task = replace(task, goal_tokens=min(wish.target_tokens, task.budget_tokens), forced=False)
         pieces, reader = self.timeline.sending.settled(self.timeline.pieces, moves=True), self.timeline.reader
         draft = self.draft(readers.bare(pieces, reader), gauge=gauge)
         reserve, before = self.gauge.reserve_tokens, self.total()

@@ -213,6 +213,7 @@ class Gauge:
             budget_tokens=self.budget.tokens,
             goal_tokens=self.policy.target_tokens(self.budget.tokens),
             level=working,
+            load=measured,
             steps=self.policy.steps_at(working),
             ledger=ledger or Ledger.empty(),
             covers=covers,

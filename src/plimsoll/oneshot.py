@@ -214,7 +214,8 @@ def _planned(work: _Work, query: str | None, *, asks: bool) -> Generator[Summary
     pieces = parted(work.pieces, gauge.format.name)
     outline = yield from compact(gauge.draft(pieces, language=work.language), _recollected(task, pieces))
     # Pieces that went out joined cost more apart, so a view that fits may look as if it did not.
-    if tokens <= gauge.budget.tokens and (not outline.changed or is_futile(task, tokens, outline.tokens_after)):
+    futile = is_futile(task, tokens, outline.tokens_after) and not outline.arrived
+    if tokens <= gauge.budget.tokens and (not outline.changed or futile):
         return replace(untouched(work.as_said, task, tokens), note=outline.note)
     return outline if work.as_said is work.pieces else replace(outline, pieces=as_ordered(outline.pieces))
 

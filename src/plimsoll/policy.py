@@ -98,6 +98,8 @@ class Policy:
     keep_tokens: Mark | None = None
     keep_fraction: float | None = None
     """Share of all messages. Of these four caps on the verbatim tail the tightest wins; with none the target does."""
+    keep_last_messages_min: int | None = None
+    """At least so many of the newest messages stay, whatever caps and target say; where the budget is too small they are cut."""
     keep_fraction_after_failure: float | None = None
     """Replaces `keep_fraction` where a summariser failed: without its prose, more stays word for word."""
 
@@ -105,9 +107,12 @@ class Policy:
     summary_share: float = 0.10
     """A summary's share of the budget; with `summary_tokens_max` the smaller wins."""
     summary_role: SummaryRole = "user"
+    """Summaries hold words from tools: with "system" these have the authority of system text."""
     summary_frame: SummaryFrame = "numbered"
     language: Language = "auto"
     """Language of the fixed strings: summary headings, markers. `auto` follows the conversation."""
+    summary_model: str | None = None
+    """The model to write summaries with, handed to the summariser as `request.model`."""
     use_summarizer: bool = True
     """Ask the summariser, where one is configured, for the prose of a summary."""
     summarizer_attempts: int = 2
@@ -123,6 +128,8 @@ class Policy:
     """A tool result larger than this is shrunk on arrival; None shrinks none on arrival."""
     message_tokens_max: Mark | None = None
     """What the step `clip` cuts other messages down to; None clips none."""
+    kept_message_tokens_max: Mark | None = None
+    """In an emergency, messages that must stay are cut down to it, system text too; the newest request is not. None: none are."""
     result_list_items_max: int = 20
     preview_chars: int = 500
     """Size of the preview beside a reference."""
@@ -130,7 +137,7 @@ class Policy:
     def __post_init__(self) -> None:
         _check_words(self)
         _check_amounts(self)
-        for name in ("keep_tokens", "tool_result_tokens_max", "message_tokens_max"):
+        for name in ("keep_tokens", "tool_result_tokens_max", "message_tokens_max", "kept_message_tokens_max"):
             mark = getattr(self, name)
             object.__setattr__(self, name, None if mark is None else check_mark(name, mark))
         object.__setattr__(self, "steps", _steps(self.steps))
@@ -185,6 +192,11 @@ class Policy:
     def tool_result_limit(self, budget_tokens: int) -> int | None:
         """The most tokens a tool result may have on arrival, or None."""
         return None if self.tool_result_tokens_max is None else mark_tokens(self.tool_result_tokens_max, budget_tokens)
+
+    def kept_message_limit(self, budget_tokens: int) -> int | None:
+        """What a message that must stay is cut down to in an emergency, or None."""
+        mark = self.kept_message_tokens_max
+        return None if mark is None else mark_tokens(mark, budget_tokens)
 
     def message_limit(self, budget_tokens: int) -> int | None:
         """What the step `clip` cuts messages down to, or None."""
@@ -260,6 +272,8 @@ def _check_words(policy: Policy) -> None:
     for name in ("name", "source"):
         if not isinstance(getattr(policy, name), str):
             raise SettingError(name, "must be text")
+    if policy.summary_model is not None and not (isinstance(policy.summary_model, str) and policy.summary_model):
+        raise SettingError("summary_model", "must be the name of a model")
     if not isinstance(policy.lines, LoadLines):
         raise SettingError("lines", f"LoadLines are needed, not {type(policy.lines).__name__}")
     one_of("summary_role", policy.summary_role, get_args(SummaryRole))
@@ -273,7 +287,13 @@ def _check_amounts(policy: Policy) -> None:
     whole("summarizer_attempts", policy.summarizer_attempts, least=1)
     whole("summarizer_requests_max", policy.summarizer_requests_max, least=1)
     whole("summarizer_input_tokens_max", policy.summarizer_input_tokens_max, least=SUMMARIZER_INPUT_TOKENS_MIN)
-    for name in ("window_tokens", "keep_last_messages", "keep_last_turns", "summary_tokens_max"):
+    for name in (
+        "window_tokens",
+        "keep_last_messages",
+        "keep_last_turns",
+        "keep_last_messages_min",
+        "summary_tokens_max",
+    ):
         if getattr(policy, name) is not None:
             whole(name, getattr(policy, name), least=1)
     if policy.output_reserve_tokens is not None:

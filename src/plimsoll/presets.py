@@ -34,10 +34,11 @@ _GRADED_200K = Policy(
     source="S0: window 200,000, reserve 8,000, lines 0.70 / 0.85 / 0.95, target 0.50, results 2,000 bytes",
     window_tokens=200_000,
     output_reserve_tokens=8_000,
-    keep_last_messages=2,
+    keep_last_messages_min=2,
     tool_result_tokens_max=500,
     message_tokens_max=2_000,
-    summary_role="system",
+    kept_message_tokens_max=4_000,
+    summary_frame="emergency",
 )
 
 _THRESHOLD_80 = Policy(
@@ -48,6 +49,7 @@ _THRESHOLD_80 = Policy(
     act_at=Level.aggressive,
     keep_fraction=0.2,
     keep_fraction_after_failure=0.3,
+    summary_frame="bracketed",
 )
 
 
@@ -64,6 +66,7 @@ def _two_lines(  # noqa: PLR0913 - a row of a table
         act_at=Level.aggressive,
         keep_last_messages=keep,
         summary_tokens_max=summary,
+        summary_frame="chinese",
         use_summarizer=ask,
         summarizer_fallback=True,
     )

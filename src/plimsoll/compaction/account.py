@@ -236,6 +236,7 @@ def request_for(  # noqa: PLR0913 - everything a prompt depends on
         tokens_max=tokens_max,
         language=draft.language,
         focus=task.focus,
+        model=task.policy.summary_model,
         prompt=write(()),
         write=write,
     )

@@ -33,7 +33,7 @@ _NOT_IN_A_NAME = re.compile(r"[\]\n]")
 
 
 def call_units(pieces: Sequence[Piece]) -> list[CallUnit]:
-    """The answered calls of an exchange, oldest first, each with its result. A call that still waits is not among them."""
+    """The calls of an exchange, oldest first, each with its result; those with a placeholder, whose result may come, last of all."""
     results: dict[str, deque[Place]] = defaultdict(deque)
     calls: list[tuple[Place, str]] = []
     for number, piece in enumerate(pieces):
@@ -42,7 +42,8 @@ def call_units(pieces: Sequence[Piece]) -> list[CallUnit]:
                 calls.append(((number, index), part.id))
             elif isinstance(part, ToolResult) and not is_placeholder(piece.message):
                 results[part.call_id].append((number, index))
-    return [(place, results[id].popleft()) for place, id in calls if results[id]]
+    units = [(place, results[id].popleft()) for place, id in calls if results[id]]
+    return sorted(units, key=lambda unit: (is_placeholder(pieces[unit[1][0]].message), unit))
 
 
 def without_calls(pieces: Sequence[Piece], units: Sequence[CallUnit], weigh: Weigh, language: Language) -> list[Piece]:

@@ -20,7 +20,7 @@ from plimsoll.compaction.keep import mark_kept, open_with_user
 from plimsoll.compaction.losses import is_mark, refill, spoken_for
 from plimsoll.compaction.piece import Piece, blocks_of
 from plimsoll.compaction.plan import Outline, actions_of
-from plimsoll.compaction.shrink import shrink_to
+from plimsoll.compaction.shrink import cut_results, shrink_to
 from plimsoll.compaction.steps import TAIL_SHARE, collapse_repeats, offload_bulk
 from plimsoll.compaction.summarise import Summed, summarise, window
 from plimsoll.compaction.task import MIN_PROGRESS, MIN_PROGRESS_TOKENS, SummaryReply, SummaryRequest, Task
@@ -30,6 +30,9 @@ from plimsoll.summary.frame import omitted, unwrapped
 
 NEARLY = 1.02
 """A view this close to its goal is not worth giving up its tail."""
+
+_SUMMARISING: tuple[Step, ...] = ("summarise", "window")
+"""The steps by which exchanges older than the tail leave."""
 
 Compacting: TypeAlias = Generator[SummaryRequest, SummaryReply, Outline]
 
@@ -42,29 +45,29 @@ def compact(draft: Draft, task: Task) -> Compacting:
     everything, reserve_tokens = list(draft.blocks), draft.reserve_tokens
     as_it_was = [piece for block in everything for piece in block.pieces]
     over = draft.passes(task.budget_tokens)
-    mark_kept(draft, task.pins, task.goal_tokens)
+    mark_kept(draft, task.pins, task.goal_tokens, last_messages=task.policy.keep_last_messages_min or 0)
     draft.spoken_for = spoken_for(draft.blocks)
-    if over:
-        cut_frame(draft, task.budget_tokens)
+    arrived = _cut_arrivals(draft, task)
+    cut = over and cut_frame(draft, task.budget_tokens)
     summed = Summed(ledger=task.ledger, covers=task.covers)
     for step in task.steps:
-        if not draft.passes(task.goal_tokens):
-            break
+        if not draft.passes(task.goal_tokens) and not (task.forced and step in _SUMMARISING):
+            continue
         summed = (yield from _run(step, draft, task, summed)) or summed
     _reach_again(draft, task)
     open_with_user(draft)
-    cut = prove(draft, task, summed.covers)
-    if cut:
+    if prove(draft, task, summed.covers):
+        cut = True
         refill(draft, task, summed.covers)
     after = draft.total
     if not over:
         before = _cost(as_it_was, reserve_tokens)
-        if is_futile(task, before, after):
+        if is_futile(task, before, after) and not arrived:
             return untouched(as_it_was, task, before, note="it would not free enough to be worth it")
         over = after < before
     return Outline(
         pieces=tuple(draft.pieces()),
-        level=task.level,
+        level=_level(task, draft, cut=cut),
         stage="fit" if cut else summed.stage,
         tokens_after=after,
         budget_tokens=task.budget_tokens,
@@ -74,10 +77,24 @@ def compact(draft: Draft, task: Task) -> Compacting:
         summary=_summary(draft, summed.account, cut=cut),
         written=summed.written,
         changed=over,
+        arrived=arrived,
         note=summed.failure,
         count_before=lambda: _cost(as_it_was, reserve_tokens),
         list_actions=lambda: actions_of(everything, draft.left, draft.refer),
     )
+
+
+def _cut_arrivals(draft: Draft, task: Task) -> bool:
+    """Cut tool results to what the policy lets come in; says whether any was larger. What is too old to stay is not looked at."""
+    limit = task.policy.tool_result_limit(task.budget_tokens)
+    room, found = task.budget_tokens, False
+    for block in reversed(draft.blocks if limit is not None else ()):
+        if room < 0:
+            break
+        if limit is not None and block.tokens > limit:
+            found = cut_results(draft, block, limit) or found
+        room -= block.tokens
+    return found
 
 
 def _summary(draft: Draft, account: Account | None, *, cut: bool) -> str | None:
@@ -93,6 +110,15 @@ def _summary(draft: Draft, account: Account | None, *, cut: bool) -> str | None:
     return account.text if span is None else span.body
 
 
+def _level(task: Task, draft: Draft, *, cut: bool) -> Level:
+    """How far past the lines the view was. Where a policy fills the budget, lines say nothing: how strong a step it took."""
+    if not task.policy.fill:
+        return task.load
+    if cut:
+        return Level.emergency
+    return Level.aggressive if draft.left else Level.normal
+
+
 def _cost(pieces: Iterable[Piece], reserve_tokens: int) -> int:
     return reserve_tokens + sum(piece.tokens for piece in pieces)
 
@@ -101,7 +127,7 @@ def untouched(pieces: Sequence[Piece], task: Task, tokens: int, *, note: str | N
     """The outline of doing nothing."""
     return Outline(
         pieces=tuple(pieces),
-        level=task.level,
+        level=task.load,
         stage="none",
         tokens_after=tokens,
         budget_tokens=task.budget_tokens,
@@ -145,18 +171,18 @@ def _run(
         case "collapse":
             collapse_repeats(draft, task.goal_tokens, task.preview_tokens)
         case "offload":
-            later = task.policy.summary_limit(task.budget_tokens) if "summarise" in task.steps else 0
+            later = task.summary_tokens_max if "summarise" in task.steps else 0
             offload_bulk(draft, task.goal_tokens, task.preview_tokens, later_tokens=later)
         case "clip":
             _clip(draft, task)
         case "summarise":
             relieve(draft, task)
-            if not draft.passes(task.goal_tokens):
+            if not draft.passes(task.goal_tokens) and not task.forced:
                 return None
             return (yield from summarise(draft, task))
         case "window":
             relieve(draft, task)
-            return window(draft, task) if draft.passes(task.goal_tokens) else None
+            return window(draft, task) if draft.passes(task.goal_tokens) or task.forced else None
         case "ledger":
             return _alone(draft, task, summed) if draft.passes(int(task.goal_tokens * NEARLY)) else None
         case _:

@@ -11,6 +11,7 @@ from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.held import held_room, held_tokens, hold_within
 from plimsoll.compaction.keep import (
     FIRST_REQUEST,
+    LAST_MESSAGES,
     NEWEST_EXCHANGE,
     NEWEST_MESSAGE,
     NEWEST_REQUEST,
@@ -50,7 +51,7 @@ def prove(draft: Draft, task: Task, covers: tuple[int, int] | None) -> bool:
     for _ in range(ROUNDS_MAX):
         _shed_tail(draft, budget_tokens)
         _cut_summary(draft, budget_tokens)
-        for reason in (PINNED, FIRST_REQUEST, NEWEST_EXCHANGE):
+        for reason in (PINNED, FIRST_REQUEST, LAST_MESSAGES, NEWEST_EXCHANGE):
             _squeeze(draft, budget_tokens, reason, may_leave=True)
         open_with_user(draft)
         mark_losses(draft, task, covers)

@@ -9,7 +9,15 @@ from collections.abc import Sequence
 
 from plimsoll.budget import Level
 from plimsoll.compaction.draft import Draft
-from plimsoll.compaction.keep import FIRST_REQUEST, NEWEST_EXCHANGE, NEWEST_MESSAGE, NEWEST_REQUEST, PINNED, SYSTEM
+from plimsoll.compaction.keep import (
+    FIRST_REQUEST,
+    LAST_MESSAGES,
+    NEWEST_EXCHANGE,
+    NEWEST_MESSAGE,
+    NEWEST_REQUEST,
+    PINNED,
+    SYSTEM,
+)
 from plimsoll.compaction.piece import Block
 from plimsoll.compaction.reduce import is_stubborn, reduce_to, sealed_tokens
 from plimsoll.compaction.shrink import LEAST_TOKENS, Spot, cut_spots, shrink_to, spots
@@ -25,11 +33,13 @@ HELD_SHARE = 0.8
 
 REASON = "larger than what must stay may be"
 
-_REDUCIBLE = (NEWEST_EXCHANGE, NEWEST_MESSAGE, FIRST_REQUEST, PINNED)
+_REDUCIBLE = (NEWEST_EXCHANGE, NEWEST_MESSAGE, LAST_MESSAGES, FIRST_REQUEST, PINNED)
 
 
-def cut_frame(draft: Draft, budget_tokens: int) -> None:
+def cut_frame(draft: Draft, budget_tokens: int) -> bool:
     """Cut system text and the newest request where they alone pass the budget, so far that others have some room too.
+
+    Says whether they did.
 
     The request is cut first, but not below half of the budget: below that, system text gives way.
     """
@@ -37,7 +47,7 @@ def cut_frame(draft: Draft, budget_tokens: int) -> None:
     system = [block for block in draft.blocks if block.kept_as == SYSTEM]
     frame = draft.reserve_tokens + sum(block.tokens for block in (*requests, *system))
     if frame <= budget_tokens:
-        return
+        return False
     others = _tokens_of_others(draft, int(budget_tokens * (1 - HELD_SHARE)))
     excess = frame - (budget_tokens - others)
     for block in requests:
@@ -49,6 +59,7 @@ def cut_frame(draft: Draft, budget_tokens: int) -> None:
         if excess > 0:
             shrink_to(draft, block, max(LEAST_TOKENS, before - excess), REASON)
         excess -= before - block.tokens
+    return True
 
 
 def _tokens_of_others(draft: Draft, at_most: int) -> int:
@@ -62,6 +73,7 @@ def _tokens_of_others(draft: Draft, at_most: int) -> int:
 
 def relieve(draft: Draft, task: Task) -> None:
     """Cut oversized parts of what must stay: results and arguments of the newest exchange, pins, the first request."""
+    _cap_kept(draft, task)
     room = held_room(draft, task.goal_tokens)
     _reduce_stubborn(draft, room, task.budget_tokens)
     found = [(block, _relievable(draft, block)) for block in draft.blocks]
@@ -75,12 +87,22 @@ def relieve(draft: Draft, task: Task) -> None:
     _unseal_tail(draft, task.goal_tokens)
 
 
+def _cap_kept(draft: Draft, task: Task) -> None:
+    """In an emergency no message that must stay is larger than the policy allows, save the newest request."""
+    limit = task.policy.kept_message_limit(task.budget_tokens)
+    if limit is None or task.level < Level.emergency:
+        return
+    for block in draft.blocks:
+        if block.kept_as not in (None, NEWEST_REQUEST) and not block.exchange.calls_tools and block.tokens > limit:
+            shrink_to(draft, block, limit, REASON)
+
+
 def _unseal_tail(draft: Draft, goal_tokens: int) -> None:
     """Parts that nobody may cut leave the newest exchanges where they would keep the others out of the view."""
     room = goal_tokens - held_tokens(draft)
     for block in reversed(draft.movable()):
-        if block.tokens > room // 2 and sealed_tokens(draft, block) > room // 2:
-            reduce_to(draft, block, room // 2, "parts that cannot be cut left out", to_line=False)
+        if block.tokens > room and sealed_tokens(draft, block) > room // 2:
+            reduce_to(draft, block, room, "parts that cannot be cut left out", to_line=False)
         room -= block.tokens
         if room <= 0:
             return

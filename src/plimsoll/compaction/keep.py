@@ -20,6 +20,8 @@ NEWEST_MESSAGE = "newest message"
 """The newest exchange where no user speaks at all: something has to be sent."""
 FIRST_REQUEST = "first user message"
 PINNED = "pinned text"
+LAST_MESSAGES = "newest messages"
+"""The newest messages that the policy keeps whatever its caps and the target say."""
 OPENING = "opening"
 """A message made here without which the provider refuses the first one."""
 
@@ -56,14 +58,18 @@ def _label_leading_system(draft: Draft) -> None:
             block.decide("repair", LABELLED)
 
 
-def mark_kept(draft: Draft, pins: Collection[int], goal_tokens: int) -> None:
-    """Say of each block that must stay why it must. A block has one reason, the one that protects it longest."""
+def mark_kept(draft: Draft, pins: Collection[int], goal_tokens: int, *, last_messages: int = 0) -> None:
+    """Say of each block that must stay why it must. A block has one reason, the one that protects it longest.
+
+    The newest `last_messages` messages are among them.
+    """
     for block in draft.blocks:
         block.kept_as = None
     _mark(_leading_system(draft.blocks), SYSTEM)
     requests = [block for block in draft.blocks if block.is_request]
     _mark(requests[-1:], NEWEST_REQUEST)
     _mark(_newest(draft.blocks), NEWEST_EXCHANGE if requests else NEWEST_MESSAGE)
+    _mark(_last(draft.blocks, last_messages), LAST_MESSAGES)
     _mark(requests[:1], FIRST_REQUEST)
     _mark((block for block in draft.blocks if _is_pinned(block, pins)), PINNED)
     _mark(_later_system(draft.blocks, int(goal_tokens * _LATER_SYSTEM_SHARE)), PINNED)
@@ -87,6 +93,14 @@ def _newest(blocks: list[Block]) -> list[Block]:
     """The newest exchange of the history: the last one, an unfinished one included; a summary that came back, too."""
     said = [block for block in blocks if block.first is not None]
     return said[-1:]
+
+
+def _last(blocks: list[Block], count: int) -> Iterable[Block]:
+    """The newest blocks that hold at least so many messages which somebody said."""
+    for block in reversed(blocks):
+        if count > 0 and block.first is not None and not block.is_summary and not block.exchange.is_system:
+            count -= len(block.pieces)
+            yield block
 
 
 def _is_pinned(block: Block, pins: Collection[int]) -> bool:

@@ -109,6 +109,8 @@ class Outline:
     written: str | None = None
     """What a model, a person or another tool wrote for the summary, whole; None where the rules made it."""
     changed: bool = False
+    arrived: bool = False
+    """Whether tool results were cut that are larger than the policy lets them come in."""
     note: str | None = None
     """Why nothing was done, or which means failed, for people."""
     count_before: Callable[[], int] = field(repr=False, compare=False)

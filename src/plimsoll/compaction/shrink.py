@@ -88,6 +88,16 @@ def cut_spots(draft: Draft, block: Block, chosen: Sequence[Spot], tokens_max: in
     return block.tokens < before
 
 
+def cut_results(draft: Draft, block: Block, tokens_max: int) -> bool:
+    """Cut the tool results of a block that are larger than a policy lets them come in; says whether there were any."""
+    large = [
+        spot
+        for spot in spots(draft, block)
+        if spot.tokens > tokens_max and isinstance(block.pieces[spot.piece].message.parts[spot.part], ToolResult)
+    ]
+    return cut_spots(draft, block, large, tokens_max, "larger than a result may be on arrival")
+
+
 def _cut_piece(  # noqa: PLR0913, PLR0917 - what to cut, how far and why
     draft: Draft, block: Block, number: int, found: Sequence[Spot], tokens_max: int, reason: str
 ) -> None:
@@ -96,7 +106,7 @@ def _cut_piece(  # noqa: PLR0913, PLR0917 - what to cut, how far and why
     references: list[str | None] = []
     for spot in found:
         reference = draft.refer(piece, spot.part)
-        smaller = _cut_part(draft, parts[spot.part], tokens_max, reference)
+        smaller = _cut_part(draft, parts[spot.part], tokens_max, reference if draft.recall else None)
         if smaller is not parts[spot.part] and part_tokens(draft, piece.message, smaller) < spot.tokens:
             parts[spot.part] = smaller
             references.append(reference)

@@ -16,9 +16,6 @@ from plimsoll.compaction.windows import keep_from
 FOCUS_SHARE = 0.3
 """Share of the tail's room that exchanges about the focus may take."""
 
-SUMMARY_FLOOR_SHARE = 0.05
-"""When what must stay already passes the goal, the summary still gets this share of the budget if the budget has it."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
@@ -62,13 +59,12 @@ def split(draft: Draft, task: Task, *, summary_tokens: int | None = None, after_
 
 def _summary_room(task: Task, free_tokens: int) -> int:
     """The policy's share is of the budget; where little is free the summary takes half of that at most."""
-    return min(task.policy.summary_limit(task.budget_tokens), max(0, free_tokens // 2))
+    return min(task.summary_tokens_max, max(0, free_tokens // 2))
 
 
 def _summary_floor(task: Task, held_tokens: int) -> int:
     """Never above what the policy allows a summary, nor what the budget has."""
-    limit = task.policy.summary_limit(task.budget_tokens)
-    return min(int(task.budget_tokens * SUMMARY_FLOOR_SHARE), limit, task.budget_tokens - held_tokens)
+    return min(task.summary_tokens_min, task.budget_tokens - held_tokens)
 
 
 def _focused(movable: Sequence[Block], task: Task, room: int) -> list[Block]:

@@ -19,6 +19,9 @@ MIN_PROGRESS = 0.05
 MIN_PROGRESS_TOKENS = 64
 """And at least this much: in the smallest budgets a share is next to nothing."""
 
+SUMMARY_FLOOR_SHARE = 0.05
+"""When what must stay already passes the goal, the summary still gets this share of the budget if the budget has it."""
+
 CHARS_PER_TOKEN = 4
 """Turns the preview's size in characters into tokens: the usual English mean; CJK previews come out shorter."""
 
@@ -31,6 +34,9 @@ class Task:
     budget_tokens: int
     goal_tokens: int
     level: Level
+    """Up to which level steps are allowed."""
+    load: Level = Level.none
+    """How far past the load lines the view is."""
     steps: tuple[Step, ...]
     ledger: Ledger = field(default_factory=Ledger.empty)
     """Facts of everything that left before."""
@@ -41,12 +47,30 @@ class Task:
     pins: frozenset[int] = frozenset()
     focus: str | None = None
     """What is asked next, or what the caller wants kept: exchanges about it stay longer."""
+    forced: bool = False
+    """Whether what is older than the tail leaves whatever the size: somebody asked, and the policy says how much stays."""
     asked: bool = False
     """Whether somebody asked for this run: then any progress is enough."""
     ask_model: bool = False
     """Whether somebody is there to answer a SummaryRequest."""
     original: Callable[[int], Message | None] | None = None
     """Message of the history at a position, for facts that a cut piece no longer shows."""
+
+    @property
+    def summary_tokens_max(self) -> int:
+        """The most tokens a summary may take: the policy's share of the budget, and half of a smaller goal that was asked for."""
+        limit = self.policy.summary_limit(self.budget_tokens)
+        return min(limit, self.goal_tokens // 2) if self.asked else limit
+
+    @property
+    def summary_tokens_min(self) -> int:
+        """What a summary gets even where what must stay passes the goal."""
+        return min(int(self.budget_tokens * SUMMARY_FLOOR_SHARE), self.summary_tokens_max)
+
+    def asked_for(self, tokens: int) -> Task:
+        """The same for a view of that size when somebody asks: down to the tail that the policy keeps, or to half of the view."""
+        goal = self.goal_tokens if self.policy.caps_tail else min(self.goal_tokens, tokens // 2)
+        return replace(self, asked=True, forced=self.policy.caps_tail, goal_tokens=goal)
 
     @property
     def preview_tokens(self) -> int:
@@ -66,6 +90,8 @@ class SummaryRequest(Brief):
     tokens_max: int
     language: str
     focus: str | None
+    model: str | None = None
+    """The model that the policy names for summaries."""
     prompt: tuple[dict[str, str], ...]
     write: Callable[[Sequence[tuple[str, str]]], tuple[dict[str, str], ...]] = field(repr=False, compare=False)
     """The same prompt with files in it, each a path and its content."""

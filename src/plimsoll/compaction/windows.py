@@ -20,6 +20,7 @@ from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 from plimsoll.policy import Policy
 from plimsoll.ports import TokenCounter
 from plimsoll.settings import whole
+from plimsoll.tool_results import shrink_result
 
 
 def last_messages(exchanges: Sequence[Exchange], count: int) -> int:
@@ -83,7 +84,16 @@ def keep_from(
     room = _token_cap(policy, budget_tokens)
     if room is not None:
         cuts.append(last_tokens(exchanges, tokens, room))
-    return min(max(cuts), _newest(exchanges))
+    return min(max(cuts), _newest(exchanges), last_messages_at_least(exchanges, policy.keep_last_messages_min or 0))
+
+
+def last_messages_at_least(exchanges: Sequence[Exchange], count: int) -> int:
+    """The cut that keeps at least `count` messages, or all there are: an exchange that holds one of them stays whole."""
+    for at in range(len(exchanges) - 1, -1, -1):
+        if count <= 0:
+            return at + 1
+        count -= 0 if exchanges[at].is_system else len(exchanges[at].messages)
+    return 0
 
 
 def _token_cap(policy: Policy, budget_tokens: int | None) -> int | None:
@@ -183,10 +193,11 @@ def _chosen(exchanges: list[Exchange], room: int, frame: _Frame) -> list[Exchang
     tail = [_clipped(other, frame) if at >= reach and at != request else other for at, other in enumerate(exchanges)]
     sizes = [frame.size(other) if at >= reach or at == request else 0 for at, other in enumerate(tail)]
     caps = keep_from(tail, sizes, frame.policy, budget_tokens=frame.budget_tokens)
-    cut = min(max(caps, last_tokens(tail, sizes, room)), _newest(tail))
+    least = min(_newest(tail), last_messages_at_least(tail, frame.policy.keep_last_messages_min or 0))
+    cut = min(max(caps, last_tokens(tail, sizes, room)), least)
     if request is None or request >= cut:
         return tail[cut:]
-    cut = min(max(caps, last_tokens(tail, sizes, room - sizes[request])), _newest(tail))
+    cut = min(max(caps, last_tokens(tail, sizes, room - sizes[request])), least)
     return tail[cut:] if request >= cut else [tail[request], *tail[cut:]]
 
 
@@ -220,12 +231,36 @@ def _refilled(exchanges: list[Exchange], messages: list[Message]) -> list[Exchan
 
 
 def _clipped(exchange: Exchange, frame: _Frame) -> Exchange:
-    """The exchange with each of its messages within the policy's limit."""
-    limit = frame.policy.message_limit(frame.budget_tokens)
-    if limit is None or exchange.is_system:
+    """The exchange with each of its tool results, and each of its messages, within the policy's limits."""
+    if exchange.is_system:
         return exchange
-    messages = tuple(_cut_message(message, limit, frame) for message in exchange.messages)
+    limit = frame.policy.message_limit(frame.budget_tokens)
+    results = frame.policy.tool_result_limit(frame.budget_tokens)
+    messages = exchange.messages
+    if results is not None:
+        messages = tuple(_cut_results(message, results, frame) for message in messages)
+    if limit is not None:
+        messages = tuple(_cut_message(message, limit, frame) for message in messages)
     return exchange if messages == exchange.messages else replace(exchange, messages=messages)
+
+
+def _cut_results(message: Message, tokens_max: int, frame: _Frame) -> Message:
+    """The message with its tool results within `tokens_max` each; the same object when they are."""
+    parts = tuple(_shrunk(part, tokens_max, frame) if isinstance(part, ToolResult) else part for part in message.parts)
+    return message if parts == message.parts else message.with_parts(parts)
+
+
+def _shrunk(result: ToolResult, tokens_max: int, frame: _Frame) -> ToolResult:
+    if frame.counter.upper(result.content) <= tokens_max:
+        return result
+    made = shrink_result(
+        result.name or "",
+        result.content,
+        tokens_max=max(tokens_max, frame.least),
+        counter=frame.counter,
+        items_max=frame.policy.result_list_items_max,
+    )
+    return replace(result, content=made.text)
 
 
 def _cut_message(message: Message, tokens_max: int, frame: _Frame) -> Message:

@@ -37,7 +37,7 @@ def test_report_on_standard_error(run, chat):
     ran = run("fit", chat, "--max-tokens", BUDGET)
 
     assert "tokens of 2,000" in ran.err
-    assert "level emergency" in ran.err
+    assert "level aggressive" in ran.err
     assert "summarise" in ran.err
     assert run("fit", chat, "--max-tokens", BUDGET, "--json").err == ""
 

@@ -142,6 +142,19 @@ def longest_message(policy: Policy) -> int:
     return sum(plimsoll.count_tokens([m]) for m in found if str(m["content"]).startswith(answer[:30]))
 
 
+def model_asked(policy: Policy) -> str | None:
+    """The model that a summariser is told to use."""
+    asked = []
+    plimsoll.fit(
+        TALK, max_tokens=TOTAL // 2, policy=policy, summarizer=lambda request: asked.append(request.model) or ""
+    )
+    return asked[0]
+
+
+LONG_SYSTEM = [{"role": "system", "content": "Always answer with the number of the rule. " * 150}, *TALK]
+"""Talk under a system text of some 1,300 tokens."""
+
+
 def assumed_budget(policy: Policy) -> int:
     """The budget where the caller names neither model nor size."""
     return plimsoll.fit(TALK[:3], policy=policy).report.budget
@@ -163,6 +176,11 @@ CHANGES: dict[str, tuple[Callable[[Policy], Any], dict[str, Any], Any]] = {
     "keep_last_turns": (lambda policy: said(TALK, TOTAL, policy), {"keep_last_turns": 3}, 8),
     "keep_tokens": (lambda policy: said(TALK, TOTAL, policy) < 14, {"keep_tokens": 600}, True),
     "keep_fraction": (lambda policy: said(TALK, TOTAL, policy), {"keep_fraction": 0.1}, 18),
+    "keep_last_messages_min": (
+        lambda policy: said(TALK, TOTAL, policy),
+        {"keep_tokens": 300, "keep_last_messages_min": 20},
+        22,
+    ),
     "keep_fraction_after_failure": (
         kept_after_failure,
         {"keep_fraction": 0.2, "keep_fraction_after_failure": 0.1},
@@ -173,6 +191,7 @@ CHANGES: dict[str, tuple[Callable[[Policy], Any], dict[str, Any], Any]] = {
     "summary_role": (roles, {"summary_role": "system"}, {"system"}),
     "summary_frame": (frame, {"summary_frame": "bracketed"}, "[Previous conversation summary]"),
     "language": (language, {"language": "zh"}, True),
+    "summary_model": (model_asked, {"summary_model": "small-one"}, "small-one"),
     "use_summarizer": (model_speaks, {"use_summarizer": False}, "rules"),
     "summarizer_attempts": (model_speaks_late, {"summarizer_attempts": 1}, "rules"),
     "summarizer_input_tokens_max": (requests, {"summarizer_input_tokens_max": 3_000}, None),
@@ -180,6 +199,11 @@ CHANGES: dict[str, tuple[Callable[[Policy], Any], dict[str, Any], Any]] = {
     "summarizer_fallback": (failure, {"summarizer_fallback": False}, "window"),
     "tool_result_tokens_max": (lambda policy: arrived(policy) < 700, {"tool_result_tokens_max": 500}, True),
     "message_tokens_max": (lambda policy: longest_message(policy) < 400, {"message_tokens_max": 300}, True),
+    "kept_message_tokens_max": (
+        lambda policy: plimsoll.count_tokens([fitted(LONG_SYSTEM, 3_000, policy).messages[0]]) < 420,
+        {"kept_message_tokens_max": 400},
+        True,
+    ),
     "result_list_items_max": (lambda policy: shown_items(policy) <= 5, {"result_list_items_max": 5}, True),
     "preview_chars": (previews, {"preview_chars": 200}, None),
 }
