@@ -37,7 +37,11 @@ def merged(messages, format, *, as_text):
     """The messages with neighbouring ones of the user as one: a list of parts, or one text."""
     made = []
     for message in messages:
-        if made and message.get("role") == made[-1].get("role") == "user" and "tool_result" not in json.dumps([made[-1], message]):
+        if (
+            made
+            and message.get("role") == made[-1].get("role") == "user"
+            and "tool_result" not in json.dumps([made[-1], message])
+        ):
             key, before = items(made[-1], format)
             content = [*before, *items(message, format)[1]]
             if as_text:
@@ -82,7 +86,9 @@ def test_a_session_takes_a_summary_out_of_a_merged_message(format, as_text):
     """A session that begins with a merged view shows it as it came, and its first compaction extends the summary in it."""
     messages = [{"role": "user", "content": "Build the ZQFIRST importer."}, *turns(0, 3)]
     messages += [{"role": "user", "content": "Never delete rows ZQCONSTRAINT."}, *turns(3, 30)]
-    view = merged(plimsoll.fit(as_format(messages, format), max_tokens=2_500, format=format).messages, format, as_text=as_text)
+    view = merged(
+        plimsoll.fit(as_format(messages, format), max_tokens=2_500, format=format).messages, format, as_text=as_text
+    )
     with plimsoll.open("a", store="memory:", max_tokens=2_500, format=format) as session:
         session.extend(view)
         assert session.peek() == view
@@ -117,5 +123,9 @@ def test_a_text_is_divided_where_a_frame_of_ours_stands(name):
 def test_dividing_is_linear():
     """A megabyte of headers and footers is looked through once."""
     header = wrap("x", covers=(0, 2), presentation=PRESENTATIONS["en"]).split("\n")[0]
-    for text in (f"{header}\n" * 12_000, "\n[End of summary 00000000]" * 40_000, f"{header}\n\n[End of summary 00000000]" * 8_000):
+    for text in (
+        f"{header}\n" * 12_000,
+        "\n[End of summary 00000000]" * 40_000,
+        f"{header}\n\n[End of summary 00000000]" * 8_000,
+    ):
         assert divided(text) == [text]
