@@ -20,7 +20,7 @@ from plimsoll.budget import Check, Level
 from plimsoll.compaction import readers
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.engine import Compacting, compact
-from plimsoll.compaction.join import origins
+from plimsoll.compaction.join import origins, parted
 from plimsoll.compaction.levels import check_view, with_unseen
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
@@ -227,7 +227,8 @@ class Chronicle:
         task = self.task(wish.focus, asked=asked, asks_model=asks_model, gauge=gauge)
         if wish.target_tokens is not None:
             task = replace(task, goal_tokens=min(wish.target_tokens, task.budget_tokens), forced=False)
-        pieces, reader = self.timeline.sending.settled(self.timeline.pieces, moves=True), self.timeline.reader
+        settled, reader = self.timeline.sending.settled(self.timeline.pieces, moves=True), self.timeline.reader
+        pieces = parted(settled, gauge.format.name)
         draft = self.draft(readers.bare(pieces, reader), gauge=gauge)
         reserve, before = self.gauge.reserve_tokens, self.total()
         planning = readers.planned(compact(draft, task), reader, pieces, reserve_tokens=reserve, before=before)

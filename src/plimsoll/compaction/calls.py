@@ -33,7 +33,7 @@ _NOT_IN_A_NAME = re.compile(r"[\]\n]")
 
 
 def call_units(pieces: Sequence[Piece]) -> list[CallUnit]:
-    """The calls of an exchange, oldest first, each with its result; those with a placeholder, whose result may come, last of all."""
+    """The calls of an exchange, oldest first, each with its result; those that wait for a result last."""
     results: dict[str, deque[Place]] = defaultdict(deque)
     calls: list[tuple[Place, str]] = []
     for number, piece in enumerate(pieces):

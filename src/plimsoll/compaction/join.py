@@ -17,6 +17,7 @@ from plimsoll.compaction.piece import Origin, Origins, Piece
 from plimsoll.compaction.repair import Arranged
 from plimsoll.compaction.settle import ordered
 from plimsoll.message import FormatName, Message, Part, Reasoning, Text, ToolResult
+from plimsoll.summary.frame import divided
 
 _JOINS = frozenset({"anthropic"})
 
@@ -72,29 +73,51 @@ def origin_of(arranged: Arranged) -> Origin:
 def parted(pieces: Sequence[Piece], format: FormatName) -> list[Piece]:
     """Pieces with our own words taken out of the messages they went out in: a view that comes back as a history.
 
-    The summary in it is then a summary again, and what the user said beside it a request.
+    The summary in it is then a summary again, and what the user said beside it a request: where the format joins neighbours,
+    and where a host has joined what users said, as parts of one message or as one text.
     """
-    if format not in _JOINS:
-        return list(pieces)
-    parts = [part for piece in pieces for part in _parted(piece)]
-    return ordered(parts, format) if len(parts) > len(pieces) else parts
+    parts = [part for piece in pieces for part in _parted(piece, joins=format in _JOINS)]
+    return ordered(parts, format) if len(parts) > len(pieces) and format in _JOINS else parts
 
 
-def _parted(piece: Piece) -> Iterator[Piece]:
-    origins = _origins_of(piece.message.parts)
-    if piece.origin != "history" or len(set(origins)) <= 1:
+def _parted(piece: Piece, *, joins: bool) -> Iterator[Piece]:
+    if piece.origin != "history" or not (joins or piece.message.role == "user"):
         yield piece
         return
-    for origin, run in groupby(zip(origins, piece.message.parts, strict=True), key=itemgetter(0)):
+    is_users = piece.message.role == "user"
+    parts = [own for part in piece.message.parts for own in (_divided(part) if is_users else [part])]
+    origins = _origins_of(parts, joins=joins)
+    if "summary" not in origins and len(set(origins)) <= 1:
+        yield piece
+        return
+    for (origin, _), run in groupby(zip(_numbered(origins), parts, strict=True), key=itemgetter(0)):
         message = piece.message.with_parts(tuple(part for _, part in run))
         yield replace(piece, message=message, origin=origin, whole=False)
 
 
-def _origins_of(parts: Sequence[Part]) -> list[Origin]:
-    """Where each part comes from. Reasoning goes with what it led to: no message may end in it."""
+def _divided(part: Part) -> list[Part]:
+    """A text with a summary in it as the texts it was joined from."""
+    if not isinstance(part, Text):
+        return [part]
+    texts = divided(part.text)
+    return [part] if len(texts) == 1 and texts[0] == part.text else [replace(part, text=text) for text in texts]
+
+
+def _numbered(origins: Sequence[Origin]) -> list[tuple[Origin, int]]:
+    """Each summary by itself; what else stands together stays together."""
+    return [(origin, number if origin == "summary" else -1) for number, origin in enumerate(origins)]
+
+
+def _origins_of(parts: Sequence[Part], *, joins: bool) -> list[Origin]:
+    """Where each part comes from. Reasoning goes with what it led to: no message may end in it.
+
+    Notes of ours stand apart only where the format joined them to what they stand beside.
+    """
     origins: list[Origin] = []
     for part in reversed(parts):
-        origins.append(origins[-1] if origins and isinstance(part, Reasoning) else _origin_of(part))
+        origin = _origin_of(part)
+        origin = "history" if origin == "made" and not joins else origin
+        origins.append(origins[-1] if origins and isinstance(part, Reasoning) else origin)
     return origins[::-1]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from plimsoll.provenance import TAG_HEX, is_tagged, notice, noticed_words, tag_of
@@ -62,6 +63,13 @@ _FOOTER = re.compile(
     rf"\n\[(?:End of summary|摘要结束|tag) (?P<tag>[0-9a-f]{{{TAG_HEX}}})\](?:\n\[End of summary\])?\Z"
 )
 _FOOTER_CHARS_MAX = 60
+_SIGN = re.compile(
+    rf"(?P<header>{_HEADER.pattern.replace('?P<', '?P<_')})"
+    rf"|\n\[(?:End of summary|摘要结束|tag) [0-9a-f]{{{TAG_HEX}}}\](?:\n\[End of summary\])?"
+    rf"|(?P<notice>\[(?:[0-9]{{1,9}} earlier messages are not shown|前面 [0-9]{{1,9}} 条消息未显示) [0-9a-f]{{{TAG_HEX}}}\])"
+)
+"""Where a frame may begin or end, and the line that stands for what left without a summary."""
+
 _OMISSIONS: dict[Language, str] = {"en": "{count} earlier messages are not shown", "zh": "前面 {count} 条消息未显示"}
 _OMISSION = re.compile("|".join(words.replace("{count}", "([0-9]{1,9})") for words in _OMISSIONS.values()))
 
@@ -104,6 +112,26 @@ def recognise(text: str) -> Span | None:
         return None
     span, tag = found
     return span if is_tagged(span.header + span.body, tag) else None
+
+
+def divided(text: str) -> list[str]:
+    """A text taken apart where summaries or notices of ours stand in it, as hosts join messages: ours whole, and what is between.
+
+    Linear: nothing inside a frame looks like a header, so a footer belongs to the last header before it.
+    """
+    if "[" not in text:
+        return [text]
+    cuts, header = [0], -1
+    for found in _SIGN.finditer(text):
+        if found["header"]:
+            header = found.start()
+        elif found["notice"]:
+            cuts += [found.start(), found.end()] if omitted(found[0]) is not None else []
+        elif header >= 0:
+            cuts += [header, found.end()] if recognise(text[header : found.end()]) is not None else []
+            header = -1
+    parts = (text[start:end] for start, end in pairwise([*cuts, len(text)]))
+    return [part for part in parts if part.strip()] or [text]
 
 
 def unwrapped(text: str) -> Span | None:
