@@ -90,7 +90,7 @@ def _parted(piece: Piece, *, joins: bool) -> Iterator[Piece]:
     if "summary" not in origins and len(set(origins)) <= 1:
         yield piece
         return
-    for (origin, _), run in groupby(zip(_numbered(origins), parts, strict=True), key=itemgetter(0)):
+    for (origin, _), run in groupby(zip(_numbered(origins, parts), parts, strict=True), key=itemgetter(0)):
         message = piece.message.with_parts(tuple(part for _, part in run))
         yield replace(piece, message=message, origin=origin, whole=False)
 
@@ -103,9 +103,13 @@ def _divided(part: Part) -> list[Part]:
     return [part] if len(texts) == 1 and texts[0] == part.text else [replace(part, text=text) for text in texts]
 
 
-def _numbered(origins: Sequence[Origin]) -> list[tuple[Origin, int]]:
-    """Each summary by itself; what else stands together stays together."""
-    return [(origin, number if origin == "summary" else -1) for number, origin in enumerate(origins)]
+def _numbered(origins: Sequence[Origin], parts: Sequence[Part]) -> list[tuple[Origin, int]]:
+    """Each summary by itself, with the reasoning that led to it; other neighbours of one origin stay together."""
+    numbered: list[tuple[Origin, int]] = []
+    for origin, part in zip(reversed(origins), reversed(parts), strict=True):
+        leads = bool(numbered) and isinstance(part, Reasoning)
+        numbered.append(numbered[-1] if leads else (origin, len(numbered) if origin == "summary" else -1))
+    return numbered[::-1]
 
 
 def _origins_of(parts: Sequence[Part], *, joins: bool) -> list[Origin]:

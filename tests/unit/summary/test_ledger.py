@@ -288,7 +288,7 @@ def test_dialogue_is_read_as_statements_with_speakers_and_headings():
         {"facts": {"nonsense": []}},
         {"facts": {"request": [["k", "t", 0, "tool", 1.0, 1, 0, "", ""]]}},
         {"facts": {"request": [["k", "t", 0, "user", float("nan"), 1, 0, "", ""]]}},
-        {"facts": {"chat": [["k", "t", -1, "user", 1.0, 1, 0, "", ""]]}},
+        {"facts": {"chat": [["k", "t", -(10**12), "user", 1.0, 1, 0, "", ""]]}},
         {"evicted": {"request": "many"}},
         {"asked": 5},
     ],
