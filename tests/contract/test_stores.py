@@ -72,6 +72,7 @@ def test_new_session_begins_with_its_session_record(store: Store) -> None:
     assert dict(first.data) == {"format": 1, "name": "a", "title": "Ünïcode"}
 
 
+@pytest.mark.spec("S1-26", "S1-51")
 def test_acknowledged_records_are_there_after_reopening(again: Again) -> None:
     """What append took is what reading gives after the store is opened again, in order, with numbers and positions."""
     with again().create("a") as log:
@@ -142,6 +143,7 @@ def test_closed_log_refuses(store: Store) -> None:
             use()
 
 
+@pytest.mark.spec("S1-03")
 def test_creating_and_opening_by_name(again: Again) -> None:
     """A taken name is refused, an absent one not found, and open_or_create does whichever is needed."""
     store = again()

@@ -166,6 +166,7 @@ def test_a_database_full_at_any_page(tmp_path):
     store.close()
 
 
+@pytest.mark.spec("S1-24", "S1-25")
 @pytest.mark.spec("W1-20")
 def test_memory_has_a_cap_and_drops_nothing():
     """Past its cap a memory store refuses; what it holds stays, and deleting a session makes room again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -19,7 +19,8 @@ from plimsoll.message import FormatName, Wire
 if TYPE_CHECKING:
     from plimsoll.chronicle import Chronicle
     from plimsoll.cli.recorded import Recorded
-    from plimsoll.transcripts import Conversation, Finding, Transcript
+    from plimsoll.transcripts import Compaction, Conversation, Finding, Transcript
+    from plimsoll.usage import Usage
 
 SOURCE_NOTE = "source"
 """The note in an imported session that says where it comes from; `docs/format.md` has its fields."""
@@ -42,8 +43,10 @@ class Material:
     """For each message the positions in the history that it comes from; empty where they are the messages themselves."""
     recorded: Recorded | None = None
     """What the provider counted, where that was written down."""
-    transcript: Transcript | None = None
-    """The other tool's file that it is the view of."""
+    usages: tuple[Usage, ...] = ()
+    """Every request that another tool's file says the size of."""
+    compactions: tuple[Compaction, ...] = ()
+    """Those that it says were made."""
     session: Chronicle | None = None
     """The session it is the view of; close it when done."""
 
@@ -162,7 +165,8 @@ def _material(loaded: Transcript | Conversation, raw: bytes, label: str, format:
             size_bytes=len(raw),
             places=tuple(viewed.messages for viewed in loaded.viewed),
             recorded=of_file(loaded),
-            transcript=loaded,
+            usages=loaded.usages,
+            compactions=tuple(replace(made, see=tuple) for made in loaded.compactions),
         )
     return Material(
         label=label,

@@ -28,7 +28,7 @@ def story_of(material: Material, inspection: Inspection, counter: MessageCounter
 def _usages(material: Material) -> Iterable[Usage]:
     if material.session is not None:
         return usages(material.session.log)
-    return () if material.transcript is None else material.transcript.usages
+    return material.usages
 
 
 def _points(found: Iterable[Usage]) -> tuple[Point, ...]:
@@ -48,7 +48,7 @@ def _marks(material: Material) -> Iterable[Mark]:
                 label = f"{made.id} ({made.trigger}{', undone' if made.undone else ''})"
                 after = made.tokens_after
                 yield Mark(label=label, at_ms=made.at_ms, tokens_before=made.tokens_before, tokens_after=after)
-    for told in () if material.transcript is None else material.transcript.compactions:
+    for told in material.compactions:
         if (at_ms := time_ms(told.at)) is not None:
             label = f"{told.trigger} compaction"
             yield Mark(label=label, at_ms=at_ms, tokens_before=told.tokens_before, tokens_after=told.tokens_after)

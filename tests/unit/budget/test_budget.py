@@ -61,6 +61,7 @@ def test_budget_with_nothing_left_names_the_field(options, field):
     assert raised.value.field == field
 
 
+@pytest.mark.spec("S0-15")
 @pytest.mark.parametrize(
     ("tokens", "level"),
     [
@@ -161,6 +162,7 @@ def test_ratios_multiply_exactly():
     assert [mark_tokens(ratio, 100, up=True) for ratio in (0.07, 0.29, 0.57, 0.58)] == [7, 29, 57, 58]
 
 
+@pytest.mark.spec("S0-04")
 def test_levels_are_ordered_and_print_their_names():
     """Levels compare in order, print as words, and an unknown one prints its number."""
     assert [str(level) for level in sorted(Level)] == ["none", "normal", "aggressive", "emergency"]
@@ -176,6 +178,7 @@ def test_unknown_level_names_are_refused(value):
         level_named("act_at", value)
 
 
+@pytest.mark.spec("S0-16")
 @pytest.mark.parametrize(
     ("tokens", "start", "words"),
     [
@@ -219,6 +222,7 @@ def test_check_only_advises_below_the_level_it_acts_at():
     assert (check.should_compact, check.urgency, check.level) == (False, "soft", Level.normal)
 
 
+@pytest.mark.spec("S0-05")
 def test_status_is_a_share_of_the_budget():
     """The ratio is of the budget, not of the window."""
     status = status_of(7_500, LINES)
@@ -227,6 +231,7 @@ def test_status_is_a_share_of_the_budget():
     assert status.to_dict()["level"] == "normal"
 
 
+@pytest.mark.spec("S0-06")
 @pytest.mark.spec("W0-12")
 def test_stats_count_each_compaction_once():
     """Every compaction counts once at any level, and the mean is of after / before."""

@@ -11,6 +11,7 @@ from plimsoll.budget import TokenBudget
 from plimsoll.errors import SettingError
 
 
+@pytest.mark.spec("S3-07")
 def test_allocations_are_refused_when_they_do_not_fit():
     """Of 10,000 tokens 2,000 and 1,000 are granted, 8,000 more are not, and 7,000 remain."""
     budget = TokenBudget(10_000)

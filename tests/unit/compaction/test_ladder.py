@@ -52,6 +52,7 @@ def test_a_sweep_passes_all_levels() -> None:
     assert set(levels) == set(Level)
 
 
+@pytest.mark.spec("S0-19")
 @pytest.mark.spec("W0-13", "W0-14")
 @pytest.mark.parametrize("name", CONVERSATIONS)
 @pytest.mark.parametrize("load", [0.70, 0.75, 0.80, 0.84])
@@ -92,6 +93,7 @@ def test_one_percent_over_is_no_cliff(name: str, policy: str) -> None:
     assert fitted.messages[-4:] == messages[-4:]
 
 
+@pytest.mark.spec("S0-20", "S1-46")
 @pytest.mark.spec("W0-14")
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_aggressive_summarises_and_keeps_a_tail(name: str) -> None:
@@ -108,6 +110,7 @@ def test_aggressive_summarises_and_keeps_a_tail(name: str) -> None:
         assert fitted.report.tokens_after > budget * 0.45
 
 
+@pytest.mark.spec("S0-25")
 @pytest.mark.spec("W0-04")
 def test_an_emergency_keeps_the_newest_request_whole() -> None:
     """Past hard, however large the rest is, the newest request is there word for word, whatever was done since (W0-04)."""

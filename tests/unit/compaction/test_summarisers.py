@@ -58,6 +58,7 @@ FAILURES: dict[str, tuple[Callable[[Any], Any], str]] = {
 }
 
 
+@pytest.mark.spec("S1-49", "S2-16")
 @pytest.mark.spec("W0-17", "W1-09", "W1-16", "W1-33")
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("name", FAILURES)
@@ -107,6 +108,7 @@ def test_a_wish_to_stop_is_no_failure(error: BaseException) -> None:
         plimsoll.fit(HISTORIES["talk"], max_tokens=BUDGET, summarizer=raises(error))
 
 
+@pytest.mark.spec("S0-07", "S0-31", "S1-44", "S2-31", "S2-30")
 def test_good_prose_is_used_and_completed() -> None:
     """A good answer is the summary, in its frame, with facts it left out; the report says that a model wrote it."""
     fitted = plimsoll.fit(HISTORIES["work"], max_tokens=BUDGET, summarizer=lambda _: GOOD)
@@ -134,6 +136,7 @@ def test_the_request_says_what_to_write() -> None:
         assert sum(plimsoll.count_tokens(part["content"]) for part in request.prompt) <= 24_000
 
 
+@pytest.mark.spec("S2-28", "S2-32")
 @pytest.mark.spec("W1-13", "W2-05")
 def test_the_next_summary_goes_on_from_the_last() -> None:
     """A second compaction is given the first one's summary and the new messages, none of the old ones (W1-13, W2-05)."""

@@ -60,6 +60,7 @@ def test_two_line_presets_have_their_numbers(name, sizes, keep, summary, asks):
     assert check_view(hard, policy, lines.budget).urgency == "hard"
 
 
+@pytest.mark.spec("S0-02", "S0-29")
 def test_graded_preset_has_its_numbers():
     """The graded preset leaves 192,000 tokens and marks 70, 85 and 95 hundredths of them."""
     policy = PRESETS["graded-200k"]
@@ -69,6 +70,7 @@ def test_graded_preset_has_its_numbers():
     assert (lines.soft, lines.warn, lines.hard, lines.target) == (134_400, 163_200, 182_400, 96_000)
 
 
+@pytest.mark.spec("S1-42", "S1-13", "S1-52")
 def test_threshold_preset_takes_the_smaller_of_ratio_and_cap():
     """It acts at 0.8 of the budget, and at 100,000 tokens where that is less."""
     policy = PRESETS["threshold-80"]
@@ -118,6 +120,7 @@ def test_overrides_apply_to_a_policy_too():
     assert policy_named(policy, fill=True).keep_last_turns == 3
 
 
+@pytest.mark.spec("S0-34")
 @pytest.mark.parametrize(
     ("strategy", "steps", "levels_up"),
     [

@@ -81,6 +81,7 @@ def test_the_longest_conversation_in_anthropics_form(budget: int) -> None:
     check_loop([[message] for message in anthropic(longest()[0])[0]], budget, format="anthropic")
 
 
+@pytest.mark.spec("S0-42", "S1-01", "S1-57", "S2-01")
 @pytest.mark.spec("W1-01", "W1-02", "W1-14", "W2-11")
 @pytest.mark.parametrize(("seed", "budget"), [(0, 3_000), (1, 8_000), (2, 20_000)])
 def test_generated_work(seed: int, budget: int) -> None:

@@ -125,6 +125,7 @@ def test_a_compaction_costs_what_the_budget_is(work: Work) -> None:
     assert sum(done.decoded for done in late) <= 2 * sum(done.decoded for done in early) + 60
 
 
+@pytest.mark.spec("S1-33")
 @pytest.mark.spec("W1-32")
 def test_opening_reads_back_to_the_last_compaction(work: Work) -> None:
     """Opening a long session, and its first view, read and decode what the view holds and not the history (W1-32)."""

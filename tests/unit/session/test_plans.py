@@ -36,6 +36,7 @@ def shown(session: plimsoll.Session) -> str:
     return json.dumps(session._chronicle.written())
 
 
+@pytest.mark.spec("S2-29")
 def test_a_preview_changes_nothing(session: plimsoll.Session) -> None:
     """Previewing any number of times leaves view, log and stats alone, and says the same each time."""
     before, records = shown(session), session._chronicle.log.length
@@ -102,6 +103,7 @@ def test_a_message_stays_or_is_summarised_and_keeps_its_name() -> None:
     assert all(messages[position]["content"][:30] not in (done.summary or "") for position in kept if position)
 
 
+@pytest.mark.spec("S2-33")
 def test_an_edited_summary_is_what_gets_committed(session: plimsoll.Session) -> None:
     """Somebody's own words take the summary's place, are recorded, and outlive a reopening."""
     edited = session.preview().with_summary("Ask ADA about the lease before anything else.")
@@ -238,6 +240,7 @@ def test_nothing_to_do_is_no_compaction() -> None:
         assert session.stats().compactions == 0
 
 
+@pytest.mark.spec("S2-35")
 @pytest.mark.spec("W2-10")
 def test_rollback_is_exact_and_can_be_undone(session: plimsoll.Session) -> None:
     """Two compactions, undone one by one or at once, give the earlier views byte for byte (W2-10)."""
@@ -283,6 +286,7 @@ def test_a_call_that_left_may_still_be_answered() -> None:
             assert plimsoll.validate(session._chronicle.written()) == []
 
 
+@pytest.mark.spec("S2-34")
 @pytest.mark.parametrize("query", [None, "What is LIMIT-14?"])
 def test_a_query_keeps_what_answers_it(query: str | None) -> None:
     """A view asked for with a query keeps the old request that it is about."""
@@ -325,6 +329,7 @@ def test_a_pinned_message_stays() -> None:
         assert messages[10] not in session.view()
 
 
+@pytest.mark.spec("S3-19")
 def test_what_left_can_be_read_back() -> None:
     """Each reference in a view and in a compaction reads back the text that was there."""
     with plimsoll.open("x", store="memory:", max_tokens=12_000) as session:

@@ -44,6 +44,7 @@ def kinds(session: plimsoll.Session) -> list[str]:
     return [note["what"] for note in session.notes("context")]
 
 
+@pytest.mark.spec("S1-04", "S1-06", "S1-09", "S1-32", "S1-55")
 @pytest.mark.spec("W1-25")
 @pytest.mark.parametrize("kind", STORES)
 def test_kept_after_resuming(tmp_path: Path, project: Path, kind: str) -> None:
@@ -87,6 +88,7 @@ def test_recorded_again_when_changed(tmp_path: Path, project: Path) -> None:
         assert (session.context().session.user_id, len(kinds(session))) == ("u-8", 2)
 
 
+@pytest.mark.spec("S1-29")
 @pytest.mark.spec("W1-30")
 @pytest.mark.parametrize("kind", STORES)
 def test_a_detached_head_is_no_branch(tmp_path: Path, project: Path, kind: str) -> None:

@@ -33,6 +33,7 @@ def kept(cache, keys="abcdef"):
     return [key for key in keys if key in cache._entries]
 
 
+@pytest.mark.spec("S1-02")
 def test_entries_are_good_for_their_time_and_no_longer(clock):
     """An entry is there until its time has passed; reading it does not make it good for longer."""
     cache = Cache(10, ttl_s=10, clock_s=clock)

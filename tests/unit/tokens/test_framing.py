@@ -80,6 +80,7 @@ def test_each_framing_adds_what_it_says(framing: Framing, message: Message, toke
     assert MessageCounter(Letters(), framing).message(message) == tokens
 
 
+@pytest.mark.spec("S2-08")
 @pytest.mark.spec("S0-12", "S1-20", "WE-05")
 @pytest.mark.parametrize(
     ("name", "priming"),
@@ -106,6 +107,7 @@ def test_non_ascii_arguments_by_bytes() -> None:
     assert MessageCounter(Letters(), FOUR_A_MESSAGE_BYTES_ARGUMENTS).message(message) == 4 + 3
 
 
+@pytest.mark.spec("S0-09")
 @pytest.mark.spec("WE-06")
 @pytest.mark.parametrize(
     ("part", "longer"),
@@ -303,6 +305,7 @@ def test_upper_counts_decide() -> None:
     assert exact.exact
 
 
+@pytest.mark.spec("S3-22")
 @pytest.mark.spec("WE-10")
 def test_long_texts_are_counted_once() -> None:
     """A second count of a history asks the tokenizer for no long text again, and the cache says so (WE-10)."""

@@ -60,6 +60,7 @@ def shrink(content, tokens_max=300, tool_name="tool", **options):
     return shrunk
 
 
+@pytest.mark.spec("S3-14")
 @pytest.mark.parametrize(("kind", "content"), SHAPES.items())
 def test_shapes_are_told_apart(kind, content):
     """Each shape is recognised from its lines alone."""

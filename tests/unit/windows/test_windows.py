@@ -76,6 +76,7 @@ def starts(cut):
     return EXCHANGES[cut].messages[0].text or "calls" if cut < len(EXCHANGES) else "nothing"
 
 
+@pytest.mark.spec("S1-47", "S3-12")
 @pytest.mark.parametrize(
     ("count", "first"),
     [(0, "nothing"), (1, "3"), (2, "three"), (3, "2"), (4, "2"), (5, "2"), (6, "calls"), (7, "two"), (100, "be brief")],
@@ -97,6 +98,7 @@ def test_last_tokens_stops_at_the_first_that_does_not_fit(room, first):
     assert starts(last_tokens(EXCHANGES, TOKENS, room)) == first
 
 
+@pytest.mark.spec("S0-38")
 def test_last_tokens_leaves_no_holes():
     """An older exchange that would fit is not kept when a newer one did not."""
     sizes = [1, 1, 1, 1, 100, 1, 1, 1]
