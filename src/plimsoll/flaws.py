@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from plimsoll.budget import Level
+from plimsoll.compaction.readers import READERS
 from plimsoll.errors import FormatError, PlimsollError
 from plimsoll.formats.registry import FORMATS
 from plimsoll.payloads import unpacked
@@ -166,7 +167,7 @@ def _state(value: object) -> bool:
         and _calibration(value.get("calibration"))
         and (context is None or _is_count(context))
         and isinstance(value.get("title", ""), str)
-        and value.get("reader") in (None, "pi")
+        and value.get("reader") in (None, *READERS)
         and _open(value.get("open"))
     )
 

@@ -113,7 +113,7 @@ def adoption_of(found: Transcript, compaction: Compaction, following: int) -> Ad
 
 def reader_of(found: Transcript) -> Reader | None:
     """How the tool reads a view back, where that is not as it stands."""
-    return "pi" if found.tool == "pi" else None
+    return None if found.tool == "claude-code" else found.tool
 
 
 def _next_request(found: Transcript, compaction: Compaction, following: int) -> int | None:

@@ -1,24 +1,27 @@
-"""What a tool says around a summary when it reads its own file: a view that it shall go on from has to say the same.
+"""What a tool makes of a view when it reads its own file: a view that it shall go on from has to say the same.
 
-pi begins every compacted context with the summary, in words of its own. The engine knows nothing of that: it is given the view
-without these words, and what it makes is put into them.
+pi begins every compacted context with the summary, in words of its own. Codex writes each message as a typed item with a list of
+parts. The engine knows nothing of that: it is given the view without these words, and what it makes is put into them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
+from plimsoll.formats.registry import format_named
 from plimsoll.message import Message, Text, said
 
 if TYPE_CHECKING:
     from plimsoll.compaction.engine import Compacting
 
-Reader: TypeAlias = Literal["pi"]
-"""A tool that reads the view back in words of its own."""
+Reader: TypeAlias = Literal["pi", "codex"]
+"""A tool that reads a view back in words, or in a shape, of its own."""
+
+READERS: tuple[Reader, ...] = get_args(Reader)
 
 NOTHING_LEFT = "(No message has left the conversation. Some are shown shortened.)"
 """The summary of a compaction that only shortened messages: the file has no compaction without one."""
@@ -54,12 +57,15 @@ _SURROUNDS: Mapping[str, Surround] = {"pi": PI}
 
 def reserve_tokens(reader: Reader | None, weigh: Callable[[Message], int]) -> int:
     """What the tool's words cost a view at most, and the summary that says that nothing left."""
-    return 0 if reader is None else weigh(said("user", _SURROUNDS[reader].around(NOTHING_LEFT)))
+    if reader is None:
+        return 0
+    made = said("user", NOTHING_LEFT)
+    return weigh(_typed(made)) if reader == "codex" else weigh(said("user", _SURROUNDS[reader].around(made.text)))
 
 
 def bare(pieces: Sequence[Piece], reader: Reader | None) -> list[Piece]:
     """The view without the tool's words: what a compaction goes on from."""
-    if reader is None:
+    if reader is None or reader not in _SURROUNDS:
         return list(pieces)
     found = [_bare(piece, _SURROUNDS[reader]) for piece in pieces]
     return [piece for piece in found if not (piece.origin == "summary" and piece.message.text == NOTHING_LEFT)]
@@ -84,15 +90,33 @@ def planned(
 
 
 def as_read(outline: Outline, reader: Reader | None, *, reserve_tokens: int) -> Outline:
-    """An outline whose view is as the tool reads it back: the summary first, in the tool's words."""
+    """An outline whose view is as the tool reads it back."""
     if reader is None or not outline.pieces:
         return outline
-    surround, pieces = _SURROUNDS[reader], outline.pieces
+    pieces = (
+        tuple(map(_as_item, outline.pieces)) if reader == "codex" else _surrounded(outline.pieces, _SURROUNDS[reader])
+    )
+    return replace(outline, pieces=pieces, tokens_after=reserve_tokens + sum(piece.tokens for piece in pieces))
+
+
+def _as_item(piece: Piece) -> Piece:
+    """The piece with a text that was made here as a typed item."""
+    is_made = piece.message.wire is None and all(isinstance(part, Text) for part in piece.message.parts)
+    return replace(piece, message=_typed(piece.message)) if is_made else piece
+
+
+def _typed(message: Message) -> Message:
+    kind = "output_text" if message.role == "assistant" else "input_text"
+    item = {"type": "message", "role": message.role, "content": [{"type": kind, "text": message.text}]}
+    return format_named("openai-responses").decode(item, 0)
+
+
+def _surrounded(pieces: Sequence[Piece], surround: Surround) -> tuple[Piece, ...]:
+    """The view with its summary first, in the tool's words."""
     made = replace(pieces[0], message=said("user", NOTHING_LEFT), position=None, origin="summary", repairs=())
     summary = next((piece for piece in pieces if _is_plain_summary(piece)), made)
     first = replace(_saying(summary, surround.around(summary.message.text)), joined=False)
-    pieces = (first, *(piece for piece in pieces if piece is not summary))
-    return replace(outline, pieces=pieces, tokens_after=reserve_tokens + sum(piece.tokens for piece in pieces))
+    return (first, *(piece for piece in pieces if piece is not summary))
 
 
 def _is_plain_summary(piece: Piece) -> bool:
