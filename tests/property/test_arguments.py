@@ -65,9 +65,10 @@ def _value(text: str) -> Any:
     """The arguments as data, where they can stand in a message as such: JSON has no infinity, and nests only so deep."""
     try:
         value = json.loads(text)
+        json.dumps(value, allow_nan=False)
     except ValueError:
         return {"raw": text}
-    return {"raw": text} if "[[[[" in text or "1e999" in text else value
+    return {"raw": text} if "[[[[" in text else value
 
 
 def _object(text: str) -> dict[str, Any]:
