@@ -69,7 +69,7 @@ def _inner(value: Any) -> Iterator[str]:
         for block in value:
             if isinstance(block, str):
                 yield block
-            else:
+            elif isinstance(block, dict):
                 yield from _block(block)
 
 
