@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
 from collections.abc import Callable
 from typing import Any
@@ -253,10 +254,140 @@ def _without_id(rng: random.Random, wires: list[Wire]) -> None:
     rng.choice(wires)["id"] = rng.choice(("", None))
 
 
-_ANYWHERE: tuple[Damage, ...] = (_head_off, _later, _own_words, _nothing, _bad_calls)
+def _between(rng: random.Random, wires: list[Wire]) -> None:
+    """Somebody speaks where calls wait for their results, or anywhere else."""
+    role = rng.choice(("user", "assistant", "system"))
+    for _ in range(rng.choice((1, 1, 2))):
+        at = rng.randint(0, len(wires))
+        is_ui = any("parts" in wire for wire in wires)
+        said = (
+            {"parts": [{"type": "text", "text": f"approved {at}"}], "id": f"b{at}"}
+            if is_ui
+            else {"content": f"approved {at}"}
+        )
+        wires.insert(at, {"role": role, **said})
+
+
+def _response_fields(rng: random.Random, wires: list[Wire]) -> None:
+    """Messages as an SDK's response or a host's database holds them: with fields that no request has."""
+    fields: Wire = {
+        "id": "msg_01",
+        "model": "m",
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 3},
+        "timestamp": 5,
+        "parsed": None,
+    }
+    for wire in wires:
+        if rng.random() < 0.4 and "role" in wire and "parts" not in wire:
+            wire |= {field: value for field, value in fields.items() if field not in wire and rng.random() < 0.5}
+        for block in _blocks(wire):
+            if rng.random() < 0.1 and "parts" not in wire:
+                block |= {"parsed_output": {"x": [1]}}
+        for call in wire.get("tool_calls") or ():
+            if rng.random() < 0.3 and isinstance(call.get("function"), dict):
+                call["function"]["parsed_arguments"] = {"a": 1}
+                call["index"] = 0
+
+
+def _long_ids(rng: random.Random, wires: list[Wire]) -> None:
+    """A call has an id, and a tool a name, that no provider takes."""
+    length = rng.choice((41, 65, 300))
+    text = json.dumps(wires).replace('"call_1"', json.dumps("i" * length)).replace('"bash"', json.dumps("b" * length))
+    wires[:] = json.loads(text)
+
+
+def _many_calls(rng: random.Random, wires: list[Wire]) -> None:
+    """An answer with a dozen calls more, of which some have results, in any order."""
+    ids = [f"many_{n}" for n in range(rng.choice((3, 12)))]
+    done = rng.sample(ids, rng.randint(0, len(ids)))
+    if any("parts" in wire for wire in wires):
+        parts = [
+            {
+                "type": "tool-f",
+                "toolCallId": id,
+                "input": {},
+                **(
+                    {"state": "output-available", "output": f"out {id}"} if id in done else {"state": "input-available"}
+                ),
+            }
+            for id in ids
+        ]
+        wires.append({"id": "many", "role": "assistant", "parts": parts})
+    elif any("type" in wire and "role" not in wire for wire in wires):
+        wires += [{"type": "function_call", "call_id": id, "name": "f", "arguments": "{}"} for id in ids]
+        wires += [{"type": "function_call_output", "call_id": id, "output": f"out {id}"} for id in done]
+    elif any("tool_calls" in wire or wire.get("role") == "tool" for wire in wires):
+        calls = [{"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}} for id in ids]
+        wires.append({"role": "assistant", "content": None, "tool_calls": calls})
+        wires += [{"role": "tool", "tool_call_id": id, "content": f"out {id}"} for id in done]
+
+
+def _custom_calls(rng: random.Random, wires: list[Wire]) -> None:
+    """Calls of chat become custom ones, whose input is free text."""
+    for wire in wires:
+        for call in wire.get("tool_calls") or ():
+            if rng.random() < 0.5 and isinstance(call.get("function"), dict):
+                function = call.pop("function")
+                call |= {"type": "custom", "custom": {"name": function.get("name"), "input": function.get("arguments")}}
+
+
+def _named(rng: random.Random, wires: list[Wire]) -> None:
+    """People have names with spaces and slashes."""
+    for wire in wires:
+        if wire.get("role") == "user" and rng.random() < 0.5:
+            wire["name"] = rng.choice(("John Doe", "a/b", "x" * 70, "ann"))
+
+
+def _results_apart(rng: random.Random, wires: list[Wire]) -> None:
+    """Anthropic results come one message each, as the tools finish, perhaps with words between."""
+    apart: list[Wire] = []
+    for wire in wires:
+        content = wire.get("content")
+        if wire.get("role") != "user" or not isinstance(content, list) or len(content) < 2:
+            apart.append(wire)
+            continue
+        blocks = content if rng.random() < 0.7 else content[::-1]
+        apart += [{"role": "user", "content": [block]} for block in blocks]
+    wires[:] = apart
+
+
+def _marked(rng: random.Random, wires: list[Wire]) -> None:
+    """Anthropic messages are marked for the cache as they are appended, and nobody takes the marks away."""
+    for wire in wires:
+        for block in _blocks(wire):
+            if rng.random() < 0.6 and block.get("type") in ("text", "tool_result", "tool_use", "image"):
+                block["cache_control"] = rng.choice(
+                    ({"type": "ephemeral"}, {"type": "ephemeral", "ttl": "1h"}, {"type": "ephemeral"}, {})
+                )
+
+
+def _failed_with_media(rng: random.Random, wires: list[Wire]) -> None:
+    """A failed Anthropic result holds a picture, or blocks that stand elsewhere."""
+    inside = ({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}, {"type": "tool_use", "id": "x", "name": "f", "input": {}}, {"type": "document", "source": {"type": "url", "url": "u"}, "context": "words " * 20})  # fmt: skip
+    for wire in wires:
+        for block in _blocks(wire):
+            if block.get("type") == "tool_result" and rng.random() < 0.6:
+                block["content"] = [copy.deepcopy(rng.choice(inside))]
+                block["is_error"] = rng.random() < 0.6
+
+
+_ANYWHERE: tuple[Damage, ...] = (
+    *(_head_off, _later, _own_words, _nothing, _bad_calls),
+    *(_between, _between, _response_fields, _long_ids, _many_calls),
+)
 _DAMAGES: dict[str, tuple[Damage, ...]] = {
-    "openai-chat": (_inserted(_CHAT_BLOCKS), _added(_chat_legacy)),
-    "anthropic": (_inserted(_ANTHROPIC_BLOCKS), _inserted(_THINKING), _inserted(_served), _said_by_the_system),
+    "openai-chat": (_inserted(_CHAT_BLOCKS), _added(_chat_legacy), _custom_calls, _named),
+    "anthropic": (
+        _inserted(_ANTHROPIC_BLOCKS),
+        _inserted(_THINKING),
+        _inserted(_served),
+        _said_by_the_system,
+        _results_apart,
+        _results_apart,
+        _marked,
+        _failed_with_media,
+    ),
     "openai-responses": (_added(_native_call), _added(_RESPONSES_ITEMS), _inserted(_RESPONSES_BLOCKS, **_ANSWER)),
     "ui-parts": (_inserted(_ui_tool), _inserted(_UI_PARTS), _without_id),
 }

@@ -12,18 +12,19 @@ from plimsoll.compaction.engine import compact, is_futile, reworded, untouched
 from plimsoll.compaction.join import origins, parted
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
-from plimsoll.compaction.repair import Arranged, arrange
+from plimsoll.compaction.repair import Arranged, fed, placed
 from plimsoll.compaction.reunite import as_ordered
+from plimsoll.compaction.settle import MAY_STAND_APART, ordered
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
 from plimsoll.concurrency import THREADS, in_worker
 from plimsoll.errors import SettingError
 from plimsoll.fitted import Fitted, Plan, Report, report_of
 from plimsoll.formats.detect import Beside
-from plimsoll.formats.format import SystemText
+from plimsoll.formats.format import Format, SystemText
 from plimsoll.formats.registry import decode_all
 from plimsoll.gauge import DEFAULT_MODEL, Gauge, checked_tools, gauge_for
 from plimsoll.language import language_of
-from plimsoll.message import FormatName
+from plimsoll.message import FormatName, Message
 from plimsoll.policy import PolicyChoice
 from plimsoll.summary.frame import Language
 from plimsoll.summary.reread import span_of
@@ -157,7 +158,7 @@ class _Work:
     gauge: Gauge
     pieces: list[Piece]
     as_said: list[Piece]
-    """The same where the provider takes the messages as they are, however they are ordered; else those made acceptable."""
+    """The same in the order in which the messages came, where the provider takes that order."""
     language: Language
     system: SystemText
     made_at: int
@@ -178,22 +179,36 @@ def _begin(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one place
     found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
     gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy, counter=counter)
     gauge.messages.prime(decoded, chars_max=gauge.budget.tokens * READ_CHARS_PER_TOKEN)
-    arranged = arrange(decoded, found.name)
+    items = fed(decoded, found.name)
+    arranged = placed(items, found.name, moves=True)
     system = repaired(system)
     beside = _beside(system, gauge)
     pieces = beside + [gauge.piece(item) for item in arranged]
-    as_said = pieces
-    if [item.message for item in arranged] != decoded and not found.validate([said.wire or {} for said in decoded]):
-        as_said = beside + [gauge.piece(Arranged(message=said, position=at)) for at, said in enumerate(decoded)]
+    as_said = _as_said(items, arranged, decoded, found)
     return _Work(
         gauge=gauge,
         pieces=pieces,
-        as_said=as_said,
+        as_said=pieces if as_said is arranged else beside + [gauge.piece(item) for item in as_said],
         language=language_of(decoded, gauge.policy.language),
         system=system,
         made_at=len(decoded),
         is_assumed=max_tokens is None and model is None and gauge.policy.window_tokens is None,
     )
+
+
+def _as_said(
+    items: Sequence[Arranged], arranged: list[Arranged], decoded: Sequence[Message], format: Format
+) -> list[Arranged]:
+    """The messages in the order they came in where the provider takes that; else `arranged` itself."""
+    messages = [item.message for item in arranged]
+    if messages == decoded:
+        return arranged
+    if format.name in MAY_STAND_APART:
+        found = placed(items, format.name, moves=False)
+        return arranged if [item.message for item in found] == messages else found
+    if format.validate([said.wire or {} for said in decoded]):
+        return arranged
+    return [Arranged(message=said, position=at) for at, said in enumerate(decoded)]
 
 
 def _beside(system: SystemText, gauge: Gauge) -> list[Piece]:
@@ -253,6 +268,8 @@ def _write(work: _Work, outline: Outline) -> Fitted:
     pieces, system = list(outline.pieces), work.system
     if system is not None:
         system = system_text(pieces.pop(0).message, system)
+    if work.gauge.format.name not in MAY_STAND_APART:
+        pieces = ordered(pieces, work.gauge.format.name)  # what stood between results may have left, or become words
     return Fitted(
         messages=written(pieces, work.gauge.format, replace(work.gauge, system=system).marks_beside),
         origins=origins(pieces, work.gauge.format.name),

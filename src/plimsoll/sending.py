@@ -42,5 +42,5 @@ class Sending:
         return known
 
 
-def _edited(piece: Piece, message: Message) -> Piece:
-    return replace(piece, message=message, whole=False)
+def _edited(piece: Piece, message: Message, reason: str) -> Piece:
+    return replace(piece, message=message, whole=False, repairs=(*piece.repairs, reason))

@@ -15,7 +15,7 @@ from plimsoll.compaction.join import origin_of
 from plimsoll.compaction.piece import Piece, Weigh
 from plimsoll.compaction.readers import Reader
 from plimsoll.compaction.repair import Arranged, Arranger
-from plimsoll.compaction.settle import is_in_place, unanswered
+from plimsoll.compaction.settle import is_ready, unanswered
 from plimsoll.events import standing
 from plimsoll.formats.format import Format
 from plimsoll.message import FormatName, Message, Wire
@@ -313,7 +313,7 @@ class Timeline:
             {**state, "held": [position for position in state["held"] if position in history]},
             seen_ids=(call.id for piece in pieces for call in piece.message.calls),
             unanswered=unanswered(pieces, name),
-            in_place=is_in_place(pieces, name),
+            is_ready=is_ready(pieces, name),
             read=history.__getitem__,
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from plimsoll.formats.anthropic.decode import result_content
-from plimsoll.message import FormatName, Part, Reasoning, Text, ToolResult
+from plimsoll.message import FormatName, Message, Part, Reasoning, Text, ToolResult
 
 
 def is_empty(parts: Iterable[Part], role: str, format: FormatName) -> bool:
@@ -18,6 +18,13 @@ def is_empty(parts: Iterable[Part], role: str, format: FormatName) -> bool:
         return False
     texts = [part.text for part in found if isinstance(part, Text)]
     return not any(text.strip() for text in texts) if format == "anthropic" else not texts
+
+
+def is_unsaid(message: Message, format: FormatName) -> bool:
+    """Whether it is an assistant's message without content, which Anthropic takes at the very end, and nowhere else."""
+    if format != "anthropic" or message.role != "assistant" or message.edited or message.wire is None:
+        return False
+    return message.wire.get("content") in ("", [])
 
 
 def holds_blank(result: ToolResult) -> bool:

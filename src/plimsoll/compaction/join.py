@@ -16,6 +16,7 @@ from plimsoll.compaction.notes import is_note
 from plimsoll.compaction.piece import Origin, Origins, Piece
 from plimsoll.compaction.repair import Arranged
 from plimsoll.compaction.settle import ordered
+from plimsoll.formats.anthropic.repair import system_words
 from plimsoll.message import FormatName, Message, Part, Reasoning, Text, ToolResult
 from plimsoll.summary.frame import divided
 
@@ -146,6 +147,8 @@ def _answer_one_message(before: Piece, after: Piece) -> bool:
 
 
 def _voice(message: Message) -> str:
+    if message.role == "user" and system_words(message) is not None:
+        return "system"
     return "user" if message.role == "tool" else message.role
 
 

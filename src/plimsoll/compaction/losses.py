@@ -56,6 +56,7 @@ def mark_losses(draft: Draft, task: Task, covers: tuple[int, int] | None) -> Non
     spoken_up_to = (task.covers or (0, 1))[1] - 1
     draft.speak_for(made, max((block.last or 0 for block in gone), default=spoken_up_to))
     _keep_request_apart(draft, made)
+    open_with_user(draft)
 
 
 def _keep_request_apart(draft: Draft, made: Block) -> None:

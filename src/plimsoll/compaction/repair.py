@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import Any
 
-from plimsoll.compaction.blank import holds_blank, is_empty, without_blanks
+from plimsoll.compaction.blank import holds_blank, is_empty, is_unsaid, without_blanks
 from plimsoll.compaction.notes import EMPTY, OPENER, note_of
-from plimsoll.compaction.settle import MAY_STAND_APART, Maker, settled
+from plimsoll.compaction.settle import MAY_STAND_APART, UNANSWERED, Maker, settled
 from plimsoll.exchange import RUNS_OF_ONE_ANSWER, speaks
 from plimsoll.formats.anthropic.repair import labelled
 from plimsoll.formats.ids import CALL_ID_CHARS_MAX, SAFE
@@ -71,6 +71,8 @@ class Arranger:
     """Whether nothing but results has come since the newest answer."""
     out_of_place: bool = False
     """Whether a result in the view does not directly follow its call."""
+    has_unsaid: bool = False
+    """Whether a message in the view says nothing, as only the last one may."""
     held: list[tuple[int, Message]] = field(default_factory=list)
     """Reasoning whose answer has not come yet, with its position: alone, OpenAI refuses it."""
 
@@ -78,7 +80,7 @@ class Arranger:
     def is_settled(self) -> bool:
         """Whether the view can be sent as it is: every call answered in its place."""
         is_open = any(not is_legacy(call) for calls in self.pending.values() for call in calls)
-        return not (is_open or self.lost or self.out_of_place)
+        return not (is_open or self.lost or self.out_of_place or self.has_unsaid)
 
     def feed(self, came: Message, position: int) -> list[Arranged]:
         """What the next message of the history becomes: itself, repaired, perhaps after made messages, in two, or not yet."""
@@ -92,38 +94,35 @@ class Arranger:
         parts: list[Part] = []
         late: dict[int, list[Part]] = {}
         named: set[str] = set()
+        follows = False
         for index, part in enumerate(message.parts):
             match part:
                 case ToolCall():
                     parts.append(self._call(part, position, index, named, repairs))
                 case ToolResult():
-                    answer = self.answers.get(part.call_id, 0)
-                    found = self._result(part, repairs)
-                    (late.setdefault(answer, []) if self._is_late(part, found) else parts).append(found)
+                    answer, is_open = self.answers.get(part.call_id, 0), part.call_id in self.pending
+                    is_next = is_open and self.in_sequence and part.call_id in self.asked
+                    is_late = is_open and not is_next and self.format not in MAY_STAND_APART
+                    (late.setdefault(answer, []) if is_late else parts).append(self._result(part, repairs))
+                    follows = follows or is_next
                 case Text() if not part.text or part.text.isspace():
                     self._blank(part, parts, repairs)
                 case _:
                     parts.append(part)
         if self.format == "ui-parts":
             self._close_within()
+        if message.role != "assistant":
+            self.in_sequence = self.in_sequence and (follows or not parts)
         return [*before, *self._arranged(came, message, position, parts, late, repairs)]
 
     def _follow(self, message: Message) -> None:
-        """Keep track of which answer the message belongs to, or follows."""
-        if message.role == "assistant":
-            if not (self.answering and self.format in RUNS_OF_ONE_ANSWER):
-                self.asked = set()
-                self.newest += 1
-            self.answering = self.in_sequence = True
-        else:
-            self.answering = False
-            self.in_sequence = self.in_sequence and any(result.call_id in self.asked for result in message.results)
-
-    def _is_late(self, result: ToolResult, found: Part) -> bool:
-        """Whether a result of an open call has to move up to it past other messages."""
-        if not isinstance(found, ToolResult) or self.format in MAY_STAND_APART or answers_by_name(result):
-            return False
-        return not (self.in_sequence and result.call_id in self.asked)
+        """Keep track of which answer the message belongs to."""
+        is_answer = message.role == "assistant"
+        if is_answer and not (self.answering and self.format in RUNS_OF_ONE_ANSWER):
+            self.asked = set()
+            self.newest += 1
+        self.in_sequence = self.in_sequence or is_answer
+        self.answering = is_answer
 
     def _close_within(self) -> None:
         """A UI message holds its calls and their results: what is open in it stays so."""
@@ -199,7 +198,7 @@ class Arranger:
         *,
         seen_ids: Iterable[str],
         unanswered: Sequence[ToolCall],
-        in_place: bool,
+        is_ready: bool,
         read: Callable[[int], Message],
     ) -> Arranger:
         """The arranger that `to_dict` described, for a view.
@@ -211,7 +210,7 @@ class Arranger:
             data: What `to_dict` gave.
             seen_ids: The ids of all calls in the view.
             unanswered: The calls in the view that have no result.
-            in_place: Whether the results in the view directly follow their calls.
+            is_ready: Whether the view can be sent as it is, but for calls without results.
             read: Gives a message of the history by position.
 
         """
@@ -231,7 +230,7 @@ class Arranger:
             begun=data["begun"],
             answering=data["answering"],
             in_sequence=data.get("in_sequence", False),
-            out_of_place=not in_place,
+            out_of_place=not is_ready,
             held=[(position, read(position)) for position in data["held"]],
         )
 
@@ -297,6 +296,9 @@ class Arranger:
 
     def _finish(self, message: Message, parts: list[Part], repairs: list[str]) -> Message:
         """The message with its repaired parts, in a role that may say them; the same object when nothing changed."""
+        if is_unsaid(message, self.format):
+            self.has_unsaid = True
+            return message
         role = message.role
         if role == "tool" and not any(isinstance(part, ToolResult) for part in parts):
             role = "user"
@@ -344,28 +346,26 @@ def _made(message: Message, reason: str) -> Arranged:
 
 def arrange(messages: Iterable[Message], format: FormatName) -> list[Arranged]:
     """The whole history made acceptable, in order. Linear. A valid history comes back as it is, message for message."""
+    return placed(fed(messages, format), format, moves=True)
+
+
+def fed(messages: Iterable[Message], format: FormatName) -> list[Arranged]:
+    """The messages of a history made acceptable one by one; calls without results are left so."""
     arranger = Arranger(format)
-    said_last: tuple[int, Message] | None = None
-    arranged: list[Arranged] = []
-    for position, message in enumerate(messages):
-        said_last = position, message
-        arranged += arranger.feed(message, position)
-    if said_last is not None and format == "anthropic" and arranger.is_settled and _says_nothing_yet(said_last[1]):
-        arranged[-1] = Arranged(message=said_last[1], position=said_last[0])
-    return settled(arranged, format, _MAKER, moves=True)
+    return [item for position, message in enumerate(messages) for item in arranger.feed(message, position)]
+
+
+def placed(arranged: Sequence[Arranged], format: FormatName, *, moves: bool) -> list[Arranged]:
+    """What `fed` gave, with results behind their calls and placeholders for those that are missing (see `settled`)."""
+    return settled(arranged, format, _MAKER, moves=moves)
 
 
 def _stands_in(message: Message) -> Arranged:
-    return _made(message, "a call had no result")
+    return _made(message, UNANSWERED)
 
 
-def _answered(arranged: Arranged, message: Message) -> Arranged:
-    return replace(arranged, message=message, repairs=(*arranged.repairs, "a call had no result"))
+def _edited(arranged: Arranged, message: Message, reason: str) -> Arranged:
+    return replace(arranged, message=message, repairs=(*arranged.repairs, reason))
 
 
-_MAKER = Maker(made=_stands_in, edited=_answered)
-
-
-def _says_nothing_yet(message: Message) -> bool:
-    """Whether it is an assistant's message without content, which Anthropic takes at the very end."""
-    return message.role == "assistant" and message.wire is not None and message.wire.get("content") in ("", [])
+_MAKER = Maker(made=_stands_in, edited=_edited)

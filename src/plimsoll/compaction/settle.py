@@ -11,11 +11,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from plimsoll.compaction.blank import is_unsaid
+from plimsoll.compaction.notes import EMPTY
 from plimsoll.compaction.piece import Piece
 from plimsoll.exchange import RUNS_OF_ONE_ANSWER
 from plimsoll.formats.placeholder import NO_RESULT, is_legacy, placeholder
 from plimsoll.formats.ui_parts.validate import needs_result
-from plimsoll.message import FormatName, Message, Part, ToolCall, ToolResult
+from plimsoll.message import FormatName, Message, Part, Text, ToolCall, ToolResult
+
+UNANSWERED = "a call had no result"
+"""Why something was put in its place."""
 
 MAY_STAND_APART = frozenset({"openai-responses"})
 """Formats that take a result anywhere behind its call."""
@@ -39,8 +44,8 @@ class Maker(Generic[Item]):
 
     made: Callable[[Message], Item]
     """An item for a message that nobody said."""
-    edited: Callable[[Item, Message], Item]
-    """The same item with another message."""
+    edited: Callable[[Item, Message, str], Item]
+    """The same item with another message, and why."""
 
 
 @dataclass(slots=True)
@@ -67,7 +72,8 @@ class _Answer(Generic[Item]):
 
 
 def settled(items: Sequence[Item], format: FormatName, maker: Maker[Item], *, moves: bool) -> list[Item]:
-    """The items with every call answered: results directly behind their calls, placeholders for those that are missing. Linear.
+    """The items as they are sent: results directly behind their calls, placeholders for those that are missing, and words for
+    nothing in a message that says nothing and is not the last. Linear.
 
     `moves` is False where results may stay where they came (see MAY_STAND_APART).
     """
@@ -78,7 +84,13 @@ def settled(items: Sequence[Item], format: FormatName, maker: Maker[Item], *, mo
         found += answer.said
         found += answer.late
         found += map(maker.made, _placeholders(answer.missing(), format))
-    return found
+    return [_saying_something(item, format, maker) for item in found[:-1]] + found[-1:]
+
+
+def _saying_something(item: Item, format: FormatName, maker: Maker[Item]) -> Item:
+    if not is_unsaid(item.message, format):
+        return item
+    return maker.edited(item, item.message.with_parts((Text(text=EMPTY),)), "empty message")
 
 
 def ordered(items: Sequence[Item], format: FormatName) -> list[Item]:
@@ -95,8 +107,10 @@ def unanswered(items: Iterable[Placed], format: FormatName) -> list[ToolCall]:
     return [call for answer in _answers(items, format, moves=True) for call in answer.missing()]
 
 
-def is_in_place(items: Sequence[Placed], format: FormatName) -> bool:
-    """Whether every result stands directly behind its call."""
+def is_ready(items: Sequence[Placed], format: FormatName) -> bool:
+    """Whether every result stands directly behind its call, and every message says something."""
+    if any(is_unsaid(item.message, format) for item in items):
+        return False
     return format == "ui-parts" or not any(answer.late for answer in _answers(items, format, moves=True))
 
 
@@ -182,4 +196,4 @@ def _within(item: Item, maker: Maker[Item], *, is_last: bool) -> Item:
         parts.append(part)
         if isinstance(part, ToolCall) and id(part) in waiting:
             parts.append(placeholder(part))
-    return maker.edited(item, message.with_parts(tuple(parts)))
+    return maker.edited(item, message.with_parts(tuple(parts)), UNANSWERED)

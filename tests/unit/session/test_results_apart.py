@@ -315,3 +315,26 @@ def test_an_approval_that_was_answered_waits_only_at_the_end(approved: bool) -> 
         assert session.history() == messages
         assert session.status().current_tokens == plimsoll.count_tokens(view)
     assert plimsoll.fit(messages, max_tokens=4_000).messages == view
+
+
+def test_an_answer_that_says_nothing_yet_stays_while_it_is_the_last() -> None:
+    """Anthropic takes an empty answer at the very end; once something follows it has words for nothing."""
+    for content in ("", []):
+        messages = [HI, {"role": "assistant", "content": content}]
+        with session_of(messages, format="anthropic") as session:
+            assert session.view() == messages
+            session.append(user("well?"))
+            assert [block["content"] for block in session.view()] == ["hi", "(empty)", "well?"]
+            assert plimsoll.fit(session.history(), max_tokens=4_000, format="anthropic").messages == session.view()
+
+
+@pytest.mark.parametrize("format", MAKERS)
+def test_a_result_that_comes_twice_parts_no_other_from_its_call(format: Any) -> None:
+    """The second is a note; the results of the other calls stay results."""
+    calls, result = MAKERS[format]
+    messages = [HI, *calls("a", "b"), result("a"), result("a"), result("b"), said("done")]
+    view = session_of(messages, format=format).view()
+
+    assert NO_RESULT not in str(view)
+    assert str(view).count("not shown") == 1
+    assert plimsoll.fit(messages, max_tokens=4_000, format=format).messages == view

@@ -114,7 +114,7 @@ def content_parts(own: Wire, field: str) -> list[Part]:
     """The blocks of a list field as parts."""
     return [
         Text(text=block["text"], wire=block)
-        if block.get("type") in _TEXTS and isinstance(block.get("text"), str)
+        if str(block.get("type")) in _TEXTS and isinstance(block.get("text"), str)
         else media_of(block) or Opaque(wire=block)
         for block in objects_field(own, field)
     ]
