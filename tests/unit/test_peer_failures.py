@@ -59,15 +59,16 @@ def test_a_fact_of_the_first_turn_survives(policy: str) -> None:
 
 
 def test_the_summariser_is_shown_what_leaves() -> None:
-    """PEER LangChain: the summariser saw a trimmed piece. Ours sees the first facts and the last that leave."""
+    """PEER LangChain: the summariser saw a trimmed piece. Ours sees everything that leaves, each message once."""
     history = [*workloads.talk(3, 40)[:-1], {"role": "user", "content": FACT}, *workloads.talk(4, 300)[1:]]
     asked: list[Any] = []
     plimsoll.fit(history, max_tokens=12_000, summarizer=lambda request: asked.append(request) or "Talk about leases.")
 
-    assert len(asked) == 1
-    assert "HERON-4471" in str([message.text for message in asked[0].messages])
+    shown = [message.text for request in asked for message in request.messages]
+    assert len(shown) == len(set(shown)) > 200
+    assert sum("HERON-4471" in str([message.text for message in request.messages]) for request in asked) == 1
     assert "HERON-4471" in str(asked[0].prompt)
-    assert sum(plimsoll.count_tokens(part["content"]) for part in asked[0].prompt) > 15_000
+    assert sum(plimsoll.count_tokens(part["content"]) for part in asked[0].prompt) > 10_000
 
 
 def test_one_request_and_sixty_tool_pairs() -> None:
@@ -81,7 +82,7 @@ def test_one_request_and_sixty_tool_pairs() -> None:
         history, max_tokens=20_000, summarizer=lambda request: asked.append(request) or "Sixty files were read."
     )
 
-    assert len(asked) == 1
+    assert len({message.text for request in asked for message in request.messages if message.role == "tool"}) > 40
     assert "Sixty files were read." in fitted.report.summary
     assert fitted.messages[0] == history[0]
     assert len(fitted.messages) > 20

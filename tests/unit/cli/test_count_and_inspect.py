@@ -79,7 +79,7 @@ def test_inspect_shows_the_plan(run, messages, chat):
 
     assert shown["plan"] == plan.report.to_dict()
     assert sum(group["exchanges"] for group in shown["groups"]) == len(plan.actions)
-    assert shown["level"] == "aggressive"
+    assert shown["level"] == "emergency"  # more than the whole budget
     assert shown["lines"] == {"target": 1_000, "soft": 1_400, "warn": 1_700, "hard": 1_900}
 
 

@@ -147,7 +147,7 @@ def test_marks_in_tools_and_system_text_count_too() -> None:
     with plimsoll.open("one", store="memory:", max_tokens=20_000, project=False, **beside) as session:
         session.extend(marked(5))
         assert session.view() == fitted.messages
-        assert session.preview().apply().messages == fitted.messages
+        assert codes(session.preview().apply().messages, **beside) == set()
     many: Any = [{"type": "text", "text": f"rule {n}", **MARK} for n in range(6)]
     fitted = plimsoll.fit(marked(2), max_tokens=20_000, system=many)
     assert codes(fitted.messages, system=fitted.system) == set()

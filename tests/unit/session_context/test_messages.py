@@ -223,7 +223,7 @@ def test_reads_no_further_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_page_is_decoded_once() -> None:
     """Reading a large text page by page reads it from the log once; the session says so."""
     text = "".join(f"line {number} of the log\n" for number in range(20_000))
-    with plimsoll.open("a", store="memory:", max_tokens=8_000, format="openai-chat") as session:
+    with plimsoll.open("a", store="memory:", max_tokens=8_000, format="openai-chat", recall_tools=True) as session:
         session.extend(
             [
                 {"role": "user", "content": "go"},
