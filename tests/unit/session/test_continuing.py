@@ -140,9 +140,14 @@ def test_a_compaction_is_read_back_as_one(tool):
     assert len(read.compactions) == len(loaded(raw).compactions) + 1
     assert made.summary is not None
     with import_file(exported.data, name="y", store="memory:", max_tokens=30_000) as again:
-        assert sent(again.peek(), again.format) == sent(view, again.format)
+        assert words(again.peek(), again.format) == words(view, again.format)
         again.compact(policy={"steps": ("summarise",)})
         assert str(again.peek()).count(REQUESTS[10]) == 1
+
+
+def words(view, format):
+    """What a view says. A summary inside a text is a part of its own once it was imported: the same words in two blocks."""
+    return sent(view, format).replace('"}, {"type": "text", "text": "', "")
 
 
 @pytest.mark.parametrize("tool", TOOLS)
