@@ -149,9 +149,12 @@ def _fill(
     made = replayed(found)[-FOREIGN_COMPACTIONS_MAX:]
     places = [max(compaction.said, compaction.position) for compaction in made]
     for compaction, place, following in zip(made, places, [*places, len(wires)][1:], strict=True):
-        session.extend(wires[said:place], times_ms=times[said:place])
-        session.adopt(adoption_of(found, compaction, following))
-        said = place
+        adoption = adoption_of(found, compaction, following)
+        needed = [part.position + 1 for part in adoption.view if part.position is not None]
+        until = max(place, said, *needed)  # the lines of a damaged file may be in another order
+        session.extend(wires[said:until], times_ms=times[said:until])
+        session.adopt(adoption)
+        said = until
     session.extend(wires[said:], times_ms=times[said:])
     raw = session.put_blob(raw_of(found))
     note = source_note(found.tool, raw, taken=len(found.messages), window=found.window_tokens, **about)

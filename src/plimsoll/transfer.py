@@ -36,6 +36,9 @@ from plimsoll.transcripts.writing import blocks_of
 TOOLS: tuple[ToolName, ...] = ("claude-code", "codex", "pi")
 """Tools whose session files are read and written."""
 
+_UNSEEN = ("cache_control", "caller")
+"""Fields of a block that the model does not see."""
+
 VIEW_LOSS = "view"
 """The kind of a loss that says that the tool would send something else than the session does."""
 
@@ -132,11 +135,15 @@ class _View:
             return [_bare(self._waiting(response_item(wire), "call_id", "output")) for wire in wires]
         alike: list[dict[str, Any]] = []
         for wire in wires:
-            content = [self._waiting(block, "tool_use_id", "content") for block in blocks_of(wire.get("content"))]
+            content = [
+                self._waiting(_plain(block), "tool_use_id", "content") for block in blocks_of(wire.get("content"))
+            ]
             if alike and alike[-1]["role"] == wire.get("role"):
                 alike[-1]["content"] += content
             else:
                 alike.append({"role": wire.get("role"), "content": content})
+        for message in alike:  # results answer by their ids: their order says nothing
+            message["content"].sort(key=lambda block: block.get("tool_use_id", "~"))
         return alike
 
     def _waiting(self, part: dict[str, Any], id: str, text: str) -> dict[str, Any]:
@@ -146,6 +153,11 @@ class _View:
         if part.get(id) in self.unanswered:
             return {id: part[id]}
         return {**part, text: blocks_of(part[text]) if id == "tool_use_id" else part[text]}
+
+
+def _plain(block: dict[str, Any]) -> dict[str, Any]:
+    """A block without what the model does not see, and without what says only that there is nothing to say."""
+    return {key: value for key, value in block.items() if key not in _UNSEEN and (key, value) != ("is_error", False)}
 
 
 def _bare(item: dict[str, Any]) -> dict[str, Any]:

@@ -71,7 +71,10 @@ class Block:
 
     def __post_init__(self) -> None:
         positions = [piece.position for piece in self.pieces if piece.position is not None]
-        self.first, self.last = (positions[0], positions[-1]) if positions else (None, None)
+        self.first, self.last = (
+            min(positions, default=None),
+            max(positions, default=None),
+        )  # a result may come from before
 
     @property
     def tokens(self) -> int:

@@ -127,7 +127,7 @@ def _carried(outgoing: Outgoing, to: ToolName) -> tuple[Outgoing, list[Loss]]:
         )
         kept = [index for index in kept if index not in left]
     places = {old: new for new, old in enumerate(kept)}
-    compactions, unable = _able(outgoing.compactions, to)
+    compactions, unable = _able([made for made in outgoing.compactions if made.on_path], to)
     before = [bisect_left(kept, index) for index in range(total + 1)]
     moved = [_moved(compaction, places, before) for compaction in compactions]
     checkpoint = outgoing.checkpoint and replace(outgoing.checkpoint, position=before[outgoing.checkpoint.position])
