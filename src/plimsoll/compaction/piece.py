@@ -71,10 +71,8 @@ class Block:
 
     def __post_init__(self) -> None:
         positions = [piece.position for piece in self.pieces if piece.position is not None]
-        self.first, self.last = (
-            min(positions, default=None),
-            max(positions, default=None),
-        )  # a result may come from before
+        # Not in order: a result may have been said before what stands ahead of it.
+        self.first, self.last = min(positions, default=None), max(positions, default=None)
 
     @property
     def tokens(self) -> int:

@@ -179,6 +179,8 @@ class PiWriter:
             self._leaf = None
             for kind, fields in self._settings.items():
                 self._entry(kind, fields)
+            if self._leaf is None and not checkpoint.view:  # a branch needs an entry; the model never sees this kind
+                self._entry("custom", {"customType": "plimsoll"})
             self._write(checkpoint.view)
 
     def _write(self, view: Sequence[Shown]) -> None:
