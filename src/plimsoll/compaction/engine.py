@@ -21,7 +21,7 @@ from plimsoll.compaction.losses import is_mark, refill, spoken_for
 from plimsoll.compaction.piece import Piece, blocks_of
 from plimsoll.compaction.plan import Outline, actions_of
 from plimsoll.compaction.shrink import cut_results, shrink_to
-from plimsoll.compaction.steps import TAIL_SHARE, collapse_repeats, offload_bulk
+from plimsoll.compaction.steps import TAIL_SHARE, collapse_repeats, offload_bulk, restore_repeats
 from plimsoll.compaction.summarise import Summed, summarise, window
 from plimsoll.compaction.task import MIN_PROGRESS, MIN_PROGRESS_TOKENS, SummaryReply, SummaryRequest, Task
 from plimsoll.errors import SettingError
@@ -55,6 +55,7 @@ def compact(draft: Draft, task: Task) -> Compacting:
             continue
         summed = (yield from _run(step, draft, task, summed)) or summed
     _reach_again(draft, task)
+    restore_repeats(draft, task.preview_tokens, task.original)
     open_with_user(draft)
     if prove(draft, task, summed.covers):
         cut = True

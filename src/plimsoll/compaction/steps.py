@@ -5,14 +5,16 @@ Both work in one batch from the oldest on and stop at the goal, so that a provid
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
 from plimsoll.compaction.draft import Draft
-from plimsoll.compaction.piece import Block
+from plimsoll.compaction.keep import NEWEST_EXCHANGE
+from plimsoll.compaction.piece import Block, Piece
 from plimsoll.compaction.shrink import Spot, cut_spots, spots
-from plimsoll.message import ToolCall, ToolResult
+from plimsoll.message import Message, ToolCall, ToolResult
+from plimsoll.provenance import notice, noticed_words
 
 REPEAT_CHARS_MIN = 200
 """Shorter results cost less than the words that would stand for them."""
@@ -23,13 +25,21 @@ TAIL_SHARE = 0.4
 BULK_FACTOR = 1.5
 """A part is worth cutting when it costs more than this many previews."""
 
+_REPEATED = {"en": "The same content as in a later result of this conversation", "zh": "与本对话中较后的结果内容相同"}
+_REFERENCE = {"en": ", reference {}", "zh": "，引用 {}"}
+
 
 def collapse_repeats(draft: Draft, goal_tokens: int, preview_tokens: int) -> None:  # noqa: ARG001
-    """Tool results whose very content comes again later leave a line that says so."""
+    """Tool results whose very content comes again later leave a line that says so.
+
+    Those of exchanges that must stay do not: they may stay longer than the later result.
+    """
     newest: set[str] = set()
     repeats: list[tuple[Block, int, int]] = []
     for block, number, index, result in _results(draft):
-        if result.content in newest:
+        if len(result.content) < REPEAT_CHARS_MIN or result.media:
+            continue
+        if result.content in newest and block.kept_as in (None, NEWEST_EXCHANGE):
             repeats.append((block, number, index))
         newest.add(result.content)
     excess = draft.excess(goal_tokens, at_most=1 + sum(block.tokens for block, _, _ in repeats))
@@ -62,11 +72,11 @@ def _enough(draft: Draft, block: Block, number: int, indexes: Sequence[int], exc
 
 
 def _results(draft: Draft) -> Iterator[tuple[Block, int, int, ToolResult]]:
-    """Results long enough to collapse, newest first."""
+    """Results, newest first."""
     for block in reversed(draft.blocks):
         for number in range(len(block.pieces) - 1, -1, -1):
             for index, part in reversed(list(enumerate(block.pieces[number].message.parts))):
-                if isinstance(part, ToolResult) and len(part.content) >= REPEAT_CHARS_MIN and not part.media:
+                if isinstance(part, ToolResult):
                     yield block, number, index, part
 
 
@@ -74,16 +84,51 @@ def _point_to_newest(draft: Draft, block: Block, number: int, indexes: Iterable[
     """Replace repeated results of one piece by their pointers; the tokens that saved."""
     before = block.tokens
     piece = block.pieces[number]
-    words = "[The same content as in a later result of this conversation.]"
     parts = list(piece.message.parts)
     for index in indexes:
         part = parts[index]
         assert isinstance(part, ToolResult)
         reference = draft.refer(piece, index)
-        parts[index] = replace(part, content=words)
+        where = _REFERENCE[draft.language].format(reference) if reference and draft.recall else ""
+        parts[index] = replace(part, content=notice(f"{_REPEATED[draft.language]}{where}"))
         block.decide("offload" if reference else "shrink", "the same content is read again later", reference=reference)
     draft.edit(block, number, parts)
     return before - block.tokens
+
+
+def restore_repeats(draft: Draft, preview_tokens: int, original: Callable[[int], Message | None] | None) -> None:
+    """Give a collapsed result its content back, cut to a preview, where the later result it points to is no longer in the view."""
+    found = list(_results(draft))
+    if not any(_is_collapsed(result) for *_, result in found):
+        return
+    later: set[str] = set()
+    for block, number, index, result in found:
+        content = _content_before(block, block.pieces[number], result, original)
+        if _is_collapsed(result) and content is not None and content not in later:
+            parts = list(block.pieces[number].message.parts)
+            parts[index] = replace(result, content=content)
+            draft.edit(block, number, parts)
+            large = [spot for spot in spots(draft, block) if (spot.piece, spot.part) == (number, index)]
+            cut_spots(draft, block, large, preview_tokens, "the later result with the same content left")
+        later.add(result.content if content is None else content)
+
+
+def _is_collapsed(result: ToolResult) -> bool:
+    words = noticed_words(result.content) if len(result.content) < 2 * REPEAT_CHARS_MIN else None
+    return words is not None and words.startswith(tuple(_REPEATED.values()))
+
+
+def _content_before(
+    block: Block, piece: Piece, result: ToolResult, original: Callable[[int], Message | None] | None
+) -> str | None:
+    """What a result said that is no longer whole; None where that is not known for certain."""
+    if piece.whole or piece.position is None:
+        return None
+    before = original(piece.position) if original else None
+    if before is None:
+        before = next((other.message for other in block.pieces_before if other.position == piece.position), None)
+    found = [other for other in before.results if other.call_id == result.call_id] if before else []
+    return found[0].content if len(found) == 1 else None
 
 
 def offload_bulk(
