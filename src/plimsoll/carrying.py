@@ -249,7 +249,8 @@ def as_pieces(chronicle: Chronicle, adoption: Adoption) -> list[Piece]:
 def _adopted(chronicle: Chronicle, item: Adopted) -> list[Piece]:
     """A message of another tool's view as a piece: plain where it is the session's own, word for word.
 
-    A view of ours that comes back in a file may have a summary beside what the user said, in one message: those are parted.
+    A view of ours that comes back in a file may have a summary beside what the user said, in one message: those are parted. A
+    text stays one: until the view is compacted again it goes out as the tool sends it.
     """
     message = chronicle.gauge.format.decode(item.wire, item.position or 0)
     said = None if item.position is None else chronicle.originals.find(item.position)
@@ -263,7 +264,7 @@ def _adopted(chronicle: Chronicle, item: Adopted) -> list[Piece]:
     )
     if item.origin == "made":
         return [piece]
-    parts = parted([replace(piece, origin="history")], chronicle.gauge.format.name)
+    parts = parted([replace(piece, origin="history")], chronicle.gauge.format.name, divides=False)
     if len(parts) == 1:
         return [replace(piece, origin="summary")] if is_account(message.text) else [piece]
     return [replace(part, joined=number > 0 or item.joined) for number, part in enumerate(parts)]

@@ -71,22 +71,22 @@ def origin_of(arranged: Arranged) -> Origin:
     return "summary" if len(message.parts) == 1 and is_account(message.text) else "history"
 
 
-def parted(pieces: Sequence[Piece], format: FormatName) -> list[Piece]:
+def parted(pieces: Sequence[Piece], format: FormatName, *, divides: bool = True) -> list[Piece]:
     """Pieces with our own words taken out of the messages they went out in: a view that comes back as a history.
 
     The summary in it is then a summary again, and what the user said beside it a request: where the format joins neighbours,
-    and where a host has joined what users said, as parts of one message or as one text.
+    and where a host has joined what users said, as parts of one message or, if `divides`, as one text.
     """
-    parts = [part for piece in pieces for part in _parted(piece, joins=format in _JOINS)]
+    parts = [part for piece in pieces for part in _parted(piece, joins=format in _JOINS, divides=divides)]
     return ordered(parts, format) if len(parts) > len(pieces) and format in _JOINS else parts
 
 
-def _parted(piece: Piece, *, joins: bool) -> Iterator[Piece]:
+def _parted(piece: Piece, *, joins: bool, divides: bool) -> Iterator[Piece]:
     if piece.origin != "history" or not (joins or piece.message.role == "user"):
         yield piece
         return
-    is_users = piece.message.role == "user"
-    parts = [own for part in piece.message.parts for own in (_divided(part) if is_users else [part])]
+    divides = divides and piece.message.role == "user"
+    parts = [own for part in piece.message.parts for own in (_divided(part) if divides else [part])]
     origins = _origins_of(parts, joins=joins)
     if "summary" not in origins and len(set(origins)) <= 1:
         yield piece
