@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Concatenate, ParamSpec, Self, TypeVar, get_args
 
 from plimsoll.carrying import Carrying, carried_out, compacted, viewed, wish_for
 from plimsoll.chronicle import Chronicle
@@ -15,7 +15,8 @@ from plimsoll.compaction.drive import AsyncSummarizer, adrive
 from plimsoll.concurrency import THREADS, Turn, in_worker
 from plimsoll.errors import SessionClosed
 from plimsoll.fitted import Plan, View, Wish
-from plimsoll.payloads import Compaction
+from plimsoll.message import MessageLike
+from plimsoll.payloads import Compaction, Trigger
 from plimsoll.policy import PolicyChoice
 from plimsoll.settings import one_of, whole
 
@@ -48,21 +49,19 @@ class AwaitedSession(ABC):
         self._turn = Turn()
 
     @abstractmethod
-    def extend(
-        self, messages: Sequence[Mapping[str, Any]], *, times_ms: Sequence[int | None] | None = None
-    ) -> list[str]:
+    def extend(self, messages: Sequence[MessageLike], *, times_ms: Sequence[int | None] | None = None) -> list[str]:
         """See Session."""
 
     @abstractmethod
     def close(self) -> None:
         """See Session."""
 
-    async def aappend(self, message: Mapping[str, Any]) -> str:
+    async def aappend(self, message: MessageLike) -> str:
         """`append` for callers that await."""
         return (await self.aextend([message]))[0]
 
     async def aextend(
-        self, messages: Sequence[Mapping[str, Any]], *, times_ms: Sequence[int | None] | None = None
+        self, messages: Sequence[MessageLike], *, times_ms: Sequence[int | None] | None = None
     ) -> list[str]:
         """`extend` for callers that await."""
         return await in_worker(partial(self.extend, messages, times_ms=times_ms))
@@ -80,7 +79,7 @@ class AwaitedSession(ABC):
         self,
         plan: Plan | None = None,
         *,
-        trigger: str = "manual",
+        trigger: Trigger = "manual",
         focus: str | None = None,
         policy: PolicyChoice | None = None,
         rebase: bool = False,
@@ -123,9 +122,9 @@ class AwaitedSession(ABC):
         return viewed(self._chronicle, query, asks_model=self._asks_model)
 
     def _compacting(
-        self, plan: Plan | None, trigger: str, wish: Wish, *, rebase: bool, actual: int | None
+        self, plan: Plan | None, trigger: Trigger, wish: Wish, *, rebase: bool, actual: int | None
     ) -> Carrying[Compaction]:
-        one_of("trigger", trigger, ("manual", "auto"))
+        one_of("trigger", trigger, get_args(Trigger))
         known = None if actual is None else whole("actual_pre_tokens", actual, least=1)
         if plan is None:
             return compacted(self._chronicle, wish, trigger, asks_model=self._asks_model, actual=known)

@@ -12,13 +12,13 @@ from plimsoll.formats.detect import Beside
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
 from plimsoll.gauge import gauge_for
-from plimsoll.message import FormatName
+from plimsoll.message import FormatName, MessageLike
 from plimsoll.policy import PolicyChoice, policy_of
 from plimsoll.tokens.own import CounterChoice
 
 
 def check(  # noqa: PLR0913 - the options of fit
-    messages: Sequence[Mapping[str, Any]],
+    messages: Sequence[MessageLike],
     *,
     max_tokens: int | None = None,
     model: str | None = None,

@@ -37,7 +37,7 @@ from plimsoll.gauge import Gauge
 from plimsoll.kept import Kept
 from plimsoll.language import language_of
 from plimsoll.ledgers import Ledgers, ledger_data, read_again
-from plimsoll.message import Message
+from plimsoll.message import Message, MessageLike
 from plimsoll.noticing import noticed
 from plimsoll.originals import Originals
 from plimsoll.payloads import (
@@ -143,7 +143,7 @@ class Chronicle:
             raise SessionDamaged(self.log.name, detail=f"message {position} cannot be read")
         raise ReferenceNotFound(reference)
 
-    def cost(self, message: Mapping[str, Any]) -> int:
+    def cost(self, message: MessageLike) -> int:
         """Tokens a message would add to the view. Raises FormatError."""
         taken = received([message])
         format = self.kept.knowledge.told(taken, self.gauge.format) or self.gauge.format
@@ -172,7 +172,7 @@ class Chronicle:
 
     # --- messages
 
-    def append(self, messages: Sequence[Mapping[str, Any]], times_ms: Sequence[int | None] = ()) -> list[int]:
+    def append(self, messages: Sequence[MessageLike], times_ms: Sequence[int | None] = ()) -> list[int]:
         """Add messages, all or none; their positions. A time that is not known is now. Raises as `Session.extend` does."""
         taken = received(messages)
         told = self.kept.knowledge.told(taken, self.gauge.format)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import takewhile
+from typing import Final
 
 from plimsoll.errors import SessionDamaged, SettingError
 from plimsoll.payloads import Compaction, compaction_of, seq_of, unpacked
 from plimsoll.ports import Record, SessionLog
 from plimsoll.stats import Stats
 
-IMPORT = "import"
+IMPORT: Final = "import"
 """The stage of the compactions that another tool had made, and the trigger of the one that a session begins to go on from."""
 
 _EVENTS = ("compaction", "rollback")

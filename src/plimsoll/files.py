@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from plimsoll.compaction.drive import checked
 from plimsoll.compaction.task import SummaryRequest
@@ -18,7 +18,7 @@ from plimsoll.errors import SettingError
 from plimsoll.formats.registry import decode_all
 from plimsoll.limits import READ_FILE_SIZE_BYTES_MAX
 from plimsoll.mentions import FileContent, FileMention, mentioned
-from plimsoll.message import FormatName
+from plimsoll.message import FormatName, MessageLike
 from plimsoll.settings import shown, whole
 
 Answer = TypeVar("Answer")
@@ -41,7 +41,7 @@ _SECRET = re.compile(
 
 
 def files_mentioned(
-    messages: Sequence[Mapping[str, Any]], *, limit: int = FILES_MAX, format: FormatName | None = None
+    messages: Sequence[MessageLike], *, limit: int = FILES_MAX, format: FormatName | None = None
 ) -> list[FileMention]:
     """The files that a conversation is about, at most `limit`: those changed first, then by how often and how late they are named.
 

@@ -10,9 +10,11 @@ from typing import Any, Generic, TypeVar
 from plimsoll.brief import Brief, Fact, change, counted
 from plimsoll.budget import Level
 from plimsoll.compaction.piece import Origins
-from plimsoll.compaction.plan import Action, Outline
-from plimsoll.formats.format import SystemText
+from plimsoll.compaction.plan import Action, Outline, Stage
+from plimsoll.message import M
 from plimsoll.policy import Policy
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -29,7 +31,7 @@ class Report(Brief):
     tokens_after: int
     budget: int
     level: Level
-    stage: str
+    stage: Stage
     actions: tuple[Action, ...]
     lost: tuple[Action, ...]
     summary: str | None
@@ -65,14 +67,14 @@ class Report(Brief):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Fitted(Brief):
+class Fitted(Brief, Generic[M]):
     """Messages within the budget, valid for the provider, in the format they came in; and the report."""
 
-    messages: list[dict[str, Any]]
+    messages: list[M]
     origins: Origins = ()
     """For each message the positions of the input messages it came from, in order: none for a summary or a message that was made
     here, several where neighbours were joined. A caller keeps its own objects, ids and metadata by them."""
-    system: SystemText = None
+    system: Any = None
     """Anthropic's system text, where it was given apart: the same, or cut when it alone passes the budget."""
     make_report: Callable[[], Report] = field(repr=False, compare=False)
 
@@ -111,15 +113,13 @@ class Fitted(Brief):
         }
 
 
-class View(list[dict[str, Any]]):
+class View(list[Any]):
     """The messages to send now: a list like any other, which also knows where each of them came from.
 
     Slices, copies and sums of it are plain lists, or views without origins.
     """
 
-    def __init__(
-        self, messages: Iterable[dict[str, Any]] = (), find_origins: Callable[[], Origins] = lambda: ()
-    ) -> None:
+    def __init__(self, messages: Iterable[Any] = (), find_origins: Callable[[], Origins] = lambda: ()) -> None:
         """`find_origins` is called when the origins are first asked for."""
         super().__init__(messages)
         self._find_origins = find_origins
@@ -132,12 +132,9 @@ class View(list[dict[str, Any]]):
         """
         return self._find_origins()
 
-    def __reduce__(self) -> tuple[type[View], tuple[list[dict[str, Any]], _Made[Origins]]]:
+    def __reduce__(self) -> tuple[type[View], tuple[list[Any], _Made[Origins]]]:
         """For copying and pickling: the origins themselves, not the means to find them."""
         return View, (list(self), _Made(self.origins))
-
-
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +157,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Plan(Brief):
+class Plan(Brief, Generic[M]):
     """What a compaction would do. Nothing has been done yet.
 
     `made_at` is what it was made for: how many messages the history had, the event its view went on from, and a digest of the
@@ -169,7 +166,7 @@ class Plan(Brief):
 
     outline: Outline
     made_at: tuple[int, int | None, str]
-    _write: Callable[[Outline], Fitted]
+    _write: Callable[[Outline], Fitted[M]]
     _reword: Callable[[Outline, str], Outline]
     wish: Wish = field(default_factory=Wish)
 
@@ -197,11 +194,11 @@ class Plan(Brief):
         """What the result's report will say."""
         return report_of(self.outline)
 
-    def with_summary(self, text: str) -> Plan:
+    def with_summary(self, text: str) -> Plan[M]:
         """The same plan with this summary, cut to its room if need be. Raises SettingError when nothing is summarised."""
         return replace(self, outline=self._reword(self.outline, text))
 
-    def apply(self) -> Fitted:
+    def apply(self) -> Fitted[M]:
         """The messages the plan leads to. Pure: applying twice gives equal results."""
         return self._write(self.outline)
 

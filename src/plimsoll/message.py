@@ -11,13 +11,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    M = TypeVar("M", default=Any)
+else:
+    from typing import TypeVar
+
+    M = TypeVar("M")  # its default is for type checkers: before Python 3.13 there is none at run time
 
 Wire: TypeAlias = Mapping[str, Any]
 """One JSON object in some provider's format. Never mutated once inside a message."""
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 """Who speaks. `developer` decodes to `system`; the wire keeps the original word."""
+
+
+class SdkObject(Protocol):
+    """A message, an item or a whole response as an SDK hands it out: a pydantic model."""
+
+    def model_dump(self) -> dict[str, Any]:
+        """The object as JSON values."""
+        ...
+
+
+MessageLike: TypeAlias = Mapping[str, Any] | SdkObject
+"""What callers hand over as a message: an object in a provider's format, or an SDK's own."""
 
 FormatName: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic", "ui-parts"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from plimsoll.compaction.drive import AsyncSummarizer, Summarizer, adrive, checked, drive
 from plimsoll.compaction.engine import compact, is_futile, reworded, untouched
@@ -24,7 +24,7 @@ from plimsoll.formats.format import Format, SystemText
 from plimsoll.formats.registry import decode_all
 from plimsoll.gauge import DEFAULT_MODEL, Gauge, checked_tools, gauge_for
 from plimsoll.language import language_of
-from plimsoll.message import FormatName, Message
+from plimsoll.message import FormatName, M, Message, MessageLike
 from plimsoll.policy import PolicyChoice
 from plimsoll.summary.frame import Language
 from plimsoll.summary.reread import span_of
@@ -39,11 +39,9 @@ characters a token, and what is cut to fit into it was longer before."""
 
 ASSUMED_NOTE = f"neither a budget nor a model was given: the window of {DEFAULT_MODEL} is assumed"
 
-Messages: TypeAlias = Sequence[Mapping[str, Any]]
-
 
 def count_tokens(
-    text_or_messages: str | Messages,
+    text_or_messages: str | Sequence[MessageLike],
     *,
     model: str | None = DEFAULT_MODEL,
     tools: Sequence[Mapping[str, Any]] | None = None,
@@ -64,7 +62,7 @@ def count_tokens(
 
 
 def fit(  # noqa: PLR0913 - the options of the contract
-    messages: Messages,
+    messages: Sequence[M],
     *,
     max_tokens: int | None = None,
     model: str | None = None,
@@ -75,7 +73,7 @@ def fit(  # noqa: PLR0913 - the options of the contract
     format: FormatName | None = None,
     system: SystemText = None,
     counter: CounterChoice = None,
-) -> Fitted:
+) -> Fitted[M]:
     """The messages within the budget, valid for the provider, in the format they came in.
 
     `max_tokens` is the budget for messages and tools; without it the window of `model` less its reply, of gpt-4o where there is
@@ -102,7 +100,7 @@ def fit(  # noqa: PLR0913 - the options of the contract
 
 
 async def afit(  # noqa: PLR0913 - as fit
-    messages: Messages,
+    messages: Sequence[M],
     *,
     max_tokens: int | None = None,
     model: str | None = None,
@@ -113,7 +111,7 @@ async def afit(  # noqa: PLR0913 - as fit
     format: FormatName | None = None,
     system: SystemText = None,
     counter: CounterChoice = None,
-) -> Fitted:
+) -> Fitted[M]:
     """`fit` for callers that await. The work is done in a thread, so the event loop is not blocked.
 
     A `summarizer` that is a coroutine function is awaited in the event loop; any other is called in a thread.
@@ -125,7 +123,7 @@ async def afit(  # noqa: PLR0913 - as fit
 
 
 def plan(  # noqa: PLR0913 - as fit
-    messages: Messages,
+    messages: Sequence[M],
     *,
     max_tokens: int | None = None,
     model: str | None = None,
@@ -136,7 +134,7 @@ def plan(  # noqa: PLR0913 - as fit
     format: FormatName | None = None,
     system: SystemText = None,
     counter: CounterChoice = None,
-) -> Plan:
+) -> Plan[M]:
     """What `fit` would do with the same options, without doing it. Raises what `fit` raises."""
     asked = checked(summarizer)
     work = _begin(messages, max_tokens, model, tools, policy, format, system, counter)
@@ -144,7 +142,7 @@ def plan(  # noqa: PLR0913 - as fit
     return _plan_of(work, outline)
 
 
-def _with_report(plan: Plan) -> Fitted:
+def _with_report(plan: Plan[M]) -> Fitted[M]:
     """What a plan leads to, its report made as well: made later it would be in the event loop."""
     fitted = plan.apply()
     _ = fitted.report
@@ -167,7 +165,7 @@ class _Work:
 
 
 def _begin(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one place
-    messages: Messages,
+    messages: Sequence[Any],
     max_tokens: int | None,
     model: str | None,
     tools: Sequence[Mapping[str, Any]] | None,
@@ -252,7 +250,7 @@ def _recollected(task: Task, pieces: Sequence[Piece]) -> Task:
     return replace(task, covers=(start, end), shift=shift) if end else task
 
 
-def _plan_of(work: _Work, outline: Outline) -> Plan:
+def _plan_of(work: _Work, outline: Outline) -> Plan[Any]:
     def reword(outline: Outline, text: str) -> Outline:
         task: Task = work.gauge.task(outline.tokens_before)
         return reworded(outline, text, work.gauge.draft((), language=work.language), task)
@@ -264,7 +262,7 @@ def _plan_of(work: _Work, outline: Outline) -> Plan:
     )
 
 
-def _write(work: _Work, outline: Outline) -> Fitted:
+def _write(work: _Work, outline: Outline) -> Fitted[Any]:
     pieces, system = list(outline.pieces), work.system
     if system is not None:
         system = system_text(pieces.pop(0).message, system)

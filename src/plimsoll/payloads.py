@@ -8,7 +8,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal, TypeAlias
 from zlib import compress, decompressobj
 from zlib import error as InflateError  # noqa: N812 - it is a class
 
@@ -16,7 +16,7 @@ from plimsoll.brief import Brief, Fact, change, counted
 from plimsoll.budget import Level, level_named
 from plimsoll.changes import changed, changes
 from plimsoll.compaction.piece import Piece
-from plimsoll.compaction.plan import Action, Outline
+from plimsoll.compaction.plan import Action, Outline, Stage
 from plimsoll.errors import FormatError
 from plimsoll.formats.format import Format
 from plimsoll.formats.wire import json_text
@@ -69,6 +69,10 @@ def moment_of(at_ms: int) -> datetime:
     return datetime.fromtimestamp(min(max(at_ms, _TIME_MS_MIN), TIME_MS_MAX) / 1000, UTC)
 
 
+Trigger: TypeAlias = Literal["manual", "auto"]
+"""What a caller may say of why a compaction is made."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Compaction(Brief):
     """A compaction that was carried out. Sizes in tokens, `at_ms` Unix time in milliseconds.
@@ -81,7 +85,7 @@ class Compaction(Brief):
     at_ms: int
     trigger: str
     level: Level
-    stage: str
+    stage: Stage
     tokens_before: int
     tokens_after: int
     summary: str | None

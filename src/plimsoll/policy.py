@@ -5,10 +5,10 @@ A preset (presets.py) is a policy with a name. `policy_named` gives one, with an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 from plimsoll.budget import Budget, Level, LoadLines, Mark, check_mark, level_named, level_of, mark_tokens
 from plimsoll.errors import SettingError
@@ -61,6 +61,58 @@ STRATEGIES: Mapping[Strategy, Mapping[str, Any]] = MappingProxyType(
 )
 """A strategy is nothing but these fields of a policy: cheapest first; summary first; no summary; the window only; one
 level higher than the lines say."""
+
+
+PresetName: TypeAlias = Literal[
+    "ladder",
+    "fill",
+    "graded-200k",
+    "threshold-80",
+    "small-window",
+    "medium-window",
+    "large-window",
+    "five-turns",
+]
+"""The policies that have names; see presets.py."""
+
+LevelName: TypeAlias = Literal["none", "normal", "aggressive", "emergency"]
+
+
+class PolicyFields(TypedDict, total=False):
+    """What a policy's fields may be given as. See Policy; `strategy` stands for the steps and levels of that name."""
+
+    source: str
+    lines: LoadLines | Mapping[str, Mark]
+    window_tokens: int | None
+    output_reserve_tokens: int | None
+    steps: Sequence[Step]
+    act_at: Level | LevelName
+    levels_up: int
+    fill: bool
+    clear_at_least: float
+    keep_last_messages: int | None
+    keep_last_turns: int | None
+    keep_tokens: Mark | None
+    keep_fraction: float | None
+    keep_last_messages_min: int | None
+    keep_fraction_after_failure: float | None
+    summary_tokens_max: int | None
+    summary_share: float
+    summary_role: SummaryRole
+    summary_frame: SummaryFrame
+    language: Language
+    summary_model: str | None
+    use_summarizer: bool
+    summarizer_attempts: int
+    summarizer_input_tokens_max: int
+    summarizer_requests_max: int
+    summarizer_fallback: bool
+    tool_result_tokens_max: Mark | None
+    message_tokens_max: Mark | None
+    kept_message_tokens_max: Mark | None
+    result_list_items_max: int
+    preview_chars: int
+    strategy: Strategy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +196,7 @@ class Policy:
         object.__setattr__(self, "act_at", level_named("act_at", self.act_at))
 
     @classmethod
-    def named(cls, name: str | Policy, **overrides: Any) -> Policy:
+    def named(cls, name: PresetName | Policy, **overrides: Unpack[PolicyFields]) -> Policy:
         """A preset by name, or a policy, with the given fields replaced and all others kept: see `policy_named`."""
         return policy_named(name, **overrides)
 
@@ -212,11 +264,11 @@ class Policy:
         return _overridden(cls(), data)
 
 
-PolicyChoice: TypeAlias = "str | Policy | Mapping[str, Any]"
+PolicyChoice: TypeAlias = "PresetName | Policy | Mapping[str, Any]"
 """What the option `policy` takes: a preset's name, a policy, or some fields in the place of those of the default one."""
 
 
-def policy_of(choice: PolicyChoice, default: str | Policy) -> Policy:
+def policy_of(choice: PolicyChoice, default: PresetName | Policy) -> Policy:
     """The policy that an option means. A mapping replaces fields of `default`, or of the preset that its key `preset` names.
 
     Raises SettingError as `policy_named` does.
@@ -227,7 +279,7 @@ def policy_of(choice: PolicyChoice, default: str | Policy) -> Policy:
     return _overridden(policy_named(fields_given.pop("preset", default)), fields_given)
 
 
-def policy_named(policy: str | Policy, **overrides: Any) -> Policy:
+def policy_named(policy: PresetName | Policy, **overrides: Unpack[PolicyFields]) -> Policy:
     """A preset by name (or a policy as it is), with the given fields replaced and all others kept.
 
     `lines` may be a LoadLines or a mapping with some of its marks; `strategy` names an order of steps (STRATEGIES).

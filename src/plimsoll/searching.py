@@ -14,6 +14,7 @@ from plimsoll.dialogue import text_at
 if TYPE_CHECKING:
     from plimsoll.recall.finder import Finder
     from plimsoll.recall.search import Hit
+    from plimsoll.recall.tools import ToolFormat
 
 
 class SearchedSession(AwaitedSession, ABC):
@@ -46,7 +47,7 @@ class SearchedSession(AwaitedSession, ABC):
         gauge, self._finder = chronicle.gauge, self._finder or Finder(chronicle.gauge.tool_names)
         return self._finder.find(query, chronicle.timeline, counter=gauge.counter, max_tokens=max_tokens, limit=limit)
 
-    def tools(self, format: str = "openai-chat") -> list[dict[str, Any]]:
+    def tools(self, format: ToolFormat = "openai-chat") -> list[Any]:
         """`recall` and `read` as tool definitions for the model: openai-chat, openai-responses or anthropic.
 
         Open the session with `recall_tools=True` where the model is given them: then the budget counts them, and summaries

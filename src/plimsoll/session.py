@@ -16,10 +16,9 @@ from plimsoll.context import ContextLayers
 from plimsoll.dialogue import Said, checked_times, files, newest
 from plimsoll.errors import FormatError, PlimsollError
 from plimsoll.fitted import Plan, View
-from plimsoll.formats.format import SystemText
 from plimsoll.mentions import FileMention
-from plimsoll.message import FormatName
-from plimsoll.payloads import Compaction
+from plimsoll.message import FormatName, MessageLike
+from plimsoll.payloads import Compaction, Trigger
 from plimsoll.policy import PolicyChoice
 from plimsoll.ports import Damage
 from plimsoll.reported import sent_now, usage_told, usages
@@ -61,7 +60,7 @@ class Session(SearchedSession, SharedSession, Brief):
         """Raises SettingError for what cannot be asked; the one before then stays."""
         self._summarizer = checked(summarizer)
 
-    def append(self, message: Mapping[str, Any]) -> str:
+    def append(self, message: MessageLike) -> str:
         """Add a message to the end of the history and return its id. Raises FormatError, LimitExceeded, StoreError.
 
         An SDK's message is taken as it is, and so is a whole response, which may hold several: then the id is that of the last.
@@ -72,9 +71,7 @@ class Session(SearchedSession, SharedSession, Brief):
         return added[-1]
 
     @locked
-    def extend(
-        self, messages: Sequence[Mapping[str, Any]], *, times_ms: Sequence[int | None] | None = None
-    ) -> list[str]:
+    def extend(self, messages: Sequence[MessageLike], *, times_ms: Sequence[int | None] | None = None) -> list[str]:
         """Add several messages, all or none, and return their ids.
 
         `times_ms` are the Unix times in milliseconds when they were said, one for each, where that was not now. The order of the
@@ -125,7 +122,7 @@ class Session(SearchedSession, SharedSession, Brief):
         return self._chronicle.originals.info()
 
     @locked
-    def can_append(self, message: Mapping[str, Any]) -> bool:
+    def can_append(self, message: MessageLike) -> bool:
         """Whether the view with this message still fits its budget without a compaction. Raises FormatError."""
         return self._chronicle.total() + self._chronicle.cost(message) <= self._chronicle.gauge.budget.tokens
 
@@ -141,7 +138,7 @@ class Session(SearchedSession, SharedSession, Brief):
         self,
         plan: Plan | None = None,
         *,
-        trigger: str = "manual",
+        trigger: Trigger = "manual",
         focus: str | None = None,
         policy: PolicyGiven = None,
         rebase: bool = False,
@@ -170,7 +167,7 @@ class Session(SearchedSession, SharedSession, Brief):
         return self._chronicle.compactions()
 
     @locked
-    def view_after(self, compaction_id: str) -> list[dict[str, Any]]:
+    def view_after(self, compaction_id: str) -> list[Any]:
         """The view that a compaction led to, as it was then. Raises SettingError for an id of no compaction."""
         return self._chronicle.view_after(compaction_id)
 
@@ -192,7 +189,7 @@ class Session(SearchedSession, SharedSession, Brief):
         return self._chronicle.reapply(compaction_id)
 
     @locked
-    def history(self) -> list[dict[str, Any]]:
+    def history(self) -> list[Any]:
         """Every message ever appended, whole, in order."""
         return self._chronicle.history()
 
@@ -292,7 +289,7 @@ class Session(SearchedSession, SharedSession, Brief):
         return self._chronicle.gauge.format.name
 
     @property
-    def system(self) -> SystemText:
+    def system(self) -> Any:
         """The system text that is sent beside every view, if it was given apart."""
         return self._chronicle.gauge.system
 

@@ -19,7 +19,7 @@ from plimsoll.formats.detect import Beside
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
 from plimsoll.gauge import Gauge, gauge_for
-from plimsoll.message import FormatName, Message, said
+from plimsoll.message import FormatName, Message, MessageLike, said
 from plimsoll.policy import PolicyChoice, policy_of
 from plimsoll.settings import flag, whole
 from plimsoll.tokens.own import CounterChoice
@@ -73,7 +73,7 @@ class Windowed(Brief):
 
 
 def window(  # noqa: PLR0913 - one call with its options
-    messages: Sequence[Mapping[str, Any]],
+    messages: Sequence[MessageLike],
     *,
     start_seq: int = 0,
     max_tokens: int | None = None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from plimsoll.formats.registry import decode_all
 from plimsoll.gauge import DEFAULT_MODEL, Gauge, gauge_for
+from plimsoll.policy import PolicyChoice
 from plimsoll.report.measure import Base, Measure
 from plimsoll.report.weights import weigh
 from plimsoll.systemtext import system_message
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from plimsoll.tokens.framing import MessageCounter
 
 
-def gauge_of(material: Material, *, model: str | None, max_tokens: int | None = None, policy: str = "fill") -> Gauge:
+def gauge_of(
+    material: Material, *, model: str | None, max_tokens: int | None = None, policy: PolicyChoice = "fill"
+) -> Gauge:
     """The gauge of a conversation, corrected by what was reported; another model than its own knows nothing of that."""
     if material.session is not None:
         return material.session.gauge

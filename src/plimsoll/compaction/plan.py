@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from plimsoll.budget import Level
 from plimsoll.compaction.piece import Block, Decision, Piece
 from plimsoll.message import Reasoning, Text, ToolCall, ToolResult
 from plimsoll.summary.ledger import Ledger
+
+Stage: TypeAlias = Literal["none", "steps", "rules", "model", "edited", "window", "fit", "import"]
+"""Which means spoke for the past."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +102,7 @@ class Outline:
 
     pieces: tuple[Piece, ...]
     level: Level
-    stage: str
+    stage: Stage
     tokens_after: int
     budget_tokens: int
     goal_tokens: int

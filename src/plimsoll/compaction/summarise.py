@@ -20,6 +20,7 @@ from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.losses import SLACK_SHARE, made_to_fit, messages_in
 from plimsoll.compaction.notes import as_said, says_nothing
 from plimsoll.compaction.piece import Block, blocks_of
+from plimsoll.compaction.plan import Stage
 from plimsoll.compaction.split import Split, split
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest, Task
 from plimsoll.cutting.remembered import Remembered
@@ -50,7 +51,7 @@ class Summed:
     account: Account | None = None
     written: str | None = None
     """What a model wrote for it, whole."""
-    stage: str = "steps"
+    stage: Stage = "steps"
     failure: str | None = None
 
 

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from plimsoll.cutting.breaks import good_end
 from plimsoll.cutting.measure import chars_within
@@ -22,7 +22,7 @@ from plimsoll.settings import one_of
 from plimsoll.store.blobs import is_blob_name
 from plimsoll.toolnames import TOOL_NAMES, ToolNames
 
-TOOL_FORMATS = ("openai-chat", "openai-responses", "anthropic")
+ToolFormat: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic"]
 """The formats that tool definitions exist in. UI messages carry none: there, use the provider's."""
 
 _DESCRIPTIONS = ToolNames(
@@ -56,9 +56,9 @@ _REQUIRED = {"recall": ["query"], "read": ["reference"]}
 _HEADING = re.compile(r"\[(?=\s{0,8}(?:message\s{1,8}m?|summary\s{1,8}c)[0-9])", re.IGNORECASE)
 
 
-def definitions(format: str = "openai-chat", names: ToolNames = TOOL_NAMES) -> list[dict[str, Any]]:
+def definitions(format: ToolFormat = "openai-chat", names: ToolNames = TOOL_NAMES) -> list[dict[str, Any]]:
     """The two tools as a provider's `tools` parameter takes them. Raises SettingError for a format that has none."""
-    chosen = one_of("format", format, TOOL_FORMATS)
+    chosen = one_of("format", format, get_args(ToolFormat))
     return [_definition(chosen, kind, name, names) for kind, name in names._asdict().items()]
 
 

@@ -10,6 +10,7 @@ from plimsoll.cli.refusal import DONE
 
 if TYPE_CHECKING:
     from plimsoll.cli.source import Material
+    from plimsoll.policy import PolicyChoice
     from plimsoll.report.inspection import Inspection
     from plimsoll.session import Session
 
@@ -64,7 +65,8 @@ def _of_messages(material: Material, arguments: argparse.Namespace) -> Inspectio
     from plimsoll.oneshot import plan
     from plimsoll.report.inspection import inspect
 
-    policy, max_tokens = arguments.policy or "fill", arguments.max_tokens
+    max_tokens = arguments.max_tokens
+    policy: PolicyChoice = arguments.policy or "fill"
     gauge = gauge_of(material, model=arguments.model, max_tokens=max_tokens, policy=policy)
     made = plan(
         material.messages,
