@@ -38,9 +38,9 @@ class Brief:
         return f"<table><caption>{escape(type(self).__name__)}</caption>{rows}</table>{below}"
 
 
-def counted(number: int, thing: str) -> str:
-    """`1 message`, `1,200 messages`."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+def counted(number: int, thing: str, things: str = "") -> str:
+    """`1 message`, `1,200 messages`. `things` is the plural of a word that does not just end in s."""
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
 
 
 def change(before: int, after: int, budget: int | None = None) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from plimsoll.brief import counted
 from plimsoll.context import LAYERS, ContextLayers
 from plimsoll.cutting import cut_text
 from plimsoll.summary.ledger.sentences import line
@@ -94,7 +95,9 @@ def _session(layers: ContextLayers) -> Iterator[str]:
 def _conversation(layers: ContextLayers) -> Iterator[str]:
     talk = layers.conversation
     if talk.messages:
-        yield f"Conversation: {talk.messages} messages" + "".join(f"; asked: {topic}" for topic in talk.topics)
+        yield f"Conversation: {counted(talk.messages, 'message')}" + "".join(
+            f"; asked: {topic}" for topic in talk.topics
+        )
 
 
 def _tools(layers: ContextLayers) -> Iterator[str]:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Any, Literal, TypeVar
 
+from plimsoll.brief import counted
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.drive import AsyncSummarizer, checked
 from plimsoll.concurrency import pauses_s
@@ -272,7 +273,8 @@ def _tell_damage(log: SessionLog) -> None:
     found = [damage for damage in log.damage if damage.kind != "torn"]
     if found:
         count = sum(max(1, damage.records) for damage in found)
-        text = f"session {log.name!r}: {count} records cannot be read ({found[0].reason or found[0].kind}); see `plimsoll verify`"
+        why = found[0].reason or found[0].kind
+        text = f"session {log.name!r}: {counted(count, 'record')} cannot be read ({why}); see `plimsoll verify`"
         warn(DamageWarning(text))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from os import PathLike, fspath
 
 from plimsoll.adoption import Adoption
+from plimsoll.brief import counted
 from plimsoll.carrying import adopt, as_pieces
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.piece import Piece
@@ -83,7 +84,7 @@ class _Growth:
         own = self._chronicle.history()[self._source.taken :]
         fresh = [dict(said.wire) for said in self._new.messages[self._same : self._same + len(own)]]
         if own != fresh:
-            reason = f"the session has {len(own)} messages that are not in it: import it as a session of its own"
+            reason = f"the session has {counted(len(own), 'message')} not in it: import it as a session of its own"
             raise SourceChanged(where, reason=reason)
         return len(own)
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from plimsoll.brief import counted
 from plimsoll.cutting.marker import MarkerLanguage, language_of
 from plimsoll.cutting.measure import fair_cap, tokens_about, tokens_if_fits
 from plimsoll.cutting.text import Cut, cut_text
@@ -219,7 +220,7 @@ def _ends(size: int, items: int) -> list[int | None]:
 
 
 def _gap(count: int, language: MarkerLanguage) -> str:
-    return f"[… 已略去 {count:,} 项 …]" if language == "zh" else f"[… {count:,} items cut …]"
+    return f"[… 已略去 {count:,} 项 …]" if language == "zh" else f"[… {counted(count, 'item')} cut …]"
 
 
 def _unused(value: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from plimsoll.brief import counted
 from plimsoll.errors import SettingError
 from plimsoll.provenance import TAG_HEX, is_tagged, tag_of
 from plimsoll.settings import shown
@@ -20,7 +21,7 @@ MarkerLanguage: TypeAlias = Literal["auto", "en", "zh"]
 
 _TAG = rf"[0-9a-f]{{{TAG_HEX}}}"
 _MARKER = re.compile(
-    rf"\[… (?P<en>(?P<about>about )?(?P<tokens>[0-9,]{{1,24}}) tokens cut(?:, reference (?P<reference>[^\s\]]{{1,200}}))?)"
+    rf"\[… (?P<en>(?P<about>about )?(?P<tokens>[0-9,]{{1,24}}) tokens? cut(?:, reference (?P<reference>[^\s\]]{{1,200}}))?)"
     rf" (?P<tag>{_TAG}) …\]"
     rf"|\[… (?P<zh>已截去(?P<about_zh>约)? (?P<tokens_zh>[0-9,]{{1,24}}) 个词元(?:，引用 (?P<reference_zh>[^\s\]]{{1,200}}))?)"
     rf" (?P<tag_zh>{_TAG}) …\]"
@@ -50,7 +51,7 @@ class Marker:
                 return _tagged(f"已截去{'' if self.exact else '约'} {self.tokens:,} 个词元{where}")
             case _:
                 where = f", reference {self.reference}" if self.reference else ""
-                return _tagged(f"{'' if self.exact else 'about '}{self.tokens:,} tokens cut{where}")
+                return _tagged(f"{'' if self.exact else 'about '}{counted(self.tokens, 'token')} cut{where}")
 
 
 def _tagged(words: str) -> str:
@@ -73,7 +74,7 @@ def left_out(what: str, tokens: int, *, reference: str | None = None, language: 
         where = f"，引用 {reference}" if reference else ""
         return f"[… 已略去 {named}（{tokens:,} 个词元{where}） …]"
     where = f", reference {reference}" if reference else ""
-    return f"[… {named} of {tokens:,} tokens left out{where} …]"
+    return f"[… {named} of {counted(tokens, 'token')} left out{where} …]"
 
 
 def markers_in(text: str) -> tuple[Found, ...]:

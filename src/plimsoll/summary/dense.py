@@ -98,7 +98,7 @@ class _Piece(NamedTuple):
 
 
 def clauses(facts: Sequence[Fact]) -> list[Clause]:
-    """The clauses of these chat facts that say something, in order, each shortened. Linear."""
+    """The clauses of these chat facts that say something, in order, each shortened; all of them where none does. Linear."""
     callings = {word.casefold() for name in {fact.note for fact in facts} for word in _callings(name)}
     pieces = list(_pieces(facts, callings))
     spread: Counter[str] = Counter()
@@ -107,10 +107,9 @@ def clauses(facts: Sequence[Fact]) -> list[Clause]:
     made: list[Clause] = []
     for piece in pieces:
         words = _worth(piece.short, spread, len(pieces))
-        if _says_something(words):
-            order = (piece.fact.position, piece.place)
-            made.append(Clause(piece.short, piece.fact.note, order, words, _factor(piece)))
-    return made
+        order = (piece.fact.position, piece.place)
+        made.append(Clause(piece.short, piece.fact.note, order, words, _factor(piece)))
+    return [clause for clause in made if _says_something(clause.words)] or made
 
 
 def _pieces(facts: Sequence[Fact], callings: set[str]) -> Iterator[_Piece]:

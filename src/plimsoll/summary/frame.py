@@ -20,7 +20,7 @@ Language: TypeAlias = Literal["en", "zh"]
 class Presentation:
     """How a summary is put into the view.
 
-    In `header`, `{first}` and `{last}` are the numbers of the first and last message covered, `{count}` how many those are.
+    In `header`, `{first}` and `{last}` are the numbers of the first and last message covered, `{messages}` how many those are.
     """
 
     role: Literal["user", "assistant", "system"] = "user"
@@ -43,7 +43,7 @@ PRESENTATIONS: dict[str, Presentation] = {
         footer="[摘要结束 {tag}]",
     ),
     "bracketed": Presentation(header="[Previous conversation summary]", footer="[tag {tag}]\n[End of summary]"),
-    "emergency": Presentation(role="system", header="[Emergency Summary - {count} messages]", footer="[tag {tag}]"),
+    "emergency": Presentation(role="system", header="[Emergency Summary - {messages}]", footer="[tag {tag}]"),
     "chinese": Presentation(role="system", header="[以下是之前对话的摘要]", footer="[tag {tag}]"),
 }
 """`en` and `zh` are the policy's frame "numbered", by language; the others are the wordings other systems use."""
@@ -57,7 +57,7 @@ _FENCE = re.compile(rf"[\[［【〔⟦](?=[\s/\u200b-\u200f\u2060\ufeff]{{0,8}}(
 _HEADER = re.compile(
     r"\[(?:Summary of messages m(?P<first>[0-9]{1,9})-m(?P<last>[0-9]{1,9}), made by machine\.[^\]\n]{0,300}"
     r"|消息m(?P<first_zh>[0-9]{1,9})-m(?P<last_zh>[0-9]{1,9})的摘要，由程序生成[^\]\n]{0,300}"
-    r"|Previous conversation summary|Emergency Summary - (?P<count>[0-9]{1,9}) messages|以下是之前对话的摘要)\]\n"
+    r"|Previous conversation summary|Emergency Summary - (?P<count>[0-9]{1,9}) messages?|以下是之前对话的摘要)\]\n"
 )
 _FOOTER = re.compile(
     rf"\n\[(?:End of summary|摘要结束|tag) (?P<tag>[0-9a-f]{{{TAG_HEX}}})\](?:\n\[End of summary\])?\Z"
@@ -66,12 +66,12 @@ _FOOTER_CHARS_MAX = 60
 _SIGN = re.compile(
     rf"(?P<header>{_HEADER.pattern.replace('?P<', '?P<_')})"
     rf"|\n\[(?:End of summary|摘要结束|tag) [0-9a-f]{{{TAG_HEX}}}\](?:\n\[End of summary\])?"
-    rf"|(?P<notice>\[(?:[0-9]{{1,9}} earlier messages are not shown|前面 [0-9]{{1,9}} 条消息未显示) [0-9a-f]{{{TAG_HEX}}}\])"
+    rf"|(?P<notice>\[(?:[0-9]{{1,9}} earlier messages? (?:is|are) not shown|前面 [0-9]{{1,9}} 条消息未显示)"
+    rf" [0-9a-f]{{{TAG_HEX}}}\])"
 )
 """Where a frame may begin or end, and the line that stands for what left without a summary."""
 
-_OMISSIONS: dict[Language, str] = {"en": "{count} earlier messages are not shown", "zh": "前面 {count} 条消息未显示"}
-_OMISSION = re.compile("|".join(words.replace("{count}", "([0-9]{1,9})") for words in _OMISSIONS.values()))
+_OMISSION = re.compile(r"([0-9]{1,9}) earlier messages? (?:is|are) not shown|前面 ([0-9]{1,9}) 条消息未显示")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,10 +96,11 @@ def wrap(text: str, *, covers: tuple[int, int], presentation: Presentation, reca
 
     Whatever in `text` looks like part of a frame is changed so that it does not.
     """
+    count = max(0, covers[1] - covers[0])
     header = presentation.header.format(
         first=covers[0],
         last=max(covers[0] + 1, covers[1]) - 1,
-        count=max(0, covers[1] - covers[0]),
+        messages=f"{count} message{'' if count == 1 else 's'}",
         recall=presentation.recall.format(tool=recall) if recall else "",
     )
     return _tagged(f"{header}\n", neutralised(text), f"\n{presentation.footer}")
@@ -148,7 +149,9 @@ def rewrapped(text: str, body: str) -> str | None:
 
 def omission(count: int, language: Language) -> str:
     """The line that stands for `count` messages that left without a summary."""
-    return notice(_OMISSIONS[language].format(count=count))
+    if language == "zh":
+        return notice(f"前面 {count} 条消息未显示")
+    return notice(f"{count} earlier message{' is' if count == 1 else 's are'} not shown")
 
 
 def omitted(text: str) -> int | None:

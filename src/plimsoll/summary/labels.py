@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from plimsoll.brief import counted
 from plimsoll.summary.ledger.sentences import cjk_share
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ class Labels:
     """Section titles and small words of one language."""
 
     sections: dict[str, str]
-    kinds: dict[Kind, str]
+    kinds: dict[Kind | Literal["fact"], str]
+    """Each kind of fact in the singular, and `fact` for all together."""
     counts: str
     """With `{numbers}`, `{user}`, `{assistant}` and `{tool}`."""
     under: str
@@ -28,7 +30,6 @@ class Labels:
     reply_to: str
     languages: str
     left_out: str
-    left_out_short: str
     separator: str
 
 
@@ -48,8 +49,8 @@ ENGLISH = Labels(
         "activity": "Latest steps (assistant):",
     },
     kinds={
-        "request": "requests", "constraint": "constraints", "decision": "findings", "file": "files", "command": "commands",
-        "error": "errors", "identifier": "values", "work": "work items", "chat": "statements", "activity": "steps",
+        "request": "request", "constraint": "constraint", "decision": "finding", "file": "file", "command": "command",
+        "error": "error", "identifier": "value", "work": "work item", "chat": "statement", "fact": "fact",
     },
     counts="Messages {numbers}({user} user, {assistant} assistant, {tool} tool).",
     under="under",
@@ -58,7 +59,6 @@ ENGLISH = Labels(
     reply_to="reply to",
     languages="Code:",
     left_out="Left out: {list}.",
-    left_out_short="Left out: {count} facts.",
     separator=", ",
 )  # fmt: skip
 
@@ -79,7 +79,7 @@ CHINESE = Labels(
     },
     kinds={
         "request": "条请求", "constraint": "条约束", "decision": "条结论", "file": "个文件", "command": "条命令",
-        "error": "条错误", "identifier": "个值", "work": "项工作", "chat": "条陈述", "activity": "个步骤",
+        "error": "条错误", "identifier": "个值", "work": "项工作", "chat": "条陈述", "fact": "条",
     },
     counts="消息{numbers}（用户{user}，助手{assistant}，工具{tool}）。",
     under="位于",
@@ -88,9 +88,13 @@ CHINESE = Labels(
     reply_to="答",
     languages="代码：",
     left_out="未列出：{list}。",
-    left_out_short="未列出：{count}条。",
     separator="，",
 )  # fmt: skip
+
+
+def number_of(kind: Kind | Literal["fact"], number: int, words: Labels) -> str:
+    """`1 finding`, `2 findings`, `2 条结论`."""
+    return counted(number, words.kinds[kind], words.kinds[kind] if words is CHINESE else "").replace(",", "")
 
 
 def labels(language: Language) -> Labels:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from plimsoll.brief import counted
 from plimsoll.errors import CannotFit
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 from plimsoll.summary.excerpt import level
@@ -68,7 +69,7 @@ _TASK: dict[Language, str] = {
     ),
 }
 _TITLES: dict[Language, tuple[str, str, str]] = {
-    "en": ("Summary so far:", "New messages:", "({count} messages left out here)"),
+    "en": ("Summary so far:", "New messages:", "({messages} left out here)"),
     "zh": ("目前的摘要：", "新消息：", "（此处省略{count}条消息）"),
 }
 _FILES: dict[Language, str] = {"en": "Important files, as they are now:", "zh": "重要文件（当前内容）："}
@@ -188,7 +189,7 @@ def _assemble(previous: str, body: list[str], dropped: int, task: str, language:
     parts = [so_far, "<data>", previous, "</data>"] if previous else []
     parts.extend([new, "<data>"])
     if dropped:
-        parts.append(left_out.format(count=dropped))
+        parts.append(left_out.format(count=dropped, messages=counted(dropped, "message")))
     parts.extend([*filter(None, body), "</data>", task])
     return "\n".join(parts)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Literal
 
 from plimsoll.summary.frame import omitted, recognise
 from plimsoll.summary.labels import CHINESE, ENGLISH, Labels
@@ -45,8 +46,9 @@ def _closing(labels: Labels) -> re.Pattern[str]:
     counts = re.escape(labels.counts).replace(r"\{numbers\}", r"(?:m[0-9]{1,9}-m[0-9]{1,9} )?")
     for name in ("user", "assistant", "tool"):
         counts = counts.replace(rf"\{{{name}\}}", f"(?P<{name}>[0-9]{{1,9}})")
-    short = re.escape(labels.left_out_short).replace(r"\{count\}", r"(?P<count>[0-9]{1,9})")
-    return re.compile(rf"{counts}(?P<left>[^\n]{{0,600}})|{short}\Z")
+    code = rf"(?: {re.escape(labels.languages)} (?P<code>[^.\n]{{1,200}})\.)?"
+    short = re.escape(labels.left_out).replace(r"\{list\}", rf"(?P<count>[0-9]{{1,9}} {labels.kinds['fact']}s?)")
+    return re.compile(rf"{counts}{code}(?P<left>[^\n]{{0,600}})|{short}\Z")
 
 
 _CLOSINGS = tuple((labels, _closing(labels)) for labels in _LANGUAGES)
@@ -99,13 +101,25 @@ def reread(body: str) -> Ledger:
 class _Reader:
     """Takes a summary's lines one by one."""
 
-    __slots__ = ("counts", "evicted", "facts", "group", "item", "names", "order", "rest", "root", "section")
+    __slots__ = (
+        "counts",
+        "facts",
+        "group",
+        "is_counted",
+        "item",
+        "left_out",
+        "names",
+        "order",
+        "rest",
+        "root",
+        "section",
+    )
 
     def __init__(self) -> None:
         self.order = BEFORE_ALL
         self.facts: dict[Kind, dict[str, Fact]] = {}
-        self.evicted: dict[Kind, int] = {}
-        self.counts = Counts(messages=1)
+        self.left_out: dict[Kind | Literal["fact"], int] = {}
+        self.counts, self.is_counted = Counts(messages=1), False
         self.rest: list[str] = []
         self.section, self.group, self.root = "", "", ""
         self.names: dict[str, str] = {}
@@ -132,10 +146,14 @@ class _Reader:
         """The ledger, the words that are no facts in it."""
         self._finish_item()
         facts = {kind: tuple(found.values()) for kind, found in self.facts.items()}
-        if "chat" not in facts:  # how many results there were it does not say, but nobody talks in it
+        if (
+            not self.is_counted and "chat" not in facts
+        ):  # how many results there were it does not say, but nobody talks in it
             self.counts = self.counts._replace(results=self.counts.messages)
-        ledger = Ledger(facts=MappingProxyType(facts), counts=self.counts, evicted=MappingProxyType(self.evicted))
-        return ledger.in_words("\n".join(self.rest).strip("\n"))
+        ledger = Ledger(facts=MappingProxyType(facts), counts=self.counts)
+        most: Kind = "chat" if ledger.is_dialogue else "identifier"
+        evicted = {most if kind == "fact" else kind: number for kind, number in self.left_out.items()}
+        return replace(ledger, evicted=MappingProxyType(evicted)).in_words("\n".join(self.rest).strip("\n"))
 
     def _open(self, section: str) -> None:
         self._finish_item()
@@ -153,14 +171,15 @@ class _Reader:
     def _count(self, found: re.Match[str], labels: Labels) -> None:
         if found["user"] is not None:
             user, assistant, tool = (int(found[name]) for name in ("user", "assistant", "tool"))
-            total = max(1, user + assistant + tool)
-            self.counts = Counts(total, user, assistant, tool)
-        if found["count"] is not None:
-            self.evicted["identifier"] = int(found["count"])  # most of what is left out are values
+            self.counts = Counts(max(1, user + assistant + tool), user, assistant, tool, results=tool)
+            self.is_counted = True
+        for name in (found["code"] or "").split(", ") if found["code"] else ():
+            self._add("language", name, name, "assistant", 1.0)
+        left = found["left"] or found["count"] or ""
         for kind, word in labels.kinds.items():
-            number = re.search(rf"([0-9]{{1,9}}) {re.escape(word)}", found["left"] or "")
+            number = re.search(rf"([0-9]{{1,9}}) {re.escape(word)}s?(?![^\s,.，。])", left)
             if number is not None:
-                self.evicted[kind] = int(number[1])
+                self.left_out[kind] = int(number[1])
 
     def _finish_item(self) -> None:
         lines, self.item = self.item, []

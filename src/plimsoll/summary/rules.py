@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from plimsoll.summary import sections
 from plimsoll.summary.item import Item, Section
-from plimsoll.summary.labels import Labels, dominant, labels
+from plimsoll.summary.labels import Labels, dominant, labels, number_of
 from plimsoll.summary.layout import bullets, whole
-from plimsoll.summary.ledger.sentences import cjk_share, pairs
+from plimsoll.summary.ledger.sentences import cjk_share, line, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -52,6 +52,15 @@ _GOAL_FIRST_TOKENS_MAX = 200
 
 _WHOLE_CHARS = 1_000_000
 """More than all requests of a ledger have."""
+
+_SQUEEZED_CHARS_MIN = 12
+"""Less of a fact says nothing."""
+
+_KINDS_TOKENS_MIN = 300
+"""In less room what is left out is one number, and in less than half of that nothing says which messages these are."""
+
+_LEFT_OUT_TOKENS_MIN = 60
+"""In less room only the messages are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +117,7 @@ class _Page:
         self.used = 0
         self.spelt = 0
         """Constraints that the requests shown say themselves."""
+        self.closing_tokens = counter.upper(self._closing()) if tokens_max >= _TITLED_TOKENS_MIN else 0
 
     def gather(self, language: Language, bias: Callable[[str], float]) -> None:
         """Collect the candidates. Requests are cut to their share first, because their length can be chosen."""
@@ -149,6 +159,18 @@ class _Page:
                 self._take(section, allotted[section.name])
         for section in self.sections:
             self._take(section, self._room() - self.used)
+        if self.sections and not any(self.chosen.values()):
+            self._squeeze(self.sections[0])
+
+    def _squeeze(self, section: Section) -> None:
+        """Take the best item of a section cut to the room there is: where nothing fits whole, a part says more than nothing."""
+        item, room = section.items[0], self._room() - _TITLE_TOKENS
+        low, high = 0, len(item.text)
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.counter.upper(line(item.text, middle)) < room else (low, middle - 1)
+        if low >= _SQUEEZED_CHARS_MIN:
+            self.chosen[section.name] = [item._replace(text=line(item.text, low))]
 
     def finished(self) -> Rendered:
         """Lay out and verify; while it is over, drop the least valuable facts; while there is much room, add some."""
@@ -182,8 +204,8 @@ class _Page:
         return title + sum(map(size, section.items))
 
     def _room(self) -> int:
-        """What is left of the budget for facts once the closing line has its part."""
-        return self.tokens_max - (30 if self.tokens_max >= 300 else 10 if self.tokens_max >= 60 else 0)
+        """What is left of the budget for facts once the closing line, at its longest, has its part."""
+        return self.tokens_max - self.closing_tokens
 
     def _estimated(self, item: Item) -> int:
         return self.costs.get(id(item)) or _estimate(item.text) + 2
@@ -253,19 +275,19 @@ class _Page:
     def _closing(self) -> str:
         """Whose messages it stands for, code languages, and what is left out by kind; shorter the smaller the budget."""
         left = sections.kinds_left(self.ledger, self._kept())
-        if self.tokens_max < 60 or not (left or any(self.chosen.values())):
+        if self.tokens_max < _TITLED_TOKENS_MIN or not (left or any(self.chosen.values())):
             return ""
-        if self.tokens_max < 300:
-            return self.words.left_out_short.format(count=sum(left.values())) if left else ""
-        listed = [f"{number} {self.words.kinds[kind]}" for kind, number in left.items()]
-        code = [fact.text for fact in self.ledger.of("language")][:6]
-        counts = self.ledger.counts
-        opening = self.words.counts.format(
-            numbers=self.numbers, user=counts.user, assistant=counts.assistant, tool=counts.tool
-        )
-        extra = f" {self.words.languages} {', '.join(code)}." if code else ""
-        rest = f" {self.words.left_out.format(list=self.words.separator.join(listed))}" if left else ""
-        return f"{opening}{extra}{rest}"
+        words, counts, code = self.words, self.ledger.counts, [fact.text for fact in self.ledger.of("language")][:6]
+        numbers = self.numbers if self.tokens_max * 2 >= _KINDS_TOKENS_MIN else ""
+        parts = [words.counts.format(numbers=numbers, user=counts.user, assistant=counts.assistant, tool=counts.tool)]
+        if code and self.tokens_max * 2 >= _KINDS_TOKENS_MIN:
+            parts.append(f"{words.languages} {', '.join(code)}.")
+        if left and self.tokens_max >= _KINDS_TOKENS_MIN:
+            listed = words.separator.join(number_of(kind, number, words) for kind, number in left.items())
+            parts.append(words.left_out.format(list=listed))
+        elif left and self.tokens_max >= _LEFT_OUT_TOKENS_MIN:
+            parts.append(words.left_out.format(list=number_of("fact", sum(left.values()), words)))
+        return " ".join(parts)
 
     def _kept(self) -> dict[Kind, int]:
         kept: Counter[Kind] = Counter(item.kind for items in self.chosen.values() for item in items)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _SAID_AGAIN = 0.12
 """What a word that is already in the summary adds when the same speaker, or the same topic, says it again."""
 
+_GAIN_MIN = -0.02
+"""What adds less for its length only repeats, and is shown where there is nothing else."""
+
 _OVERHEAD_CHARS = {"en": 18, "zh": 5}
 """About what a statement costs beyond its text: a separator and its part of labels and headings."""
 
@@ -78,6 +81,7 @@ def _ranked(candidates: Sequence[Candidate], chars: int, overhead: int) -> list[
     heap = [(gain(index), index) for index in range(len(candidates))]
     heapify(heap)
     ranked: list[Item] = []
+    again: list[Item] = []
     used = 0
     while heap and used < chars:
         _, index = heap[0]
@@ -87,12 +91,13 @@ def _ranked(candidates: Sequence[Candidate], chars: int, overhead: int) -> list[
             continue
         heappop(heap)
         item, words, whose, _ = candidates[index]
-        if now > -0.02:
+        if now > _GAIN_MIN:
+            again.append(item)
             continue
         ranked.append(item._replace(value=float(len(candidates) - len(ranked))))
         said.update((whose, word) for word in words)
         used += len(item.text) + overhead
-    return ranked
+    return ranked or list({item.text: item for item in again}.values())
 
 
 def _length(text: str) -> int:

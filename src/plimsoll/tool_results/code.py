@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from plimsoll.brief import counted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -33,4 +35,4 @@ def _rank(line: str) -> int:
 
 def facts(lines: Sequence[str]) -> str:
     """How many lines there were."""
-    return f"{len(lines):,} lines"
+    return counted(len(lines), "line")

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from plimsoll.brief import counted
 from plimsoll.cutting.breaks import safe_back, safe_on
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def render_kept(lines: Sequence[str], kept: Sequence[int], language: str) -> str
 
 def gap_line(count: int, language: str) -> str:
     """The line in place of `count` lines."""
-    return f"[… 已略去 {count:,} 行 …]" if language == "zh" else f"[… {count:,} line{'' if count == 1 else 's'} cut …]"
+    return f"[… 已略去 {count:,} 行 …]" if language == "zh" else f"[… {counted(count, 'line')} cut …]"
 
 
 def gap_size(line: str) -> int:

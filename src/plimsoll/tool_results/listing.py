@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from plimsoll.brief import counted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -30,4 +32,4 @@ def ranks(lines: Sequence[str]) -> list[int]:
 
 def facts(lines: Sequence[str]) -> str:
     """How many entries there were."""
-    return f"{sum(1 for line in lines if line.strip()):,} entries"
+    return counted(sum(1 for line in lines if line.strip()), "entry", "entries")

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from plimsoll.brief import counted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -31,4 +33,6 @@ def ranks(lines: Sequence[str]) -> list[int]:
 def facts(lines: Sequence[str]) -> str:
     """How many hits there were in how many files."""
     files = [hit[1] for line in lines if (hit := HIT.match(line))]
-    return f"{len(files):,} hits in {len(set(files)):,} files" if files else f"{len(lines):,} lines"
+    if not files:
+        return counted(len(lines), "line")
+    return f"{counted(len(files), 'hit')} in {counted(len(set(files)), 'file')}"

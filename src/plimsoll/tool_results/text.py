@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from plimsoll.brief import counted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -27,4 +29,4 @@ def ranks(lines: Sequence[str]) -> list[int]:
 
 def facts(lines: Sequence[str]) -> str:
     """How many lines there were."""
-    return f"{len(lines):,} lines"
+    return counted(len(lines), "line")

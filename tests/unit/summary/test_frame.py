@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from plimsoll.policy import SummaryFrame
-from plimsoll.summary.frame import PRESENTATIONS, neutralised, recognise, rewrapped, unwrapped, wrap
+from plimsoll.summary.frame import PRESENTATIONS, neutralised, omission, omitted, recognise, rewrapped, unwrapped, wrap
 
 ALL = sorted(PRESENTATIONS)
 
@@ -109,6 +109,17 @@ def test_other_texts_are_not_taken_for_a_summary(text):
 
 
 @pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize(
+    ("count", "words"), [(1, "1 earlier message is not shown"), (2, "2 earlier messages are not shown")]
+)
+def test_the_line_for_what_left_knows_one_from_many(count, words):
+    """One message is not shown, two messages are; both lines are read back."""
+    line = omission(count, "en")
+    assert line.startswith(f"[{words} ")
+    assert omitted(line) == count
+    assert omitted(omission(count, "zh")) == count
+
+
 def test_a_changed_frame_is_not_recognised(name):
     """The tag covers header and body: no word of either can be another."""
     framed = wrap("facts\nmore", covers=(3, 40), presentation=PRESENTATIONS[name])

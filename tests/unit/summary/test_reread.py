@@ -58,7 +58,10 @@ def test_counts_and_what_was_left_out_go_on() -> None:
     assert (ledger.counts.user, ledger.counts.assistant, ledger.counts.tool) == (20, 71, 115)
     assert dict(ledger.evicted) == {"command": 8, "identifier": 216}
     assert not ledger.is_dialogue
+    assert [fact.text for fact in ledger.of("language")] == ["python"]
     assert dict(reread("Left out: 17 facts.").evicted) == {"identifier": 17}
+    assert dict(reread("Messages (2 user, 3 assistant, 0 tool). Left out: 1 fact.").evicted) == {"chat": 1}
+    assert dict(reread("消息（用户2，助手3，工具4）。 未列出：1 条。").evicted) == {"identifier": 1}
     assert dict(reread("消息（用户2，助手3，工具4）。 未列出：5 条命令。").evicted) == {"command": 5}
 
 

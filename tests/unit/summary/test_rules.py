@@ -1,8 +1,12 @@
 """The rendered summary: within its budget, in the right language, with what matters first."""
 
+import re
+
 import pytest
 from summary_conversation import CHINESE, ENGLISH, TALK, TALK_ZH, called
 
+import plimsoll
+from plimsoll.formats.registry import decode_all
 from plimsoll.message import said
 from plimsoll.summary.excerpt import excerpt, level
 from plimsoll.summary.layout import common_root
@@ -121,6 +125,62 @@ def test_the_last_line_counts_messages_though_nothing_is_left_out(language, line
 
     assert rendered.facts_left == 0
     assert rendered.text.split("\n")[-1] == line
+
+
+ALONE = {
+    "the same again": [said("assistant", "The tide is high.") for _ in range(33)],
+    "hardly a word": [said("assistant", f"Answer {number}: ok") for number in range(33)],
+    "one long line": [said("assistant", f"berth {number} " * 90) for number in range(3)],
+    "reports": [
+        said("assistant", f"Crane {number} was moved because berth {number} is shallow.") for number in range(33)
+    ],
+}
+
+
+@pytest.mark.spec("S0-22", "S1-46")
+@pytest.mark.parametrize("tokens_max", [40, 45, 55, 60, 75, 100, 150, 299, 300, 800])
+@pytest.mark.parametrize("name", ["en", "zh", "talk", "talk_zh", "long", *ALONE])
+def test_a_summary_of_any_size_counts_messages_and_has_facts(name, tokens_max, counter):
+    """From 40 tokens on a summary says whose messages left, user, assistant and tool, and the best facts that fit."""
+    known = {"en": ENGLISH, "zh": CHINESE, "talk": TALK, "talk_zh": TALK_ZH, "long": LONG, **ALONE}
+    messages = known[name]
+    rendered = render(read(messages), tokens_max=tokens_max, counter=counter)
+    *facts, last = rendered.text.split("\n")
+    roles = [message.role for message in messages]
+    numbers = [int(number) for number in re.findall("[0-9]+", last)]
+
+    assert rendered.tokens <= tokens_max
+    assert numbers[:3] == [roles.count("user"), roles.count("assistant"), roles.count("tool")]
+    assert len(facts) > 1
+    assert rendered.facts_kept > 0
+
+
+@pytest.mark.spec("S2-15")
+@pytest.mark.parametrize("format", ["openai-chat", "anthropic", "openai-responses", "ui-parts"])
+def test_results_are_the_tools_in_every_format(format, counter):
+    """A result stands in a user message of one provider and in an answer of another: it is counted as a tool's in all."""
+    calls = [
+        {"id": f"c{n}", "type": "function", "function": {"name": "weigh", "arguments": f'{{"n": {n}}}'}} for n in (1, 2)
+    ]
+    messages = [
+        {"role": "user", "content": "Weigh both pallets."},
+        {"role": "assistant", "content": "I weigh them.", "tool_calls": calls},
+        *({"role": "tool", "tool_call_id": call["id"], "content": "412 kg"} for call in calls),
+        {"role": "assistant", "content": "Both weigh 412 kg."},
+        {"role": "user", "content": "Thanks, load them."},
+    ]
+    made = plimsoll.convert(messages, to=format).messages
+    counts = read(decode_all(made, format)[1]).counts
+
+    assert (counts.user, counts.tool) == (2, 2)
+    assert "(2 user, " in render(read(decode_all(made, format)[1]), tokens_max=300, counter=counter).text
+
+
+def test_one_thing_left_out_is_named_in_the_singular(counter):
+    """`1 value`, never `1 values`."""
+    texts = [render(read(LONG), tokens_max=room, counter=counter).text for room in range(700, 6_000, 100)]
+    assert any(re.search(r"\b1 \w+[,.]", text) for text in texts)
+    assert not any(re.search(r"\b1 (?:\w+ )?\w+s[,.]", text.rpartition("Left out")[2]) for text in texts)
 
 
 def test_one_fact_of_a_kind_has_its_place(counter):

@@ -353,3 +353,19 @@ def test_real_results_shrink_to_any_size():
             assert shrunk.tokens_after > tokens_max * 0.45, path.name
             if path.suffix == ".json":
                 json.loads(shrunk.text)
+
+
+@pytest.mark.parametrize(
+    ("content", "facts"),
+    [
+        ("word " * 4_000, "1 line"),
+        (
+            "src/pier.py:4: berth = 17 " + "and the crane beside it " * 900 + "\n" + "src/pier.py:9: tide = 2\n" * 2,
+            "in 1 file",
+        ),
+    ],
+)
+def test_one_of_a_thing_is_named_in_the_singular(content, facts):
+    """`1 line`, never `1 lines`."""
+    header = shrink(content, 120).text.split("\n")[0]
+    assert f"{facts} " in header

@@ -19,7 +19,11 @@ VERSION = 1
 
 
 class Counts(NamedTuple):
-    """How many messages were read, by role, and how many tool results they held."""
+    """How many messages were read, by who spoke, and how many tool results they held.
+
+    Formats disagree on whose message a result stands in, so here each result is a tool's, and a message of nothing else is
+    nobody else's.
+    """
 
     messages: int = 0
     user: int = 0
@@ -34,14 +38,16 @@ class Counts(NamedTuple):
 
     def plus(self, messages: Sequence[Message]) -> Counts:
         """The counts with these messages added."""
-        roles = [message.role for message in messages]
+        results = [len(message.results) for message in messages]
+        said = zip(messages, results, strict=True)
+        roles = [m.role for m, held in said if not held or (m.role != "tool" and held < len(m.parts))]
         return Counts(
-            self.messages + len(roles),
+            self.messages + len(messages),
             self.user + roles.count("user"),
             self.assistant + roles.count("assistant"),
-            self.tool + roles.count("tool"),
+            self.tool + roles.count("tool") + sum(results),
             self.system + roles.count("system"),
-            self.results + sum(len(message.results) for message in messages),
+            self.results + sum(results),
         )
 
 
