@@ -108,7 +108,6 @@ def test_other_texts_are_not_taken_for_a_summary(text):
     assert recognise(text) is None
 
 
-@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize(
     ("count", "words"), [(1, "1 earlier message is not shown"), (2, "2 earlier messages are not shown")]
 )
@@ -120,6 +119,7 @@ def test_the_line_for_what_left_knows_one_from_many(count, words):
     assert omitted(omission(count, "zh")) == count
 
 
+@pytest.mark.parametrize("name", ALL)
 def test_a_changed_frame_is_not_recognised(name):
     """The tag covers header and body: no word of either can be another."""
     framed = wrap("facts\nmore", covers=(3, 40), presentation=PRESENTATIONS[name])
