@@ -20,6 +20,7 @@ from plimsoll.language import language_of
 from plimsoll.message import Message, ToolResult
 from plimsoll.payloads import is_plain, pieces_of, view_items
 from plimsoll.ports import Draft as RecordDraft
+from plimsoll.ports import Record
 from plimsoll.references import reference_of
 from plimsoll.timeline import Timeline
 
@@ -27,8 +28,25 @@ from plimsoll.timeline import Timeline
 class Arrivals:
     """What an append will write and show. `gauge` and `timeline` are the session's once `settle` was called."""
 
-    def __init__(self, gauge: Gauge, timeline: Timeline, *, told: Format | None, limit_tokens: int | None) -> None:
-        """`told` is the format where the log does not say it yet; the view is then read again in it."""
+    def __init__(
+        self,
+        gauge: Gauge,
+        timeline: Timeline,
+        *,
+        told: Format | None,
+        limit_tokens: int | None,
+        edit: RecordDraft | None = None,
+    ) -> None:
+        """What is to be appended to a session.
+
+        Args:
+            gauge: The session's counters and its budget.
+            timeline: The state of the session so far.
+            told: The format where the log does not say it yet; the view is then read again in it.
+            limit_tokens: What a tool result may take at most.
+            edit: A change of the messages before, which has its effect first.
+
+        """
         self.gauge = gauge
         self.timeline = timeline
         self.drafts: list[RecordDraft] = []
@@ -39,6 +57,8 @@ class Arrivals:
             self.timeline = Timeline.of(timeline.log, told, self.gauge.weigh, known=False)
             self.timeline.format_fixed = True
             self.drafts.append(RecordDraft(kind="note", data={"what": "format", "format": told.name}))
+        if edit is not None:
+            self._edit(edit)
         self._ids = _Added(self.timeline.arranger.seen_ids)
         self._arranger = _copied(self.timeline.arranger, self._ids)
 
@@ -52,6 +72,14 @@ class Arrivals:
             pieces = self._read_back(data["shown"], pieces, message, position)
         self.drafts.append(RecordDraft(kind="message", data=data, at_ms=at_ms))
         self._shown += pieces
+
+    def _edit(self, draft: RecordDraft) -> None:
+        """The state after an edit, as it will be read back from its record."""
+        log = self.timeline.log
+        seq = log.length + len(self.drafts)
+        record = Record(seq=seq, position=log.messages, kind=draft.kind, at_ms=draft.at_ms or 0, data=draft.data)
+        self.timeline = self.timeline.edited(record)
+        self.drafts.append(draft)
 
     def settle(self) -> None:
         """Let the records have their effect: they are written."""

@@ -223,7 +223,7 @@ def adopt(chronicle: Chronicle, adoption: Adoption, before: Sequence[Piece] = ()
 def _speaking_for(chronicle: Chronicle, task: Task, left: Sequence[int]) -> Task:
     """The task with the facts of messages of the history in its ledger, and these covered."""
     wanted, (start, end) = frozenset(left), (min(left), max(left) + 1)
-    said = ((at, as_said(message)) for at, message in chronicle.timeline.said(end) if at in wanted)
+    said = ((at, as_said(message)) for at, message in chronicle.timeline.history.said(0, end) if at in wanted)
     covers = (start, end) if task.covers is None else (min(start, task.covers[0]), max(end, task.covers[1]))
     return replace(task, ledger=read_again(said, task.ledger), covers=covers)
 

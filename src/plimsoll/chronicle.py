@@ -31,6 +31,7 @@ from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
 from plimsoll.events import IMPORT, Events, compaction_at, record_at, totals_at
 from plimsoll.fitted import View, Wish
 from plimsoll.flaws import flaw_of
+from plimsoll.formats.format import Format
 from plimsoll.formats.intake import received
 from plimsoll.formats.wire import copied
 from plimsoll.gauge import Gauge
@@ -92,12 +93,14 @@ class Chronicle:
         self._writer = ViewWriter()
         self.timeline = Timeline.of(log, gauge.format, gauge.weigh, known=kept.knowledge.is_recorded)
         self.timeline.format_fixed = kept.knowledge.is_fixed
-        self.originals = Originals(lambda start, stop: self.timeline.gathered([(start, stop)], {}), kept.storage)
+        self.originals = Originals(lambda start, stop: self.timeline.history.gathered([(start, stop)]), kept.storage)
         self._ledgers = Ledgers(
             lambda seq: unpacked(compaction_at(log, seq).data)["ledger"],
-            lambda seq: read_again(self.timeline.said((compaction_at(log, seq).data["covers"] or (0, 0))[1])),
+            lambda seq: read_again(
+                self.timeline.history.said(0, (compaction_at(log, seq).data["covers"] or (0, 0))[1])
+            ),
         )
-        self._calibrate()
+        self.calibrate()
 
     # --- reading
 
@@ -126,13 +129,13 @@ class Chronicle:
 
     def written(self) -> View:
         """The view as it stands, in the session's format."""
-        shown, format = self.timeline.sendable(), self.gauge.format
-        shown = list(shown)
+        shown, format = list(self.timeline.sendable()), self.gauge.format
         return View(self._writer.write(shown, format, self.gauge.marks_beside), lambda: origins(shown, format.name))
 
-    def history(self) -> list[dict[str, Any]]:
-        """Every message ever appended, whole."""
-        return [copied(record.data["m"]) for record in self.log.read_messages()]
+    def history(self, *, all: bool = False) -> list[dict[str, Any]]:
+        """Every message of the history, whole; or `all` that were ever appended."""
+        records = self.log.read_messages() if all else self.timeline.history.messages()
+        return [copied(record.data["m"]) for record in records]
 
     def message(self, position: int, reference: str) -> Message:
         """A message of the history. Raises ReferenceNotFound, or SessionDamaged where it was and cannot be read."""
@@ -143,11 +146,14 @@ class Chronicle:
             raise SessionDamaged(self.log.name, detail=f"message {position} cannot be read")
         raise ReferenceNotFound(reference)
 
+    def format_of(self, messages: Sequence[Any]) -> Format:
+        """The session's format, or the one that these messages are the first to tell."""
+        return self.kept.knowledge.told(received(messages), self.gauge.format) or self.gauge.format
+
     def cost(self, message: MessageLike) -> int:
         """Tokens a message would add to the view. Raises FormatError."""
-        taken = received([message])
-        format = self.kept.knowledge.told(taken, self.gauge.format) or self.gauge.format
-        return sum(self.gauge.weigh(format.decode(wire, 0)) for wire in taken.wires)
+        format, wires = self.format_of([message]), received([message]).wires
+        return sum(self.gauge.weigh(format.decode(wire, 0)) for wire in wires)
 
     def compactions(self) -> list[Compaction]:
         """Every compaction, oldest first."""
@@ -165,30 +171,35 @@ class Chronicle:
         """The view that a compaction led to. Raises SettingError."""
         record = self.compaction(compaction_id)
         format = self.gauge.format
-        then = Timeline(format=format, weigh=self.gauge.weigh, log=self.log, arranger=Arranger(format.name))
-        then.take(record)
-        shown = then.sendable()
+        shown = self.timeline.then(record).sendable()
         return View(written(shown, format, self.gauge.marks_beside), lambda: origins(shown, format.name))
 
     # --- messages
 
-    def append(self, messages: Sequence[MessageLike], times_ms: Sequence[int | None] = ()) -> list[int]:
-        """Add messages, all or none; their positions. A time that is not known is now. Raises as `Session.extend` does."""
+    def append(
+        self,
+        messages: Sequence[MessageLike],
+        times_ms: Sequence[int | None] = (),
+        edit: RecordDraft | None = None,
+    ) -> list[int]:
+        """Add messages, all or none, after an edit of those before; their positions. Raises as `Session.extend` does."""
         taken = received(messages)
         told = self.kept.knowledge.told(taken, self.gauge.format)
         format = told or self.gauge.format
         said = [as_stored(format.decode(wire, index), format, index) for index, wire in enumerate(taken.wires)]
-        if not said:
+        if not said and edit is None:
             return []
         if times_ms and len(times_ms) != len(said):
             raise SettingError("times_ms", f"{len(times_ms)} times for {len(said)} messages")
         first = self.log.messages
-        arrivals = Arrivals(self.gauge, self.timeline, told=told, limit_tokens=self._result_limit)
+        arrivals = Arrivals(self.gauge, self.timeline, told=told, limit_tokens=self._result_limit, edit=edit)
         for index, message in enumerate(said):
             arrivals.add(message, first + index, times_ms[index] if times_ms else None)
         self.log.append(arrivals.drafts)
         arrivals.settle()
         self.gauge, self.timeline = arrivals.gauge, arrivals.timeline
+        if edit is not None:
+            self.originals.clear()
         self.kept = self.kept if told is None else replace(self.kept, knowledge=FIXED)
         return list(range(first, first + len(said)))
 
@@ -313,9 +324,9 @@ class Chronicle:
         for record in self.log.read(seq):
             self.timeline.take(record)
         self.sent = None
-        self._calibrate()
+        self.calibrate()
 
-    def _calibrate(self) -> None:
+    def calibrate(self) -> None:
         """Measure by what has been reported from now on."""
         self.gauge, before = self.gauge.calibrated(self.timeline.calibration), self.gauge
         self._result_limit = self.gauge.policy.tool_result_limit(self.gauge.budget.tokens)

@@ -14,9 +14,10 @@ from plimsoll.events import compaction_at
 from plimsoll.formats.wire import copied
 from plimsoll.limits import TIME_MS_MAX
 from plimsoll.mentions import FileMention
+from plimsoll.message import Message
 from plimsoll.payloads import unpacked
 from plimsoll.ports import Record
-from plimsoll.references import checked, place_of, position_named, summary_of, text_of, text_said
+from plimsoll.references import checked, named_text, place_of, position_named, summary_of, text_of, text_said
 from plimsoll.reported import usage_since
 from plimsoll.settings import shown, whole
 from plimsoll.store.blobs import is_blob_name, text_of_blob
@@ -72,7 +73,7 @@ def files(chronicle: Chronicle, compaction_id: str | None) -> list[FileMention]:
     """The files named so far, or up to where a compaction's summary reached, in order of path. Raises SettingError."""
     if compaction_id is None:
         found = chronicle.ledger(chronicle.timeline.base)
-        found = extend(found, chronicle.timeline.read(found.end, chronicle.log.messages), found.end)
+        found = extend(found, chronicle.timeline.history.read(found.end, chronicle.log.messages), found.end)
     else:
         found = chronicle.ledger(chronicle.compaction(compaction_id).seq)
     rows = [
@@ -104,8 +105,18 @@ def _back(chronicle: Chronicle, stop: int) -> Iterator[Record]:
     """Message records before a position, newest first."""
     while stop > 0:
         start = max(0, stop - _STEP)
-        yield from reversed(list(chronicle.log.read_messages(start, stop)))
+        yield from reversed(list(chronicle.timeline.history.messages(start, stop)))
         stop = start
+
+
+def _messages_at(chronicle: Chronicle, position: int, reference: str) -> list[Message]:
+    """A message of the log as it reads now, and where it was changed or has left the history, as it was said before."""
+    decode, branch = chronicle.gauge.format.decode, chronicle.timeline.history.branch
+    now = [chronicle.message(position, reference)] if branch.holds(position) else []
+    if now and position not in branch.changed:
+        return now
+    before = [decode(wire, position) for wire in chronicle.timeline.history.wordings(position)]
+    return [*now, *before] or [chronicle.message(position, reference)]
 
 
 def text_at(chronicle: Chronicle, reference: str) -> str:
@@ -115,12 +126,15 @@ def text_at(chronicle: Chronicle, reference: str) -> str:
     """
     position = position_named(reference)
     if position is not None:
-        return text_said(chronicle.message(position, str(reference)))
+        return text_said(_messages_at(chronicle, position, str(reference))[0])
     if is_blob_name(reference):
         return text_of_blob(chronicle.log.get_blob(reference))
     seq = summary_of(reference)
     if seq is None:
-        return text_of(chronicle.message(place_of(reference)[0], reference), reference)
+        found = _messages_at(chronicle, place_of(reference)[0], reference)
+        named = (named_text(message, reference) for message in found)
+        text = next((text for text in named if text is not None), None)
+        return text_of(found[0], reference) if text is None else text
     try:
         written = unpacked(compaction_at(chronicle.log, seq).data).get("written")
     except SessionDamaged:

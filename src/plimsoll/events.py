@@ -1,4 +1,4 @@
-"""The chain of compactions and rollbacks in a log: which there were, and which of them the view goes on from.
+"""The chain of compactions, rollbacks and edits in a log: which there were, and which of them the view goes on from.
 
 Each names the one before it. Where that one cannot be read, the log is searched for the one before that: damage to one record
 costs that record and no other.
@@ -18,7 +18,7 @@ from plimsoll.stats import Stats
 IMPORT: Final = "import"
 """The stage of the compactions that another tool had made, and the trigger of the one that a session begins to go on from."""
 
-_EVENTS = ("compaction", "rollback")
+_EVENTS = ("compaction", "rollback", "edit")
 
 
 def record_at(log: SessionLog, seq: int) -> Record:
@@ -62,7 +62,7 @@ def _standing_before(log: SessionLog, seq: int) -> int | None:
 
 
 def _event_at(log: SessionLog, seq: int) -> Record | None:
-    """The compaction or rollback of that number, or where it cannot be read the newest before it."""
+    """The event of that number, or where it cannot be read the newest before it."""
     try:
         found = record_at(log, seq)
     except SessionDamaged:
@@ -71,7 +71,7 @@ def _event_at(log: SessionLog, seq: int) -> Record | None:
 
 
 def _event_before(log: SessionLog, seq: int) -> Record | None:
-    """The newest compaction or rollback before a record that can be read."""
+    """The newest event before a record that can be read."""
     return next((found for found in log.read_back() if found.seq < seq and found.kind in _EVENTS), None)
 
 
@@ -143,7 +143,7 @@ class Events:
         return seq_of(chosen)
 
     def _back(self) -> Iterator[Record]:
-        """Compactions and rollbacks, newest first."""
+        """Every event, newest first."""
         seq = self._newest
         while seq is not None:
             record = _event_at(self._log, seq)

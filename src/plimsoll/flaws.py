@@ -66,6 +66,37 @@ def _rollback(record: Record, data: Mapping[str, Any]) -> bool:
     )
 
 
+def _edit(record: Record, data: Mapping[str, Any]) -> bool:
+    return (
+        _are(data.get("left"), lambda run: _is_span(run, record.position))
+        and _are(data.get("changed"), lambda pair: _is_wording(pair, record.position))
+        and all(_is_earlier(data.get(name, -1), record.seq) for name in ("base", "prev"))
+    )
+
+
+def _is_span(value: object, stop: int) -> bool:
+    """Whether a value is a run `[start, stop)` of positions."""
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_count, value)) and value[0] < value[1] <= stop
+
+
+def _is_wording(value: object, stop: int) -> bool:
+    """Whether a value is a position and a message."""
+    if not isinstance(value, list) or len(value) != 2 or not _is_count(value[0]):
+        return False
+    return bool(value[0] < stop) and isinstance(value[1], dict)
+
+
+def _is_branch(value: object) -> bool:
+    """Whether a value says what the edits of a log have come to."""
+    if value is None:
+        return True
+    if not isinstance(value, dict):
+        return False
+    return _are(value.get("left"), lambda run: _is_span(run, _POSITIONS_MAX)) and _are(
+        value.get("changed"), lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))
+    )
+
+
 def _pin(_record: Record, data: Mapping[str, Any]) -> bool:
     return _is_count(data.get("position")) and isinstance(data.get("pinned"), bool)
 
@@ -113,6 +144,7 @@ _CHECKS: dict[str, Callable[[Record, Mapping[str, Any]], bool]] = {
     "message": _message,
     "compaction": _compaction,
     "rollback": _rollback,
+    "edit": _edit,
     "pin": _pin,
     "usage": _usage,
     "note": _note,
@@ -169,6 +201,7 @@ def _state(value: object) -> bool:
         and isinstance(value.get("title", ""), str)
         and value.get("reader") in (None, *READERS)
         and _open(value.get("open"))
+        and _is_branch(value.get("branch"))
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from plimsoll.budget import Budget, Level, LoadLines, ResolvedLines, Status, level_of, status_of
 from plimsoll.compaction.draft import Draft, Referrer, no_reference
-from plimsoll.compaction.join import origin_of
+from plimsoll.compaction.join import piece_of
 from plimsoll.compaction.piece import Piece, Weigh, blocks_of
 from plimsoll.compaction.repair import WANTS_USER_FIRST, Arranged
 from plimsoll.compaction.task import Task
@@ -134,14 +134,7 @@ class Gauge:
 
     def piece(self, arranged: Arranged, weigh: Weigh | None = None) -> Piece:
         """An arranged message as a piece of a view. Pieces that stay share one `weigh`, where it is given."""
-        return Piece(
-            message=arranged.message,
-            weigh=weigh or self.weigh,
-            position=arranged.position,
-            origin=origin_of(arranged),
-            whole=not arranged.repairs,
-            repairs=arranged.repairs,
-        )
+        return piece_of(arranged, weigh or self.weigh)
 
     def load(self, pieces: Sequence[Piece]) -> int:
         """Tokens of a view; of one that passes the budget, only what shows that it does, counted from its newest."""

@@ -42,6 +42,11 @@ class Originals:
                 (self._small if _is_small(message) else self._large).set(place, message)
         return found
 
+    def clear(self) -> None:
+        """Forget all of them: some read otherwise now."""
+        self._small.clear()
+        self._large.clear()
+
     def info(self) -> CacheStats:
         """How often a message was there already, and how many are held."""
         small, large = self._small.stats(), self._large.stats()

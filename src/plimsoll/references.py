@@ -94,11 +94,20 @@ def place_of(reference: str) -> tuple[int, int]:
 
 def text_of(message: Message, reference: str) -> str:
     """The text a reference names. Raises ReferenceNotFound, also for one of another session: records are checked as a whole."""
+    text = named_text(message, reference)
+    if text is None:
+        raise ReferenceNotFound(reference)
+    return text
+
+
+def named_text(message: Message, reference: str) -> str | None:
+    """The same; None where the message says no such thing."""
     _, index = place_of(reference)
     if index >= len(message.parts):
-        raise ReferenceNotFound(reference)
+        return None
     part = message.parts[index]
-    return checked(words_of(part), reference, words_once(part))
+    is_named = reference.endswith(tuple(map(_digest, (words_of(part), words_once(part)))))
+    return words_of(part) if is_named else None
 
 
 def checked(text: str, reference: str, *others: str) -> str:

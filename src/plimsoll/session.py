@@ -27,13 +27,14 @@ from plimsoll.sharing import SharedSession
 from plimsoll.stats import Stats
 from plimsoll.store.cache import CacheStats
 from plimsoll.surroundings import layers, layers_text
+from plimsoll.syncing import SyncedSession
 from plimsoll.usage import Usage
 
 PolicyGiven: TypeAlias = "PolicyChoice | None"
 """A policy's name, a policy, or some fields of one in the place of the session's own."""
 
 
-class Session(SearchedSession, SharedSession, Brief):
+class Session(SyncedSession, SearchedSession, SharedSession, Brief):
     """One conversation. Make one with `plimsoll.open`.
 
     Sizes are in tokens. Appending is durable when it returns. A method that raises leaves the session as it was. A session may be
@@ -83,7 +84,7 @@ class Session(SearchedSession, SharedSession, Brief):
     @locked
     def times_ms(self) -> list[int]:
         """When each message of the history was said: Unix time in milliseconds."""
-        return [record.at_ms for record in self._chronicle.log.read_messages()]
+        return [record.at_ms for record in self._chronicle.timeline.history.messages()]
 
     def view(self, query: str | None = None) -> View:
         """The messages to send now: within the budget, valid for the provider. Compacts first when the load lines say so.
@@ -189,9 +190,13 @@ class Session(SearchedSession, SharedSession, Brief):
         return self._chronicle.reapply(compaction_id)
 
     @locked
-    def history(self) -> list[Any]:
-        """Every message ever appended, whole, in order."""
-        return self._chronicle.history()
+    def history(self, *, all: bool = False) -> list[Any]:
+        """Every message appended, whole, in order.
+
+        Where `sync` has found that the host took messages back or changed them, these are the messages as the host holds them;
+        with `all` every message that was ever appended, as it came.
+        """
+        return self._chronicle.history(all=all)
 
     @locked
     def messages(

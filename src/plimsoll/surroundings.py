@@ -115,7 +115,7 @@ def layers(chronicle: Chronicle, *, query: str | None = None, priorities: object
     if query is not None and not isinstance(query, str):
         raise SettingError("query", "must be text")
     data, log = recorded(chronicle), chronicle.log
-    records = list(log.read_messages(log.messages - ACTIVITY_MESSAGES_MAX))
+    records = list(chronicle.timeline.history.messages(log.messages - ACTIVITY_MESSAGES_MAX))
     decode = chronicle.gauge.format.decode
     newest = [(record.at_ms, decode(record.data["m"], record.position)) for record in records]
     first = next(log.read(), None)

@@ -50,6 +50,21 @@ class Tally:
         """Put pieces at the end."""
         self._pieces.extend(pieces)
 
+    def place_of(self, position: int) -> int | None:
+        """Which piece shows the message at a position of the history."""
+        return next((place for place, piece in enumerate(self._pieces) if piece.position == position), None)
+
+    def put(self, place: int, piece: Piece) -> None:
+        """Put a piece in the place of another."""
+        self._pieces[place] = piece
+        self._all, self._fresh = _Sum(self._pieces, 0), _Sum(self._pieces, self._first)
+
+    def copied(self) -> Tally:
+        """The same, to be changed apart from this one."""
+        tally = Tally(self._pieces[: self._first])
+        tally.show(self._pieces[self._first :])
+        return tally
+
     def reweighed(self, weigh: Weigh) -> Tally:
         """The same pieces by a counter that knows better."""
         pieces = [replace(piece, weigh=weigh) for piece in self._pieces]

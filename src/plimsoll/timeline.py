@@ -6,18 +6,21 @@ is what was computed when it was written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from plimsoll.budget import Level
-from plimsoll.compaction.join import origin_of
-from plimsoll.compaction.piece import Piece, Weigh
+from plimsoll.compaction.join import piece_of
+from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.readers import Reader
 from plimsoll.compaction.repair import Arranged, Arranger
 from plimsoll.compaction.settle import is_ready, unanswered
+from plimsoll.edited import items_left, may_replace, tied
 from plimsoll.events import standing
 from plimsoll.formats.format import Format
+from plimsoll.history import Branch, History
 from plimsoll.message import FormatName, Message, Wire
 from plimsoll.payloads import is_plain, pieces_of, positions_in, unpacked
 from plimsoll.ports import Record, SessionLog
@@ -29,9 +32,6 @@ from plimsoll.usage import learnt
 
 REGROWTH = 0.05
 """A run that could make no progress is tried again when the view has grown by this share of the budget."""
-
-READ_THROUGH_MESSAGES = 32
-"""Messages that are read and passed over rather than looking for the place after them: about the same work."""
 
 
 _NOWHERE = -1
@@ -86,6 +86,11 @@ class Timeline:
     anchor: tuple[int, int] | None = None
     """A request that the view as it stands begins with: how many pieces of it, and what the provider counted."""
     _sending: Sending | None = None
+    history: History = field(init=False)
+    """The messages of the log as its edits have left them."""
+
+    def __post_init__(self) -> None:
+        self.history = History(self.log, self.format)
 
     @property
     def pieces(self) -> Sequence[Piece]:
@@ -132,6 +137,8 @@ class Timeline:
                 self._compacted(record)
             case "rollback":
                 self._rolled_back(record)
+            case "edit":
+                self._edited(record)
             case "pin":
                 change = self.pins.add if record.data["pinned"] else self.pins.discard
                 change(record.data["position"])
@@ -144,30 +151,24 @@ class Timeline:
             case _:
                 pass
 
-    def read(self, start: int, stop: int) -> list[Message]:
-        """Messages of the history at positions `[start, stop)`."""
-        return [self.format.decode(record.data["m"], record.position) for record in self.log.read_messages(start, stop)]
+    def edited(self, record: Record) -> Timeline:
+        """The state that an edit leads to, beside this one, which stays as it is."""
+        line = copy(self)
+        line.history, line.tally = copy(self.history), self.tally.copied()
+        line.take(record)
+        return line
 
-    def said(self, stop: int) -> Iterator[tuple[int, Message]]:
-        """Every message before a position, with its own."""
-        for record in self.log.read_messages(0, stop):
-            yield record.position, self.format.decode(record.data["m"], record.position)
-
-    def gathered(self, runs: Iterable[tuple[int, int]], known: Mapping[int, Message]) -> dict[int, Message]:
-        """The messages of the history in some runs `[start, stop)`, by position: those known already, the others read."""
-        wanted = {position for run in runs for position in range(*run)}
-        found = {position: known[position] for position in wanted & known.keys()}
-        for start, stop in _joined(sorted(wanted - found.keys())):
-            for record in self.log.read_messages(start, stop):
-                if record.position in wanted:
-                    found[record.position] = self.format.decode(record.data["m"], record.position)
-        return found
+    def then(self, record: Record) -> Timeline:
+        """The state that a compaction led to."""
+        line = Timeline(format=self.format, weigh=self.weigh, log=self.log, arranger=Arranger(self.format.name))
+        line.take(record)
+        return line
 
     def originals(self, pieces: Iterable[Piece], held: Callable[[int], Message | None]) -> dict[int, Wire]:
         """What was said where these pieces of a view come from, as far as they show it in another way."""
         places = [piece.position for piece in pieces if piece.position is not None and not is_plain(piece)]
         known = {place: message for place in places if (message := held(place)) is not None}
-        found = self.gathered([(place, place + 1) for place in places], known)
+        found = self.history.gathered([(place, place + 1) for place in places], known)
         return {place: message.wire for place, message in found.items() if message.wire is not None}
 
     def reweigh(self, weigh: Callable[[Message], int]) -> None:
@@ -201,10 +202,11 @@ class Timeline:
     def followed(self, pieces: Sequence[Piece], since: Moment) -> Timeline:
         """A view that was planned at an earlier moment, with every message said since then at its end."""
         held = [(position, position + 1) for position in since.open["held"]]
-        arranger = self._arranger(since.open, pieces, self.gathered(held, {}))
+        arranger = self._arranger(since.open, pieces, self.history.gathered(held))
         line = Timeline(format=self.format, weigh=self.weigh, log=self.log, arranger=arranger)
         line.tally.show(pieces)
-        for record in self.log.read_messages(since.messages):
+        line.history = self.history
+        for record in self.history.messages(since.messages):
             line._say(record, again=True)
         return line
 
@@ -219,6 +221,7 @@ class Timeline:
             "context": self.context,
             **({} if self.title is None else {"title": self.title}),
             "reader": self.reader,
+            **({} if self.history.branch == Branch() else {"branch": self.history.branch.to_data()}),
         }
 
     def is_stuck(self, level: Level, budget_tokens: int) -> bool:
@@ -248,59 +251,91 @@ class Timeline:
         is_told = "shown" in record.data and record.seq >= self.told_at
         pieces = self._recorded(record, message) if is_told else None
         if pieces is not None and again:
-            ties = _tied([piece.message for piece in pieces]) == _tied([found.message for found in arranged])
+            ties = tied([piece.message for piece in pieces]) == tied([found.message for found in arranged])
             pieces = pieces if ties else None
         self.tally.show([self._piece(found, message) for found in arranged] if pieces is None else pieces)
 
     def _recorded(self, record: Record, message: Message) -> Sequence[Piece]:
         """How the view shows a message by what its record says."""
         items = record.data["shown"]
-        history = self.gathered(positions_in(items), {record.position: message})
+        history = self.history.gathered(positions_in(items), {record.position: message})
         return pieces_of(items, self.format, self.weigh, history)
 
     def _piece(self, arranged: Arranged, came: Message) -> Piece:
         if arranged.message is came:
             return Piece(message=came, weigh=self.weigh, position=arranged.position)
-        return _arranged_piece(arranged, self.weigh)
+        return piece_of(arranged, self.weigh)
 
     def _compacted(self, record: Record) -> None:
         self._restore(record.data["state"])
-        self._view_of(record)
+        self._view_of(record, self._known())
         self.base = self.event = record.seq
         self.futile = (Level.emergency, len(self.pieces)) if record.data["trigger"] == "import" else None
 
     def _rolled_back(self, record: Record) -> None:
         """Go on from another compaction: its view, and every message since."""
-        self.tally, self.covers = Tally(), None
-        self.arranger = Arranger(self.format.name)
-        base = standing(self.log, record.data["base"])
-        if base is not None:
-            self._view_of(base)
-        since = 0 if base is None else base.seq + 1
-        self.told_at = self.told_at or _told_at(self.log.read(since), before=record.seq)
-        for earlier in self.log.read(since):
-            if earlier.seq >= record.seq:
-                break
-            if earlier.kind == "message":
-                self._say(earlier, again=True)
         self._restore(record.data["state"])
+        self._go_on_from(record, self._known())
         self.tally = Tally(self.pieces)
-        self.base, self.event = None if base is None else base.seq, record.seq
         self.futile = (Level.emergency, len(self.pieces))
 
-    def _view_of(self, record: Record) -> None:
-        """The view and the open exchange as a compaction left them."""
+    def _edited(self, record: Record) -> None:
+        """Messages have left the history or read otherwise: go on from a compaction that does not speak of them."""
+        self.history.take(record)
+        if not self._patched(record):
+            changed = dict(record.data["changed"])
+            self._go_on_from(record, {at: message for at, message in self._known().items() if at not in changed})
+        self.event, self.futile, self.reported, self.anchor, self._sending = record.seq, None, None, None, None
+
+    def _patched(self, record: Record) -> bool:
+        """Put changed messages in the place of those the view shows, where nothing else of it depends on what they say."""
+        if record.data["left"] or record.data["base"] != self.base:
+            return False
+        found: list[tuple[int, Message]] = []
+        for position, wire in record.data["changed"]:
+            place, message = self.tally.place_of(position), self.format.decode(wire, position)
+            if place is None or not may_replace(self.pieces[place], message, self.format):
+                return False
+            found.append((place, message))
+        for place, message in found:
+            self.tally.put(place, replace(self.pieces[place], message=message, weigh=self.weigh))
+        return True
+
+    def _known(self) -> dict[int, Message]:
+        """Messages of the history that need not be read, by position."""
+        holds = self.history.branch.holds
+        whole = ((piece.position, piece.message) for piece in self.pieces if piece.whole)
+        return {position: message for position, message in whole if position is not None and holds(position)}
+
+    def _go_on_from(self, record: Record, known: Mapping[int, Message]) -> None:
+        """The view that the compaction in a record's `base` led to, with every message since."""
+        base = standing(self.log, record.data["base"])
+        self.tally, self.covers = Tally(), None
+        self.arranger = Arranger(self.format.name)
+        if base is not None:
+            self._view_of(base, known)
+        since, start = (0, 0) if base is None else (base.seq + 1, base.position)
+        self.told_at = self.told_at or _told_at(self.log.read(since), before=record.seq)
+        for earlier in self.history.messages(start, record.position):
+            self._say(earlier, again=True)
+        self.base, self.event = None if base is None else base.seq, record.seq
+
+    def _view_of(self, record: Record, known: Mapping[int, Message]) -> None:
+        """The view and the open exchange as a compaction left them, without what has left the history since."""
         data = unpacked(record.data)
-        known = {piece.position: piece.message for piece in self.pieces if piece.position is not None and piece.whole}
+        items = items_left(data, self.history.branch, since=record.seq)
         state = data["state"]["open"]
         held = [(position, position + 1) for position in state["held"]]
-        wanted = [*positions_in(data["view"]), *held]
-        history = self.gathered(wanted, known)
-        pieces = pieces_of(data["view"], self.format, self.weigh, history, summary=data["summary"])
+        wanted = [*positions_in(items), *held]
+        history = self.history.gathered(wanted, known)
+        pieces = pieces_of(items, self.format, self.weigh, history, summary=data["summary"])
         self.arranger = self._arranger(state, pieces, history)
-        lost = any(position not in history for run in wanted for position in range(*run))
-        if lost or data["state"]["format"] is None:
-            pieces, self.has_gaps = self._arranged_again(pieces), self.has_gaps or lost
+        missing = [position for run in wanted for position in range(*run) if position not in history]
+        since = {at for at, seq in self.history.branch.changed.items() if seq > record.seq}
+        is_other = bool(missing) or items != data["view"] or not since.isdisjoint(history)
+        if is_other or data["state"]["format"] is None:
+            pieces = self._arranged_again(pieces)
+        self.has_gaps = self.has_gaps or any(map(self.history.branch.holds, missing))
         self.tally = Tally(pieces)
         covers = record.data["covers"]
         self.covers = None if covers is None else (covers[0], covers[1])
@@ -337,6 +372,7 @@ class Timeline:
         self.context = data.get("context")
         self.title = data.get("title")
         self.reader = data.get("reader")
+        self.history.go_back(Branch.of_data(data.get("branch", {})))
 
 
 def _told_at(records: Iterable[Record], *, before: int) -> int:
@@ -351,38 +387,8 @@ def _stands_for_lost(record: Record) -> bool:
     return record.kind == "note" and "lost" in record.data
 
 
-def _joined(positions: Iterable[int]) -> list[tuple[int, int]]:
-    """Positions in order as few runs `[start, stop)`, with what lies between them where that is little."""
-    runs: list[tuple[int, int]] = []
-    for position in positions:
-        if runs and position - runs[-1][1] <= READ_THROUGH_MESSAGES:
-            runs[-1] = (runs[-1][0], position + 1)
-        else:
-            runs.append((position, position + 1))
-    return runs
-
-
-def _tied(messages: Iterable[Message]) -> list[tuple[str, list[str], list[str]]]:
-    """What ties messages to each other: who speaks, which calls are made, and which are answered."""
-    return [
-        (message.role, [call.id for call in message.calls], [result.call_id for result in message.results])
-        for message in messages
-    ]
-
-
 def _rearranged(arranged: Arranged, piece: Piece) -> Piece:
     """A piece of a view that was arranged again. One that is of no message of the history stays what it was."""
     if arranged.position != _NOWHERE:
-        return _arranged_piece(arranged, piece.weigh)
+        return piece_of(arranged, piece.weigh)
     return replace(piece, message=arranged.message, whole=False, repairs=arranged.repairs)
-
-
-def _arranged_piece(arranged: Arranged, weigh: Weigh) -> Piece:
-    return Piece(
-        message=arranged.message,
-        weigh=weigh,
-        position=arranged.position,
-        origin=origin_of(arranged),
-        whole=not arranged.repairs,
-        repairs=arranged.repairs,
-    )

@@ -66,6 +66,8 @@ def export_in_place(
 ) -> Exported:
     """The session written over the file it came from, and that noted: the next time, the file is read on from there."""
     source = SourceFile.of(chronicle)
+    if chronicle.timeline.history.is_edited:
+        raise SettingError("in_place", "messages were taken back or changed since the file was read; give a path")
     if source is None or source.path is None:
         raise SettingError("in_place", "the session was not made of a file on this computer; give a path")
     if to not in (None, source.tool) or path is not None:
@@ -87,7 +89,8 @@ def _sound(exported: Exported | Converted, to: str | None) -> Exported:
 
 def _file(chronicle: Chronicle, tool: ToolName, at: str) -> Exported:
     """The session's file. What the tool would read is read back: where that is not the view, a checkpoint says it."""
-    source, own, compaction = SourceFile.of(chronicle), _View.of(chronicle), own_compaction(chronicle)
+    source = None if chronicle.timeline.history.is_edited else SourceFile.of(chronicle)
+    own, compaction = _View.of(chronicle), own_compaction(chronicle)
     outgoing = _outgoing(chronicle, source, tool, at)
     is_written = source is not None and source.tool == tool and source.base == chronicle.timeline.base
     if compaction is None or is_written:
@@ -96,7 +99,9 @@ def _file(chronicle: Chronicle, tool: ToolName, at: str) -> Exported:
             return exported
     behind, is_foreign = source if outgoing.taken is not None else None, FORMAT_OF[tool] != outgoing.format
     checkpoint = _checkpoint(chronicle, behind, at, is_foreign=is_foreign)
-    lost = chronicle.log.messages - len(outgoing.messages)  # of those before it: what follows it is in the view
+    lost = chronicle.timeline.history.count - len(
+        outgoing.messages
+    )  # of those before it: what follows it is in the view
     checkpoint = replace(checkpoint, position=checkpoint.position - lost)
     exported = write(replace(outgoing, checkpoint=checkpoint), to=tool)
     if own.is_read_from(exported):
@@ -177,7 +182,7 @@ def _outgoing(chronicle: Chronicle, source: SourceFile | None, tool: ToolName, a
     found = source.transcript if source else None
     meta, text = (found.meta, found.system) if found else (_own_meta(chronicle), system)
     known = found if source and (source.tool == tool or source.is_whole) else None
-    records = list(chronicle.log.read_messages())
+    records = list(chronicle.timeline.history.messages())
     return Outgoing(
         messages=tuple(chronicle.history()),
         format=chronicle.gauge.format.name,
@@ -214,11 +219,12 @@ def _checkpoint(chronicle: Chronicle, source: SourceFile | None, at: str, *, is_
 
     For a tool of another format all of it is converted as one.
     """
-    compaction, total = own_compaction(chronicle), chronicle.log.messages
+    compaction, history = own_compaction(chronicle), chronicle.timeline.history
+    total = history.count
     is_settled, taken = chronicle.timeline.arranger.is_settled, source.taken if source else 0
     said = list(runs(chronicle.timeline.sendable(), chronicle.gauge.format.name))
     plain = 0
-    if is_settled and not is_foreign:
+    if is_settled and not is_foreign and not history.is_edited:
         plain = _plain_end(said, total, max(taken, compaction.position if compaction else 0))
     before = len(said) - plain
     return Checkpoint(

@@ -55,7 +55,7 @@ class ViewWriter:
 
     def write(self, pieces: Sequence[Piece], format: Format, beside: MarksBeside = NO_MARKS) -> Wires:
         """The messages of a view, as `written` gives them."""
-        if format is not self._format or not _begins_with(pieces, self._frozen):
+        if format is not self._format or not (_begins_with(pieces, self._frozen) and self._is_parted(pieces, format)):
             self._format, self._chunks, self._frozen = format, [], []
         self._freeze(pieces, format)
         messages: Wires = []
@@ -77,6 +77,11 @@ class ViewWriter:
             except ValueError:  # a value of a class derived from text or a number: such a view is encoded each time
                 return
             self._frozen += [piece for run in chosen for piece in run]
+
+    def _is_parted(self, pieces: Sequence[Piece], format: Format) -> bool:
+        """Whether what follows the frozen pieces now is not joined to them. Something has to follow: a last message is finished."""
+        known = len(self._frozen)
+        return not known or len(list(runs([self._frozen[-1], *pieces[known : known + 1]], format.name))) > 1
 
     def _add(self, chunk: bytes) -> None:
         count = CHUNK_MESSAGES

@@ -13,7 +13,7 @@ from operator import itemgetter
 
 from plimsoll.compaction.account import is_account
 from plimsoll.compaction.notes import is_note
-from plimsoll.compaction.piece import Origin, Origins, Piece
+from plimsoll.compaction.piece import Origin, Origins, Piece, Weigh
 from plimsoll.compaction.repair import Arranged
 from plimsoll.compaction.settle import ordered
 from plimsoll.formats.anthropic.repair import system_words
@@ -69,6 +69,18 @@ def origin_of(arranged: Arranged) -> Origin:
     if message.role == "user" and message.parts and all(map(is_note, message.parts)):
         return "made"
     return "summary" if len(message.parts) == 1 and is_account(message.text) else "history"
+
+
+def piece_of(arranged: Arranged, weigh: Weigh) -> Piece:
+    """An arranged message as a piece of a view."""
+    return Piece(
+        message=arranged.message,
+        weigh=weigh,
+        position=arranged.position,
+        origin=origin_of(arranged),
+        whole=not arranged.repairs,
+        repairs=arranged.repairs,
+    )
 
 
 def parted(pieces: Sequence[Piece], format: FormatName, *, divides: bool = True) -> list[Piece]:

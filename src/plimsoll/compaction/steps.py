@@ -19,13 +19,15 @@ from plimsoll.provenance import notice, noticed_words
 REPEAT_CHARS_MIN = 200
 """Shorter results cost less than the words that would stand for them."""
 
+REPEATED = {"en": "The same content as in a later result of this conversation", "zh": "与本对话中较后的结果内容相同"}
+"""What a repeated result says once it has been collapsed, by language."""
+
 TAIL_SHARE = 0.4
 """The newest exchanges that together cost this share of the goal keep their results whole."""
 
 BULK_FACTOR = 1.5
 """A part is worth cutting when it costs more than this many previews."""
 
-_REPEATED = {"en": "The same content as in a later result of this conversation", "zh": "与本对话中较后的结果内容相同"}
 _REFERENCE = {"en": ", reference {}", "zh": "，引用 {}"}
 
 
@@ -90,7 +92,7 @@ def _point_to_newest(draft: Draft, block: Block, number: int, indexes: Iterable[
         assert isinstance(part, ToolResult)
         reference = draft.refer(piece, index)
         where = _REFERENCE[draft.language].format(reference) if reference and draft.recall else ""
-        parts[index] = replace(part, content=notice(f"{_REPEATED[draft.language]}{where}"))
+        parts[index] = replace(part, content=notice(f"{REPEATED[draft.language]}{where}"))
         block.decide("offload" if reference else "shrink", "the same content is read again later", reference=reference)
     draft.edit(block, number, parts)
     return before - block.tokens
@@ -115,7 +117,7 @@ def restore_repeats(draft: Draft, preview_tokens: int, original: Callable[[int],
 
 def _is_collapsed(result: ToolResult) -> bool:
     words = noticed_words(result.content) if len(result.content) < 2 * REPEAT_CHARS_MIN else None
-    return words is not None and words.startswith(tuple(_REPEATED.values()))
+    return words is not None and words.startswith(tuple(REPEATED.values()))
 
 
 def _content_before(

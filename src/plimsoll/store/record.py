@@ -25,7 +25,7 @@ from plimsoll.ports import Draft, Record
 FORMAT: Final = 1
 """Version of the format this module writes, kept in the session record."""
 
-KINDS: Final = frozenset({"session", "message", "compaction", "rollback", "pin", "usage", "blob", "note"})
+KINDS: Final = frozenset({"session", "message", "compaction", "rollback", "edit", "pin", "usage", "blob", "note"})
 """The kinds this version knows."""
 
 START: Final = b'{"n": '

@@ -99,6 +99,8 @@ def lived(store: str) -> list[plimsoll.Session]:
     session.pin("m0")
     session.record_usage(1_000, 10, 5)
     session.rollback()
+    session.sync(session.history()[:-1])
+    session.compact()
     return [session, session.fork("m9"), import_file(export(session, to="pi").data, name="b", store=store)]
 
 

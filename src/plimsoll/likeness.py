@@ -1,0 +1,68 @@
+"""Whether two messages say the same, however they are written down.
+
+A host that hands back a conversation may have encoded it anew: other key order, text as one block, fields absent or null, marks
+moved, neighbours joined, reasoning left out. What is compared are atoms: what a message says, part by part.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+
+Atom: TypeAlias = tuple[str, ...]
+"""Who speaks, the kind of part, and what it says."""
+
+_UNSAID = frozenset({"cache_control", "prompt_cache_breakpoint"})
+"""Fields that say how a request is handled, not what is said in it."""
+
+
+def atoms(message: Message) -> tuple[Atom, ...]:
+    """What a message says, without its reasoning."""
+    found = (_atom(message, part) for part in message.parts if not isinstance(part, Reasoning))
+    return tuple(atom for atom in found if atom is not None)
+
+
+def thoughts(message: Message) -> tuple[Atom, ...]:
+    """Its reasoning: what was thought, and the signature."""
+    return tuple((part.text, part.signature or "") for part in message.parts if isinstance(part, Reasoning))
+
+
+def _atom(message: Message, part: Part) -> Atom | None:
+    match part:
+        case Text():
+            return (message.role, "text", part.text, message.name or "") if part.text else None
+        case ToolCall():
+            return (message.role, "call", part.id, part.name, _meaning(part.arguments))
+        case ToolResult():
+            media = (_canonical(medium.wire) for medium in part.media)
+            return ("tool", "result", part.call_id, part.content, "error" if part.is_error else "", *media)
+        case Media() | Opaque():
+            return (message.role, "part", _canonical(part.wire))
+        case Reasoning():
+            return None
+
+
+def _meaning(arguments: str) -> str:
+    """Arguments as JSON with sorted keys, or as they are where they are no JSON."""
+    try:
+        return _dumped(json.loads(arguments))
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _canonical(wire: Mapping[str, Any] | None) -> str:
+    return _dumped(_said(wire))
+
+
+def _said(value: Any) -> Any:
+    """A JSON value without what is null or says nothing."""
+    if isinstance(value, Mapping):
+        return {key: _said(item) for key, item in value.items() if item is not None and key not in _UNSAID}
+    return [_said(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
