@@ -1,0 +1,271 @@
+"""Hosts: programs around the official SDKs, each appending what its SDK's documentation appends, and ways to keep the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import plimsoll
+from loopback import agent
+from loopback.agent import Outcome
+
+Wire = dict[str, Any]
+MODEL = "gpt-4o"
+_MARK = {"cache_control": {"type": "ephemeral"}}
+_SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "step": {"type": "integer"}}}
+_FUNCTIONS = [
+    {"name": name, "description": f"The tool {name} of this repository.", "parameters": _SCHEMA} for name in agent.TOOLS
+]
+CHAT_TOOLS = [{"type": "function", "function": function} for function in _FUNCTIONS]
+RESPONSES_TOOLS = [{"type": "function", "strict": False, **function} for function in _FUNCTIONS]
+ANTHROPIC_TOOLS = [
+    {"name": function["name"], "description": function["description"], "input_schema": _SCHEMA}
+    for function in _FUNCTIONS
+]
+
+
+class Keeper(Protocol):
+    """Takes in messages and gives what to send."""
+
+    def add(self, message: Any) -> None:
+        """The next message, as the SDK gave it or as the host made it."""
+        ...
+
+    def view(self) -> list[Any]:
+        """What to send now."""
+        ...
+
+
+@dataclass
+class InSession:
+    """A session that is given every message."""
+
+    session: plimsoll.Session
+
+    def add(self, message: Any) -> None:
+        """Append it."""
+        self.session.append(message)
+
+    def view(self) -> list[Any]:
+        """The session's view."""
+        return self.session.view()
+
+
+@dataclass
+class InList:
+    """A list of the host's own, and what makes a view of it at each call."""
+
+    show: Callable[[list[Any]], list[Any]]
+    messages: list[Any] = field(default_factory=list)
+
+    def add(self, message: Any) -> None:
+        """Append it."""
+        self.messages.append(message)
+
+    def view(self) -> list[Any]:
+        """A view of the whole list."""
+        return self.show(self.messages)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A call that the model made."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Host(Protocol):
+    """One way to speak to one API."""
+
+    def begin(self) -> list[Any]:
+        """What the conversation begins with, before the user."""
+        ...
+
+    def said(self, text: str) -> Wire:
+        """A message of the user."""
+        ...
+
+    def ask(self, view: list[Any]) -> tuple[list[Any], list[Asked]]:
+        """Send a view: what to append of the answer, and the calls in it."""
+        ...
+
+    def results(self, outcomes: Sequence[tuple[Asked, Outcome]]) -> list[Wire]:
+        """The messages that give the results."""
+        ...
+
+
+def play(host: Host, keeper: Keeper, turns: int) -> list[list[Any]]:
+    """So many requests, one after the other, with what has to be said between them. Returns the views that were sent."""
+    views = []
+    for message in [*host.begin(), host.said(agent.request(0))]:
+        keeper.add(message)
+    for turn in range(1, turns + 1):
+        views.append(keeper.view())
+        answers, calls = host.ask(views[-1])
+        following = host.results([(call, agent.outcome(call.name, call.arguments)) for call in calls])
+        for message in [*answers, *(following or [host.said(agent.request(turn))])]:
+            keeper.add(message)
+    return views
+
+
+@dataclass
+class ChatHost:
+    """Chat Completions, whole or streamed."""
+
+    client: Any
+    stream: bool = False
+
+    def begin(self) -> list[Any]:
+        """The system text."""
+        return [{"role": "system", "content": agent.SYSTEM}]
+
+    def said(self, text: str) -> Wire:
+        """A message of the user."""
+        return {"role": "user", "content": text}
+
+    def ask(self, view: list[Any]) -> tuple[list[Any], list[Asked]]:
+        """The message object of the answer."""
+        given = {"model": MODEL, "messages": view, "tools": CHAT_TOOLS}
+        if self.stream:
+            with self.client.chat.completions.stream(**given) as stream:
+                completion = stream.get_final_completion()
+        else:
+            completion = self.client.chat.completions.create(**given)
+        return self.read(completion)
+
+    def read(self, completion: Any) -> tuple[list[Any], list[Asked]]:
+        """What to append of a completion."""
+        message = completion.choices[0].message
+        calls = [Asked(call.id, call.function.name, call.function.arguments) for call in message.tool_calls or ()]
+        return [message], calls
+
+    def results(self, outcomes: Sequence[tuple[Asked, Outcome]]) -> list[Wire]:
+        """One message each; pictures come behind them, since a tool message holds text only."""
+        messages = [{"role": "tool", "tool_call_id": call.id, "content": outcome.text} for call, outcome in outcomes]
+        pictures = [
+            {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{outcome.picture}"}}
+            for _, outcome in outcomes
+            if outcome.picture
+        ]
+        shown = [{"type": "text", "text": "What the screenshots show:"}, *pictures]
+        return messages + ([{"role": "user", "content": shown}] if pictures else [])
+
+
+@dataclass
+class ResponsesHost:
+    """Responses without a store, whole or streamed."""
+
+    client: Any
+    stream: bool = False
+
+    def begin(self) -> list[Any]:
+        """The instructions as a message of the developer."""
+        return [{"role": "developer", "content": agent.SYSTEM}]
+
+    def said(self, text: str) -> Wire:
+        """A message of the user."""
+        return {"role": "user", "content": text}
+
+    def ask(self, view: list[Any]) -> tuple[list[Any], list[Asked]]:
+        """The items of the answer's output."""
+        given = {"model": MODEL, "input": view, "tools": RESPONSES_TOOLS, "store": False}
+        given["include"] = ["reasoning.encrypted_content"]
+        if self.stream:
+            with self.client.responses.stream(**given) as stream:
+                response = stream.get_final_response()
+        else:
+            response = self.client.responses.create(**given)
+        return self.read(response)
+
+    def read(self, response: Any) -> tuple[list[Any], list[Asked]]:
+        """What to append of a response."""
+        made = [item for item in response.output if item.type == "function_call"]
+        return list(response.output), [Asked(item.call_id, item.name, item.arguments) for item in made]
+
+    def results(self, outcomes: Sequence[tuple[Asked, Outcome]]) -> list[Wire]:
+        """One item each, pictures in them."""
+        return [
+            {"type": "function_call_output", "call_id": call.id, "output": _output(outcome)}
+            for call, outcome in outcomes
+        ]
+
+
+def _output(outcome: Outcome) -> Any:
+    if outcome.picture is None:
+        return outcome.text
+    image = {"type": "input_image", "detail": "auto", "image_url": f"data:image/png;base64,{outcome.picture}"}
+    return [{"type": "input_text", "text": outcome.text}, image]
+
+
+@dataclass
+class AnthropicHost:
+    """Messages. `appends` says how an answer is appended: its content, the message itself, or as a parameter."""
+
+    client: Any
+    stream: bool = False
+    appends: str = "content"
+    apart: bool = False
+    """One message for each result, as the tools finish."""
+    marks: bool = False
+    """The newest message of each turn is marked for the cache."""
+    thinking: bool = True
+    model: str = "claude-sonnet-4-6"
+
+    def begin(self) -> list[Any]:
+        """The system text is beside the messages."""
+        return []
+
+    def said(self, text: str) -> Wire:
+        """A message of the user."""
+        mark = _MARK if self.marks else {}
+        return {"role": "user", "content": [{"type": "text", "text": text, **mark}] if self.marks else text}
+
+    def given(self, view: list[Any]) -> Wire:
+        """The arguments of a request."""
+        thinking = {"thinking": {"type": "enabled", "budget_tokens": 1024}} if self.thinking else {}
+        shared = {"model": self.model, "max_tokens": 4096, "system": agent.SYSTEM, "tools": ANTHROPIC_TOOLS}
+        return {**shared, "messages": view, **thinking}
+
+    def ask(self, view: list[Any]) -> tuple[list[Any], list[Asked]]:
+        """The message of the answer."""
+        if self.stream:
+            with self.client.messages.stream(**self.given(view)) as stream:
+                response = stream.get_final_message()
+        else:
+            response = self.client.messages.create(**self.given(view))
+        return self.read(response)
+
+    def read(self, response: Any) -> tuple[list[Any], list[Asked]]:
+        """What to append of a response."""
+        calls = [
+            Asked(block.id, block.name, agent.Call(block.name, block.input).text)
+            for block in response.content
+            if block.type == "tool_use"
+        ]
+        appended = {
+            "content": lambda: {"role": "assistant", "content": response.content},
+            "response": lambda: response,
+            "param": response.to_param,
+        }
+        return [appended[self.appends]()], calls
+
+    def results(self, outcomes: Sequence[tuple[Asked, Outcome]]) -> list[Wire]:
+        """All in one message, or one message each."""
+        blocks = [_result_block(call, outcome) for call, outcome in outcomes]
+        if blocks and self.marks:
+            blocks[-1] |= _MARK
+        if self.apart:
+            return [{"role": "user", "content": [block]} for block in blocks]
+        return [{"role": "user", "content": blocks}] if blocks else []
+
+
+def _result_block(call: Asked, outcome: Outcome) -> Wire:
+    failed = {"is_error": True} if outcome.failed else {}
+    block = {"type": "tool_result", "tool_use_id": call.id, "content": outcome.text, **failed}
+    if outcome.picture is None:
+        return block
+    source = {"type": "base64", "media_type": "image/png", "data": outcome.picture}
+    return {**block, "content": [{"type": "text", "text": outcome.text}, {"type": "image", "source": source}]}

@@ -1,0 +1,93 @@
+"""Tool loops of 200 turns with the official SDKs: no request is refused, no view is too long, what the user demanded stays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+import plimsoll
+from loopback import agent
+from loopback.hosts import (
+    ANTHROPIC_TOOLS,
+    CHAT_TOOLS,
+    RESPONSES_TOOLS,
+    AnthropicHost,
+    ChatHost,
+    Host,
+    InSession,
+    ResponsesHost,
+    play,
+)
+from loopback.server import Provider
+
+TURNS = 50
+TURNS_LONG = 200
+
+
+CHAT = {"format": "openai-chat", "tools": CHAT_TOOLS}
+RESPONSES = {"format": "openai-responses", "tools": RESPONSES_TOOLS}
+ANTHROPIC = {"format": "anthropic", "tools": ANTHROPIC_TOOLS, "system": agent.SYSTEM}
+
+HOSTS: dict[str, tuple[dict[str, Any], Callable[..., Host], dict[str, Any]]] = {
+    "chat": (CHAT, ChatHost, {}),
+    "chat-stream": (CHAT, ChatHost, {"stream": True}),
+    "responses": (RESPONSES, ResponsesHost, {}),
+    "responses-stream": (RESPONSES, ResponsesHost, {"stream": True}),
+    "anthropic-content": (ANTHROPIC, AnthropicHost, {}),
+    "anthropic-response": (ANTHROPIC, AnthropicHost, {"appends": "response", "apart": True}),
+    "anthropic-param": (ANTHROPIC, AnthropicHost, {"appends": "param", "thinking": False}),
+    "anthropic-stream": (ANTHROPIC, AnthropicHost, {"stream": True, "appends": "response", "marks": True}),
+}
+"""By name: what a session of it is opened with, the host, and how it goes about it."""
+
+
+@contextmanager
+def hosted(which: str, window: int, *, seed: int = 7) -> Iterator[tuple[Provider, Host, dict[str, Any]]]:
+    """A provider, a host that speaks to it, and what a session of it is opened with."""
+    options, make, ways = HOSTS[which]
+    kind = anthropic.Anthropic if options is ANTHROPIC else openai.OpenAI
+    path = "" if options is ANTHROPIC else "/v1"
+    with (
+        Provider(window, seed=seed) as served,
+        kind(base_url=served.url + path, api_key="none", max_retries=0) as client,
+    ):
+        yield served, make(client, **ways), options
+
+
+def check(served: Provider, window: int) -> None:
+    """Nothing was refused or too long, and the newest request still says what the user demanded."""
+    assert served.refused == []
+    assert max(served.tokens) <= window
+    newest = json.dumps(served.bodies[-1])
+    assert [constraint for constraint in agent.CONSTRAINTS if constraint not in newest] == []
+
+
+LOOPS = [(which, 6_000 + 2_000 * (at % 4)) for at, which in enumerate(HOSTS)]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("which", "window"), LOOPS)
+def test_long_sessions_are_never_refused(which: str, window: int) -> None:
+    """Four times as long."""
+    check_session(which, window, TURNS_LONG)
+
+
+@pytest.mark.parametrize(("which", "window"), LOOPS)
+def test_sessions_are_never_refused(which: str, window: int) -> None:
+    """A session that is given each message as the SDK gave it."""
+    check_session(which, window, TURNS)
+
+
+def check_session(which: str, window: int, turns: int) -> None:
+    """Assert that a session's views are accepted, one after the other."""
+    with hosted(which, window) as (served, host, options):
+        with plimsoll.open(store="memory:", max_tokens=window, **options) as session:
+            play(host, InSession(session), turns)
+            assert session.stats().compactions >= 3
+        check(served, window)
