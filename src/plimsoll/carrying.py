@@ -58,7 +58,7 @@ def kept_within(chronicle: Chronicle, query: str | None, *, asks_model: bool) ->
             yield from _recorded(chronicle, "auto", planning, asks_model=asks)
         if chronicle.log.messages == said:
             break
-    chronicle.sent = sent_now(chronicle)
+    chronicle.sent = sent_now(chronicle.timeline, chronicle.log.messages)
 
 
 def viewed(chronicle: Chronicle, query: str | None, *, asks_model: bool) -> Carrying[View]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from plimsoll.message import Message
-from plimsoll.policy import Language as Wanted
+from plimsoll.presets import Language as Wanted
 from plimsoll.summary.frame import Language
 
 SAMPLE_CHARS = 20_000

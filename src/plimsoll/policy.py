@@ -5,26 +5,17 @@ A preset (presets.py) is a policy with a name. `policy_named` gives one, with an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
+from typing import Any, TypeAlias, Unpack, get_args
 
 from plimsoll.budget import Budget, Level, LoadLines, Mark, check_mark, level_named, level_of, mark_tokens
 from plimsoll.errors import SettingError
 from plimsoll.limits import SUMMARIZER_INPUT_TOKENS_MIN
+from plimsoll.presets import PRESETS, Language, PolicyFields, PresetName, Step, Strategy, SummaryFrame, SummaryRole
 from plimsoll.settings import flag, one_of, share, shown, whole
-
-Step: TypeAlias = Literal["collapse", "offload", "clip", "summarise", "window", "ledger"]
-"""What a compaction can do, in the engine's words:
-
-- `collapse`   repeated reads of the same content collapse onto the newest
-- `offload`    large results older than the tail become a reference and a preview
-- `clip`       messages larger than `message_tokens_max` lose their middle; never the newest request
-- `summarise`  exchanges before the tail become (an extension of) the summary
-- `window`     exchanges before the tail leave with no summary, only a mark that says so
-- `ledger`     the ledger alone speaks for the past, and the tail shrinks to the pinned minimum
-"""
 
 STEP_LEVELS: Mapping[Step, Level] = MappingProxyType(
     {
@@ -37,16 +28,6 @@ STEP_LEVELS: Mapping[Step, Level] = MappingProxyType(
     }
 )
 """The level from which a step is allowed. Steps of level normal lose nothing."""
-
-Strategy: TypeAlias = Literal["adaptive", "summary", "pruning", "sliding", "aggressive"]
-"""Named orders of steps; see STRATEGIES."""
-
-SummaryRole: TypeAlias = Literal["user", "system", "assistant"]
-SummaryFrame: TypeAlias = Literal["numbered", "bracketed", "emergency", "chinese"]
-"""The wording around a summary (summary/frame.py has it): numbered says which messages it stands for and that it is data,
-closes with a checksum, and is in the conversation's language; the others are the fixed wordings of other systems."""
-
-Language: TypeAlias = Literal["auto", "en", "zh"]
 
 _ADAPTIVE: tuple[Step, ...] = ("collapse", "offload", "clip", "summarise", "ledger")
 
@@ -61,58 +42,6 @@ STRATEGIES: Mapping[Strategy, Mapping[str, Any]] = MappingProxyType(
 )
 """A strategy is nothing but these fields of a policy: cheapest first; summary first; no summary; the window only; one
 level higher than the lines say."""
-
-
-PresetName: TypeAlias = Literal[
-    "ladder",
-    "fill",
-    "graded-200k",
-    "threshold-80",
-    "small-window",
-    "medium-window",
-    "large-window",
-    "five-turns",
-]
-"""The policies that have names; see presets.py."""
-
-LevelName: TypeAlias = Literal["none", "normal", "aggressive", "emergency"]
-
-
-class PolicyFields(TypedDict, total=False):
-    """What a policy's fields may be given as. See Policy; `strategy` stands for the steps and levels of that name."""
-
-    source: str
-    lines: LoadLines | Mapping[str, Mark]
-    window_tokens: int | None
-    output_reserve_tokens: int | None
-    steps: Sequence[Step]
-    act_at: Level | LevelName
-    levels_up: int
-    fill: bool
-    clear_at_least: float
-    keep_last_messages: int | None
-    keep_last_turns: int | None
-    keep_tokens: Mark | None
-    keep_fraction: float | None
-    keep_last_messages_min: int | None
-    keep_fraction_after_failure: float | None
-    summary_tokens_max: int | None
-    summary_share: float
-    summary_role: SummaryRole
-    summary_frame: SummaryFrame
-    language: Language
-    summary_model: str | None
-    use_summarizer: bool
-    summarizer_attempts: int
-    summarizer_input_tokens_max: int
-    summarizer_requests_max: int
-    summarizer_fallback: bool
-    tool_result_tokens_max: Mark | None
-    message_tokens_max: Mark | None
-    kept_message_tokens_max: Mark | None
-    result_list_items_max: int
-    preview_chars: int
-    strategy: Strategy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,13 +214,16 @@ def policy_named(policy: PresetName | Policy, **overrides: Unpack[PolicyFields])
     `lines` may be a LoadLines or a mapping with some of its marks; `strategy` names an order of steps (STRATEGIES).
     Raises SettingError for an unknown preset (listing those there are), an unknown field and an impossible value.
     """
-    from plimsoll.presets import PRESETS  # noqa: PLC0415 - presets are made of policies
-
     if isinstance(policy, Policy):
         return _overridden(policy, overrides)
     if not isinstance(policy, str) or policy not in PRESETS:
         raise SettingError("policy", f"{shown(policy)} is not one of {', '.join(PRESETS)}")
-    return _overridden(PRESETS[policy], overrides)
+    return _overridden(_named(policy), overrides)
+
+
+@cache
+def _named(name: PresetName) -> Policy:
+    return _overridden(Policy(name=name), PRESETS[name])
 
 
 def _overridden(policy: Policy, overrides: Mapping[str, Any]) -> Policy:

@@ -15,9 +15,10 @@ from plimsoll.tally import Tally
 from plimsoll.usage import Usage, usage_from, whole_prompt
 
 if TYPE_CHECKING:
-    from plimsoll.chronicle import Chronicle
     from plimsoll.gauge import Gauge
+    from plimsoll.originals import Originals
     from plimsoll.ports import SessionLog
+    from plimsoll.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,46 +64,43 @@ class Estimates:
         return self._sizes[-1]
 
 
-def sent_now(chronicle: Chronicle) -> Sent:
-    """The view as it stands, as it is handed out."""
-    timeline = chronicle.timeline
+def sent_now(timeline: Timeline, messages: int) -> Sent:
+    """The view as it stands after so many messages, as it is handed out."""
     return Sent(
         tally=timeline.tally,
         pieces=len(timeline.pieces),
         closing=tuple(piece.message for piece in timeline.sendable() if is_placeholder(piece.message)),
-        messages=chronicle.log.messages,
+        messages=messages,
         event=timeline.event,
     )
 
 
-def usage_told(
-    chronicle: Chronicle, sent: Sent, prompt_tokens: int, completion_tokens: int, cached_tokens: int
-) -> Usage:
-    """A report with the request it is for: `sent` is the view of that. Raises SettingError."""
+def usage_told(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> Usage:
+    """A report in a caller's words. Raises SettingError."""
     usage = Usage(
         prompt_tokens=whole("prompt_tokens", prompt_tokens),
         completion_tokens=whole("completion_tokens", completion_tokens),
         cached_tokens=whole("cached_tokens", cached_tokens),
     )
+    return whole_prompt(usage)
+
+
+def usage_of(sent: Sent, told: Usage, gauge: Gauge, estimates: Estimates, originals: Originals) -> Usage:
+    """A report with the request it is for: `sent` is the view of that."""
     return replace(
-        whole_prompt(usage),
-        counted_tokens=chronicle.estimates.of(sent.request(), chronicle.gauge),
-        model=chronicle.gauge.model,
-        position=_answer(chronicle, sent),
+        told,
+        counted_tokens=estimates.of(sent.request(), gauge),
+        model=gauge.model,
+        position=_answer(sent, originals),
     )
 
 
-def _answer(chronicle: Chronicle, sent: Sent) -> int:
+def _answer(sent: Sent, originals: Originals) -> int:
     """Where the answer to a view is in the history, or will be: the first of the assistant's messages at its end, or after it."""
     position = sent.messages
-    while position > 0 and _role(chronicle, position - 1) == "assistant":
+    while position > 0 and (found := originals.find(position - 1)) is not None and found.role == "assistant":
         position -= 1
     return position
-
-
-def _role(chronicle: Chronicle, position: int) -> str | None:
-    found = chronicle.originals.find(position)
-    return None if found is None else found.role
 
 
 def warn_of_excess(session: str, before: Gauge, gauge: Gauge) -> None:

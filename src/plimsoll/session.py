@@ -21,7 +21,7 @@ from plimsoll.message import FormatName, MessageLike
 from plimsoll.payloads import Compaction, Trigger
 from plimsoll.policy import PolicyChoice
 from plimsoll.ports import Damage
-from plimsoll.reported import sent_now, usage_told, usages
+from plimsoll.reported import sent_now, usage_of, usage_told, usages
 from plimsoll.searching import SearchedSession
 from plimsoll.sharing import SharedSession
 from plimsoll.stats import Stats
@@ -266,9 +266,9 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         what was sent changes nothing. Call it before or after the answer is appended, once for each request. Raises
         SettingError.
         """
-        sent = self._chronicle.sent or sent_now(self._chronicle)
-        told = usage_told(self._chronicle, sent, prompt_tokens, completion_tokens, cached_tokens)
-        self._chronicle.record_usage([told], sent.event)
+        told, now = usage_told(prompt_tokens, completion_tokens, cached_tokens), self._chronicle
+        sent = now.sent or sent_now(now.timeline, now.log.messages)
+        now.record_usage([usage_of(sent, told, now.gauge, now.estimates, now.originals)], sent.event)
 
     @locked
     def usage(self) -> list[Usage]:

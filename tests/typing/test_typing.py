@@ -13,8 +13,8 @@ from typing import get_args
 import pytest
 
 from plimsoll.budget import Level
-from plimsoll.policy import LevelName, Policy, PolicyFields, PresetName, Strategy
-from plimsoll.presets import PRESETS
+from plimsoll.policy import Policy
+from plimsoll.presets import PRESETS, LevelName, PolicyFields, PresetName, Strategy
 
 PROGRAMS = Path(__file__).parent / "programs"
 ROOT = Path(__file__).parents[2]

@@ -25,7 +25,7 @@ from plimsoll.compaction.steps import TAIL_SHARE, collapse_repeats, offload_bulk
 from plimsoll.compaction.summarise import Summed, summarise, window
 from plimsoll.compaction.task import MIN_PROGRESS, MIN_PROGRESS_TOKENS, SummaryReply, SummaryRequest, Task
 from plimsoll.errors import SettingError
-from plimsoll.policy import Step
+from plimsoll.presets import Step
 from plimsoll.summary.frame import omitted, unwrapped
 
 NEARLY = 1.02

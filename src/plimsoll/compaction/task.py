@@ -10,7 +10,8 @@ from plimsoll.brief import Brief, Fact, counted
 from plimsoll.budget import Level
 from plimsoll.mentions import FileContent
 from plimsoll.message import Message
-from plimsoll.policy import Policy, Step
+from plimsoll.policy import Policy
+from plimsoll.presets import Step
 from plimsoll.summary.ledger import Ledger
 
 MIN_PROGRESS = 0.05

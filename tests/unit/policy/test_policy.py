@@ -14,7 +14,7 @@ from plimsoll.errors import SettingError
 from plimsoll.policy import STEP_LEVELS, Policy, policy_named
 from plimsoll.presets import PRESETS
 
-LADDER = PRESETS["ladder"]
+LADDER = Policy.named("ladder")
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -22,7 +22,7 @@ def test_presets_are_found_by_name_and_survive_json(name):
     """Each preset is itself by name, and equal to itself after a trip through JSON."""
     policy = policy_named(name)
 
-    assert policy is PRESETS[name]
+    assert policy is Policy.named(name)
     assert policy.name == name
     assert Policy.from_dict(json.loads(json.dumps(policy.to_dict()))) == policy
 
@@ -31,7 +31,7 @@ def test_presets_are_found_by_name_and_survive_json(name):
 @pytest.mark.parametrize("budget", [1, 7, 100, 3_000, 128_000, 2_000_000])
 def test_presets_work_in_any_budget(name, budget):
     """No preset has lines that fall out of order in a small or a huge budget."""
-    lines = PRESETS[name].lines.resolve(budget)
+    lines = Policy.named(name).lines.resolve(budget)
 
     assert lines.target < lines.soft <= lines.hard <= budget
 
@@ -47,7 +47,7 @@ def test_presets_work_in_any_budget(name, budget):
 def test_two_line_presets_have_their_numbers(name, sizes, keep, summary, asks):
     """The presets with a soft and a hard line carry their document's numbers, and advise at the soft one."""
     window, reserve, soft, hard = sizes
-    policy = PRESETS[name]
+    policy = Policy.named(name)
     lines = policy.lines.resolve(policy.budget().tokens)
 
     assert policy.budget().tokens == window - reserve
@@ -63,7 +63,7 @@ def test_two_line_presets_have_their_numbers(name, sizes, keep, summary, asks):
 @pytest.mark.spec("S0-02", "S0-29")
 def test_graded_preset_has_its_numbers():
     """The graded preset leaves 192,000 tokens and marks 70, 85 and 95 hundredths of them."""
-    policy = PRESETS["graded-200k"]
+    policy = Policy.named("graded-200k")
     lines = policy.lines.resolve(policy.budget().tokens)
 
     assert policy.budget().tokens == 192_000
@@ -73,7 +73,7 @@ def test_graded_preset_has_its_numbers():
 @pytest.mark.spec("S1-42", "S1-13", "S1-52")
 def test_threshold_preset_takes_the_smaller_of_ratio_and_cap():
     """It acts at 0.8 of the budget, and at 100,000 tokens where that is less."""
-    policy = PRESETS["threshold-80"]
+    policy = Policy.named("threshold-80")
 
     assert [policy.acts_at(tokens, 32_000) for tokens in (25_599, 25_600)] == [False, True]
     assert [policy.acts_at(tokens, 1_000_000) for tokens in (99_999, 100_000)] == [False, True]
@@ -82,7 +82,7 @@ def test_threshold_preset_takes_the_smaller_of_ratio_and_cap():
 
 def test_five_turns_preset_has_its_numbers():
     """Five turns, 4,000 tokens, 800 a message, results of 1,000 tokens, 20 items and 500 characters."""
-    policy = PRESETS["five-turns"]
+    policy = Policy.named("five-turns")
 
     assert (policy.keep_last_turns, policy.keep_tokens, policy.message_tokens_max) == (5, 4_000, 800)
     assert (policy.tool_result_tokens_max, policy.result_list_items_max, policy.preview_chars) == (1_000, 20, 500)
@@ -93,7 +93,7 @@ def test_five_turns_preset_has_its_numbers():
 def test_overrides_merge_over_the_preset():
     """A partial override changes what it names and keeps everything else."""
     policy = policy_named("medium-window", lines={"soft": 12_000}, keep_last_messages=10)
-    preset = PRESETS["medium-window"]
+    preset = Policy.named("medium-window")
 
     assert policy.lines.soft == 12_000
     assert policy.lines.hard == preset.lines.hard
@@ -162,7 +162,7 @@ def test_normal_steps_lose_nothing():
 
 def test_filling_acts_only_over_the_budget():
     """A policy that fills uses the whole budget: exactly full is fine, one more is not, and it comes down to the budget."""
-    fill = PRESETS["fill"]
+    fill = Policy.named("fill")
 
     assert [fill.acts_at(tokens, 1_000) for tokens in (999, 1_000, 1_001)] == [False, False, True]
     assert fill.target_tokens(1_000) == 1_000
