@@ -17,7 +17,7 @@ Wire = dict[str, Any]
 
 _MEDIA = ("image_url", "input_image", "image", "file", "input_file")
 _SIGNS = re.compile(
-    r"^\[(?:Summary of messages |Emergency Summary - |Previous conversation summary\]|以下是之前对话的摘要\]|消息m\d+-m\d+的摘要|\d+ earlier messages? (?:is|are) not shown |前面 \d+ 条消息未显示 |No result: "
+    r"^\[(?:Summary of messages |Emergency Summary - |Previous conversation summary\]|以下是之前对话的摘要\]|消息m\d+-m\d+的摘要|\d+ earlier messages? (?:is|are) not shown |前面 \d+ 条消息未显示 |… earlier\]$|… 前文\]$|No result: "
     r"|The conversation begins|Result(?: of [^\]\n]{1,200})? of a call that is not shown )|^\(empty\)$"
 )
 _CUT = re.compile(

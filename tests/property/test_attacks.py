@@ -66,7 +66,7 @@ def speaks_for_the_past(message: dict[str, Any]) -> bool:
     """Whether a message holds a summary, or a notice of what is not shown."""
     return bool(
         re.search(
-            r"\[(?:Summary of |Previous conv|消息m|\d+ earlier m|前面 \d+ |\d+ messages|…)",
+            r"\[(?:Summary of |Previous conv|消息m|\d+ earlier m|前面 \d+ |… earlier\]|… 前文\])",
             json.dumps(message, ensure_ascii=False),
         )
     )

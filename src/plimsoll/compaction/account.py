@@ -10,7 +10,16 @@ from plimsoll.compaction.piece import Block
 from plimsoll.compaction.task import SummaryFailed, SummaryRequest, Task
 from plimsoll.cutting import cut_text
 from plimsoll.message import Message, Text, said
-from plimsoll.summary.frame import PRESENTATIONS, omission, omitted, recognise, rewrapped, unwrapped, wrap
+from plimsoll.summary.frame import (
+    PRESENTATIONS,
+    omission,
+    omitted,
+    recognise,
+    rewrapped,
+    short_omission,
+    unwrapped,
+    wrap,
+)
 from plimsoll.summary.ledger import Ledger
 from plimsoll.summary.ledger.wire import NOTHING
 from plimsoll.summary.reread import is_title, quoted, reread
@@ -152,13 +161,13 @@ def prose_room(draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int
 
 
 def mark(draft: Draft, task: Task, tokens_max: int, count: int) -> Account | None:
-    """A line that only says how many messages left."""
-    words = omission(count, draft.language)
-    message = said(task.policy.summary_role, words)
-    tokens = draft.weigh(message)
-    if tokens > tokens_max:
-        return None
-    return Account(message=message, text=words, tokens=tokens, facts=0, reason="older than the tail")
+    """A line that only says how many messages left, or in the smallest room that some did."""
+    for words in (omission(count, draft.language), short_omission(draft.language)):
+        message = said(task.policy.summary_role, words)
+        tokens = draft.weigh(message)
+        if tokens <= tokens_max:
+            return Account(message=message, text=words, tokens=tokens, facts=0, reason="older than the tail")
+    return None
 
 
 def is_account(text: str) -> bool:

@@ -20,7 +20,7 @@ from plimsoll.compaction.keep import (
     SYSTEM,
     open_with_user,
 )
-from plimsoll.compaction.losses import is_mark, mark_losses
+from plimsoll.compaction.losses import is_mark, mark_losses, shorten_marks
 from plimsoll.compaction.piece import Block
 from plimsoll.compaction.reduce import reduce_to
 from plimsoll.compaction.shrink import LEAST_TOKENS, shrink_to
@@ -64,18 +64,17 @@ def prove(draft: Draft, task: Task, covers: tuple[int, int] | None) -> bool:
 def _cut_frame(draft: Draft, budget_tokens: int) -> None:
     """Cut system text and the newest request, the request only where it takes more than half of the budget.
 
-    A mark beside them leaves where they are whole without it, or where they are at their least.
+    A mark beside them becomes the shortest one where they are whole without it, or where they are at their least.
     """
-    unmarked = [block for block in draft.blocks if not is_mark(block)]
-    if draft.reserve_tokens + sum(block.tokens for block in unmarked) <= budget_tokens:
-        draft.blocks = unmarked
-        open_with_user(draft)
+    unmarked = sum(block.tokens for block in draft.blocks if not is_mark(block))
+    if draft.reserve_tokens + unmarked <= budget_tokens:
+        shorten_marks(draft)
+    for _ in range(2):
+        _cut_request(draft, budget_tokens)
+        _squeeze(draft, budget_tokens, SYSTEM, may_leave=False)
         if draft.total <= budget_tokens:
             return
-    _cut_request(draft, budget_tokens)
-    _squeeze(draft, budget_tokens, SYSTEM, may_leave=False)
-    if draft.total > budget_tokens:
-        draft.blocks = unmarked
+        shorten_marks(draft)
     for reason in (NEWEST_REQUEST, NEWEST_MESSAGE):
         _squeeze(draft, budget_tokens, reason, may_leave=False)
     open_with_user(draft)
@@ -137,6 +136,8 @@ def _squeeze(draft: Draft, budget_tokens: int, kept_as: str, *, may_leave: bool)
 def _refuse(draft: Draft, budget_tokens: int) -> None:
     """Cut the frame below what still says something: what opens it, then the last of the system text, the newest request last.
 
+    Only where that is not enough a mark leaves.
+
     Raises CannotFit when the frame is over the budget with everything in it at its mark.
     """
     frame = [block for block in draft.blocks if block.kept_as == OPENING]
@@ -147,6 +148,8 @@ def _refuse(draft: Draft, budget_tokens: int) -> None:
         if excess <= 0:
             return
         reduce_to(draft, block, max(0, block.tokens - excess), REASON, to_line=False)
+    if draft.total > budget_tokens:
+        draft.blocks = [block for block in draft.blocks if not is_mark(block)]
     open_with_user(draft)
     if draft.total <= budget_tokens:
         return

@@ -12,7 +12,8 @@ from plimsoll.compaction.notes import says_nothing
 from plimsoll.compaction.piece import Block, blocks_of
 from plimsoll.compaction.reduce import reduce_to
 from plimsoll.compaction.task import Task
-from plimsoll.summary.frame import omitted, unwrapped
+from plimsoll.message import Text
+from plimsoll.summary.frame import omitted, short_omission, unwrapped
 
 SLACK_SHARE = 0.02
 """Room under this share of the goal is not worth another pass, nor a cut exchange."""
@@ -59,6 +60,13 @@ def mark_losses(draft: Draft, task: Task, covers: tuple[int, int] | None) -> Non
     open_with_user(draft)
 
 
+def shorten_marks(draft: Draft) -> None:
+    """Put the shortest mark in the place of those there are."""
+    for block in filter(is_mark, draft.blocks):
+        part = block.pieces[0].message.parts[0]
+        draft.edit(block, 0, [replace(part, text=short_omission(draft.language))] if isinstance(part, Text) else [part])
+
+
 def _keep_request_apart(draft: Draft, made: Block) -> None:
     """Where neighbours of one role go out as one message, a mark is not put to the end of the newest request."""
     at = draft.blocks.index(made)
@@ -99,6 +107,8 @@ def refill(draft: Draft, task: Task, covers: tuple[int, int] | None) -> None:
 
 def _mark_where_it_fits(draft: Draft, task: Task, covers: tuple[int, int] | None) -> None:
     mark_losses(draft, task, covers)
+    if draft.total > task.budget_tokens:
+        shorten_marks(draft)
     if draft.total > task.budget_tokens:
         draft.blocks = [block for block in draft.blocks if not is_mark(block)]
         open_with_user(draft)

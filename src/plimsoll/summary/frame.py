@@ -72,6 +72,7 @@ _SIGN = re.compile(
 """Where a frame may begin or end, and the line that stands for what left without a summary."""
 
 _OMISSION = re.compile(r"([0-9]{1,9}) earlier messages? (?:is|are) not shown|前面 ([0-9]{1,9}) 条消息未显示")
+_SHORT_OMISSIONS: dict[Language, str] = {"en": "[… earlier]", "zh": "[… 前文]"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +155,15 @@ def omission(count: int, language: Language) -> str:
     return notice(f"{count} earlier message{' is' if count == 1 else 's are'} not shown")
 
 
+def short_omission(language: Language) -> str:
+    """The same without a count, for the smallest views. It has no tag: nothing is said in it, whoever wrote it."""
+    return _SHORT_OMISSIONS[language]
+
+
 def omitted(text: str) -> int | None:
-    """How many messages a text stands for that is such a line of ours, and nothing else; None for any other text."""
+    """How many messages, at least, a text stands for that is such a line and nothing else; None for any other text."""
+    if text in _SHORT_OMISSIONS.values():
+        return 1
     words = noticed_words(text) or ""
     found = _OMISSION.fullmatch(words) if text == notice(words) else None
     return None if found is None else int(found[1] or found[2])
