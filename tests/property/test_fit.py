@@ -25,6 +25,9 @@ from strategies import field_soups
 
 POLICIES = tuple(PRESETS)
 SHARES = (0.02, 0.1, 0.3, 0.6, 0.75, 0.9, 0.97, 1.0, 1.3)
+SHORT_MARK_TOKENS = 12
+"""The cost of the shortest mark, with the frame of its message in any format."""
+
 SMALL_CASES = 1_600
 HOSTILE_CASES = 1_200
 SOAK_CASES = 100_000
@@ -153,13 +156,14 @@ def check_words(case: Case, fitted: plimsoll.Fitted) -> None:
 
 
 def check_frame(case: Case, fitted: plimsoll.Fitted) -> None:
-    """System text and the newest user message are there whole whenever together they fit."""
+    """System text and the newest user message are there whole whenever together they fit, beside the mark of what left."""
     system = proof.leading_system(case.messages)
     asked = proof.requests(case.messages)[-1:]
     frame = [case.messages[at] for at in (*system, *asked)]
     if any(isinstance(block, dict) and block.get("type") == "tool_result" for block in frame[-1].get("content") or ()):
         return
-    if plimsoll.count_tokens(frame, format=case.format) <= case.budget:
+    mark_tokens = SHORT_MARK_TOKENS if fitted.report.lost else 0
+    if plimsoll.count_tokens(frame, format=case.format) + mark_tokens <= case.budget:
         missing = proof.strange_words(frame, fitted.messages)
         assert missing == []
 

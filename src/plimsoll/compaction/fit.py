@@ -64,11 +64,14 @@ def prove(draft: Draft, task: Task, covers: tuple[int, int] | None) -> bool:
 def _cut_frame(draft: Draft, budget_tokens: int) -> None:
     """Cut system text and the newest request, the request only where it takes more than half of the budget.
 
-    A mark beside them becomes the shortest one where they are whole without it, or where they are at their least.
+    A mark beside them becomes the shortest one where they are whole without it, or where they are at their least. Where they are
+    whole without it and it has no room even beside their least, it leaves.
     """
-    unmarked = sum(block.tokens for block in draft.blocks if not is_mark(block))
-    if draft.reserve_tokens + unmarked <= budget_tokens:
+    unmarked = _without_marks(draft)
+    if draft.reserve_tokens + sum(block.tokens for block in unmarked) <= budget_tokens:
         shorten_marks(draft)
+        if draft.reserve_tokens + sum(_least_tokens(draft, block) for block in draft.blocks) > budget_tokens:
+            draft.blocks = unmarked
     for _ in range(2):
         _cut_request(draft, budget_tokens)
         _squeeze(draft, budget_tokens, SYSTEM, may_leave=False)
@@ -80,6 +83,24 @@ def _cut_frame(draft: Draft, budget_tokens: int) -> None:
     open_with_user(draft)
     if draft.total > budget_tokens:
         _refuse(draft, budget_tokens)
+
+
+def _without_marks(draft: Draft) -> list[Block]:
+    """The blocks without marks; with an opening, where a mark was what opened the view."""
+    blocks = draft.blocks
+    draft.blocks = [block for block in blocks if not is_mark(block)]
+    open_with_user(draft)
+    unmarked, draft.blocks = draft.blocks, blocks
+    return unmarked
+
+
+def _least_tokens(draft: Draft, block: Block) -> int:
+    """What a block of the frame costs with every text in it cut to its mark."""
+    if is_mark(block):
+        return block.tokens
+    copy = Block(pieces=list(block.pieces), exchange=block.exchange, pieces_before=block.pieces_before)
+    reduce_to(draft, copy, 0, REASON, to_line=False)
+    return min(copy.tokens, block.tokens)
 
 
 def _cut_request(draft: Draft, budget_tokens: int) -> None:
@@ -148,9 +169,10 @@ def _refuse(draft: Draft, budget_tokens: int) -> None:
         if excess <= 0:
             return
         reduce_to(draft, block, max(0, block.tokens - excess), REASON, to_line=False)
-    if draft.total > budget_tokens:
-        draft.blocks = [block for block in draft.blocks if not is_mark(block)]
     open_with_user(draft)
+    unmarked = _without_marks(draft)
+    if draft.total > budget_tokens and sum(block.tokens for block in unmarked) < draft.total - draft.reserve_tokens:
+        draft.blocks = unmarked
     if draft.total <= budget_tokens:
         return
     largest = max(frame or draft.blocks, key=lambda block: block.tokens, default=None)
