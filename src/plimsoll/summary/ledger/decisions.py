@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from plimsoll.summary.ledger.fact import CAPS, Fact
-from plimsoll.summary.ledger.sentences import line, sentences
+from plimsoll.summary.ledger.prose import claims, is_filler, plain, spoken, without_code
+from plimsoll.summary.ledger.sentences import line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,29 +23,25 @@ _DID = (
     "created", "renamed", "refactored", "committed", "pushed", "merged", "passes", "passing", "now works", "successful",
     "complete", "has been", "have been", "instead of", "chose", "已经", "完成", "修复", "添加", "更新", "删除", "创建", "成功",
 )  # fmt: skip
-_BOILERPLATE = re.compile(
-    r"(?:let me|now let me|now i'll|i'll (?:start|now|check|look|read|help)|great|perfect|excellent|good|sure|certainly"
-    r"|of course|thank|you're welcome|would you like|let's|looking at|is there anything|if you have|feel free|please let)"
-)
 _SPECIFIC = re.compile(r"[0-9`/_\"“「《]|[a-z][A-Z]")
 
 
 def from_assistant(text: str, position: int, *, final: bool) -> Iterator[Fact]:
     """The sentences worth keeping of one answer; `final` answers end a turn and report to the user, so more are kept."""
     scored = []
-    for order, sentence in enumerate(sentences(text[:24_000])):
+    for order, sentence in enumerate(claims(text[:24_000])):
         weight = score(sentence, final=final)
         if weight >= 1.5:
             scored.append((weight, order, sentence))
     scored.sort(key=lambda item: (-item[0], item[1]))
     for weight, _, sentence in sorted(scored[: 10 if final else 3], key=lambda item: item[1]):
-        shown = line(sentence.lstrip("#*-> |"), CAPS["decision"].text_chars_max)
+        shown = line(sentence.rstrip(":："), CAPS["decision"].text_chars_max)
         yield Fact("decision", shown.casefold()[:160], shown, position, "assistant", weight)
 
 
 def score(sentence: str, *, final: bool) -> float:
     """0 for filler; about 1 to 5 for a sentence that reports a finding, a choice or something done, with particulars."""
-    if len(sentence) < 12 or sentence.endswith(("?", "？")):
+    if len(sentence) < 12:
         return 0.0
     weight = 0.5 + (0.8 if final else 0.0)
     lowered = sentence[:600].lower()
@@ -54,7 +51,7 @@ def score(sentence: str, *, final: bool) -> float:
         weight += 0.8
     if _SPECIFIC.search(sentence):
         weight += 0.6
-    if _BOILERPLATE.match(lowered):
+    if is_filler(sentence):
         weight -= 1.2
     if len(sentence) > 400:
         weight -= 0.5
@@ -67,9 +64,9 @@ _OPTIONS_MAX = 6
 
 def question(text: str) -> str:
     """The last question an answer puts to the user, then the options it offers, one a line; empty when it asks nothing."""
-    tail = text[-3_000:]
-    asked = next((said for said in reversed(sentences(tail)[-12:]) if "?" in said or "？" in said), "")
+    tail = without_code(text)[-3_000:]
+    asked = next((said for said in reversed(spoken(tail)[-12:]) if "?" in said or "？" in said), "")
     if not asked:
         return ""
-    options = [f"{key}: {line(said.strip('*| '), 80)}" for key, said in _OPTION.findall(tail)[-_OPTIONS_MAX:]]
-    return "\n".join([line(asked.strip("*# "), 160), *options])
+    options = [f"{key}: {line(plain(said.strip('*| ')), 80)}" for key, said in _OPTION.findall(tail)[-_OPTIONS_MAX:]]
+    return "\n".join([line(asked, 160), *options])

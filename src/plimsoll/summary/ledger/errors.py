@@ -34,7 +34,7 @@ _ERROR = re.compile(
     r"|not found|No such file|[Pp]ermission denied|错误|失败"
 )
 _HARMLESS = re.compile(
-    r"\b0 (?:errors?|failed|failures)\b|no errors?\b|error_|_error|errors?\.(?:go|py|ts|js)\b|^\s*(?://|#|\*)"
+    r"\b0 (?:errors?|failed|failures)\b|no errors?\b|error_|_error|errors?\.\w{1,4}\b|^\s*(?://|#|\*)|[{(;]\s*$"
 )
 _LINES_MAX = 4
 

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.summary.ledger.fact import CAPS, Fact
+from plimsoll.summary.ledger.prose import plain
 from plimsoll.summary.ledger.sentences import line
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _HINT = re.compile(r"[0-9@#$:][0-9a-fA-F/.][0-9a-zA-Z/.]")
 """Cheap to look for, and in every value: only lines with it are taken apart."""
 
+_DURATION = re.compile(r"[0-9.]+(?:ns|us|µs|ms|s|m|h)")
 _QUOTES = ".,;:!?()[]{}<>'\"`*|"
 _WORDS_MAX = 40
 _CLOCK = re.compile(r"\s{0,4}\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]{5,15}Z?\]?")
@@ -26,6 +28,10 @@ _REPORT_LINES_MAX = 24
 _DEPTH_MAX = 6
 _FIELD_CHARS_MAX = 90
 _ID_ENDINGS = ("id", "Id", "ID", "number", "key", "code", "uuid", "sha", "url", "path", "email")
+_NOTHING = frozenset({"", "0", "no", "[]", "()"})
+_BLANK_MAX = 2
+"""Fields of a row that may say 0 or no."""
+
 _EXAMINED_MAX = 14
 _ROW_CHARS_MAX = 140
 _DECODER = json.JSONDecoder()
@@ -86,7 +92,7 @@ def is_value(word: str) -> bool:
         return bare[1:2].isdigit()
     label, mark, value = bare.partition("=") if "=" in bare else bare.rpartition(":")
     digits = sum(map(str.isdigit, value))
-    if not digits or "/" in value:
+    if not digits or "/" in value or _DURATION.fullmatch(value) is not None:
         return False
     if digits == len(value):
         return digits >= 6 or (bool(mark) and digits >= 2 and label.isalpha())
@@ -98,7 +104,7 @@ def from_report(text: str, label: str, position: int) -> Iterator[Fact]:
     """The telling lines of a sub-agent's written report: those that name code, files or numbers."""
     taken = 0
     for raw in text.split("\n", 240):
-        bare = raw.strip("#*-|> \t\r")
+        bare = plain(raw)
         if 12 <= len(bare) <= 600 and ("`" in bare or _HINT.search(bare) is not None):
             shown = line(bare, _LINE_CHARS_MAX)
             yield Fact("identifier", shown, shown, position, "tool", 1.5 / (1 + 0.03 * taken), note=f"{label}\t")
@@ -140,14 +146,9 @@ def _walk(value: object, name: str, rows: list[tuple[str, str, str]], depth: int
 
 
 def _row(value: dict[str, Any], name: str, rows: list[tuple[str, str, str]], depth: int) -> None:
-    cells: list[tuple[str, str]] = []
-    nested: list[tuple[str, object]] = []
-    for key, field in list(value.items())[:60]:
-        cell = _cell(field)
-        if cell is None:
-            nested.append((key, field))
-        elif cell:
-            cells.append((key[:40], cell))
+    shown = [(key, field, _cell(field)) for key, field in list(value.items())[:60]]
+    nested = [(key, field) for key, field, cell in shown if cell is None]
+    cells = _telling([(key[:40], cell) for key, _, cell in shown if cell is not None])
     if sum(len(cell) for _, cell in cells) > _ROW_CHARS_MAX:
         # A long row in two: what identifies, which is asked for again, and what describes.
         coded = [pair for pair in cells if pair[0].endswith(_ID_ENDINGS) or any(map(_is_code, pair[1].split(" ", 8)))]
@@ -156,6 +157,19 @@ def _row(value: dict[str, Any], name: str, rows: list[tuple[str, str, str]], dep
         rows.append(_joined(name, cells))
     for key, field in nested:
         _walk(field, key[:40], rows, depth + 1)
+
+
+def _telling(cells: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The cells that say something: not the addresses that another one begins, nor the zeros of a form hardly filled in."""
+    idle, first = {""}, ""
+    for address in sorted({cell for _, cell in cells if "://" in cell[:9]}):
+        if first and address.startswith(first):
+            idle.add(address)
+        else:
+            first = address
+    if sum(cell in _NOTHING for _, cell in cells) > _BLANK_MAX:
+        idle |= _NOTHING
+    return [pair for pair in cells if pair[1] not in idle]
 
 
 def _joined(name: str, cells: list[tuple[str, str]]) -> tuple[str, str, str]:
@@ -175,7 +189,8 @@ def _cell(field: object) -> str | None:
         case list() if all(isinstance(item, (str, int, float)) for item in field[:40]):
             return line(" ".join(str(item)[:60] for item in field[:40]), 200)
         case dict() if len(field) <= 4 and all(isinstance(item, (str, int, float)) for item in field.values()):
-            shown = " ".join(f"{key} {str(item)[:60]}" for key, item in field.items())
+            cells = _telling([(key, str(item)[:60]) for key, item in field.items()])
+            shown = " ".join(f"{key} {item}" for key, item in cells)
             return line(f"({shown})", 120) if shown else ""
         case _:
             return None

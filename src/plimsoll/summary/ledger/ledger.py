@@ -30,7 +30,8 @@ from plimsoll.summary.ledger import (
 )
 from plimsoll.summary.ledger.draft import Draft
 from plimsoll.summary.ledger.fact import BEFORE_ALL, RECALLED, Fact, Kind
-from plimsoll.summary.ledger.sentences import head_and_tail, line, sentences
+from plimsoll.summary.ledger.prose import claims
+from plimsoll.summary.ledger.sentences import head_and_tail, line
 from plimsoll.summary.ledger.wire import NOTHING, Counts
 
 if TYPE_CHECKING:
@@ -234,8 +235,9 @@ class _Reader:
 
     def _answer(self, text: str, position: int, *, has_calls: bool) -> None:
         self.draft.add_all(decisions.from_assistant(text, position, final=not has_calls))
-        first = next(iter(sentences(text[:2_000])), "")
-        self.draft.add(Fact("activity", f"{position}", line(first, 240), position, "assistant"))
+        step = next(iter(claims(text[:2_000])), "")
+        if step:
+            self.draft.add(Fact("activity", f"{position}", line(step, 240), position, "assistant"))
         self.draft.add_all(work.from_assistant(text, position))
         if not has_calls:
             self.draft.asked = decisions.question(text)

@@ -7,7 +7,7 @@ import re
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]+")
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
 _END = re.compile(r"[.!?。！？；\n][\"')\]”’]{0,2}(?:\s+|(?<=[\n。！？；”’]))")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 _RUN = re.compile(r"[\u3400-\u9fff]+|[A-Za-z][\w&'. -]*|\d[\d:.,\-~—/]*")
 
@@ -55,7 +55,7 @@ def sentences(text: str) -> list[str]:
 
 def cjk_share(text: str) -> float:
     """The share of its characters that are Chinese, Japanese or Korean, 0 to 1."""
-    return 0.0 if text.isascii() else len(_CJK.findall(text)) / max(1, len(text))
+    return 0.0 if text.isascii() else len(CJK.findall(text)) / max(1, len(text))
 
 
 def pairs(text: str) -> list[str]:

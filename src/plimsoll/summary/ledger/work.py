@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.summary.ledger.fact import CAPS, Fact
+from plimsoll.summary.ledger.prose import claims, is_filler, is_lead_in, offers, plain
 from plimsoll.summary.ledger.sentences import line
 
 if TYPE_CHECKING:
@@ -43,15 +44,37 @@ def from_assistant(text: str, position: int) -> Iterator[Fact]:
     """Unticked boxes and announced next steps in an answer."""
     if "[ ]" in text:
         for found in _BOX.findall(text[:24_000])[:_ITEMS_MAX]:
-            shown = line(found, CAPS["work"].text_chars_max)
+            shown = line(plain(found), CAPS["work"].text_chars_max)
             yield Fact("work", shown, shown, position, "assistant", 2.5, state="pending")
-    lowered = text[-3_000:].lower()
-    if not any(phrase in lowered for phrase in _NEXT):
-        return
-    for raw in text[-3_000:].split("\n"):
-        if 16 <= len(raw) <= 400 and any(phrase in raw.lower() for phrase in _NEXT):
-            shown = line(raw.strip("#*- "), CAPS["work"].text_chars_max)
+    tail = text[-3_000:]
+    if announces(tail):
+        for said in [*_listed(tail), *(said for said in claims(tail) if announces(said))][:1]:
+            shown = line(said, CAPS["work"].text_chars_max)
             yield Fact("work", "next", shown, position, "assistant", 2.0, state="pending")
+
+
+def announces(said: str) -> bool:
+    """Whether it names work that is left, and neither does it at once nor offers it."""
+    lowered = said.lower()
+    at_once = is_filler(said) or lowered.startswith("now ")
+    return any(phrase in lowered for phrase in _NEXT) and (len(said) > 400 or not (at_once or offers(said)))
+
+
+def _listed(text: str) -> Iterator[str]:
+    """The items of each list under a heading or a lead-in that announces work."""
+    items: list[str] | None = None
+    for raw in text.split("\n"):
+        said = plain(raw)
+        if (raw.lstrip().startswith("#") or is_lead_in(said)) and announces(said):
+            items = []
+        elif items is not None and said and said != raw.strip():
+            items.append(said)
+        elif items is not None and said:
+            if items:
+                yield "; ".join(items)
+            items = None
+    if items:
+        yield "; ".join(items)
 
 
 def _item(item: object) -> tuple[str, str]:
