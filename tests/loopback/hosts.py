@@ -80,6 +80,9 @@ class Asked:
 class Host(Protocol):
     """One way to speak to one API."""
 
+    client: Any
+    stream: bool
+
     def begin(self) -> list[Any]:
         """What the conversation begins with, before the user."""
         ...
@@ -88,8 +91,20 @@ class Host(Protocol):
         """A message of the user."""
         ...
 
-    def ask(self, view: list[Any]) -> tuple[list[Any], list[Asked]]:
-        """Send a view: what to append of the answer, and the calls in it."""
+    def given(self, view: list[Any]) -> Wire:
+        """The arguments of a request."""
+        ...
+
+    def whole(self) -> Callable[..., Any]:
+        """What asks for the whole answer."""
+        ...
+
+    def streamed(self) -> tuple[Callable[..., Any], str]:
+        """What asks for a stream, and the name of its method that gives the answer in the end."""
+        ...
+
+    def read(self, response: Any) -> tuple[list[Any], list[Asked]]:
+        """What to append of an answer, and the calls in it."""
         ...
 
     def results(self, outcomes: Sequence[tuple[Asked, Outcome]]) -> list[Wire]:
@@ -100,15 +115,45 @@ class Host(Protocol):
 def play(host: Host, keeper: Keeper, turns: int) -> list[list[Any]]:
     """So many requests, one after the other, with what has to be said between them. Returns the views that were sent."""
     views = []
-    for message in [*host.begin(), host.said(agent.request(0))]:
+    for message in begun(host):
         keeper.add(message)
     for turn in range(1, turns + 1):
         views.append(keeper.view())
-        answers, calls = host.ask(views[-1])
-        following = host.results([(call, agent.outcome(call.name, call.arguments)) for call in calls])
-        for message in [*answers, *(following or [host.said(agent.request(turn))])]:
+        for message in following(host, ask(host, views[-1]), turn):
             keeper.add(message)
     return views
+
+
+def begun(host: Host) -> list[Any]:
+    """What a conversation begins with."""
+    return [*host.begin(), host.said(agent.request(0))]
+
+
+def following(host: Host, response: Any, turn: int) -> list[Any]:
+    """What to append after a request: the answer, and the results of its calls or what the user says next."""
+    answers, calls = host.read(response)
+    results = host.results([(call, agent.outcome(call.name, call.arguments)) for call in calls])
+    return [*answers, *(results or [host.said(agent.request(turn))])]
+
+
+def ask(host: Host, view: list[Any]) -> Any:
+    """The answer to a view."""
+    given = host.given(view)
+    if not host.stream:
+        return host.whole()(**given)
+    create, final = host.streamed()
+    with create(**given) as stream:
+        return getattr(stream, final)()
+
+
+async def ask_async(host: Host, view: list[Any]) -> Any:
+    """The same with an asynchronous client."""
+    given = host.given(view)
+    if not host.stream:
+        return await host.whole()(**given)
+    create, final = host.streamed()
+    async with create(**given) as stream:
+        return await getattr(stream, final)()
 
 
 @dataclass
@@ -126,19 +171,22 @@ class ChatHost:
         """A message of the user."""
         return {"role": "user", "content": text}
 
-    def ask(self, view: list[Any]) -> tuple[list[Any], list[Asked]]:
-        """The message object of the answer."""
-        given = {"model": MODEL, "messages": view, "tools": CHAT_TOOLS}
-        if self.stream:
-            with self.client.chat.completions.stream(**given) as stream:
-                completion = stream.get_final_completion()
-        else:
-            completion = self.client.chat.completions.create(**given)
-        return self.read(completion)
+    def given(self, view: list[Any]) -> Wire:
+        """The arguments of a request."""
+        return {"model": MODEL, "messages": view, "tools": CHAT_TOOLS}
 
-    def read(self, completion: Any) -> tuple[list[Any], list[Asked]]:
-        """What to append of a completion."""
-        message = completion.choices[0].message
+    def whole(self) -> Callable[..., Any]:
+        """What asks for the whole answer."""
+        create: Callable[..., Any] = self.client.chat.completions.create
+        return create
+
+    def streamed(self) -> tuple[Callable[..., Any], str]:
+        """The helper for streams."""
+        return self.client.chat.completions.stream, "get_final_completion"
+
+    def read(self, response: Any) -> tuple[list[Any], list[Asked]]:
+        """The message of a completion, as it is."""
+        message = response.choices[0].message
         calls = [Asked(call.id, call.function.name, call.function.arguments) for call in message.tool_calls or ()]
         return [message], calls
 
@@ -169,19 +217,22 @@ class ResponsesHost:
         """A message of the user."""
         return {"role": "user", "content": text}
 
-    def ask(self, view: list[Any]) -> tuple[list[Any], list[Asked]]:
-        """The items of the answer's output."""
-        given = {"model": MODEL, "input": view, "tools": RESPONSES_TOOLS, "store": False}
-        given["include"] = ["reasoning.encrypted_content"]
-        if self.stream:
-            with self.client.responses.stream(**given) as stream:
-                response = stream.get_final_response()
-        else:
-            response = self.client.responses.create(**given)
-        return self.read(response)
+    def given(self, view: list[Any]) -> Wire:
+        """The arguments of a request."""
+        include = ["reasoning.encrypted_content"]
+        return {"model": MODEL, "input": view, "tools": RESPONSES_TOOLS, "store": False, "include": include}
+
+    def whole(self) -> Callable[..., Any]:
+        """What asks for the whole answer."""
+        create: Callable[..., Any] = self.client.responses.create
+        return create
+
+    def streamed(self) -> tuple[Callable[..., Any], str]:
+        """The helper for streams."""
+        return self.client.responses.stream, "get_final_response"
 
     def read(self, response: Any) -> tuple[list[Any], list[Asked]]:
-        """What to append of a response."""
+        """The items of a response, each by itself."""
         made = [item for item in response.output if item.type == "function_call"]
         return list(response.output), [Asked(item.call_id, item.name, item.arguments) for item in made]
 
@@ -229,17 +280,17 @@ class AnthropicHost:
         shared = {"model": self.model, "max_tokens": 4096, "system": agent.SYSTEM, "tools": ANTHROPIC_TOOLS}
         return {**shared, "messages": view, **thinking}
 
-    def ask(self, view: list[Any]) -> tuple[list[Any], list[Asked]]:
-        """The message of the answer."""
-        if self.stream:
-            with self.client.messages.stream(**self.given(view)) as stream:
-                response = stream.get_final_message()
-        else:
-            response = self.client.messages.create(**self.given(view))
-        return self.read(response)
+    def whole(self) -> Callable[..., Any]:
+        """What asks for the whole answer."""
+        create: Callable[..., Any] = self.client.messages.create
+        return create
+
+    def streamed(self) -> tuple[Callable[..., Any], str]:
+        """The helper for streams."""
+        return self.client.messages.stream, "get_final_message"
 
     def read(self, response: Any) -> tuple[list[Any], list[Asked]]:
-        """What to append of a response."""
+        """The answer as a message."""
         calls = [
             Asked(block.id, block.name, agent.Call(block.name, block.input).text)
             for block in response.content

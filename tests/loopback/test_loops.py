@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,8 +21,12 @@ from loopback.hosts import (
     AnthropicHost,
     ChatHost,
     Host,
+    InList,
     InSession,
     ResponsesHost,
+    ask_async,
+    begun,
+    following,
     play,
 )
 from loopback.server import Provider
@@ -47,17 +52,22 @@ HOSTS: dict[str, tuple[dict[str, Any], Callable[..., Host], dict[str, Any]]] = {
 """By name: what a session of it is opened with, the host, and how it goes about it."""
 
 
+SYNC = (openai.OpenAI, anthropic.Anthropic)
+ASYNC = (openai.AsyncOpenAI, anthropic.AsyncAnthropic)
+
+
 @contextmanager
-def hosted(which: str, window: int, *, seed: int = 7) -> Iterator[tuple[Provider, Host, dict[str, Any]]]:
+def hosted(
+    which: str, window: int, *, seed: int = 7, clients: Any = SYNC
+) -> Iterator[tuple[Provider, Host, dict[str, Any]]]:
     """A provider, a host that speaks to it, and what a session of it is opened with."""
     options, make, ways = HOSTS[which]
-    kind = anthropic.Anthropic if options is ANTHROPIC else openai.OpenAI
-    path = "" if options is ANTHROPIC else "/v1"
-    with (
-        Provider(window, seed=seed) as served,
-        kind(base_url=served.url + path, api_key="none", max_retries=0) as client,
-    ):
+    kind, path = (clients[1], "") if options is ANTHROPIC else (clients[0], "/v1")
+    with Provider(window, seed=seed) as served:
+        client = kind(base_url=served.url + path, api_key="none", max_retries=0)
         yield served, make(client, **ways), options
+        if clients is SYNC:
+            client.close()
 
 
 def check(served: Provider, window: int) -> None:
@@ -91,3 +101,41 @@ def check_session(which: str, window: int, turns: int) -> None:
             play(host, InSession(session), turns)
             assert session.stats().compactions >= 3
         check(served, window)
+
+
+@pytest.mark.parametrize("which", ["chat", "responses-stream", "anthropic-content", "anthropic-stream"])
+def test_fit_at_each_call_is_never_refused(which: str) -> None:
+    """A host that keeps the whole list, and fits it at each call."""
+    window = 8_000
+    with hosted(which, window) as (served, host, options):
+        keeper = InList(lambda messages: plimsoll.fit(messages, max_tokens=window, **options).messages)
+        play(host, keeper, TURNS)
+        check(served, window)
+
+
+@pytest.mark.parametrize("which", ["chat", "responses", "anthropic-content"])
+def test_the_newest_messages_alone_are_refused(which: str) -> None:
+    """The control: the server refuses what a host sends that keeps the last messages and no more."""
+    with hosted(which, 8_000) as (served, host, _):
+        with pytest.raises((openai.BadRequestError, anthropic.BadRequestError)):
+            play(host, InList(lambda messages: messages[-12:]), TURNS)
+        assert len(served.refused) == 1
+
+
+@pytest.mark.parametrize("which", ["chat", "responses", "anthropic-content", "anthropic-stream"])
+def test_awaited_sessions_are_never_refused(which: str) -> None:
+    """The same in an event loop."""
+    window = 8_000
+    with hosted(which, window, clients=ASYNC) as (served, host, options):
+        asyncio.run(_awaited(host, window, options, 40))
+        check(served, window)
+
+
+async def _awaited(host: Host, window: int, options: dict[str, Any], turns: int) -> None:
+    async with host.client, plimsoll.aopen(store="memory:", max_tokens=window, **options) as session:
+        await session.aextend(begun(host))
+        for turn in range(1, turns + 1):
+            response = await ask_async(host, await session.aview())
+            for message in following(host, response, turn):
+                await session.aappend(message)
+        assert session.stats().compactions >= 2
