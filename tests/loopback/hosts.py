@@ -12,6 +12,9 @@ from loopback.agent import Outcome
 
 Wire = dict[str, Any]
 MODEL = "gpt-4o"
+INTERRUPTED = 11
+"""Every so many turns the user says something while the agent is at work."""
+
 _MARK = {"cache_control": {"type": "ephemeral"}}
 _SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "step": {"type": "integer"}}}
 _FUNCTIONS = [
@@ -132,8 +135,10 @@ def begun(host: Host) -> list[Any]:
 def following(host: Host, response: Any, turn: int) -> list[Any]:
     """What to append after a request: the answer, and the results of its calls or what the user says next."""
     answers, calls = host.read(response)
-    results = host.results([(call, agent.outcome(call.name, call.arguments)) for call in calls])
-    return [*answers, *(results or [host.said(agent.request(turn))])]
+    outcomes = [(call, agent.outcome(call.name, call.arguments)) for call in calls]
+    results = host.results(outcomes[::-1] if turn % 3 == 0 else outcomes)  # as the tools finish
+    interrupts = not results or turn % INTERRUPTED == 0
+    return [*answers, *results, *([host.said(agent.request(turn))] if interrupts else [])]
 
 
 def ask(host: Host, view: list[Any]) -> Any:

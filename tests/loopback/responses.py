@@ -142,7 +142,7 @@ class Responses:
             "tools": body.get("tools") or [],
             "usage": {
                 "input_tokens": used,
-                "input_tokens_details": {"cached_tokens": 0},
+                "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
                 "output_tokens": 20,
                 "output_tokens_details": {"reasoning_tokens": 5},
                 "total_tokens": used + 20,
