@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import anthropic
@@ -139,3 +140,35 @@ async def _awaited(host: Host, window: int, options: dict[str, Any], turns: int)
             for message in following(host, response, turn):
                 await session.aappend(message)
         assert session.stats().compactions >= 2
+
+
+@pytest.mark.parametrize("which", ["chat", "responses", "anthropic-stream"])
+def test_synced_lists_keep_their_prefix_and_are_never_refused(which: str) -> None:
+    """A host that hands over its whole list at each call."""
+    check_synced(which, TURNS)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("which", HOSTS)
+def test_long_synced_lists_keep_their_prefix_and_are_never_refused(which: str) -> None:
+    """Four times as long."""
+    check_synced(which, TURNS_LONG)
+
+
+def check_synced(which: str, turns: int, *, window: int = 16_000) -> None:
+    """Assert that at least four of five views begin with the whole view before them, and that all are accepted."""
+    with hosted(which, window) as (served, host, options):
+        with plimsoll.open(store="memory:", max_tokens=window, **options) as session:
+            views = play(host, InList(session.sync), turns)
+            assert session.stats().compactions >= turns // 20
+        check(served, window)
+    sent = [unmarked(view) for view in views]
+    assert sum(later[: len(view)] == view for view, later in pairwise(sent)) >= 0.8 * len(sent)
+
+
+def unmarked(view: list[Any]) -> Any:
+    """A view without its cache marks: the API takes four, and a host that marks its newest message moves them at each turn."""
+    return json.loads(
+        json.dumps(view),
+        object_hook=lambda found: {field: value for field, value in found.items() if field != "cache_control"},
+    )
