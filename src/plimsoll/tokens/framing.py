@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.tokens.cache import CacheInfo, CachingCounter
@@ -13,9 +13,6 @@ from plimsoll.tokens.media import DEAREST, MediaRule
 
 if TYPE_CHECKING:
     from plimsoll.ports import TokenCounter
-
-Measure: TypeAlias = Literal["tokens", "bytes/4"]
-"""How JSON text is counted: as the text it is, or by its UTF-8 length divided by four, rounded down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,21 +22,14 @@ class Framing:
     name: str
     source: str
     per_message: int
-    role_counted: bool = True
-    name_counted: bool = True
     per_name: int = 0
     """Beside the tokens of the name."""
     per_block: int = 0
     """For each part that is an object of its own on the wire."""
     per_call: int = 0
-    ids_counted: bool = True
-    """Whether the ids that tie results to calls count as text."""
-    reasoning_counted: bool = True
-    arguments: Measure = "tokens"
     per_tool: int = 0
     tools_once: int = 0
     """Added when there is at least one tool."""
-    schemas: Measure = "tokens"
     reply_priming: int = 0
     """Added once per request."""
 
@@ -72,55 +62,6 @@ ANTHROPIC = Framing(
 )
 """Anthropic's blocks. Two of them cost no more than a message's own frame, so what is sent as one message never costs more
 than it did apart. `tools_once` is the largest prompt documented for automatic choice."""
-
-FOUR_A_MESSAGE_BYTES_ARGUMENTS = Framing(
-    name="four-a-message-bytes-arguments",
-    source="S0-11, S0-12, S0-13: 4 + content + name + per call its name and bytes/4 of its arguments; no role, no "
-    "reply; per tool its name, description, bytes/4 of its schema and 10",
-    per_message=4,
-    role_counted=False,
-    ids_counted=False,
-    reasoning_counted=False,
-    arguments="bytes/4",
-    per_tool=10,
-    schemas="bytes/4",
-)
-"""Mixes characters and bytes, counts no result ids, and forgets the reply."""
-
-FOUR_A_MESSAGE_TEN_A_CALL = Framing(
-    name="four-a-message-ten-a-call",
-    source="S1-20, S1-21: 4 + role + content + per call its name, arguments and 10; 2 for the reply",
-    per_message=4,
-    name_counted=False,
-    per_call=10,
-    ids_counted=False,
-    reasoning_counted=False,
-    reply_priming=2,
-)
-"""Over-counts calls, and the reply is 3 by OpenAI's own account."""
-
-FOUR_A_MESSAGE_CONTENT_ONLY = Framing(
-    name="four-a-message-content-only",
-    source="S3-23: 4 + content",
-    per_message=4,
-    role_counted=False,
-    name_counted=False,
-    ids_counted=False,
-    reasoning_counted=False,
-)
-"""Of a tool call it counts the name and the arguments too: leaving them out is the fault WE-06."""
-
-FRAMINGS: dict[str, Framing] = {
-    framing.name: framing
-    for framing in (
-        OPENAI_CHAT,
-        ANTHROPIC,
-        FOUR_A_MESSAGE_BYTES_ARGUMENTS,
-        FOUR_A_MESSAGE_TEN_A_CALL,
-        FOUR_A_MESSAGE_CONTENT_ONLY,
-    )
-}
-
 
 SEALED_CHARS_PER_TOKEN = 4
 """Characters of encrypted reasoning, base64 of about three bytes, for one token of what is inside.
@@ -174,12 +115,9 @@ class MessageCounter:
 
     def message(self, message: Message) -> int:
         """Tokens one message adds to a request."""
-        framing = self.framing
-        tokens = framing.per_message
-        if framing.role_counted:
-            tokens += self._role(message)
-        if message.name is not None and framing.name_counted:
-            tokens += self._count(message.name) + framing.per_name
+        tokens = self.framing.per_message + self._role(message)
+        if message.name is not None:
+            tokens += self._count(message.name) + self.framing.per_name
         for part in message.parts:
             tokens += self.part(part)
         return tokens
@@ -229,7 +167,8 @@ class MessageCounter:
         """
         if not tools:
             return 0
-        return self.framing.tools_once + sum(map(self._tool, tools))
+        each = (self.framing.per_tool + self._count(compact_json(tool)) for tool in tools)
+        return self.framing.tools_once + sum(each)
 
     def cache_info(self) -> CacheInfo:
         """How often a long text was found counted already."""
@@ -242,27 +181,15 @@ class MessageCounter:
             found = self._roles[role] = self._count(role)
         return found
 
-    def _id(self, call_id: str) -> int:
-        return self._count(call_id) if self.framing.ids_counted else 0
-
-    def _json(self, text: str, by: Measure) -> int:
-        return self._count(text) if by == "tokens" else len(text.encode("utf-8", "surrogatepass")) // 4
-
     def _call(self, call: ToolCall) -> int:
-        framing = self.framing
-        return (
-            framing.per_call
-            + self._count(call.name)
-            + self._json(call.arguments, framing.arguments)
-            + self._id(call.id)
-        )
+        return self.framing.per_call + sum(map(self._count, (call.name, call.arguments, call.id)))
 
     def _result(self, result: ToolResult) -> int:
-        tokens = self._count(result.content) + self._id(result.call_id)
+        tokens = self._count(result.content) + self._count(result.call_id)
         if result.wire is not None:
             content = result.wire.get("content")
             tokens += self.framing.per_block * (1 + len(content) if isinstance(content, list) else 1)
-        if result.name is not None and self.framing.name_counted:
+        if result.name is not None:
             tokens += self._count(result.name) + self.framing.per_name
         return tokens + sum(map(self._result_medium, result.media))
 
@@ -273,19 +200,8 @@ class MessageCounter:
         return self.part(part) + sum(self._count(text) for text in texts if isinstance(text, str) and text)
 
     def _reasoning(self, part: Reasoning) -> int:
-        if not self.framing.reasoning_counted:
-            return 0
         sealed = -(-len(part.signature) // SEALED_CHARS_PER_TOKEN) if part.signature else 0
         return max(self._count(part.text), sealed) + self.framing.per_block
-
-    def _tool(self, tool: Mapping[str, Any]) -> int:
-        if self.framing.schemas == "tokens":
-            return self.framing.per_tool + self._count(compact_json(tool))
-        function = tool.get("function")
-        body = function if isinstance(function, Mapping) else tool
-        schema = body.get("parameters", body.get("input_schema"))
-        named = sum(self._count(str(body.get(key) or "")) for key in ("name", "description"))
-        return self.framing.per_tool + named + self._json(compact_json(schema or {}), "bytes/4")
 
 
 def _long_text(part: Part) -> str | None:

@@ -1,18 +1,17 @@
-"""Counting formulas that are in use elsewhere, bit by bit, for comparison and for those who must agree with them.
+"""Counting formulas that other systems use, bit by bit: what plimsoll's own counters are held against.
 
-None of them is used for a decision here. All count identifiers, JSON, code and base64 two to four times too low, so a
+None of them decides anything. All count identifiers, JSON, code and base64 two to four times too low, so a
 request that they call small enough is refused (WE-01). Each says below what else is known to be wrong with it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from math import ceil
 from operator import add
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from plimsoll.message import Message, Text, ToolCall
 
 
 def two_thirds_of_han_quarter_of_rest_down(text: str) -> int:
@@ -60,31 +59,8 @@ def blend_of_characters_per_token(text: str) -> int:
     return ceil(length / (share * 1.8 + (1 - share) * 4))
 
 
-class PublishedCounter:
-    """A TokenCounter that follows a published formula, and therefore has no better upper count to offer."""
-
-    __slots__ = ("_formula", "name")
-
-    def __init__(self, formula: Callable[[str], int]) -> None:
-        self.name = formula.__name__
-        self._formula = formula
-
-    @property
-    def exact(self) -> bool:
-        """False."""
-        return False
-
-    def count(self, text: str) -> int:
-        """What the formula gives."""
-        return self._formula(text)
-
-    def upper(self, text: str) -> int:
-        """The same: no promise is made for it."""
-        return self._formula(text)
-
-
-PUBLISHED: dict[str, PublishedCounter] = {
-    formula.__name__: PublishedCounter(formula)
+FORMULAS: dict[str, Callable[[str], int]] = {
+    formula.__name__: formula
     for formula in (
         two_thirds_of_han_quarter_of_rest_down,
         two_thirds_of_han_quarter_of_rest_up,
@@ -94,6 +70,41 @@ PUBLISHED: dict[str, PublishedCounter] = {
     )
 }
 """By name."""
+
+
+def bytes_arguments(message: Message, count: Callable[[str], int]) -> int:
+    """4 + content + name + for each call its name and a quarter of the bytes of its arguments (S0-11): no role, no ids."""
+    calls = sum(count(call.name) + _quarter(call.arguments) for call in _calls(message))
+    return 4 + _content(message, count) + (count(message.name) if message.name else 0) + calls
+
+
+def ten_a_call(message: Message, count: Callable[[str], int]) -> int:
+    """4 + role + content + for each call its name, its arguments and 10 (S1-20, S1-21)."""
+    calls = sum(count(call.name) + count(call.arguments) + 10 for call in _calls(message))
+    return 4 + count(message.role) + _content(message, count) + calls
+
+
+def content_only(message: Message, count: Callable[[str], int]) -> int:
+    """4 + content (S3-23)."""
+    return 4 + _content(message, count)
+
+
+def tool_schema(name: str, description: str, schema: str, count: Callable[[str], int]) -> int:
+    """Name, description, a quarter of the schema's bytes, and ten (S0-13)."""
+    return count(name) + count(description) + _quarter(schema) + 10
+
+
+def _quarter(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass")) // 4
+
+
+def _calls(message: Message) -> list[ToolCall]:
+    return [part for part in message.parts if isinstance(part, ToolCall)]
+
+
+def _content(message: Message, count: Callable[[str], int]) -> int:
+    words = (part.text if isinstance(part, Text) else getattr(part, "content", "") for part in message.parts)
+    return sum(map(count, words))
 
 
 def _between(text: str, first: int, last: int) -> int:
