@@ -43,7 +43,7 @@ def sent(wires, format):
 def as_blocks(content):
     """A content that is text alone as one block of text, also inside results."""
     if isinstance(content, str):
-        return [{"type": "text", "text": content}]
+        return [{"type": "text", "text": content}] if content else []
     return [{**block, "content": as_blocks(block["content"])} if "content" in block else block for block in content]
 
 

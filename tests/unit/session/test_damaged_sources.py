@@ -1,4 +1,4 @@
-"""Session files with lines cut, missing, doubled or in another order: imported, compacted and exported, or refused with a typed error."""
+"""Damaged session files: imported, compacted, exported and read again without a loss, or refused with a typed error."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.damage import KINDS, damaged
 from tests.tool_sessions import TOOLS, pi_file, session_file
+from tests.unit.session.test_continuing import goes_on, sent
 
 import plimsoll
 from plimsoll.errors import PlimsollError
@@ -15,28 +17,17 @@ from plimsoll.transcripts import Transcript, load_file
 
 SESSIONS = Path(__file__).parents[3].parent / "shared/evals/sessions"
 FILES = sorted(SESSIONS.glob("*/*.jsonl"))
-CUTS, REAL_CUTS = 8, 100
-
-
-def damaged(lines, chance):
-    """The lines after one kind of damage."""
-    count = len(lines)
-    start, end = sorted(chance.sample(range(count + 1), 2))
-    gone = set(chance.sample(range(count), chance.randrange(1, max(2, count // 3))))
-    swapped = [lines[{start: end - 1, end - 1: start}.get(number, number)] for number in range(count)]
-    return chance.choice([
-        lines[:end],
-        [line for number, line in enumerate(lines) if number not in gone],
-        [*lines[:start], lines[start][: len(lines[start]) // 2]],
-        [*lines[:start], *lines[end:]],
-        lines[start:end],
-        [*lines[:end], *lines[start:]],
-        swapped,
-    ])  # fmt: skip
+REAL_CUTS = 100
+WISHES = (
+    {},
+    {"policy": {"steps": ("summarise",)}},
+    {"policy": {"steps": ("collapse", "offload")}},
+    {"target_tokens": 2_000},
+)
 
 
 def goes_through(raw, chance):
-    """Import, compact and export; check that the file begins with its bytes and that the tool reads the view. Typed errors are fine."""
+    """Import, compact and export: everything readable is there, and tools and new sessions read the view. Typed errors are fine."""
     try:
         found = load_file(raw)
         session = plimsoll.import_file(raw, name="x", store="memory:")
@@ -45,23 +36,23 @@ def goes_through(raw, chance):
     with session:
         if not isinstance(found, Transcript):
             return
-        session.compact(policy=chance.choice([{}, {"steps": ("summarise",)}]))
-        exported = session.export(to=found.tool)
-        assert exported.data.startswith(raw)
-        assert "view" not in {loss.kind for loss in exported.losses}
-        assert plimsoll.validate(session.peek(), format=session.format) == []
-        session.compact(target_tokens=2_000)
+        assert session.history() == [said.wire for said in found.messages]
+        assert sent(session.peek(), session.format) == sent(found.view(), session.format)
+        for wish in chance.sample(WISHES, 2):
+            session.compact(**wish)
+            exported = goes_on(session, found.tool, raw.rstrip(b"\n"))
+            assert "view" not in {loss.kind for loss in exported.losses}
         for to in TOOLS:
             assert "view" not in {loss.kind for loss in session.export(to=to).losses}
 
 
 @pytest.mark.parametrize("source", [*TOOLS, "the first version of pi"])
-def test_a_damaged_file_goes_through_or_is_refused(source):
-    """Several kinds of damage to a file of each tool: never an exception but a typed one, and the tool reads the view back."""
-    raw, chance = session_file(source) if source in TOOLS else pi_file(1), random.Random(3)
-    lines = raw.splitlines(keepends=True)
-    for _ in range(CUTS):
-        goes_through(b"".join(damaged(lines, chance)), chance)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_damaged_file_goes_through_or_is_refused(source, kind):
+    """Every kind of damage to a file of each tool: never an exception but a typed one, and the tool reads the view back."""
+    raw = session_file(source) if source in TOOLS else pi_file(1)
+    chance = random.Random(f"{source} {kind.__name__}")
+    goes_through(kind(raw.splitlines(keepends=True), chance), chance)
 
 
 @pytest.mark.parametrize("to", TOOLS)
@@ -86,6 +77,6 @@ def test_a_view_without_messages_is_read_as_one(to):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem[-24:])
 def test_a_damaged_real_file_goes_through_or_is_refused(path):
     """The same with many cuts of each real file."""
-    lines, chance = path.read_bytes().splitlines(keepends=True), random.Random(path.name)
+    raw, chance = path.read_bytes(), random.Random(path.name)
     for _ in range(REAL_CUTS):
-        goes_through(b"".join(damaged(lines, chance)), chance)
+        goes_through(damaged(raw, chance), chance)
