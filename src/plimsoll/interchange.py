@@ -24,6 +24,7 @@ from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest
 from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts import Conversation, Exported, Transcript, load_file
+from plimsoll.transcripts.source import stem_of
 from plimsoll.transcripts.values import raw_of
 from plimsoll.usage import Usage
 
@@ -134,8 +135,8 @@ def _counted(
 def _name_for(found: Transcript | Conversation, source: str | PathLike[str] | bytes) -> str:
     """A name from the session's own id, else from the file's."""
     known = found.meta.session_id if isinstance(found, Transcript) else None
-    stem = known or ("imported" if isinstance(source, bytes) else re.split(r"[/\\]", str(source))[-1])
-    return (_UNSAFE.sub("-", stem.removesuffix(".jsonl").removesuffix(".json")).strip(".-") or "imported")[:64]
+    stem = known or ("imported" if isinstance(source, bytes) else stem_of(str(source)))
+    return (_UNSAFE.sub("-", stem).strip(".-") or "imported")[:64]
 
 
 def _fill(

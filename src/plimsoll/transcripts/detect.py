@@ -40,8 +40,8 @@ def detect_file(source: Readable) -> Shape | None:
 
 
 def load_file(source: Readable) -> Transcript | Conversation:
-    """Read a session file of Claude Code, Codex (also `.zst`) or pi, or messages as a JSON array, JSON lines or a
-    request body.
+    """Read a session file of Claude Code, Codex or pi, or messages as a JSON array, JSON lines or a request body; packed
+    by zstd or gzip or not.
 
     Raises FormatError when it is none of them, StoreUnusable when the file cannot be read, LimitExceeded past a limit
     of limits.py, MissingExtra for an archive without a decompressor. Damage inside is in `findings`.
@@ -146,6 +146,8 @@ def _from_messages(
         if not isinstance(message, dict):
             raise FormatError("not a JSON object", position=position)
         wires.append(message)
+    if any(map(shape.is_pi_entry, wires)):
+        raise FormatError("lines of a pi session without the line it begins with; pi does not read them either")
     system = body.get("system", body.get("instructions"))
     tools = tuple(tool for tool in lines.list_of(body.get("tools")) if isinstance(tool, dict))
     model = lines.maybe_text(body.get("model"))

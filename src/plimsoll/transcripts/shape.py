@@ -60,6 +60,11 @@ def _is_claude_line(value: Mapping[str, Any]) -> bool:
     return kind in _CLAUDE_LINES and ("sessionId" in value or "messageId" in value or "uuid" in value)
 
 
+def is_pi_entry(value: Mapping[str, Any]) -> bool:
+    """Whether this is a line of pi's after its first, which holds what a message of a provider's does not."""
+    return value.get("type") in ("message", "compaction") and "timestamp" in value and "role" not in value
+
+
 def format_of(messages: Sequence[Wire], beside: Beside = NOTHING) -> FormatName | None:
     """The wire format these messages are in; None when they are messages of none."""
     try:

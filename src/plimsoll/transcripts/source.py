@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +26,10 @@ Readable: TypeAlias = "str | os.PathLike[str] | bytes"
 
 _T = TypeVar("_T")
 
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_GZIP_MAGIC = b"\x1f\x8b\x08"
+_GZIP_WBITS = 31
+"""What zlib takes for a stream with a header of gzip's, and the largest window."""
 _PACKED_CHUNK_BYTES = 1024
 """Bytes decompressed at once. The worst archive makes 32 MiB of them, so no more than that is held unasked."""
 
@@ -36,6 +41,14 @@ class Source:
     lines: list[bytes] = field(repr=False)
     whole: bool = True
     findings: tuple[Finding, ...] = ()
+
+
+def stem_of(path: str) -> str:
+    """The name of a file without what it says of how it is written and packed."""
+    name = re.split(r"[/\\]", path)[-1]
+    for ending in (".zst", ".gz", ".jsonl", ".json"):
+        name = name.removesuffix(ending)
+    return name
 
 
 def read_lines(source: Readable) -> Source:
@@ -67,10 +80,11 @@ def _with_file(source: Readable, read: Callable[[BinaryIO], _T]) -> _T:
 
 
 def _head(file: BinaryIO, size_bytes: int) -> bytes:
-    if not _is_archive(file):
+    archive = _archive(file)
+    if archive is None:
         return file.read(size_bytes)
     head = bytearray()
-    for chunk in _Archive(file).chunks():
+    for chunk in archive.chunks():
         head += chunk
         if len(head) >= size_bytes:
             break
@@ -78,10 +92,10 @@ def _head(file: BinaryIO, size_bytes: int) -> bytes:
 
 
 def _lines(file: BinaryIO) -> Source:
-    if not _is_archive(file):
+    archive = _archive(file)
+    if archive is None:
         lines = list(_checked(iter(lambda: file.readline(MESSAGE_SIZE_BYTES_MAX + 2), b"")))
         return _source(lines, ())
-    archive = _Archive(file)
     lines = list(_checked(_rejoined(archive.chunks())))
     return _source(lines, archive.findings)
 
@@ -121,10 +135,18 @@ def _rejoined(chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield b"".join(pieces)
 
 
-def _is_archive(file: BinaryIO) -> bool:
-    start = file.read(len(ZSTD_MAGIC))
+def is_archive(start: bytes) -> bool:
+    """Whether a file that starts so is a compressed one."""
+    return start.startswith((_ZSTD_MAGIC, _GZIP_MAGIC))
+
+
+def _archive(file: BinaryIO) -> _Archive | None:
+    """The archive that a file is; None where it is none. Raises MissingExtra without a decompressor."""
+    start = file.read(len(_ZSTD_MAGIC))
     file.seek(0)
-    return start == ZSTD_MAGIC
+    if not is_archive(start):
+        return None
+    return _Archive(file, *(_zstd() if start == _ZSTD_MAGIC else (lambda: zlib.decompressobj(_GZIP_WBITS), zlib.error)))
 
 
 class _Decompressor(Protocol):
@@ -148,12 +170,12 @@ def _zstd() -> tuple[Callable[[], _Decompressor], type[Exception]]:
 
 
 class _Archive:
-    """A zstd archive of any number of frames, a little at a time."""
+    """An archive of any number of frames, read a little at a time."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, make: Callable[[], _Decompressor], error: type[Exception]) -> None:
         self.findings: tuple[Finding, ...] = ()
         self._file = file
-        self._make, self._error = _zstd()
+        self._make, self._error = make, error
 
     def chunks(self) -> Iterator[bytes]:
         """The decompressed bytes; ends with a finding where the archive is broken. Raises LimitExceeded past ARCHIVE_RATIO_MAX."""

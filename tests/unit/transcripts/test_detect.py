@@ -1,10 +1,12 @@
 """Finding out what a file is."""
 
+import gzip
 import json
 import subprocess
 import sys
 
 import pytest
+from tests.tool_sessions import session_file
 
 from plimsoll.errors import FormatError, LimitExceeded, MissingExtra, StoreUnusable
 from plimsoll.limits import TRANSCRIPT_LINES_MAX
@@ -93,6 +95,14 @@ def test_what_is_nothing_is_refused_with_a_reason(data):
         load_file(data)
 
 
+def test_a_pi_session_without_its_header_is_refused_as_one():
+    """pi reads no file whose first line is missing, and the error says that of it."""
+    lines = session_file("pi").splitlines(keepends=True)
+    for part in (lines[1:], lines[1:2], lines[40:]):
+        with pytest.raises(FormatError, match="pi session"):
+            load_file(b"".join(part))
+
+
 @pytest.mark.parametrize("path", ["/nowhere/file.jsonl", "/", "a\0b"])
 def test_files_that_cannot_be_read_are_a_typed_error(path):
     """A missing file, a folder and an impossible path say so."""
@@ -100,21 +110,27 @@ def test_files_that_cannot_be_read_are_a_typed_error(path):
         load_file(path)
 
 
-def test_archives_are_read(tmp_path):
-    """A `.zst` rollout reads as the file it was made of; a cut one gives what can be read, with a finding."""
-    zstandard = pytest.importorskip("zstandard")
+def packed_by(ending, data):
+    """The bytes packed, with a checksum at their end."""
+    if ending == "gz":
+        return gzip.compress(data)
+    return pytest.importorskip("zstandard").ZstdCompressor(write_checksum=True).compress(data)
+
+
+@pytest.mark.parametrize("ending", ["zst", "gz"])
+def test_archives_are_read(tmp_path, ending):
+    """A packed rollout reads as the file it was made of; a cut one gives what can be read, with a finding."""
     row = {"timestamp": "t", "type": "response_item", "payload": ITEMS[0]}
     data = "".join(json.dumps(r) + "\n" for r in [CODEX, *[row] * 2000]).encode()
-    packed = zstandard.compress(data)
-    path = tmp_path / "rollout-x.jsonl.zst"
+    packed = packed_by(ending, data)
+    path = tmp_path / f"rollout-x.jsonl.{ending}"
     path.write_bytes(packed)
     found = load_file(path)
     assert isinstance(found, Transcript)
     assert len(found.messages) == 2000
     assert detect_file(path) == "codex"
     assert load_file(packed + packed).findings == ()
-    broken = zstandard.ZstdCompressor(write_checksum=True).compress(data)
-    cut = load_file(packed + broken[:-3])
+    cut = load_file(packed + packed[:-3])
     assert "broken-archive" in {finding.kind for finding in cut.findings}
 
 

@@ -122,10 +122,10 @@ def _stem(file: str) -> str | None:
     """The file's own name where it may name a session."""
     from plimsoll.errors import UnsafeName
     from plimsoll.store.paths import safe_name
+    from plimsoll.transcripts.source import stem_of
 
-    stem = os.path.basename(file).removesuffix(".zst").removesuffix(".jsonl").removesuffix(".json")  # noqa: PTH119
     try:
-        return safe_name(stem)
+        return safe_name(stem_of(file))
     except UnsafeName:
         return None
 
