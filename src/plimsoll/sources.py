@@ -40,12 +40,18 @@ class SourceFile:
     log: SessionLog
 
     @classmethod
-    def of(cls, chronicle: Chronicle) -> SourceFile | None:
-        """The file of a session; None for one that came from none."""
-        notes = chronicle.notes(SOURCE)
-        if not notes:
-            return None
-        note = notes[-1]
+    def of(cls, chronicle: Chronicle, held: bytes | None = None) -> SourceFile | None:
+        """The file of a session; None for one that came from none.
+
+        `held` is what the file holds now: it may have been put back, or never been written, to what it was before. So the newest
+        state is taken that it begins with, and where there is none, the newest.
+        """
+        found = [cls._noted(note, chronicle.log) for note in reversed(chronicle.notes(SOURCE))]
+        known = (source for source in found if held is not None and held.startswith(source.raw))
+        return next(known, found[0] if found else None)
+
+    @classmethod
+    def _noted(cls, note: Mapping[str, Any], log: SessionLog) -> SourceFile:
         messages = note["messages"]
         return cls(
             tool=note["tool"],
@@ -55,7 +61,7 @@ class SourceFile:
             path=note.get("path"),
             base=note.get("base"),
             note=note,
-            log=chronicle.log,
+            log=log,
         )
 
     @cached_property
@@ -85,15 +91,16 @@ class SourceFile:
         return self.runs == ((0, self.taken, 0),)
 
     def grown(
-        self, chronicle: Chronicle, raw: bytes, runs: Sequence[Run], *, says_view: bool = False
+        self, chronicle: Chronicle, raw: bytes, runs: Sequence[Run], *, path: str | None = None, says_view: bool = False
     ) -> dict[str, Any]:
         """The note for the same file with more behind what was read before. Keeps the new bytes.
 
-        `says_view`: its tool would send the session's view, which a compaction of ours may have led to.
+        `path`: where it was found, if that is another place. `says_view`: its tool would send the session's view, which a
+        compaction of ours may have led to.
         """
         more = [*self.blobs[1:], chronicle.log.put_blob(raw[len(self.raw) :])]
         taken, base = chronicle.log.messages, chronicle.timeline.base if says_view else None
-        where = {"more": more, "runs": [list(run) for run in joined(runs)]}
+        where = {"more": more, "runs": [list(run) for run in joined(runs)], "path": path or self.path}
         return {**self.note, "messages": taken, "taken": taken, "base": base, **where}
 
 

@@ -29,7 +29,8 @@ from plimsoll.surroundings import layers
 from plimsoll.transcripts import Exported, Outgoing, Transcript, load_file, write
 from plimsoll.transcripts.codex_write import response_item
 from plimsoll.transcripts.export import FORMAT_OF
-from plimsoll.transcripts.filing import replace_file, write_file
+from plimsoll.transcripts.filing import read_file, replace_file, write_file
+from plimsoll.transcripts.source import is_archive
 from plimsoll.transcripts.values import Checkpoint, Loss, Meta, Shown, ToolName
 from plimsoll.transcripts.writing import blocks_of
 
@@ -47,7 +48,8 @@ def export(chronicle: Chronicle, *, to: str | None, at: str | None = None) -> Ex
     """The session as `Session.export` gives it without a path."""
     for tool in TOOLS:
         if to == tool:
-            return _file(chronicle, tool, at or datetime.now(UTC).isoformat(timespec="milliseconds"))
+            is_edited = chronicle.timeline.history.is_edited
+            return _file(chronicle, None if is_edited else SourceFile.of(chronicle), tool, at)
     for format in FORMATS:
         if to == format:
             return convert(chronicle.history(), to=format, format=chronicle.gauge.format.name)
@@ -65,17 +67,22 @@ def export_in_place(
     chronicle: Chronicle, *, to: str | None, path: str | PathLike[str] | None, at: str | None
 ) -> Exported:
     """The session written over the file it came from, and that noted: the next time, the file is read on from there."""
-    source = SourceFile.of(chronicle)
+    newest = SourceFile.of(chronicle)
     if chronicle.timeline.history.is_edited:
         raise SettingError("in_place", "messages were taken back or changed since the file was read; give a path")
-    if source is None or source.path is None:
+    if newest is None or newest.path is None:
         raise SettingError("in_place", "the session was not made of a file on this computer; give a path")
-    if to not in (None, source.tool) or path is not None:
-        raise SettingError("in_place", f"the file is one of {source.tool}'s, at {ascii(source.path)[1:-1]}")
-    exported = _sound(export(chronicle, to=source.tool, at=at), source.tool)
-    backup = replace_file(source.path, exported.data, expected=source.raw)
-    chronicle.note(source.grown(chronicle, exported.data, _runs(chronicle, source, exported), says_view=True))
-    return replace(exported, path=source.path, backup=backup, place=source.path)
+    file = newest.path
+    if to not in (None, newest.tool) or path is not None:
+        raise SettingError("in_place", f"the file is one of {newest.tool}'s, at {ascii(file)[1:-1]}")
+    held = read_file(file)
+    if is_archive(held):
+        raise SettingError("in_place", "the file is packed, and packed files are only read; give a path")
+    source = SourceFile.of(chronicle, held) or newest
+    exported = _sound(_file(chronicle, source, source.tool, at), source.tool)
+    note = source.grown(chronicle, exported.data, _runs(chronicle, source, exported), path=file, says_view=True)
+    backup = replace_file(file, exported.data, expected=source.raw, note=lambda: chronicle.note(note))
+    return replace(exported, path=file, backup=backup, place=file)
 
 
 def _sound(exported: Exported | Converted, to: str | None) -> Exported:
@@ -87,9 +94,9 @@ def _sound(exported: Exported | Converted, to: str | None) -> Exported:
     return exported
 
 
-def _file(chronicle: Chronicle, tool: ToolName, at: str) -> Exported:
+def _file(chronicle: Chronicle, source: SourceFile | None, tool: ToolName, at: str | None) -> Exported:
     """The session's file. What the tool would read is read back: where that is not the view, a checkpoint says it."""
-    source = None if chronicle.timeline.history.is_edited else SourceFile.of(chronicle)
+    at = at or datetime.now(UTC).isoformat(timespec="milliseconds")
     own, compaction = _View.of(chronicle), own_compaction(chronicle)
     outgoing = _outgoing(chronicle, source, tool, at)
     is_written = source is not None and source.tool == tool and source.base == chronicle.timeline.base

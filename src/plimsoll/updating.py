@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike, fspath
+from pathlib import Path
 
 from plimsoll.adoption import Adoption
 from plimsoll.brief import counted
@@ -22,20 +24,26 @@ from plimsoll.writing import written
 
 def update(chronicle: Chronicle, given: str | PathLike[str] | bytes | None) -> int:
     """Take in what a session's file has grown by, as `Session.update` says; how many messages were new."""
-    source = SourceFile.of(chronicle)
-    if source is None or source.transcript is None:
+    newest = SourceFile.of(chronicle)
+    if newest is None or newest.transcript is None:
         raise SettingError("update", "the session was not made of a file of Claude Code, Codex or pi")
-    file = source.path if given is None else given
+    file = newest.path if given is None else given
     if file is None:
         raise SettingError("source", "nobody knows where the file is: it was read from bytes; name it")
-    where = source.path or chronicle.log.name if isinstance(file, bytes) else fspath(file)
+    where = newest.path or chronicle.log.name if isinstance(file, bytes) else fspath(file)
+    path = newest.path if isinstance(file, bytes) or not Path(file).is_file() else os.path.realpath(where)
     lines = read_lines(file)
     raw = b"\n".join(lines.lines) + (b"\n" if lines.whole and lines.lines else b"")
+    source = SourceFile.of(chronicle, raw) or newest
     found = load_file(raw) if raw.startswith(source.raw) else None
-    if not isinstance(found, Transcript) or found.tool != source.tool:
+    if not isinstance(found, Transcript) or source.transcript is None or found.tool != source.tool:
         reason = "it no longer begins with what was imported; import it as a session of its own"
         raise SourceChanged(where, reason=reason)
-    return 0 if raw == source.raw else _Growth(chronicle, source, source.transcript, found).take_in(where, raw)
+    if raw != source.raw:
+        return _Growth(chronicle, source, source.transcript, found).take_in(where, raw, path)
+    if path != newest.path:
+        chronicle.note({**source.note, "path": path})
+    return 0
 
 
 class _Growth:
@@ -51,13 +59,13 @@ class _Growth:
         runs = [(start, min(stop, self._same), to) for start, stop, to in source.runs if start < self._same]
         self._runs = [*runs, (self._same, len(new.messages), source.taken)]
 
-    def take_in(self, where: str, raw: bytes) -> int:
+    def take_in(self, where: str, raw: bytes, path: str | None) -> int:
         """Say what is new, note the file, and go on from the view that follows."""
         chronicle, since = self._chronicle, self._same + self._said_already(where)
         before = list(chronicle.timeline.pieces)
         fresh = self._new.messages[since:]
         chronicle.append([said.wire for said in fresh], times_ms(self._new)[since:])
-        note = self._source.grown(chronicle, raw, self._runs)
+        note = self._source.grown(chronicle, raw, self._runs, path=path)
         kept, adoption = self._goes_on_from(before, since)
         pieces = [*kept, *as_pieces(chronicle, adoption)]
         if (

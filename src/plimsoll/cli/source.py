@@ -103,6 +103,7 @@ def _bounded(stream: BinaryIO) -> bytes:
 def load(raw: bytes, file: str) -> Transcript | Conversation:
     """What bytes hold. Raises Refused, saying of which file and where in it, LimitExceeded, MissingExtra."""
     from plimsoll.transcripts import Conversation, load_file
+    from plimsoll.transcripts.source import unpacked
 
     if not raw.strip():
         raise Refused(f"{label_of(file)}: it is empty")
@@ -114,7 +115,9 @@ def load(raw: bytes, file: str) -> Transcript | Conversation:
         text = None if label_of(file).endswith((".json", ".jsonl", ".zst", ".gz")) else _as_text(raw)
         raise (Refused(reason) if text is None else PlainText(reason, text)) from error
     if isinstance(loaded, Conversation):
-        _refuse_other_encodings(raw, file)  # a tool's own file may be damaged; what goes to a provider may not
+        _refuse_other_encodings(
+            unpacked(raw), file
+        )  # a tool's own file may be damaged; what goes to a provider may not
     return loaded
 
 
@@ -150,6 +153,7 @@ def _broken(raw: bytes) -> str | None:
 
 def _material(loaded: Transcript | Conversation, raw: bytes, label: str, format: FormatName | None) -> Material:
     from plimsoll.transcripts import Transcript
+    from plimsoll.transcripts.source import unpacked
 
     if isinstance(loaded, Transcript):
         from plimsoll.cli.recorded import of_file
@@ -176,7 +180,7 @@ def _material(loaded: Transcript | Conversation, raw: bytes, label: str, format:
         tools=loaded.tools,
         model=loaded.model,
         findings=loaded.findings,
-        container=container_of(raw),
+        container=container_of(unpacked(raw)),
         size_bytes=len(raw),
     )
 

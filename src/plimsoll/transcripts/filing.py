@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 
 from plimsoll.errors import SourceChanged, StoreUnusable
@@ -18,29 +20,47 @@ def write_file(path: str, data: bytes) -> None:
     Links, folders and devices are refused. Raises StoreUnusable; then what was there is unchanged.
     """
     try:
-        _replace(Path(path), data, _mode(Path(path)))
+        file = Path(path)
+        with _written_beside(file, data, _mode(file)) as fresh:
+            fresh.replace(file)
     except (OSError, ValueError) as error:
         raise StoreUnusable(ascii(path), reason=_reason(error)) from error
 
 
-def replace_file(path: str, data: bytes, *, expected: bytes) -> str | None:
+def read_file(path: str) -> bytes:
+    """What a plain file holds, as it is. Raises StoreUnusable."""
+    try:
+        _mode(Path(path))
+        return Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        raise StoreUnusable(ascii(path), reason=_reason(error)) from error
+
+
+def replace_file(path: str, data: bytes, *, expected: bytes, note: Callable[[], None]) -> str | None:
     """Put `data` in the place of a file that holds `expected`, which stays beside it as a backup; the backup's path.
 
-    Data that are the same are not written, and there is no backup.
+    Data that are the same are not written, and there is no backup. `note` is called before the file changes, when nothing but
+    the change itself is left to do: whoever is stopped in between finds the file as it was.
 
     Raises SourceChanged where the file holds anything else, also where that happens meanwhile; StoreUnusable.
     """
     file = Path(path)
     try:
-        mode, held, before = _mode(file), file.read_bytes(), file.stat()
+        mode, before, held = _mode(file), file.stat(), file.read_bytes()
         _check(path, held, expected)
         if data == expected:
             return None
-        backup = _backup(file, mode)
-        after = file.stat()
-        if (after.st_size, after.st_mtime_ns, after.st_ino) != (before.st_size, before.st_mtime_ns, before.st_ino):
-            raise SourceChanged(path, reason="it was written to just now; close the tool that has it open")
-        _replace(file, data, mode)
+        with _written_beside(file, data, mode) as fresh:
+            backup = _backup(file)
+            try:
+                note()
+                _check_same(path, file, before)
+                fresh.replace(file)
+            except BaseException:
+                backup.unlink()
+                raise
+        _sync_folder(file.parent)
+        _undo_if_written(path, file, backup, before)
     except (OSError, ValueError) as error:
         raise StoreUnusable(ascii(path), reason=_reason(error)) from error
     return str(backup)
@@ -54,31 +74,66 @@ def _check(path: str, held: bytes, expected: bytes) -> None:
     raise SourceChanged(path, reason="it does not hold what was imported from it")
 
 
-def _backup(file: Path, mode: int | None) -> Path:
-    """A copy of the file under a name that is free, as private as the file itself."""
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
-    backup = file.with_name(f"{file.name}.{stamp}.bak")
-    handle = os.open(backup, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as copy, file.open("rb") as original:
-        shutil.copyfileobj(original, copy)
-        copy.flush()
-        os.fsync(copy.fileno())
-    backup.chmod(stat.S_IMODE(mode or 0o600))
-    return backup
+def _check_same(path: str, file: Path, before: os.stat_result) -> None:
+    after = file.stat()
+    if (after.st_size, after.st_mtime_ns, after.st_ino) != (before.st_size, before.st_mtime_ns, before.st_ino):
+        raise SourceChanged(path, reason="it was written to just now; close the tool that has it open")
 
 
-def _replace(file: Path, data: bytes, mode: int | None) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{file.name[:40]}.", dir=file.parent)
+def _undo_if_written(path: str, file: Path, backup: Path, before: os.stat_result) -> None:
+    """Bring the old file back where somebody wrote to it in the moment in which it was replaced."""
+    if backup.stat().st_ino != before.st_ino:
+        return  # a copy, which nobody else writes to
     try:
-        with os.fdopen(handle, "wb") as fresh:
-            fresh.write(data)
-            fresh.flush()
-            os.fsync(handle)
-        Path(name).chmod(stat.S_IMODE(mode) if mode is not None else 0o600)
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
+        _check_same(path, backup, before)
+    except SourceChanged:
+        backup.replace(file)
         raise
+
+
+def _backup(file: Path) -> Path:
+    """The file under another name that is free; a copy of it where the disk has no second names.
+
+    A tool that has the file open writes on into the backup, so nothing of that is lost.
+    """
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+    names = chain([f"{file.name}.{stamp}.bak"], (f"{file.name}.{stamp}-{number}.bak" for number in count(1)))
+    for backup in map(file.with_name, names):
+        try:
+            os.link(file, backup, follow_symlinks=False)
+        except FileExistsError:
+            continue
+        except OSError:
+            if backup.exists():
+                continue
+            with _written_beside(file, file.read_bytes(), file.stat().st_mode) as copy:
+                copy.replace(backup)
+        return backup
+    raise AssertionError("names do not end")
+
+
+@contextmanager
+def _written_beside(file: Path, data: bytes, mode: int | None) -> Iterator[Path]:
+    """A new file with these bytes in the same folder; it is gone afterwards unless it was moved."""
+    handle, name = tempfile.mkstemp(prefix=f".{file.name[:40]}.", dir=file.parent)
+    fresh = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(handle)
+        fresh.chmod(stat.S_IMODE(mode) if mode is not None else 0o600)
+        yield fresh
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _mode(file: Path) -> int | None:

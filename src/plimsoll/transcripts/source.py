@@ -140,6 +140,11 @@ def is_archive(start: bytes) -> bool:
     return start.startswith((_ZSTD_MAGIC, _GZIP_MAGIC))
 
 
+def unpacked(raw: bytes) -> bytes:
+    """The bytes that an archive was made of; others as they are. Raises as `read_lines` does."""
+    return b"\n".join(read_lines(raw).lines) if is_archive(raw) else raw
+
+
 def _archive(file: BinaryIO) -> _Archive | None:
     """The archive that a file is; None where it is none. Raises MissingExtra without a decompressor."""
     start = file.read(len(_ZSTD_MAGIC))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -41,6 +42,27 @@ def test_compacted_exported_in_place_and_taken_in_again(run, file, tool):
     assert len(load_file(file).view()) == len(run("show", "s", "--json").json["messages"])
     assert "nothing new to write" in run("export", "s", "--in-place").err
     assert run("import", "--update", file, "--as", "s", "--json").json["messages_added"] == 0
+
+
+def test_a_moved_file_is_named_by_an_update(run, file, tool):
+    """The file that an update names is the one that is written from then on; a folder and a file that is not there are refused."""
+    run("import", file, "--as", "s")
+    moved = file.rename(file.with_name("moved.jsonl"))
+    assert run("export", "s", "--in-place").status == 1
+    assert run("import", "--update", file.parent, "--as", "s").status == 1
+    assert run("import", "--update", file, "--as", "s").status == 1
+    assert run("import", "--update", moved, "--as", "s").status == 0
+    assert "moved.jsonl" in run("export", "s", "--in-place").err
+
+
+def test_a_file_packed_by_gzip_is_a_file(run, home, tool):
+    """Sessions and messages, imported under the name they had, counted and fitted; one that is cut is read as far as it goes."""
+    Path("s.jsonl.gz").write_bytes(gzip.compress(session_file(tool)))
+    assert run("import", "s.jsonl.gz").out.startswith("s: ")
+    Path("m.json.gz").write_bytes(gzip.compress(json.dumps([{"role": "user", "content": "light"}]).encode()))
+    assert run("fit", "m.json.gz", "--max-tokens", "1k").json == [{"role": "user", "content": "light"}]
+    Path("cut.jsonl.gz").write_bytes(gzip.compress(session_file(tool))[:-300])
+    assert "archive" in run("import", "cut.jsonl.gz").err
 
 
 def test_where_it_belongs_is_said(run, file, tool):

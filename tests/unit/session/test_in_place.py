@@ -5,91 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.tool_sessions import TOOLS, session_file
-from tests.unit.session.test_continuing import sent
+from tests.growing import AT, LATER, more_lines, same_as_the_tool, tool_compacts
+from tests.tool_sessions import session_file
 
 import plimsoll
 from plimsoll.errors import SessionNotFound, SettingError, SourceChanged
 from plimsoll.interchange import import_file
 from plimsoll.transcripts import load_file
-
-AT = "2026-05-01T00:00:00.000Z"
-LATER = "2027-01-01T00:00:00.000Z"
-
-
-@pytest.fixture(params=TOOLS)
-def tool(request):
-    """Each tool."""
-    return request.param
-
-
-@pytest.fixture
-def path(tmp_path, tool):
-    """A session file of that tool."""
-    file = tmp_path / "there" / "session.jsonl"
-    file.parent.mkdir()
-    file.write_bytes(session_file(tool))
-    file.chmod(0o640)
-    return file
-
-
-@pytest.fixture
-def session(path, tmp_path):
-    """A session made of that file."""
-    with import_file(path, name="x", store=str(tmp_path / "store"), max_tokens=30_000) as made:
-        yield made
-
-
-def more_lines(raw, *texts):
-    """Lines as the tool would write them behind those there are: a user's messages."""
-    found = load_file(raw)
-    lines = []
-    for text in texts:
-        id = f"99999999-0000-4000-8000-{len(lines):012}" if found.tool == "claude-code" else f"9999{len(lines):04}"
-        parent = lines[-1].get("uuid", lines[-1].get("id")) if lines else found.leaf
-        lines.append(_line(found.tool, id, parent, text))
-    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-
-
-def _line(tool, id, parent, text):
-    found_id = "5e3c1a52-6d1f-4c58-9d3c-0a4f4a8f9f10"
-    if tool == "claude-code":
-        message = {"role": "user", "content": text}
-        return {
-            "parentUuid": parent,
-            "type": "user",
-            "uuid": id,
-            "timestamp": LATER,
-            "sessionId": found_id,
-            "message": message,
-        }
-    if tool == "pi":
-        message = {"role": "user", "content": [{"type": "text", "text": text}]}
-        return {"type": "message", "id": id, "parentId": parent, "timestamp": LATER, "message": message}
-    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
-    return {"timestamp": LATER, "type": "response_item", "payload": item}
-
-
-def tool_compacts(raw):
-    """The line that says that the tool has compacted everything."""
-    found = load_file(raw)
-    if found.tool == "claude-code":
-        cut = {"type": "system", "subtype": "compact_boundary", "uuid": "b" * 8, "parentUuid": None, "timestamp": LATER}
-        told = {**_line("claude-code", "c" * 8, "b" * 8, "TOLD BY THE TOOL"), "isCompactSummary": True}
-        return b"".join(json.dumps(line).encode() + b"\n" for line in (cut, told))
-    if found.tool == "pi":
-        fields = {"summary": "TOLD BY THE TOOL", "firstKeptEntryId": "none", "tokensBefore": 1}
-        line = {"type": "compaction", "id": "cccccccc", "parentId": found.leaf, "timestamp": LATER, **fields}
-    else:
-        history = [_line("codex", "", "", "TOLD BY THE TOOL")["payload"]]
-        payload = {"message": "TOLD BY THE TOOL", "replacement_history": history}
-        line = {"timestamp": LATER, "type": "compacted", "payload": payload}
-    return json.dumps(line).encode() + b"\n"
-
-
-def same_as_the_tool(session, path):
-    """Check that the session's view is what the tool would send from the file."""
-    assert sent(session.peek(), session.format) == sent(load_file(path).view(), session.format)
 
 
 def test_in_place_is_the_compacted_file_with_a_backup(session, path, tool):
@@ -295,21 +217,3 @@ def test_an_answer_that_was_not_written_to_its_end_is_taken_in_whole(tmp_path):
             assert str(session.peek()).count("I look at lamp 20") == 1
             if not compacts:
                 same_as_the_tool(session, path)
-
-
-def test_what_another_process_writes_meanwhile_is_not_lost(session, path, monkeypatch):
-    """A tool that writes while the backup is made is noticed."""
-    from plimsoll.transcripts import filing
-
-    copy = filing.shutil.copyfileobj
-
-    def slowly(source, target):
-        copy(source, target)
-        with path.open("ab") as tool:
-            tool.write(b"{}\n")
-
-    monkeypatch.setattr(filing.shutil, "copyfileobj", slowly)
-    session.compact()
-    with pytest.raises(SourceChanged, match="just now"):
-        session.export(in_place=True)
-    assert path.read_bytes().endswith(b"{}\n")

@@ -96,7 +96,7 @@ def test_what_is_nothing_is_refused_with_a_reason(data):
 
 
 def test_a_pi_session_without_its_header_is_refused_as_one():
-    """pi reads no file whose first line is missing, and the error says that of it."""
+    """A file whose first line is missing is one that pi does not read, and the error says so."""
     lines = session_file("pi").splitlines(keepends=True)
     for part in (lines[1:], lines[1:2], lines[40:]):
         with pytest.raises(FormatError, match="pi session"):

@@ -92,11 +92,12 @@ def _update(file: str, arguments: argparse.Namespace) -> int:
     name = arguments.name or (_stem(file) if file != "-" else None)
     if name is None:
         raise WrongUsage("import: --update of standard input needs --as NAME")
-    raw = read_raw(file)
+    source = read_raw(file) if file == "-" else file
+    size_bytes = len(source) if isinstance(source, bytes) else os.stat(file).st_size  # noqa: PTH116
     options = {"writable": True, "store": arguments.store}
-    with working("importing", size_bytes=len(raw)), Session(existing(name, **options)) as session:
+    with working("importing", size_bytes=size_bytes), Session(existing(name, **options)) as session:
         before = len(session.compactions())
-        added = session.update(raw)
+        added = session.update(source)
         status, compactions = session.status(), len(session.compactions()) - before
         if arguments.json:
             print_json({"name": name, "messages_added": added, "compactions_added": compactions, **status.to_dict()})
