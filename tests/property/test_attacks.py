@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,6 +20,9 @@ from plimsoll.errors import CannotFit
 FIT_CASES = 240
 SESSION_CASES = 80
 SOAK_CASES = 100_000
+CHAIN_EVERY = 3
+"""Every so many histories are fitted in a chain, too."""
+
 SHARES = 10
 """Parts of a soak run, each a test of its own."""
 
@@ -60,6 +64,44 @@ def check_fit(number: int) -> None:
     assert not fitted.report.lost or any(map(speaks_for_the_past, fitted.messages)), "a loss without a mark"
     again = plimsoll.fit(fitted.messages, max_tokens=budget, policy=policy, format=story.format)
     assert again.messages == fitted.messages
+    if number % CHAIN_EVERY == 0:
+        check_chain(story, rng, budget)
+
+
+def check_chain(story: Story, rng: random.Random, budget: int) -> None:
+    """The same history as a host without a session goes on with it: each view with what is new becomes the next one.
+
+    A model that may fail writes summaries, and a person edits some. What left stays marked from view to view.
+    """
+    told: list[str] = []
+    view: list[dict[str, Any]] = []
+    at, marked = 0, False
+    while at < len(story.wires):
+        step = rng.choice((3, 8, 15))
+        given = [*view, *story.wires[at : at + step]]
+        at += step
+        options: dict[str, Any] = {"max_tokens": budget, "format": story.format}
+        plan = plimsoll.plan(
+            given, summarizer=model_that_may_fail(rng, told) if rng.random() < 0.5 else None, **options
+        )
+        if plan.summary and rng.random() < 0.3:
+            plan = plan.with_summary(f"The contract number is ZQEDIT{at}.\n{plan.summary}")
+        fitted = plan.apply()
+        view, marked = fitted.messages, marked or bool(fitted.report.lost)
+        check_view(story, view, budget, 0)
+        assert not marked or any(map(speaks_for_the_past, view)), "a loss without a mark"
+
+
+def model_that_may_fail(rng: random.Random, told: list[str]) -> Callable[[object], str]:
+    """A summarizer that raises at half of its calls. What it tells at the others holds a word that is nowhere else."""
+
+    def model(_: object) -> str:
+        if rng.random() < 0.5:
+            raise TimeoutError("down")
+        told.append(f"ZQTOLD{len(told)}y{rng.randrange(10**6)}")
+        return f"The contract is {told[-1]}; never drop production. The work on the quay goes on as planned."
+
+    return model
 
 
 def speaks_for_the_past(message: dict[str, Any]) -> bool:
@@ -73,30 +115,24 @@ def speaks_for_the_past(message: dict[str, Any]) -> bool:
 
 
 def check_session(number: int, place: str = "memory:") -> None:
-    """One history through a session: views, compactions by rules and by a model that may fail, edited ones, undone ones."""
+    """One history through a session: views, compactions by rules and by a model that may fail, edited ones, undone ones.
+
+    A view is asked for at any place, also while calls wait for their results.
+    """
     rng, story = random.Random(-number), story_of(number)
-    tokens = plimsoll.count_tokens(story.wires, format=story.format)
-    budget = max(2 * FRAME_TOKENS_MAX, int(tokens * rng.choice((0.15, 0.3, 0.6))))
+    sizes = [plimsoll.count_tokens([wire], format=story.format) for wire in story.wires]
+    budget = max(2 * FRAME_TOKENS_MAX, int(sum(sizes) * rng.choice((0.15, 0.3, 0.6))))
     told: list[str] = []
-
-    def model(_: object) -> str:
-        if rng.random() < 0.5:
-            raise TimeoutError("down")
-        told.append(f"ZQTOLD{len(told)}y{rng.randrange(10**6)}")
-        return f"The contract is {told[-1]}; never drop production. The work on the quay goes on as planned."
-
-    session = plimsoll.open(
-        "one", store=place, max_tokens=budget, format=story.format, summarizer=model if rng.random() < 0.5 else None
-    )
+    model = model_that_may_fail(rng, told) if rng.random() < 0.5 else None
+    session = plimsoll.open("one", store=place, max_tokens=budget, format=story.format, summarizer=model, project=False)
     with session:
         at = 0
         while at < len(story.wires):
             step = rng.choice((1, 1, 2, 5))
             session.extend(story.wires[at : at + step])
             at += step
-            if waits(story, at):
-                continue
-            check_view(story, session.view(), budget, min(int(budget * TARGET), tokens_of(story, at)))
+            view = session.view()
+            check_view(story, view, budget, 0 if asked_for(session) else min(int(budget * TARGET), sum(sizes[:at])))
             if rng.random() < 0.1:
                 change(rng, session, told)
                 check_view(story, session.view(), budget, 0)
@@ -107,15 +143,9 @@ def check_session(number: int, place: str = "memory:") -> None:
             assert kept or not any(word in (made.summary or "") for made in session.compactions()), word
 
 
-def tokens_of(story: Story, at: int) -> int:
-    """Tokens of the first messages."""
-    return plimsoll.count_tokens(story.wires[:at], format=story.format)
-
-
-def waits(story: Story, at: int) -> bool:
-    """Whether calls wait for results that come later: no host asks for a view then."""
-    found = plimsoll.validate(story.wires[:at], format=story.format)
-    return any(violation.code == "call_without_result" for violation in found)
+def asked_for(session: plimsoll.Session) -> bool:
+    """Whether the newest compaction was asked for: these come down to half of whatever view there is."""
+    return [made.trigger for made in session.compactions() if not made.undone][-1:] == ["manual"]
 
 
 def change(rng: random.Random, session: plimsoll.Session, told: list[str]) -> None:

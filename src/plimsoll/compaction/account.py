@@ -196,11 +196,16 @@ def shorten(draft: Draft, block: Block, tokens_max: int) -> bool:
     return True
 
 
-def edited_account(text: str, draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int]) -> Account:
-    """An account in somebody's own words, cut to its room."""
-    room = max(0, tokens_max - _frame_tokens(draft, task, covers))
-    kept = cut_text(text, tokens_max=room, counter=draft.counter, keep="both", language=draft.language).text
-    return _framed(kept, 1, "older than the tail; an edited summary speaks for it", draft, task, covers)
+def edited_account(text: str, draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int]) -> Account | None:
+    """An account in somebody's own words, cut to its room; None where that is too little for its frame."""
+    room = tokens_max - _frame_tokens(draft, task, covers)
+    while room > 0:
+        kept = cut_text(text, tokens_max=room, counter=draft.counter, keep="both", language=draft.language).text
+        account = _framed(kept, 1, "older than the tail; an edited summary speaks for it", draft, task, covers)
+        if account.tokens <= tokens_max:
+            return account
+        room -= account.tokens - tokens_max
+    return None
 
 
 def edited_ledger(ledger: Ledger, summary: str, text: str) -> Ledger:

@@ -40,7 +40,7 @@ def call_units(pieces: Sequence[Piece]) -> list[CallUnit]:
         for index, part in enumerate(piece.message.parts):
             if isinstance(part, ToolCall):
                 calls.append(((number, index), part.id))
-            elif isinstance(part, ToolResult) and not is_placeholder(piece.message):
+            elif isinstance(part, ToolResult):
                 results[part.call_id].append((number, index))
     units = [(place, results[id].popleft()) for place, id in calls if results[id]]
     return sorted(units, key=lambda unit: (is_placeholder(pieces[unit[1][0]].message), unit))

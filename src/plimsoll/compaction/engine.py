@@ -142,7 +142,10 @@ def untouched(pieces: Sequence[Piece], task: Task, tokens: int, *, note: str | N
 
 
 def reworded(outline: Outline, text: str, draft: Draft, task: Task) -> Outline:
-    """The outline with somebody's own summary in place of ours, cut to the room there is. Raises SettingError without one."""
+    """The outline with somebody's own summary in place of ours, cut to the room there is. Raises SettingError without one.
+
+    Where there is no room for any, what stands in the view stays, and only the ledger and the record have the words.
+    """
     if outline.summary is None or outline.covers is None:
         raise SettingError("summary", "nothing is summarised here, so there is no summary to change")
     ours = [piece for piece in outline.pieces if _is_new_summary(piece)]
@@ -150,13 +153,14 @@ def reworded(outline: Outline, text: str, draft: Draft, task: Task) -> Outline:
     others = [piece for piece in outline.pieces if piece is not worded]
     room = task.budget_tokens - draft.reserve_tokens - sum(piece.tokens for piece in others)
     account = edited_account(text, draft, task, room, outline.covers)
+    ledger = edited_ledger(outline.ledger, outline.summary, text)
+    edited = replace(outline, written=text, ledger=ledger, stage="edited")
+    if account is None:
+        return replace(edited, note=f"no room for the summary: {room} tokens are left for it")
     piece = draft.summary_piece(account.message)
     pieces = tuple(piece if old is worded else old for old in outline.pieces)
     after = draft.reserve_tokens + sum(piece.tokens for piece in pieces)
-    ledger = edited_ledger(outline.ledger, outline.summary, text)
-    return replace(
-        outline, pieces=pieces, summary=account.text, written=text, ledger=ledger, tokens_after=after, stage="edited"
-    )
+    return replace(edited, pieces=pieces, summary=account.text, tokens_after=after)
 
 
 def _is_new_summary(piece: Piece) -> bool:

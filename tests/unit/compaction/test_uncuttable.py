@@ -239,3 +239,31 @@ def test_actions_name_what_left_an_exchange() -> None:
 
     assert act.decision == "offload"
     assert f"0 {BULKY}" in [session.read(reference) for reference in act.references]
+
+
+@pytest.mark.parametrize("format", ["openai-chat", "openai-responses", "anthropic"])
+def test_calls_that_wait_leave_one_by_one(format: Any) -> None:
+    """Of sixty calls at most one of which is answered, the newest that wait stay: the exchange does not become one line."""
+    calls = [
+        {
+            "id": f"c{n}",
+            "type": "function",
+            "function": {"name": "read", "arguments": f'{{"path": "/srv/module_{n}.py"}}'},
+        }
+        for n in range(60)
+    ]
+    results = [
+        {"role": "tool", "tool_call_id": f"c{n}", "content": f"{n} the pallet is at the berth"} for n in range(60)
+    ]
+    messages = [{"role": "user", "content": "Read all."}, {"role": "assistant", "content": "", "tool_calls": calls}]
+    messages = plimsoll.convert([*messages, *results], to=format).messages
+    first = 62 if format == "openai-responses" else 3
+    with plimsoll.open("s", store="memory:", max_tokens=1_000, format=format, project=False) as session:
+        session.extend(messages[:first] if format != "anthropic" else messages[:2])
+        before = session.view()
+        session.extend(messages[first:] if format != "anthropic" else messages[2:])
+        after = session.view()
+
+    assert plimsoll.count_tokens(before, format=format) > 300
+    assert plimsoll.validate(after, format=format) == []
+    assert plimsoll.count_tokens(after, format=format) > 200
