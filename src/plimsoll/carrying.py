@@ -15,6 +15,7 @@ from plimsoll.budget import Level
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction import readers
 from plimsoll.compaction.account import is_account
+from plimsoll.compaction.bound import unbound
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.engine import Compacting, reworded, untouched
 from plimsoll.compaction.join import kept_apart, origins, parted
@@ -34,6 +35,7 @@ from plimsoll.reported import sent_now
 from plimsoll.settings import whole
 from plimsoll.summary.ledger import Ledger
 from plimsoll.summary.reread import recollected
+from plimsoll.tally import Tally
 from plimsoll.timeline import Moment
 from plimsoll.writing import written
 
@@ -135,6 +137,7 @@ def _followed(chronicle: Chronicle, outline: Outline, made_at: Moment) -> tuple[
     if made_at.messages == chronicle.log.messages or not outline.changed:
         return outline, timeline.arranger
     line = timeline.followed(outline.pieces, made_at)
+    line.tally = Tally([*outline.pieces, *unbound(line.pieces[len(outline.pieces) :], gauge.binds)])
     after = gauge.reserve_tokens + line.missing_tokens + line.tokens
     before = chronicle.total()
     followed = replace(outline, pieces=tuple(line.pieces), tokens_after=after, count_before=lambda: before)

@@ -28,7 +28,7 @@ from plimsoll.compaction.repair import Arranger
 from plimsoll.compaction.settle import without_placeholders
 from plimsoll.compaction.task import Task
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
-from plimsoll.events import IMPORT, Events, compaction_at, record_at, totals_at
+from plimsoll.events import IMPORT, Events, compaction_at, record_at, totals_at, turned_at
 from plimsoll.fitted import View, Wish
 from plimsoll.flaws import flaw_of
 from plimsoll.formats.format import Format
@@ -305,7 +305,9 @@ class Chronicle:
     def _go_on_from(self, base: int | None, about: int) -> Compaction:
         timeline = self.timeline
         undone = {**timeline.snapshot(), "stats": totals_at(self.log, base)}
-        self._write("rollback", {"about": about, "base": base, "prev": timeline.event, "state": undone})
+        bound = self.gauge.bound(timeline.history.said(turned_at(self.log, base), self.log.messages))
+        told = {"about": about, "base": base, "prev": timeline.event, "unbound": bound, "state": undone}
+        self._write("rollback", told)
         return compaction_of(record_at(self.log, about), undone=about not in self._events().in_force())
 
     # --- pins, usage, forks

@@ -53,6 +53,12 @@ def totals_at(log: SessionLog, seq: int | None) -> list[float]:
     return Stats().totals() if base is None else list(base.data["state"]["stats"])
 
 
+def turned_at(log: SessionLog, base: int | None) -> int:
+    """How many messages there were when the view that went on from a compaction first went on from something else."""
+    since = 0 if base is None else base + 1
+    return next((record.position for record in log.read(since) if record.kind in _EVENTS), log.messages)
+
+
 def _standing_before(log: SessionLog, seq: int) -> int | None:
     """The compaction in force when a record was written, as far as the events before it can be read."""
     event = _event_before(log, seq)

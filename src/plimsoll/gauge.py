@@ -18,7 +18,7 @@ from plimsoll.formats.anthropic.marks import NO_MARKS, MarksBeside, marks_beside
 from plimsoll.formats.format import Format, SystemText
 from plimsoll.formats.wire import plain
 from plimsoll.limits import RECALL_OUTPUT_TOKENS_MAX
-from plimsoll.message import Message
+from plimsoll.message import Message, Reasoning
 from plimsoll.policy import Policy, PolicyChoice, policy_of
 from plimsoll.ports import TokenCounter
 from plimsoll.summary.frame import Language
@@ -132,6 +132,19 @@ class Gauge:
             return self.messages.message(self.format.decode(self.format.encode(message), 0))
         return self.messages.message(message)
 
+    def binds(self, message: Message) -> bool:
+        """Whether the thinking in a message is good only behind what it was made for, by the model that said it or comes next."""
+        if not any(isinstance(part, Reasoning) for part in message.parts):
+            return False
+        from plimsoll.tokens.registry import look_up  # noqa: PLC0415 - the table is read only where it is asked
+
+        said_by = (message.wire or {}).get("model")
+        return any(look_up(name).binds_thinking for name in (said_by, self.model) if isinstance(name, str))
+
+    def bound(self, said: Iterable[tuple[int, Message]]) -> list[int]:
+        """The positions of the messages whose thinking is."""
+        return [position for position, message in said if self.binds(message)]
+
     def piece(self, arranged: Arranged, weigh: Weigh | None = None) -> Piece:
         """An arranged message as a piece of a view. Pieces that stay share one `weigh`, where it is given."""
         return piece_of(arranged, weigh or self.weigh)
@@ -182,6 +195,7 @@ class Gauge:
             user_first=self.format.name in WANTS_USER_FIRST,
             recall=self.tool_names.recall if self.recall else None,
             list_items_max=self.policy.result_list_items_max,
+            binds=self.binds,
         )
 
     def task(  # noqa: PLR0913 - the options of a compaction

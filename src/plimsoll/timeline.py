@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from plimsoll.budget import Level
+from plimsoll.compaction.bound import unbound_at
 from plimsoll.compaction.join import piece_of
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.readers import Reader
@@ -276,7 +277,7 @@ class Timeline:
         """Go on from another compaction: its view, and every message since."""
         self._restore(record.data["state"])
         self._go_on_from(record, self._known())
-        self.tally = Tally(self.pieces)
+        self.tally = Tally(unbound_at(self.pieces, record.data.get("unbound", ())))
         self.futile = (Level.emergency, len(self.pieces))
 
     def _edited(self, record: Record) -> None:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from plimsoll.brief import Brief, Fact, counted
+from plimsoll.compaction.bound import unbound
 from plimsoll.compaction.join import kept_apart, runs
 from plimsoll.compaction.notes import OPENER
 from plimsoll.compaction.piece import Origins, Piece
@@ -208,6 +209,8 @@ class _Window:
         return position is not None and position >= self.begins_at
 
     def _windowed(self, pieces: Sequence[Piece]) -> Windowed:
+        if [id(piece.message) for piece in pieces] != [id(item.message) for item in self.arranged]:
+            pieces = list(unbound(pieces, self.gauge.binds))
         positions = sorted(piece.position for piece in pieces if piece.position is not None)
         after, covered = list(filter(self._is_after, positions)), self.begins_at
         holes = holes_between(after, covered, len(self.sequences))

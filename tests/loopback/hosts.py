@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import plimsoll
 from loopback import agent
 from loopback.agent import Outcome
+from loopback.messages import BINDING
 
 Wire = dict[str, Any]
 MODEL = "gpt-4o"
@@ -281,7 +282,8 @@ class AnthropicHost:
 
     def given(self, view: list[Any]) -> Wire:
         """The arguments of a request."""
-        thinking = {"thinking": {"type": "enabled", "budget_tokens": 1024}} if self.thinking else {}
+        asked = {"type": "adaptive"} if self.model in BINDING else {"type": "enabled", "budget_tokens": 1024}
+        thinking = {"thinking": asked} if self.thinking else {}
         shared = {"model": self.model, "max_tokens": 4096, "system": agent.SYSTEM, "tools": ANTHROPIC_TOOLS}
         return {**shared, "messages": view, **thinking}
 

@@ -58,13 +58,16 @@ _MODIFIED = (
     "blocks must remain as they were in the original response."
 )
 _THOUGHT = ("thinking", "redacted_thinking")
+BINDING = ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-1", "claude-mythos-5-1")
+"""Models whose thinking comes back only after the very prefix it was made for, or not at all."""
 
 
 class Messages:
     """The API as one account sees it. It knows its own signatures, and the thinking before each call it made."""
 
     def __init__(self) -> None:
-        self._signed: dict[str, str] = {}
+        self._signed: dict[str, tuple[str, str]] = {}
+        """By signature, the thinking and the prefix that it was made for."""
         self._thought: dict[str, list[Wire]] = {}
         """By the id of each call, the thinking in the same answer."""
 
@@ -84,16 +87,18 @@ class Messages:
         need(not twice(_calls(messages)), "messages: `tool_use` ids must be unique")
         _check_exchanges(messages)
         _check_marks(body)
-        self._check_signatures(messages)
+        self._check_signatures(body)
         if (body.get("thinking") or {}).get("type") == "enabled":
             self._check_last_thinking(messages)
 
-    def _check_signatures(self, messages: Sequence[Wire]) -> None:
-        for position, message in enumerate(messages):
+    def _check_signatures(self, body: Wire) -> None:
+        binds = body["model"] in BINDING
+        made_for = prefixes(body) if binds else [""] * len(body["messages"])
+        for position, (message, prefix) in enumerate(zip(body["messages"], made_for, strict=False)):
             for at, block in enumerate(_blocks(message)):
                 if block["type"] in _THOUGHT:
-                    key = block.get("signature") or block.get("data") or ""
-                    good = self._signed.get(key) == block.get("thinking", "")
+                    thinking, own = self._signed.get(block.get("signature") or block.get("data") or "", ("", "?"))
+                    good = thinking == block.get("thinking", "") and (own == prefix if binds else own != "?")
                     need(good, f"messages.{position}.content.{at}: Invalid `signature` in `thinking` block")
 
     def _check_last_thinking(self, messages: Sequence[Wire]) -> None:
@@ -126,7 +131,7 @@ class Messages:
 
     def respond(self, answer: Answer, number: int, body: Wire) -> Wire:
         """A message; the signatures in it are remembered."""
-        thinking = self._think(answer, number) if body.get("thinking") else []
+        thinking = self._think(answer, number, prefixes(body)[-1]) if body.get("thinking") else []
         calls = [
             {"type": "tool_use", "id": f"toolu_{number}_{at}", "name": call.name, "input": call.arguments}
             for at, call in enumerate(answer.calls)
@@ -150,11 +155,11 @@ class Messages:
             },
         }
 
-    def _think(self, answer: Answer, number: int) -> list[Wire]:
+    def _think(self, answer: Answer, number: int, prefix: str) -> list[Wire]:
         if not answer.thinking:
             return []
         signature = sha256(f"{number}{answer.thinking}".encode()).hexdigest() * 4
-        self._signed[signature] = "" if answer.thinks_hidden else answer.thinking
+        self._signed[signature] = ("" if answer.thinks_hidden else answer.thinking, prefix)
         if answer.thinks_hidden:
             return [{"type": "redacted_thinking", "data": signature}]
         return [{"type": "thinking", "thinking": answer.thinking, "signature": signature}]
@@ -163,6 +168,22 @@ class Messages:
         """The message as it is made, block by block."""
         for event in _events(response):
             yield event["type"], event
+
+
+def prefixes(body: Wire) -> list[str]:
+    """Digests of what is before each message, and before the one to come: system text, tools, messages, without cache marks."""
+    digest = sha256(_unmarked([body.get("system"), body.get("tools")]).encode())
+    found = [digest.hexdigest()]
+    for message in body["messages"]:
+        digest.update(_unmarked(message).encode())
+        found.append(digest.hexdigest())
+    return found
+
+
+def _unmarked(value: object) -> str:
+    if isinstance(value, dict):
+        return compact([[key, _unmarked(item)] for key, item in sorted(value.items()) if key != "cache_control"])
+    return compact(list(map(_unmarked, value)) if isinstance(value, list) else value)
 
 
 def _events(response: Wire) -> Iterator[Wire]:
@@ -197,6 +218,10 @@ def _streamed(block: Wire) -> tuple[Wire, list[Wire]]:
 
 def _check_thinking_asked(body: Wire) -> None:
     asked = body.get("thinking") or {}
+    need(
+        body["model"] not in BINDING or asked.get("type") != "enabled",
+        "thinking.type: 'enabled' is not supported by this model",
+    )
     if asked.get("type") == "enabled":
         budget = asked.get("budget_tokens")
         need(isinstance(budget, int) and budget >= 1024, "thinking.enabled.budget_tokens: Input should be >= 1024")

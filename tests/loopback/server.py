@@ -46,7 +46,7 @@ class Dialect(Protocol):
 
 
 class Provider:
-    """Serves the three APIs below `url`. `bodies` are the requests that it answered, `refused` what it told those it did not."""
+    """Serves the three APIs, while it is entered also below `url`. `bodies` are the requests that it answered, `refused` what it told those it did not."""
 
     def __init__(self, window: int, *, seed: int = 0) -> None:
         self.window = window
@@ -59,17 +59,14 @@ class Provider:
             "/v1/responses": Responses(),
             "/v1/messages": Messages(),
         }
+        self.url = ""
+
+    def __enter__(self) -> Self:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        """Where it listens."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Self:
         self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         return self
 
     def __exit__(self, *_: object) -> None:

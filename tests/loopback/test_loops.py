@@ -48,6 +48,11 @@ HOSTS: dict[str, tuple[dict[str, Any], Callable[..., Host], dict[str, Any]]] = {
     "anthropic-content": (ANTHROPIC, AnthropicHost, {}),
     "anthropic-response": (ANTHROPIC, AnthropicHost, {"appends": "response", "apart": True}),
     "anthropic-param": (ANTHROPIC, AnthropicHost, {"appends": "param", "thinking": False}),
+    "anthropic-bound": (
+        {**ANTHROPIC, "model": "claude-opus-5-5"},
+        AnthropicHost,
+        {"model": "claude-opus-5-5", "appends": "response"},
+    ),
     "anthropic-stream": (ANTHROPIC, AnthropicHost, {"stream": True, "appends": "response", "marks": True}),
 }
 """By name: what a session of it is opened with, the host, and how it goes about it."""
@@ -63,7 +68,7 @@ def hosted(
 ) -> Iterator[tuple[Provider, Host, dict[str, Any]]]:
     """A provider, a host that speaks to it, and what a session of it is opened with."""
     options, make, ways = HOSTS[which]
-    kind, path = (clients[1], "") if options is ANTHROPIC else (clients[0], "/v1")
+    kind, path = (clients[1], "") if make is AnthropicHost else (clients[0], "/v1")
     with Provider(window, seed=seed) as served:
         client = kind(base_url=served.url + path, api_key="none", max_retries=0)
         yield served, make(client, **ways), options

@@ -233,6 +233,30 @@ def test_messages_refuses(fault: str) -> None:
         api.check(spoilt(body, MESSAGES_FAULTS[fault]))
 
 
+BINDING_FAULTS: dict[str, Spoil] = {
+    "another beginning": lambda b: b["messages"][0].update(content="Look again."),
+    "another system text": lambda b: b["system"][0].update(text="Be very brief."),
+    "other tools": lambda b: b["tools"].pop(),
+    "something in between": lambda b: b["messages"].insert(0, {"role": "user", "content": "Summary: nothing yet."}),
+}
+
+
+@pytest.mark.parametrize("fault", BINDING_FAULTS)
+def test_messages_binds_thinking_to_what_was_before_it(fault: str) -> None:
+    """Newer models: what was before thinking stays as it was, or the thinking leaves. Cache marks may move."""
+    api, body = messages()
+    body.update(model="claude-opus-5-5", thinking={"type": "adaptive"})
+    api.check(spoilt(body, lambda b: b["system"][0].pop("cache_control")))
+    other = spoilt(body, BINDING_FAULTS[fault])
+    with pytest.raises(Refusal, match="signature"):
+        api.check(other)
+    answer = next(message for message in other["messages"] if message["role"] == "assistant")
+    answer["content"].pop(0)
+    api.check(other)
+    with pytest.raises(Refusal, match="not supported"):
+        api.check({**body, "thinking": {"type": "enabled", "budget_tokens": 1024}})
+
+
 def test_refusals_have_the_shapes_of_the_real_ones() -> None:
     """The SDKs raise what they raise for the real API, too long prompts among it."""
     with Provider(200) as served:

@@ -15,6 +15,11 @@ Referrer: TypeAlias = Callable[[Piece, int], str | None]
 """(a piece, the index of one of its parts) -> the reference under which what was said there can be read back, if it can."""
 
 
+def never(message: Message) -> bool:  # noqa: ARG001 - a condition on messages
+    """No message."""
+    return False
+
+
 def no_reference(piece: Piece, index: int) -> str | None:  # noqa: ARG001 - the shape of a Referrer
     """A referrer for a view without a store: nothing can be read back."""
     return None
@@ -37,6 +42,8 @@ class Draft:
     """Whether the provider wants the first message to be the user's."""
     recall: str | None = None
     """The tool by which the reader of the view can search what left it; None where there is none, and nothing reads it back."""
+    binds: Callable[[Message], bool] = never
+    """Whether a message's thinking is good only behind what it was made for."""
     list_items_max: int = 20
     """Items of a list that stay in a shrunk tool result."""
     spoken_for: int = 0

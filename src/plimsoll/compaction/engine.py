@@ -12,6 +12,7 @@ from typing import TypeAlias, assert_never
 
 from plimsoll.budget import Level
 from plimsoll.compaction.account import Account, edited_account, edited_ledger
+from plimsoll.compaction.bound import leave_thinking
 from plimsoll.compaction.draft import Draft, no_reference
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.fit import prove
@@ -45,6 +46,7 @@ def compact(draft: Draft, task: Task) -> Compacting:
     everything, reserve_tokens = list(draft.blocks), draft.reserve_tokens
     as_it_was = [piece for block in everything for piece in block.pieces]
     over = draft.passes(task.budget_tokens)
+    leave_thinking(draft)
     mark_kept(draft, task.pins, task.goal_tokens, last_messages=task.policy.keep_last_messages_min or 0)
     draft.spoken_for = spoken_for(draft.blocks)
     arrived = _cut_arrivals(draft, task)

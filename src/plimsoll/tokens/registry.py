@@ -53,6 +53,8 @@ class ModelInfo:
     vocabulary: Vocabulary = Vocabulary()
     tool_prompt_tokens: int = 0
     """What the provider adds to the prompt when there are tools, beside their definitions."""
+    binds_thinking: bool = False
+    """Whether thinking may be sent back only behind the very messages it was made for: it leaves a view that changes before it."""
     match: Match = "exact"
     """How the name was found: `prefix` by an undated name, `family` by a guess, `unknown` not at all."""
 
@@ -63,6 +65,8 @@ _warned: set[str] = set()
 _PROVIDERS = re.compile(
     r"^(?:models/|ft:|(?:[a-z]{2,6}\.)?(?:anthropic|amazon|meta|mistral|cohere|openai|deepseek|qwen|google|moonshot)\.)"
 )
+_VERSION = re.compile(r"-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
+_NO_VERSION = (1_000,)
 _INSIDE_NAME = re.compile(r"[a-z0-9.]")
 
 
@@ -143,8 +147,15 @@ def _unknown(name: str) -> ModelInfo:
         name=name,
         vocabulary=Vocabulary(base=base, ascii=in_ascii, other=other, margin=margin),
         tool_prompt_tokens=_longest(name, _data()["tool_prompts"]) or 0,
+        binds_thinking=_version(name) >= tuple(_longest(name, _data()["binds_thinking"]) or _NO_VERSION),
         match="unknown",
     )
+
+
+def _version(name: str) -> tuple[int, ...]:
+    """Major and minor number in a model's name; a date is neither."""
+    found = _VERSION.search(name)
+    return (0, 0) if found is None else (int(found[1]), int(found[2] or 0))
 
 
 def _longest(name: str, by_prefix: Mapping[str, Any]) -> Any:
@@ -203,8 +214,12 @@ def _check(name: str, field: str, value: Any) -> None:
     elif field == "provider":
         if not isinstance(value, str):
             raise SettingError(where, "must be text")
+    elif field == "binds_thinking":
+        if not isinstance(value, bool):
+            raise SettingError(where, "must be true or false")
     elif field != "vocabulary":
-        raise SettingError(where, f"is not one of {', '.join(sorted(_TOKENS | _PRICES | {'provider', 'vocabulary'}))}")
+        known = _TOKENS | _PRICES | {"provider", "vocabulary", "binds_thinking"}
+        raise SettingError(where, f"is not one of {', '.join(sorted(known))}")
 
 
 def _is_number(value: Any, least: float, most: float) -> bool:

@@ -166,6 +166,29 @@ def test_a_file_of_models(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatc
     assert model_info("acme-1").window_tokens == 10_000
 
 
+def test_newer_claude_models_bind_their_thinking() -> None:
+    """By the version in the name: dates are no versions, and what comes next is newer."""
+    bound = (
+        "claude-opus-5-5",
+        "claude-fable-5-1",
+        "claude-mythos-5-2",
+        "claude-sonnet-6",
+        "us.anthropic.claude-haiku-5-5-20260901-v1:0",
+    )
+    free = (
+        "claude-opus-5",
+        "claude-fable-5",
+        "claude-sonnet-4-6",
+        "claude-opus-4-20250514",
+        "claude-3-7-sonnet-latest",
+        "gpt-5.5",
+        "x-9-9",
+    )
+    assert all(registry.look_up(name).binds_thinking for name in bound)
+    assert not any(registry.look_up(name).binds_thinking for name in free)
+    assert register_model("claude-opus-5-5", binds_thinking=False).binds_thinking is False
+
+
 INVALID: list[tuple[Any, str]] = [
     ({"window": 5}, "models.m.window"),
     ({"window_tokens": 0}, "models.m.window_tokens"),
@@ -177,6 +200,7 @@ INVALID: list[tuple[Any, str]] = [
     ({"input_price": -0.1}, "models.m.input_price"),
     ({"output_price": float("nan")}, "models.m.output_price"),
     ({"provider": 3}, "models.m.provider"),
+    ({"binds_thinking": 1}, "models.m.binds_thinking"),
     ({"vocabulary": "o200k_base"}, "models.m.vocabulary"),
     ({"vocabulary": {"ratio": 2}}, "models.m.vocabulary"),
     ({"vocabulary": {"base": "p50k"}}, "models.m.vocabulary.base"),
