@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-DONE, REFUSED, WRONG_USAGE = 0, 1, 2
+DONE, REFUSED, WRONG_USAGE, LOSSY = 0, 1, 2, 3
+"""The last: it is done, and what could not be carried was listed."""
 BROKEN_PIPE, INTERRUPTED = 141, 130
 """As a shell reports the signals: nobody reads the output any more, and Ctrl-C."""
 

@@ -137,7 +137,8 @@ def test_export_to_a_tool_is_read_back(run, messages, session, tmp_path, to):
     """A tool's file has what was said, and losses are listed on standard error."""
     ran = run("export", session, "--to", to, "-o", "out.jsonl")
 
-    assert (ran.status, ran.out) == (0, "")
+    assert (ran.status, ran.out) == (3 if "not carried" in ran.err else 0, "")
+    assert run("export", session, "--to", to, "-o", "out.jsonl", "--lossy").status == 0
     assert "light on the pier" in (tmp_path / "out.jsonl").read_text()
     assert run("import", "out.jsonl", "--as", "back").status == 0
 
@@ -148,10 +149,24 @@ def test_export_losses(run, messages, session):
     data = run("export", session, "--to", "claude-code", "--json").json
 
     assert "not carried" in told.err
+    assert told.status == 3
     assert {loss["what"] for loss in data["losses"]}
     assert [json.loads(line)["type"] for line in data["lines"]] == [
         json.loads(line)["type"] for line in told.out.splitlines()
     ]
+
+
+def test_export_preview(run, session, tmp_path):
+    """--preview lists what an export would not carry, ends as that would, and writes nothing."""
+    for to in ("claude-code", "openai-responses", "anthropic"):
+        made = run("export", session, "--to", to)
+        said = run("export", session, "--to", to, "--preview")
+        assert (said.status, said.out, said.err) == (made.status, "", made.err)
+        whole = run("export", session, "--to", to, "--json").json
+        data = run("export", session, "--to", to, "--preview", "--json").json
+        assert data == {key: value for key, value in whole.items() if key not in {"lines", "system", "messages"}}
+    assert run("export", session, "--to", "pi", "--preview", "-o", "x").status == 2
+    assert not (tmp_path / "x").exists()
 
 
 def test_export_view(run, session):
@@ -189,7 +204,7 @@ def test_archived_sessions(run, chat, spec, command):
 
     assert (listed(), listed("--archived")) == (["new"], ["old"])
     assert "old" in run("sessions", "--archived", "--store", spec).out
-    more = {"export": ("--to", "pi"), "delete": ("--yes",)}.get(command, ())
+    more = {"export": ("--to", "pi", "--lossy"), "delete": ("--yes",)}.get(command, ())
     assert run(command, "old", *more, "--store", spec).status == 0
     assert (sorted(listed()), listed("--archived")) == (["new"] if command == "delete" else ["new", "old"], [])
     assert "no archived sessions" in run("sessions", "--archived", "--store", spec).out
@@ -218,7 +233,7 @@ def test_store(run, chat, spec):
         assert run(command, "there", "--store", spec).status == 0, command
         assert run(command, "there").status == 1, command
     assert run("fit", "there", "--max-tokens", "2k", "--store", spec).status == 0
-    assert run("export", "there", "--to", "pi", "--store", spec).status == 0
+    assert run("export", "there", "--to", "pi", "--lossy", "--store", spec).status == 0
     assert run("delete", "there", "--yes", "--store", spec).status == 0
     assert run("sessions", "--store", spec, "--json").json == []
 

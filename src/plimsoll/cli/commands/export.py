@@ -6,13 +6,17 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.cli.options import FORMAT_NAMES, TOOL_NAMES, Commands, add_name, add_out, command
-from plimsoll.cli.refusal import DONE, Refused, WrongUsage
+from plimsoll.cli.refusal import DONE, LOSSY, Refused, WrongUsage
 
 if TYPE_CHECKING:
     from plimsoll.chronicle import Chronicle
     from plimsoll.formats.format import Converted
     from plimsoll.message import FormatName
     from plimsoll.transcripts.values import Exported
+
+
+_MADE = ("lines", "system", "messages")
+"""What a preview leaves out."""
 
 
 def add(commands: Commands) -> None:
@@ -23,9 +27,9 @@ def add(commands: Commands) -> None:
         run,
         "write a session as a file of another tool, or as messages",
         "A session imported from the same tool gives its lines back as they were, then what is new; a compacted one the tool's "
-        "own compaction and the view. What could not be carried is listed on standard error, with where the file belongs and how "
-        "the tool goes on with it. A file that the tool would read otherwise than the session's view is not written. With --json "
-        "the lines or messages and the losses are one object.",
+        "own compaction and the view. What could not be carried is listed on standard error, and the exit status is 3 then; "
+        "after it comes where the file belongs and how the tool goes on with it. A file that the tool would read otherwise than "
+        "the session's view is not written. With --json the lines or messages and the losses are one object.",
     )
     add_name(parser)
     names = (*TOOL_NAMES, *FORMAT_NAMES)
@@ -39,11 +43,15 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="write it over the file that the session came from, if that is as it was read last; what was there is kept beside it",
     )
+    where.add_argument("--preview", action="store_true", help="say what would not be carried, and write nothing")
     add_out(where)
+    parser.add_argument(
+        "--lossy", action="store_true", help="what could not be carried is no failure: the exit status is 0"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert and write."""
+    """Convert and write, and tell the losses."""
     if arguments.to is None and not arguments.in_place:
         raise WrongUsage("export: --to FORMAT is needed, or --in-place")
     if arguments.view and (arguments.in_place or arguments.to in TOOL_NAMES):
@@ -63,23 +71,32 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _file(found: Exported, arguments: argparse.Namespace) -> int:
     """A tool's file, and what to do with it."""
-    from plimsoll.cli.output import emit, json_text
-
     losses = [{"position": loss.position, "what": loss.kind, "reason": loss.detail} for loss in found.losses]
     for loss in found.losses:
         if loss.kind == "view":
             raise Refused(f"{arguments.name}: {loss.detail}; nothing was written")
+    lines = [line.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for line in found.lines]
+    where = {"place": found.place, "resume": found.resume, "path": found.path, "backup": found.backup}
+    status = _done(found.data, {"name": found.name, "lines": lines, **where, "losses": losses}, arguments)
+    if not arguments.json:
+        _tell_place(found, in_place=arguments.in_place)
+    return status
+
+
+def _done(data: bytes, result: dict[str, Any], arguments: argparse.Namespace) -> int:
+    """Write what was made, or with --json all of the result, and list the losses."""
+    from plimsoll.cli.output import emit, json_text
+
+    losses = result["losses"]
+    if arguments.preview:
+        result = {key: value for key, value in result.items() if key not in _MADE}
     if arguments.json:
-        lines = [line.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for line in found.lines]
-        where = {"place": found.place, "resume": found.resume, "path": found.path, "backup": found.backup}
-        result = {"name": found.name, "lines": lines, **where, "losses": losses}
         emit(f"{json_text(result, indent=2)}\n".encode(), arguments.output)
-        return DONE
-    if not arguments.in_place:
-        emit(found.data, arguments.output)
-    _tell(losses)
-    _tell_place(found, in_place=arguments.in_place)
-    return DONE
+    else:
+        if not (arguments.preview or arguments.in_place):
+            emit(data, arguments.output)
+        _tell(losses)
+    return LOSSY if losses and not arguments.lossy else DONE
 
 
 def _tell_place(found: Exported, *, in_place: bool) -> None:
@@ -98,17 +115,10 @@ def _tell_place(found: Exported, *, in_place: bool) -> None:
 def _messages(found: Converted, arguments: argparse.Namespace) -> int:
     """Messages in a format, and what was lost on the way."""
     from plimsoll.cli.container import Container
-    from plimsoll.cli.output import emit, json_text
 
     losses = [loss.to_dict() for loss in found.losses]
     data = Container.of_request(arguments.to, has_system=found.system is not None).text(found.messages, found.system)
-    if arguments.json:
-        result = {"system": found.system, "messages": found.messages, "losses": losses}
-        data = f"{json_text(result, indent=2)}\n"
-    emit(data.encode(), arguments.output)
-    if not arguments.json:
-        _tell(losses)
-    return DONE
+    return _done(data.encode(), {"system": found.system, "messages": found.messages, "losses": losses}, arguments)
 
 
 def _view(chronicle: Chronicle, to: FormatName) -> Converted:
