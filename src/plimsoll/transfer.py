@@ -30,6 +30,7 @@ from plimsoll.transcripts import Exported, Outgoing, Transcript, load_file, writ
 from plimsoll.transcripts.codex_write import response_item
 from plimsoll.transcripts.export import FORMAT_OF
 from plimsoll.transcripts.filing import read_file, replace_file, write_file
+from plimsoll.transcripts.holding import held
 from plimsoll.transcripts.source import is_archive
 from plimsoll.transcripts.values import Checkpoint, Loss, Meta, Shown, ToolName
 from plimsoll.transcripts.writing import blocks_of
@@ -80,6 +81,8 @@ def export_in_place(
         raise SettingError("in_place", "the file is packed, and packed files are only read; give a path")
     source = SourceFile.of(chronicle, held) or newest
     exported = _sound(_file(chronicle, source, source.tool, at), source.tool)
+    if exported.losses:
+        raise ViewDiffers(source.tool)
     note = source.grown(chronicle, exported.data, _runs(chronicle, source, exported), path=file, says_view=True)
     backup = replace_file(file, exported.data, expected=source.raw, note=lambda: chronicle.note(note))
     return replace(exported, path=file, backup=backup, place=file)
@@ -102,19 +105,31 @@ def _file(chronicle: Chronicle, source: SourceFile | None, tool: ToolName, at: s
     is_written = source is not None and source.tool == tool and source.base == chronicle.timeline.base
     if compaction is None or is_written:
         exported = write(outgoing, to=tool)
-        if own.is_read_from(exported):
+        if own.is_read_from(exported, is_own=outgoing.taken is not None):
             return exported
     behind, is_foreign = source if outgoing.taken is not None else None, FORMAT_OF[tool] != outgoing.format
     checkpoint = _checkpoint(chronicle, behind, at, is_foreign=is_foreign)
-    lost = chronicle.timeline.history.count - len(
-        outgoing.messages
-    )  # of those before it: what follows it is in the view
+    lost = chronicle.timeline.history.count - len(outgoing.messages)  # before it: what follows it is in the view
     checkpoint = replace(checkpoint, position=checkpoint.position - lost)
     exported = write(replace(outgoing, checkpoint=checkpoint), to=tool)
-    if own.is_read_from(exported):
+    if own.is_read_from(exported, is_own=outgoing.taken is not None):
         return exported
+    if behind is not None and (lossy := _as_held(chronicle, outgoing, tool, at)) is not None:
+        return lossy
     detail = f"{tool} would read another view from this file than the session has"
     return replace(exported, losses=(*exported.losses, Loss(kind=VIEW_LOSS, detail=detail)))
+
+
+def _as_held(chronicle: Chronicle, outgoing: Outgoing, tool: ToolName, at: str) -> Exported | None:
+    """The file of the session's own tool where that cannot hold all of the view; None where it would read something else still."""
+    checkpoint = _checkpoint(chronicle, None, at, is_foreign=True)
+    wires, losses = held([shown.wire for shown in checkpoint.view], tool)
+    view = tuple(replace(shown, wire=wire) for shown, wire in zip(checkpoint.view, wires, strict=True))
+    exported = write(replace(outgoing, checkpoint=replace(checkpoint, view=view)), to=tool)
+    if not (losses and _View.of(chronicle).is_read_from(exported, is_own=False)):
+        return None
+    told = (replace(loss, detail=f"in the view: {loss.detail}", position=None) for loss in losses)
+    return replace(exported, losses=(*exported.losses, *told))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,14 +147,16 @@ class _View:
         waiting = frozenset(call.id for call in unanswered(chronicle.timeline.pieces, format))
         return cls(wires=chronicle.written(), format=format, unanswered=waiting)
 
-    def is_read_from(self, exported: Exported) -> bool:
-        """Whether a tool that reads the file sends the same."""
+    def is_read_from(self, exported: Exported, *, is_own: bool) -> bool:
+        """Whether a tool that reads the file sends the same; where it is not the session's own tool, as far as it can hold it."""
         read = load_file(exported.data)
         if not isinstance(read, Transcript):
             return not self.wires
         wires: Sequence[Wire] = self.wires
         if read.format != self.format:
             wires = convert(list(wires), to=read.format, format=self.format).messages
+        if not is_own:
+            wires, _ = held(wires, read.tool)
         return self._alike(wires, read.format) == self._alike(read.view(), read.format)
 
     def _alike(self, wires: Sequence[Wire], format: FormatName) -> list[dict[str, Any]]:

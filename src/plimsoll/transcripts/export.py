@@ -18,6 +18,7 @@ from plimsoll.message import FormatName, Wire
 from plimsoll.transcripts.claude_links import ranges
 from plimsoll.transcripts.claude_write import ClaudeWriter
 from plimsoll.transcripts.codex_write import CodexWriter
+from plimsoll.transcripts.holding import held
 from plimsoll.transcripts.lines import list_of, mapping_of, text_of
 from plimsoll.transcripts.pi_write import PiWriter
 from plimsoll.transcripts.places import place_of, resume_command
@@ -98,7 +99,7 @@ def _append(outgoing: Outgoing, source: Transcript) -> Exported:
 
 def _fresh(outgoing: Outgoing, to: ToolName) -> Exported:
     carried, losses = _carried(outgoing, to)
-    target, converted = _converted(carried, FORMAT_OF[to])
+    target, converted = _converted(carried, to)
     wires, times = target.messages, target.times
     same = outgoing.source is None or outgoing.source.tool == to
     meta = outgoing.meta if same else replace(outgoing.meta, version=None)
@@ -175,12 +176,12 @@ def _moved(compaction: Compaction, places: Mapping[int, int], before: Sequence[i
     )
 
 
-def _converted(outgoing: Outgoing, to: FormatName) -> tuple[Outgoing, list[Loss]]:
-    """The conversation in the target's format, with every place that a compaction or the checkpoint names where it has gone.
+def _converted(outgoing: Outgoing, tool: ToolName) -> tuple[Outgoing, list[Loss]]:
+    """The conversation in the tool's format, as far as its file holds it; places that compactions and the checkpoint name move.
 
     The messages are converted piece by piece between those places, because formats split and merge messages.
     """
-    total, checkpoint = len(outgoing.messages), outgoing.checkpoint
+    total, checkpoint, to = len(outgoing.messages), outgoing.checkpoint, FORMAT_OF[tool]
     places = {0, total} if checkpoint is None else {0, total, checkpoint.position}
     for compaction in outgoing.compactions:
         places.add(min(compaction.position, total))
@@ -191,7 +192,8 @@ def _converted(outgoing: Outgoing, to: FormatName) -> tuple[Outgoing, list[Loss]
     moved = {0: 0}
     losses: list[Loss] = []
     for start, end in pairwise(sorted(places)):
-        piece = _piece(outgoing, start, end, to, losses)
+        piece, left_out = held(_piece(outgoing, start, end, to, losses), tool)
+        losses.extend(replace(loss, position=start) for loss in left_out)
         wires.extend(piece)
         times.extend(_times(outgoing.times[start:end], len(piece)))
         usages.extend(_usages(outgoing.usages[start:end], outgoing.messages[start:end], piece))
@@ -203,22 +205,25 @@ def _converted(outgoing: Outgoing, to: FormatName) -> tuple[Outgoing, list[Loss]
         times=tuple(times) if any(times) else (),
         usages=tuple(usages) if any(usages) else (),
         compactions=tuple(_placed(compaction, moved) for compaction in outgoing.compactions),
-        checkpoint=checkpoint and _shown_in(checkpoint, outgoing.format, to, moved[checkpoint.position], losses),
+        checkpoint=checkpoint and _shown_in(checkpoint, outgoing.format, tool, moved[checkpoint.position], losses),
     )
     return target, losses
 
 
 def _shown_in(
-    checkpoint: Checkpoint, format: FormatName, to: FormatName, position: int, losses: list[Loss]
+    checkpoint: Checkpoint, format: FormatName, tool: ToolName, position: int, losses: list[Loss]
 ) -> Checkpoint:
-    """The checkpoint with its view in the target's format, converted as one: that is what its reader goes on from."""
-    if format == to:
-        return replace(
-            checkpoint, position=position, view=tuple(replace(shown, message=None) for shown in checkpoint.view)
+    """The checkpoint with its view in the tool's format, converted as one: that is what its reader goes on from."""
+    view = [replace(shown, message=None) for shown in checkpoint.view]
+    if format != FORMAT_OF[tool]:
+        result = convert([shown.wire for shown in view], to=FORMAT_OF[tool], format=format)
+        losses.extend(
+            Loss(kind=loss.what, detail=f"in the view: {loss.reason}", position=None) for loss in result.losses
         )
-    result = convert([shown.wire for shown in checkpoint.view], to=to, format=format)
-    losses.extend(Loss(kind=loss.what, detail=f"in the view: {loss.reason}", position=None) for loss in result.losses)
-    view = (Shown(wire=wire, is_summary=_says(wire, checkpoint.summary)) for wire in result.messages)
+        view = [Shown(wire=wire, is_summary=_says(wire, checkpoint.summary)) for wire in result.messages]
+    wires, left_out = held([shown.wire for shown in view], tool)
+    losses.extend(replace(loss, detail=f"in the view: {loss.detail}", position=None) for loss in left_out)
+    view = [replace(shown, wire=wire) for shown, wire in zip(view, wires, strict=True)]
     return replace(checkpoint, position=position, view=tuple(view))
 
 

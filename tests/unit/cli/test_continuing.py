@@ -65,6 +65,19 @@ def test_a_file_packed_by_gzip_is_a_file(run, home, tool):
     assert "archive" in run("import", "cut.jsonl.gz").err
 
 
+def test_what_its_tool_cannot_hold_is_said_before_a_compaction(run, home):
+    """A line of `compact` and of its preview names it, before anything is recorded; an export ends with status 3."""
+    Path("f.jsonl").write_bytes(session_file("pi"))
+    run("import", "f.jsonl", "--as", "s", "--max-tokens", "30k")
+    pdf = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}}
+    with plimsoll.open("s") as session:
+        session.append({"role": "user", "content": [pdf]})
+    for words in (("compact", "s", "--preview"), ("compact", "s")):
+        assert "document left out: pi holds text and images" in run(*words).err
+    assert run("export", "s", "--to", "pi", "-o", "out.jsonl").status == 3
+    assert run("export", "s", "--in-place").status == 1
+
+
 def test_where_it_belongs_is_said(run, file, tool):
     """After any export to a tool standard error says where the file belongs and the command that goes on with it."""
     run("import", file, "--as", "s", "--max-tokens", "30k")

@@ -16,6 +16,7 @@ from plimsoll.errors import PlimsollError
 if TYPE_CHECKING:
     from plimsoll.fitted import Plan
     from plimsoll.payloads import Compaction
+    from plimsoll.session import Session
 
 
 EDIT_HINT = "<!-- Save to compact with this summary; empty the file to cancel. This line is left out. -->\n"
@@ -62,6 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         budget = {"max_tokens": arguments.max_tokens}
         with Session(existing(arguments.name, store=arguments.store, writable=True, options=budget)) as session:
+            _tell_what_is_not_held(session)
             compaction = session.compact(plan, **_wish(arguments))
     except PlimsollError as error:
         if path is None:
@@ -72,6 +74,20 @@ def run(arguments: argparse.Namespace) -> int:
     return _done(compaction, arguments)
 
 
+def _tell_what_is_not_held(session: Session) -> None:
+    """Before anything is recorded: what is in the view that a file of the tool it came from cannot hold."""
+    tool = next((source["tool"] for source in session.notes("source")), None)
+    if tool is None:
+        return
+    from plimsoll.cli.screen import note
+    from plimsoll.transcripts.holding import held
+
+    for detail in dict.fromkeys(loss.detail for loss in held(session.peek(), tool)[1]):
+        note(
+            f"in the view: {detail}; --in-place is refused while that is so, and other files for {tool} have a mark there"
+        )
+
+
 def _plan(arguments: argparse.Namespace) -> Plan:
     """Made from the side: the session is free while somebody looks at the plan."""
     from plimsoll.opening import existing
@@ -79,6 +95,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
 
     budget = {"max_tokens": arguments.max_tokens}
     with Session(existing(arguments.name, store=arguments.store, options=budget)) as session:
+        _tell_what_is_not_held(session)
         return session.preview(**_wish(arguments))
 
 

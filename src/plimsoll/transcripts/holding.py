@@ -1,0 +1,56 @@
+"""What another tool's file can hold of messages in its format: what it cannot leaves a mark, and is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from plimsoll.formats.anthropic.encode import SYSTEM_LABEL
+from plimsoll.message import Wire
+from plimsoll.transcripts.blocks import text_in
+from plimsoll.transcripts.lines import mapping_of
+from plimsoll.transcripts.values import Loss, ToolName
+from plimsoll.transcripts.writing import blocks_of
+
+_PI_USER = frozenset({"text", "tool_result"})
+_PI_ANSWER = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
+
+
+def held(wires: Sequence[Wire], tool: ToolName) -> tuple[list[Wire], list[Loss]]:
+    """Each message as a file of the tool holds it, and what that leaves out. Losses have the place of their message."""
+    if tool == "codex":
+        return list(wires), []
+    losses: list[Loss] = []
+    return [_held(wire, tool, position, losses) for position, wire in enumerate(wires)], losses
+
+
+def _held(wire: Wire, tool: ToolName, position: int, losses: list[Loss]) -> Wire:
+    if wire.get("role") == "system":
+        losses.append(Loss(kind="system role", detail="became a labelled user message", position=position))
+        wire = {"role": "user", "content": f"{SYSTEM_LABEL}{text_in(wire.get('content'))}"}
+    content = wire.get("content")
+    if tool != "pi" or not isinstance(content, list):
+        return wire
+    known = _PI_ANSWER if wire.get("role") == "assistant" else _PI_USER
+    return {**wire, "content": list(_blocks(content, known, position, losses))}
+
+
+def _blocks(content: Sequence[Wire], known: frozenset[str], position: int, losses: list[Loss]) -> Iterator[Wire]:
+    for block in content:
+        kind = str(block.get("type"))[:40]
+        if kind == "tool_result":
+            yield {**block, "content": list(_blocks(blocks_of(block.get("content")), _PI_USER, position, losses))}
+        elif kind == "text":
+            if block.get("citations"):
+                losses.append(Loss(kind="citations", detail="dropped: pi has no place for it", position=position))
+            yield {"type": "text", "text": block.get("text")}
+        elif kind in known or (known is _PI_USER and _is_plain_image(block)):
+            yield block
+        else:
+            losses.append(Loss(kind="content", detail=f"{kind} left out: pi holds text and images", position=position))
+            yield {"type": "text", "text": f"[{kind} left out]"}
+
+
+def _is_plain_image(block: Wire) -> bool:
+    source = mapping_of(block.get("source"))
+    is_whole = isinstance(source.get("data"), str) and isinstance(source.get("media_type"), str)
+    return block.get("type") == "image" and source.get("type") == "base64" and is_whole
