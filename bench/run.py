@@ -1,6 +1,6 @@
 """Times plimsoll beside its peers, everybody in turn in one run, and writes bench/results.
 
-usage: run.py [one_shot] [agent_loop] [import_time] [session] [counting]        default: all
+usage: run.py [one_shot] [agent_loop] [import_time] [session] [counting] [sync]        default: all
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import import_time
 import one_shot
 import peers
 import session
+import sync
 
 RESULTS = peers.BENCH / "results"
 TOPICS: dict[str, tuple[Callable[[Path], Any], Callable[[Any], str]]] = {
@@ -27,6 +28,7 @@ TOPICS: dict[str, tuple[Callable[[Path], Any], Callable[[Any], str]]] = {
     "import_time": (lambda _: import_time.measure(), import_time.table),
     "session": (session.measure, session.table),
     "counting": (lambda _: counting.measure(), counting.table),
+    "sync": (lambda _: sync.measure(), sync.table),
 }
 
 

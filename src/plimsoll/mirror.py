@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,10 +18,10 @@ from plimsoll.events import compaction_at
 from plimsoll.fitted import View
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import received
-from plimsoll.formats.wire import copied
 from plimsoll.message import Message
 from plimsoll.payloads import is_plain
 from plimsoll.settling import Settled, Settling
+from plimsoll.snapshot import restored, snapshot
 
 Stand = tuple[int, Any, str]
 """How far a session had come: messages, what its history is made of, and its format."""
@@ -31,8 +30,8 @@ Stand = tuple[int, Any, str]
 class Mirror:
     """What a session remembers of the list that its host gave it last.
 
-    Each item is kept as a copy, so that one which the host has changed in place is found by comparing: no object is trusted to be
-    what it was because it is the same object.
+    Each item is kept as a snapshot, so that one which the host has changed in place is found by comparing: no object is trusted to
+    be what it was because it is the same object.
     """
 
     def __init__(self) -> None:
@@ -55,7 +54,7 @@ class Mirror:
         if self._stand != _stand(chronicle):
             self._read(chronicle)
         count = len(self._given)
-        if given[:count] == self._given:
+        if self._given == given[:count]:
             self._append(chronicle, given, count)
         else:
             self._settle(chronicle, given)
@@ -69,7 +68,7 @@ class Mirror:
     def _read(self, chronicle: Chronicle) -> None:
         """What the log says, where it is not known what the host holds."""
         records = list(chronicle.timeline.history.messages())
-        self._hold([record.data["m"] for record in records], [(record.position,) for record in records])
+        self._hold([snapshot(record.data["m"]) for record in records], [(record.position,) for record in records])
         self._is_from_log = self._is_said = True
 
     def _hold(
@@ -88,11 +87,11 @@ class Mirror:
         new = given[start:]
         if not new:
             return
-        copies = [_copy(item) for item in new]
+        snapshots = list(map(snapshot, new))
         for places in _appended(chronicle, given, start, edit=None):
             self._at.update(dict.fromkeys(places, len(self._places)))
             self._places.append(places)
-        self._given += copies
+        self._given += snapshots
 
     def _settle(self, chronicle: Chronicle, given: list[Any]) -> None:
         """Find out what the list has to do with the history, where it does not simply go on."""
@@ -107,18 +106,19 @@ class Mirror:
         )
         others = reading.others(is_said=self._is_said, is_first=self._is_from_log)
         chosen, known, ours = reading.best(chain([lambda: mine], others))
-        copies = [
-            self._given[index] if index < len(self._given) and item == self._given[index] else _copy(item)
+        known_items = len(self._given)
+        snapshots = [
+            self._given[index] if index < known_items and self._given[index] == item else snapshot(item)
             for index, item in enumerate(given)
         ]
         draft = edit_draft(chronicle, chosen.edit) if chosen.edit else None
         new = _appended(chronicle, given, chosen.first_new, edit=draft)
-        self._hold(copies, [*chosen.places, *new], [*chosen.own, *new], ours)
+        self._hold(snapshots, [*chosen.places, *new], [*chosen.own, *new], ours)
         self._is_said = known.is_said
 
     def _saying(self, format: Format, index: int) -> Saying:
         if index not in self._sayings:
-            self._sayings[index] = saying_of(_messages(format, self._given[index], index))
+            self._sayings[index] = saying_of(_messages(format, restored(self._given[index]), index))
         return self._sayings[index]
 
 
@@ -285,11 +285,3 @@ def _appended(chronicle: Chronicle, given: Sequence[Any], start: int, *, edit: A
 
 def _messages(format: Format, item: Any, index: int) -> list[Message]:
     return [format.decode(wire, index) for wire in received([item]).wires]
-
-
-def _copy(item: Any) -> Any:
-    """A copy to compare with later. What cannot be copied is kept as plain data."""
-    try:
-        return copy.deepcopy(item)
-    except (TypeError, ValueError, AttributeError, RecursionError, copy.Error):
-        return [copied(wire) for wire in received([item]).wires]

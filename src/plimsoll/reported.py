@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.settle import is_placeholder
 from plimsoll.errors import UnseenTokensWarning, warn
 from plimsoll.message import Message
@@ -69,10 +70,15 @@ def sent_now(timeline: Timeline, messages: int) -> Sent:
     return Sent(
         tally=timeline.tally,
         pieces=len(timeline.pieces),
-        closing=tuple(piece.message for piece in timeline.sendable() if is_placeholder(piece.message)),
+        closing=() if timeline.arranger.is_settled else _closing(timeline.sendable()),
         messages=messages,
         event=timeline.event,
     )
+
+
+def _closing(pieces: Iterable[Piece]) -> tuple[Message, ...]:
+    """What stands in for missing results."""
+    return tuple(piece.message for piece in pieces if piece.origin == "made" and is_placeholder(piece.message))
 
 
 def usage_told(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> Usage:

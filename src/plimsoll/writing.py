@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import marshal
-from collections.abc import Iterable, Sequence
+import io
+import pickle
+from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any
 
 from plimsoll.compaction.join import as_one, outgoing, runs
@@ -14,8 +16,11 @@ from plimsoll.formats.format import Format
 
 Wires = list[dict[str, Any]]
 
-CHUNK_MESSAGES = 32
+CHUNK_MESSAGES = 8
 """Messages that are frozen at once. Chunks of equal size are merged, so that their number grows with the logarithm of the view."""
+
+SHARED_CHARS_MIN = 32
+"""Longer texts are shared by all copies of a message rather than copied: nobody can change a text."""
 
 
 def written(pieces: Sequence[Piece], format: Format, beside: MarksBeside = NO_MARKS) -> Wires:
@@ -38,18 +43,46 @@ def _unmark(wires: Wires, pieces: Sequence[Piece], format: Format, beside: Marks
         keep_last(wires, beside)
 
 
+class _Reader(pickle.Unpickler):
+    persistent_load: Callable[[Any], Any]
+
+
+class Frozen(pickle.Pickler):
+    """Messages of which fresh copies are made, several times as fast as by copying dicts and lists one by one."""
+
+    def __init__(self, messages: Wires) -> None:
+        """Raises PicklingError, AttributeError or TypeError for values that are not plain JSON."""
+        self._texts: list[str] = []
+        stream = io.BytesIO()
+        super().__init__(stream, protocol=5)
+        self.dump(messages)
+        self._bytes, self.count = stream.getvalue(), len(messages)
+
+    def persistent_id(self, obj: Any) -> int | None:
+        """The number of a text that is shared."""
+        if type(obj) is not str or len(obj) < SHARED_CHARS_MIN:
+            return None
+        self._texts.append(obj)
+        return len(self._texts) - 1
+
+    def copies(self) -> Wires:
+        """The messages, as fresh objects."""
+        reader = _Reader(io.BytesIO(self._bytes))
+        reader.persistent_load = self._texts.__getitem__
+        messages: Wires = reader.load()
+        return messages
+
+
 class ViewWriter:
     """Writes a view that grows at its end, again and again: what it has encoded once it only copies.
 
     Callers may change the messages they are given (mark one for the provider's cache, for instance), so each view consists of
-    fresh objects. The beginning of the view is kept as the bytes that `marshal` makes of it: reading those back is about ten
-    times as fast as encoding and copying the messages one by one.
+    fresh objects.
     """
 
     def __init__(self) -> None:
         self._format: Format | None = None
-        self._chunks: list[tuple[int, bytes]] = []
-        """Each with the number of its messages."""
+        self._chunks: list[Frozen] = []
         self._frozen: list[Piece] = []
         """The pieces that the chunks hold, in order."""
 
@@ -59,8 +92,8 @@ class ViewWriter:
             self._format, self._chunks, self._frozen = format, [], []
         self._freeze(pieces, format)
         messages: Wires = []
-        for _, chunk in self._chunks:
-            messages += marshal.loads(chunk)  # noqa: S302 - bytes made here, a moment ago, never stored
+        for chunk in self._chunks:
+            messages += chunk.copies()
         messages += _encoded(pieces[len(self._frozen) :], format)
         _unmark(messages, pieces, format, beside)
         return messages
@@ -73,8 +106,8 @@ class ViewWriter:
         for start in range(0, len(settled) - CHUNK_MESSAGES, CHUNK_MESSAGES):
             chosen = settled[start : start + CHUNK_MESSAGES]
             try:
-                self._add(marshal.dumps([format.encode(as_one(run)) for run in chosen]))
-            except ValueError:  # a value of a class derived from text or a number: such a view is encoded each time
+                self._add([format.encode(as_one(run)) for run in chosen])
+            except (pickle.PicklingError, AttributeError, TypeError):  # such a view is encoded each time
                 return
             self._frozen += [piece for run in chosen for piece in run]
 
@@ -83,18 +116,20 @@ class ViewWriter:
         known = len(self._frozen)
         return not known or len(list(runs([self._frozen[-1], *pieces[known : known + 1]], format.name))) > 1
 
-    def _add(self, chunk: bytes) -> None:
-        count = CHUNK_MESSAGES
-        while self._chunks and self._chunks[-1][0] <= count:
-            before, older = self._chunks.pop()
-            count, chunk = count + before, marshal.dumps(marshal.loads(older) + marshal.loads(chunk))  # noqa: S302
-        self._chunks.append((count, chunk))
+    def _add(self, messages: Wires) -> None:
+        """Freeze more messages, together with chunks that are no larger."""
+        size = CHUNK_MESSAGES
+        while self._chunks and self._chunks[-1].count <= size:
+            size += self._chunks[-1].count
+            messages = self._chunks.pop().copies() + messages
+        self._chunks.append(Frozen(messages))
 
 
-def _begins_with(pieces: Sequence[Piece], before: Iterable[Piece]) -> bool:
+def _begins_with(pieces: Sequence[Piece], known: Sequence[Piece]) -> bool:
     """Whether a view begins with these pieces. They may have been weighed again since, which makes new pieces."""
-    known = list(before)
-    return len(known) <= len(pieces) and all(
+    if len(known) > len(pieces):
+        return False
+    return all(map(is_, known, pieces)) or all(
         one is other or (one.message is other.message and (one.position, one.apart) == (other.position, other.apart))
         for one, other in zip(known, pieces, strict=False)
     )

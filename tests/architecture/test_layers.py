@@ -47,6 +47,7 @@ LAYERS = {
             "history",
             "edited",
             "likeness",
+            "snapshot",
             "alignment",
             "sessionformat",
         ),
