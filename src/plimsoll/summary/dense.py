@@ -7,6 +7,8 @@ from collections import Counter
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
+from plimsoll.summary.ledger.fact import speaker_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -57,6 +59,15 @@ _GENERIC = frozenset(
 )
 """Words of feeling and agreement: they fill friendly talk and answer no question."""
 
+_ASKING = frozenset(
+    """
+    please pls add ask call change check create do explain find fix give help let list make please put read recommend remove
+    run set show suggest tell translate try update use using write while after before during without within between both each
+    every only never must yes same other another however like fine okay
+    """.split()
+)
+"""Words of asking and telling, which stand beside what a sentence is about."""
+
 _TIME = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|since|weekend|week|month|year|years|morning|evening|monday|tuesday"
     r"|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october"
@@ -82,7 +93,7 @@ class Clause(NamedTuple):
 
     text: str
     speaker: str
-    order: tuple[int, int]
+    order: tuple[int, ...]
     words: dict[str, float]
     factor: float
 
@@ -93,13 +104,14 @@ class _Piece(NamedTuple):
     short: str
     fact: Fact
     place: int
+    clause: int
     is_question: bool
     answers: bool
 
 
 def clauses(facts: Sequence[Fact]) -> list[Clause]:
     """The clauses of these chat facts that say something, in order, each shortened; all of them where none does. Linear."""
-    callings = {word.casefold() for name in {fact.note for fact in facts} for word in _callings(name)}
+    callings = {word.casefold() for name in {speaker_of(fact) for fact in facts} for word in _callings(name)}
     pieces = list(_pieces(facts, callings))
     spread: Counter[str] = Counter()
     for piece in pieces:
@@ -107,21 +119,22 @@ def clauses(facts: Sequence[Fact]) -> list[Clause]:
     made: list[Clause] = []
     for piece in pieces:
         words = _worth(piece.short, spread, len(pieces))
-        order = (piece.fact.position, piece.place)
-        made.append(Clause(piece.short, piece.fact.note, order, words, _factor(piece)))
+        order = (piece.fact.position, piece.place, piece.clause)
+        made.append(Clause(piece.short, speaker_of(piece.fact), order, words, _factor(piece)))
     return [clause for clause in made if _says_something(clause.words)] or made
 
 
 def _pieces(facts: Sequence[Fact], callings: set[str]) -> Iterator[_Piece]:
     asked, asker = False, ""
     for place, fact in enumerate(facts):
-        for raw in _CLAUSE.split(fact.text):
+        speaker = speaker_of(fact)
+        for clause, raw in enumerate(_CLAUSE.split(fact.text)):
             is_question = raw.rstrip().endswith("?") or (fact.state == "question" and raw == fact.text)
             if short := shorten(raw, callings):
-                yield _Piece(short, fact, place, is_question, asked and fact.note != asker)
+                yield _Piece(short, fact, place, clause, is_question, asked and speaker != asker)
             if is_question:
-                asked, asker = True, fact.note
-            elif fact.note != asker:
+                asked, asker = True, speaker
+            elif speaker != asker:
                 asked = False
 
 
@@ -147,6 +160,13 @@ def shorten(text: str, callings: Iterable[str] = ()) -> str:
 def content(text: str) -> list[str]:
     """Its words that carry information, lower-case, plural and possessive endings off."""
     return [stem(word) for word in map(str.casefold, _WORD.findall(text.replace("’", "'"))) if word not in _STOP]
+
+
+def is_telling(word: str) -> bool:
+    """Whether a word names something: no function word, no word of feeling, no number."""
+    bare = word.casefold().replace("’", "'")
+    known = _STOP | _GENERIC | _DROPPED | _ASKING
+    return len(bare) > 2 and bare[0].isalpha() and bare not in known and _TIME.fullmatch(bare) is None
 
 
 def stem(word: str) -> str:

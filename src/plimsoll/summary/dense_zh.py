@@ -7,6 +7,7 @@ from collections import Counter
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
+from plimsoll.summary.ledger.fact import is_recalled, topic_of
 from plimsoll.summary.ledger.sentences import pairs
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from plimsoll.summary.ledger import Fact
 
 _CLAUSE = re.compile(r"[，。！？；!?;]+|(?<=[^\dA-Za-z]),|,(?=[^\dA-Za-z ])|\s{2,}")
+_ASKS = re.compile(r"请(?!问)|帮我|麻烦你|给我")
+"""A request stays whole: what is asked for and what with stand in different clauses."""
+
 _OPENING = re.compile(
     r"(?:嗯+|哦+|噢|啊+|哎+|唉|哇+|哈+|嘿+|呵+|额|呃|是的|是呀|是啊|对的|对呀|对啊|对了|没错|当然|好的|好吧|好呀|好啊|可以|不错|确实|知道的?"
     r"|了解|听过|看过|那么?|而且|不过|但是|可是|其实|所以|因为|并且|另外|还有就是|然后|就是|我觉得|我认为|我想|我知道|我记得|据我所知|听说|原来"
@@ -73,7 +77,7 @@ class Statement(NamedTuple):
 
     text: str
     topic: str
-    order: tuple[int, int]
+    order: tuple[int, ...]
     words: dict[str, float]
     factor: float
 
@@ -96,16 +100,22 @@ def statements(facts: Sequence[Fact]) -> list[Statement]:
 
 def _statements(
     facts: Sequence[Fact], known: Sequence[str], asked_for: Mapping[str, int]
-) -> Iterator[tuple[str, str, tuple[int, int], float]]:
+) -> Iterator[tuple[str, str, tuple[int, ...], float]]:
     topic, noun, asker, about = "", "", -2, ""
     for place, fact in enumerate(facts):
+        if is_recalled(fact):  # it is short and under its topic already
+            answers = fact.text.partition(" ")[0] in _COMMON_ATTRIBUTES
+            yield fact.text, topic_of(fact), (fact.position, place), _factor(fact.text, answers=answers)
+            continue
         mentioned = _mentioned(fact.text, known)
         answers = 0 < fact.position - asker <= 1
         if not answers:
             noun = ""
         # The reply to a question is about what the question was about, whatever it names.
         about = about if answers and noun else (mentioned or topic)
-        for piece in _pieces(fact.text, whole_replies=bool(noun)):
+        for clause, piece in enumerate(
+            _pieces(fact.text, whole_replies=bool(noun) or _ASKS.search(fact.text) is not None)
+        ):
             short = shorten(piece)
             if _QUESTION.search(piece) is not None or not _says_something(short) or short == about:
                 continue
@@ -113,7 +123,7 @@ def _statements(
             yield (
                 f"{label} {short}" if label else short,
                 about,
-                (fact.position, place),
+                (fact.position, place, clause),
                 _factor(short, answers=bool(noun)),
             )
         # A place named inside an address or a list is no change of topic; a reply that is a name is.
@@ -209,6 +219,13 @@ def _attribute(question: str, asked_for: Mapping[str, int]) -> str:
 def _runs(question: str) -> list[str]:
     """The runs of Chinese characters in a question once its function words are taken out."""
     return _LONG_RUN.findall(_NOISE.sub(" ", question))
+
+
+def nouns(text: str, edges: str) -> list[str]:
+    """The runs of characters in a text that may name something, without function words and `edges` around them."""
+    runs = (part.strip(edges) for run in _runs(text) for part in re.split(f"[{_FUNCTION}]", run))
+    kept = (run for run in runs if 2 <= len(run) <= 8 and run not in _COMMON_ATTRIBUTES)
+    return [run for run in kept if _OPENING.fullmatch(run) is None and _PRAISE.search(run) is None]
 
 
 def _worth(pair: str, spread: int, total: int) -> float:

@@ -17,8 +17,8 @@ class Item(NamedTuple):
     text: str
     value: float
     """Higher stays longer. Comparable within a section only."""
-    order: tuple[int, int]
-    """Where it stands: message position, then place in the message."""
+    order: tuple[int, ...]
+    """Where it stands: message position, then place in the message; of a statement its place among all, then in its sentence."""
     group: str = ""
     """Items of one group share a heading line inside their section."""
     label: str = ""

@@ -19,6 +19,7 @@ _SAMPLE_FACTS = 40
 class Labels:
     """Section titles and small words of one language."""
 
+    language: Language
     sections: dict[str, str]
     kinds: dict[Kind | Literal["fact"], str]
     """Each kind of fact in the singular, and `fact` for all together."""
@@ -28,23 +29,29 @@ class Labels:
     fixed: str
     failed: str
     reply_to: str
+    user: str
+    """Before what the user said, on a line where others speak too."""
     languages: str
     left_out: str
     separator: str
 
 
 ENGLISH = Labels(
+    language="en",
     sections={
         "request": "User requests (verbatim, in order):",
         "constraint": "User constraints (verbatim):",
-        "decision": "Findings and decisions (assistant):",
+        "decision": "Conclusions (assistant):",
         "modified": "Files modified:",
         "read": "Files read:",
         "seen": "Files listed by tools:",
         "command": "Commands run:",
         "error": "Errors seen (tool output):",
         "identifier": "Values from tools (data):",
+        "topic": "Topics: ",
+        "told": "Said by the user:",
         "chat": "Said in the conversation:",
+        "peers": "Said by user and assistant:",
         "work": "Open work:",
         "activity": "Latest steps (assistant):",
     },
@@ -57,12 +64,14 @@ ENGLISH = Labels(
     fixed="fixed later",
     failed="FAILED",
     reply_to="reply to",
+    user="user: ",
     languages="Code:",
     left_out="Left out: {list}.",
     separator=", ",
 )  # fmt: skip
 
 CHINESE = Labels(
+    language="zh",
     sections={
         "request": "用户请求（原文，按顺序）：",
         "constraint": "用户约束（原文）：",
@@ -73,7 +82,10 @@ CHINESE = Labels(
         "command": "已运行命令：",
         "error": "出现的错误（工具输出）：",
         "identifier": "工具返回的值（数据）：",
+        "topic": "讨论主题：",
+        "told": "用户所述：",
         "chat": "对话中的事实：",
+        "peers": "对话中的事实（助手，用户另标）：",
         "work": "未完成的工作：",
         "activity": "最近步骤（助手）：",
     },
@@ -86,6 +98,7 @@ CHINESE = Labels(
     fixed="后已修复",
     failed="失败",
     reply_to="答",
+    user="用户：",
     languages="代码：",
     left_out="未列出：{list}。",
     separator="，",

@@ -88,11 +88,38 @@ def spoken(items: Sequence[Item]) -> str:
     return "\n".join(lines)
 
 
-def topical(items: Sequence[Item]) -> str:
-    """Facts by what they are about: `topic: fact; fact`, topics in the order they came up."""
-    topics: dict[str, list[str]] = {}
+def topical(items: Sequence[Item], user: str = "") -> str:
+    """Facts by what they are about: `topic: fact; fact`, topics in the order they came up. A message without one has its line.
+
+    What the user said follows the rest of its line, after `user`.
+    """
+    topics: dict[tuple[str, int], tuple[list[str], list[str]]] = {}
     for item in sorted(items, key=lambda item: item.order):
-        topics.setdefault(item.group, []).append(item.text)
-    return "\n".join(
-        f"- {topic}：{'。'.join(texts)}。" if topic else f"- {'。'.join(texts)}。" for topic, texts in topics.items()
-    )
+        place = (item.group, 0 if item.group else item.order[0])
+        topics.setdefault(place, ([], []))[bool(item.label)].append(item.text)
+    lines = []
+    for (topic, _), (texts, told) in topics.items():
+        said = "".join(f"{text}。" for text in texts) + (f"{user}{'。'.join(told)}。" if told else "")
+        lines.append(f"- {topic}{'：' if topic else ''}{said}")
+    return "\n".join(lines)
+
+
+def noted(items: Sequence[Item]) -> str:
+    """A line for each message, its statements joined by semicolons, under the headings of their time."""
+    lines: list[str] = []
+    heading, position = "", None
+    for item in sorted(items, key=lambda item: item.order):
+        if item.group != heading:
+            heading, position = item.group, None
+            lines.append(f"[{heading}]")
+        if item.order[0] == position:
+            lines[-1] += f"; {item.text}"
+        else:
+            position = item.order[0]
+            lines.append(f"- {item.text}")
+    return "\n".join(lines)
+
+
+def inline(items: Sequence[Item]) -> str:
+    """All on one line."""
+    return "; ".join(item.text for item in sorted(items, key=lambda item: item.order))

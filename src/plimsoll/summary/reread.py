@@ -9,28 +9,35 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from plimsoll.summary.frame import omitted, recognise
 from plimsoll.summary.labels import CHINESE, ENGLISH, Labels
 from plimsoll.summary.ledger import Fact, Kind, Ledger
-from plimsoll.summary.ledger.fact import BEFORE_ALL, RECALLED, Origin
+from plimsoll.summary.ledger.fact import BEFORE_ALL, CAPS, RECALLED, RECALLED_OF_PEERS, Origin
 from plimsoll.summary.ledger.requests import from_user
+from plimsoll.summary.ledger.sentences import line as one_line
+from plimsoll.summary.ledger.sentences import sentences
 from plimsoll.summary.ledger.wire import Counts
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _LANGUAGES = (ENGLISH, CHINESE)
-_SECTIONS = {title: name for labels in _LANGUAGES for name, title in labels.sections.items()}
+_SECTIONS = {title: name for labels in _LANGUAGES for name, title in labels.sections.items() if name != "topic"}
+_TOPICS = tuple(labels.sections["topic"] for labels in _LANGUAGES)
 _NOT_IN_A_TITLE = re.compile(r"[\W_]")
 _TITLES = frozenset(_NOT_IN_A_TITLE.sub("", title).casefold() for title in _SECTIONS)
 _QUOTE = 'quoted: "{}"'
 _FILES = frozenset({"modified", "read", "seen"})
 _KINDS: dict[str, tuple[Kind, Origin, float]] = {
     "constraint": ("constraint", "user", 3.0),
-    "decision": ("decision", "assistant", 2.0),
     "work": ("work", "assistant", 2.5),
     "error": ("error", "tool", 2.0),
 }
 _FILE_WEIGHTS = {"modified": 4.0, "read": 1.5, "seen": 0.8}
+_TALK = frozenset({"chat", "peers", "told", "decision"})
+_TOPIC_CHARS_MAX = 24
 _CUT = "[…"
 """A line that begins like this stands for lines that were cut, titles perhaps among them. Inside a line it is the tool's."""
 
@@ -66,7 +73,11 @@ def quoted(text: str) -> str:
 
 def _is_ours(line: str) -> bool:
     bare = _NOT_IN_A_TITLE.sub("", line).casefold()
-    return bare in _TITLES or any(closing.match(line.strip()) for _, closing in _CLOSINGS)
+    return (
+        bare in _TITLES
+        or line.strip().startswith(_TOPICS)
+        or any(closing.match(line.strip()) for _, closing in _CLOSINGS)
+    )
 
 
 def recollected(ledger: Ledger, text: str) -> Ledger:
@@ -102,17 +113,20 @@ class _Reader:
     """Takes a summary's lines one by one."""
 
     __slots__ = (
-        "counts",
-        "facts",
-        "group",
-        "is_counted",
-        "item",
-        "left_out",
-        "names",
-        "order",
-        "rest",
-        "root",
-        "section",
+        *(
+            "concluded",
+            "counts",
+            "facts",
+            "group",
+            "is_counted",
+            "item",
+            "left_out",
+            "names",
+            "order",
+            "rest",
+            "root",
+            "section",
+        ),
     )
 
     def __init__(self) -> None:
@@ -124,17 +138,21 @@ class _Reader:
         self.section, self.group, self.root = "", "", ""
         self.names: dict[str, str] = {}
         self.item: list[str] = []
+        self.concluded: list[str] = []
 
     def feed(self, line: str) -> None:
         """One more line: a title, a part of an item, the closing, or words."""
         if line in _SECTIONS:
             self._open(_SECTIONS[line])
+        elif line.startswith(_TOPICS):
+            self._open("")
+            self._topics(line)
         elif not self._closed_by(line):
             is_whole = bool(self.section) and not line.startswith(_CUT)
-            if is_whole and self.section == "chat" and not line.startswith("- "):
-                self._said(line)
-            elif not (is_whole and line.startswith(("- ", "  "))) or self.section == "chat":
-                self._open(self.section if self.section == "chat" and is_whole else "")
+            if is_whole and self.section in _TALK and self._is_told(line):
+                self._told(line)
+            elif not (is_whole and line.startswith(("- ", "  "))):
+                self._open("")
                 self.rest.append(line)
             elif line.startswith("- ") or self.section == "identifier":
                 self._finish_item()
@@ -145,15 +163,21 @@ class _Reader:
     def finished(self) -> Ledger:
         """The ledger, the words that are no facts in it."""
         self._finish_item()
-        facts = {kind: tuple(found.values()) for kind, found in self.facts.items()}
-        if (
-            not self.is_counted and "chat" not in facts
-        ):  # how many results there were it does not say, but nobody talks in it
+        talks = self.counts.is_dialogue if self.is_counted else "chat" in self.facts or "topic" in self.facts
+        for text in self.concluded:
+            if talks:
+                self._statements(text, "assistant")
+            else:
+                self._add("decision", text.casefold()[:160], text, "assistant", 2.0)
+        if talks:
+            self._asked_in_talk()
+        elif not self.is_counted:  # how many results there were it does not say, but nobody talks in it
             self.counts = self.counts._replace(results=self.counts.messages)
-        ledger = Ledger(facts=MappingProxyType(facts), counts=self.counts)
-        most: Kind = "chat" if ledger.is_dialogue else "identifier"
+        facts = {kind: tuple(found.values()) for kind, found in self.facts.items()}
+        most: Kind = "chat" if talks else "identifier"
         evicted = {most if kind == "fact" else kind: number for kind, number in self.left_out.items()}
-        return replace(ledger, evicted=MappingProxyType(evicted)).in_words("\n".join(self.rest).strip("\n"))
+        ledger = Ledger(facts=MappingProxyType(facts), counts=self.counts, evicted=MappingProxyType(evicted))
+        return ledger.in_words("\n".join(self.rest).strip("\n"))
 
     def _open(self, section: str) -> None:
         self._finish_item()
@@ -230,9 +254,55 @@ class _Reader:
         else:
             spoken = _SPOKEN.fullmatch(line)
             name, texts = (self.names.get(spoken[1], spoken[1]), spoken[2]) if spoken else ("", line)
-            for text in filter(None, texts.split("; ")):
-                origin: Origin = "assistant" if name == "assistant" else "user"
-                self._add("chat", f"{self.order}", text, origin, 1.2, note=name, state=RECALLED)
+            self._add_said(texts.split("; "), name)
+
+    def _topics(self, line: str) -> None:
+        title = next(title for title in _TOPICS if line.startswith(title))
+        for text in filter(None, line.removeprefix(title).split("; ")):
+            self._add("topic", text.casefold(), text, "user", 1.0)
+
+    def _is_told(self, line: str) -> bool:
+        return line.startswith("- ") or self.section in ("chat", "peers") or _HEADING.fullmatch(line) is not None
+
+    def _told(self, line: str) -> None:
+        """A line of talk: a heading, a speaker's statements, or an item under who said it."""
+        if not line.startswith("- "):
+            self._said(line)
+        elif self.section == "decision":
+            self.concluded.append(line[2:])
+        else:
+            self._statements(line[2:], {"told": "user", "peers": "assistant"}.get(self.section, ""))
+
+    def _statements(self, text: str, name: str) -> None:
+        """The statements on one line: under their topic where they are Chinese, the user's apart."""
+        if not text.endswith("。"):
+            self._add_said(text.split("; "), name)
+            return
+        topic, mark, said = text.partition("：")
+        if not mark or len(topic) > _TOPIC_CHARS_MAX or "。" in topic or f"{topic}{mark}" == CHINESE.user:
+            topic, said = "", text
+        said, _, told = f"。{said}".partition(f"。{CHINESE.user}")
+        self._add_said(said.split("。"), name, topic)
+        self._add_said(told.split("。"), "user", topic)
+
+    def _add_said(self, texts: Sequence[str], name: str, topic: str = "") -> None:
+        origin: Origin = "assistant" if name == "assistant" else "user"
+        note = f"{name}\t{topic}" if topic else name
+        state = RECALLED_OF_PEERS if self.section == "peers" else RECALLED
+        position = self.order  # one message said them all
+        for text in filter(None, texts):
+            fact = Fact("chat", f"{self.order}", text, position, origin, 1.2, note=note, state=state)
+            self.facts.setdefault("chat", {})[fact.key] = fact
+            self.order += 1
+
+    def _asked_in_talk(self) -> None:
+        """Requests and constraints are told by the user too, should the next summary have no room for them as such."""
+        for kind in ("request", "constraint"):
+            for fact in self.facts.get(kind, {}).values():
+                for place, text in enumerate(sentences(fact.text)):
+                    shown, key = one_line(text, CAPS["chat"].text_chars_max), f"{fact.position}.{place}"
+                    said = fact._replace(kind="chat", key=key, text=shown, note="user", state=RECALLED)
+                    self.facts.setdefault("chat", {}).setdefault(key, said)
 
     def _files(self, text: str) -> None:
         root = _ROOT.fullmatch(text)

@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 LanguageChoice: TypeAlias = Literal["auto", "en", "zh"]
 
 _ORDER = (
+    "topic",
     "request",
     "constraint",
+    "told",
     "work",
     "chat",
+    "peers",
     "decision",
     "modified",
     "read",
@@ -35,8 +38,13 @@ _ORDER = (
     "seen",
     "activity",
 )
+_SAID = ("chat", "peers", "decision", "told")
+_LEAVING_TALK = (*_SAID, *reversed([name for name in _ORDER if name not in _SAID]))
+"""In which order sections of a dialogue shrink where their estimates were too low: where there is most first."""
+
 _FILES = ("modified", "read", "seen")
-_TITLE_TOKENS = 9
+_BREAK = "\n"
+_TITLE_TOKENS, _LABEL_TOKENS = 9, 4
 _MISFITS_MAX = 12
 """Candidates in a row that do not fit before a section is taken to be full."""
 
@@ -115,34 +123,37 @@ class _Page:
         self.chosen: dict[str, list[Item]] = {}
         self.costs: dict[int, int] = {}
         self.used = 0
-        self.spelt = 0
-        """Constraints that the requests shown say themselves."""
+        self.spelt: dict[Kind, int] = {}
+        """Facts by kind that the requests shown say themselves."""
         self.closing_tokens = counter.upper(self._closing()) if tokens_max >= _TITLED_TOKENS_MIN else 0
 
     def gather(self, language: Language, bias: Callable[[str], float]) -> None:
         """Collect the candidates. Requests are cut to their share first, because their length can be chosen."""
-        rest = sections.build(self.ledger, self.words, bias)
-        shares = sections.DIALOGUE_SHARES if self.ledger.is_dialogue else sections.AGENT_SHARES
+        ledger, shares = self.ledger, sections.shares(self.ledger)
         if self.tokens_max < _GOAL_FIRST_TOKENS_MAX:
-            shares = {**shares, "request": shares["request"] * 3}
-        chars_per_token = 1.2 if language == "zh" else 3.6
-        if self.ledger.of("chat") and self.ledger.is_dialogue:
-            from plimsoll.summary import talk  # noqa: PLC0415 - its patterns are many, and only dialogues need them
-
-            rest.append(
-                talk.section(self.ledger, language, bias, int(self.tokens_max * (2.0 if language == "zh" else 4.5)))
-            )
+            shares = {**shares, "request": shares["request"] * 3, "constraint": shares["constraint"] * 3}
+        rest = sections.build(ledger, self.words, bias)
         needed = {section.name: sum(_estimate(item.text) for item in section.items) for section in rest}
-        wanted = sum(_estimate(fact.text) for fact in self.ledger.of("request"))
+        if ledger.is_dialogue:
+            needed["chat"] = sum(_estimate(fact.text) for fact in ledger.of("chat"))
+        wanted = sum(_estimate(fact.text) for fact in ledger.of("request"))
         allotted = allot({**needed, "request": wanted}, shares, self._room())
+        chars_per_token = 1.2 if language == "zh" else 3.6
         chars = int(allotted["request"] * chars_per_token) if allotted["request"] < wanted else _WHOLE_CHARS
-        asked = sections.requests(self.ledger, self.words, chars)
-        insisted = sections.constraints(self.ledger, asked, bias)
-        self.spelt = sections.spelt_out(self.ledger, asked)
+        apart = [fact.text for fact in sections.insisted(ledger)] if ledger.is_dialogue else []
+        asked = sections.requests(ledger, self.words, chars, apart)
+        insisted = sections.constraints(ledger, asked, bias)
+        self.spelt["constraint"] = sections.spelt_out(ledger, asked)
         head = [
             Section("request", shares["request"], sorted(asked, key=lambda item: -item.value), bullets),
             Section("constraint", shares["constraint"], sorted(insisted, key=lambda item: -item.value), bullets),
         ]
+        if ledger.is_dialogue:
+            from plimsoll.summary import talk  # noqa: PLC0415 - its patterns are many, and only dialogues need them
+
+            is_said = sections.spelt_by(asked, apart)
+            self.spelt["chat"] = sum(map(is_said, ledger.of("chat")))
+            rest += talk.sections(ledger, self.words, bias, self.tokens_max, is_said)
         self.sections = [section for section in [*head, *rest] if section.items]
 
     def fill(self) -> None:
@@ -199,7 +210,7 @@ class _Page:
 
     def _needed(self, section: Section) -> int:
         """What all that waits in a section costs, its title included while that is not there yet."""
-        title = 0 if self.chosen.get(section.name) else _TITLE_TOKENS
+        title = 0 if self.chosen.get(section.name) else _title_tokens(section)
         size = self._cost if len(section.items) <= _COUNTED_ITEMS_MAX else self._estimated
         return title + sum(map(size, section.items))
 
@@ -219,7 +230,7 @@ class _Page:
     def _take(self, section: Section, tokens: int) -> None:
         """Move items from the section's candidates to the chosen, best first, within `tokens`."""
         chosen = self.chosen.setdefault(section.name, [])
-        left = tokens - (0 if chosen else _TITLE_TOKENS)
+        left = tokens - (0 if chosen else _title_tokens(section))
         if left <= 0:
             return
         misfits = 0
@@ -234,7 +245,7 @@ class _Page:
                 kept.append(item)
                 continue
             if not chosen:
-                self.used += _TITLE_TOKENS
+                self.used += _title_tokens(section)
             chosen.append(item)
             left -= cost
             self.used += cost
@@ -252,7 +263,7 @@ class _Page:
 
     def _drop(self, tokens: int) -> None:
         """Drop the least valuable items until about `tokens` are saved: seen files first, the user's words last."""
-        for name in reversed(_ORDER if not self.ledger.is_dialogue else (*_ORDER[:3], *_ORDER[4:], "chat")):
+        for name in _LEAVING_TALK if self.ledger.is_dialogue else reversed(_ORDER):
             chosen = self.chosen.get(name, [])
             chosen.sort(key=lambda item: -item.value)
             while chosen and tokens > 0:
@@ -265,7 +276,7 @@ class _Page:
     def _text(self) -> str:
         by_name = {section.name: section for section in self.sections}
         parts = [
-            f"{self.words.sections[name]}\n{by_name[name].lay_out(chosen)}"
+            f"{self.words.sections[name]}{'' if name == 'topic' else _BREAK}{by_name[name].lay_out(chosen)}"
             for name in _ORDER
             if (chosen := self.chosen.get(name))
         ]
@@ -290,9 +301,11 @@ class _Page:
         return " ".join(parts)
 
     def _kept(self) -> dict[Kind, int]:
-        kept: Counter[Kind] = Counter(item.kind for items in self.chosen.values() for item in items)
-        kept["constraint"] += self.spelt
-        return kept
+        """How many facts are in the text. Of what was said several statements can be of one fact."""
+        items = [item for items in self.chosen.values() for item in items]
+        kept: Counter[Kind] = Counter(item.kind for item in items if item.kind != "chat")
+        kept["chat"] = len({item.order[1] for item in items if item.kind == "chat"})
+        return kept + Counter(self.spelt)
 
     def _rendered(self, text: str, tokens: int) -> Rendered:
         kept = sum(self._kept().values())
@@ -314,6 +327,10 @@ class _Page:
             else:
                 high = middle - 1
         return self._rendered(text[:low], self.counter.upper(text[:low]) if low else 0)
+
+
+def _title_tokens(section: Section) -> int:
+    return _LABEL_TOKENS if section.name == "topic" else _TITLE_TOKENS
 
 
 def allot(needed: dict[str, int], shares: dict[str, float], tokens: int) -> dict[str, int]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from plimsoll.summary import layout
 from plimsoll.summary.excerpt import excerpt, level
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.draft import value
-from plimsoll.summary.ledger.requests import asks
+from plimsoll.summary.ledger.fact import speaker_of
+from plimsoll.summary.ledger.requests import asks, insists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +26,7 @@ AGENT_SHARES: dict[str, float] = {
 
 DIALOGUE_SHARES: dict[str, float] = {
     "request": 6,
-    "constraint": 2,
+    "constraint": 12,
     "chat": 86,
     "identifier": 4,
     "work": 1,
@@ -33,22 +35,71 @@ DIALOGUE_SHARES: dict[str, float] = {
 """Among people talking, what they said is what is asked for later."""
 
 _REQUEST_CHARS_MIN = 24
+_REQUEST_CHARS = 60
+"""What a request gets where not all have room, unless they are shorter."""
+
+_ASKING_SHARE = 34.0
+"""What requests get besides where all that users say is requests."""
+
+_REQUEST_LETTERS_MIN = 6
 _FIRST_CHARS_MIN = 160
 """The first request is the goal: before others get room it has this much."""
 
 
-def requests(ledger: Ledger, words: Labels, chars: int) -> list[Item]:
-    """The user's requests within about `chars` characters: all of them when they fit, else each cut to a level length."""
-    facts = list(ledger.of("request"))
-    if ledger.is_dialogue:
-        facts = [] if has_speakers(ledger) else [*facts[:1], *(fact for fact in facts[1:] if fact.weight >= 4.0)]
+def shares(ledger: Ledger) -> dict[str, float]:
+    """What each section gets of the room. In a dialogue requests get the more of it, the more of what users say they are."""
+    if not ledger.is_dialogue:
+        return AGENT_SHARES
+    return {**DIALOGUE_SHARES, "request": DIALOGUE_SHARES["request"] + _ASKING_SHARE * asking_share(ledger)}
+
+
+def asking_share(ledger: Ledger) -> float:
+    """How many of a user's messages ask for something to be done."""
+    return len(_asking(ledger)) / max(1, len(ledger.of("request")))
+
+
+def _asking(ledger: Ledger) -> list[Fact]:
+    """The user's messages that are requests: in a dialogue the first, and those that ask for something to be done."""
+    facts = ledger.of("request")
+    if not ledger.is_dialogue:
+        return list(facts)
+    if has_speakers(ledger):
+        return []
+    return [*facts[:1], *(fact for fact in facts[1:] if fact.weight >= (4.0 if _is_question(fact.text) else 3.0))]
+
+
+def _is_question(text: str) -> bool:
+    return text.rstrip().endswith(("?", "？", "吗", "呢", "么"))
+
+
+def _apart(text: str, clauses: Sequence[str]) -> str:
+    """A request without these clauses, which are said elsewhere, while something is left of it."""
+    for clause in clauses:
+        if clause in text:
+            before, _, after = text.partition(clause)
+            rest = f"{before.rstrip(' ，,;；')} … {after.lstrip(' .。!！，,;；')}".strip("… \n")
+            text = rest if sum(map(str.isalnum, rest)) >= _REQUEST_LETTERS_MIN else text
+    return text
+
+
+def requests(ledger: Ledger, words: Labels, chars: int, apart: Sequence[str] = ()) -> list[Item]:
+    """The user's requests within about `chars` characters: all of them when they fit, else each cut to a level length.
+
+    `apart` are clauses of theirs that have a place of their own.
+    """
+    facts = _asking(ledger)
     if not facts:
         return []
+    facts = [fact._replace(text=_apart(fact.text, apart)) for fact in facts]
+    if ledger.is_dialogue:  # what is not among them is among what the user told
+        facts = _fitting(facts, chars)
     lengths = [len(fact.text) + len(fact.note) + 4 for fact in facts]
     first_max = max(chars * 2 // 5, level(lengths, chars), min(chars, _FIRST_CHARS_MIN))
     cap = level(lengths[1:], max(0, chars - min(lengths[0], first_max)))
     if cap < _REQUEST_CHARS_MIN:
-        facts = _foremost(facts, max(1, chars // 60))
+        facts = _foremost(
+            facts, max(1, chars // min(_REQUEST_CHARS, max(_REQUEST_CHARS_MIN, sum(lengths) // len(lengths))))
+        )
         lengths = [len(fact.text) + len(fact.note) + 4 for fact in facts]
         cap = max(_REQUEST_CHARS_MIN, level(lengths[1:], max(0, chars - min(lengths[0], first_max))))
     items = []
@@ -64,14 +115,20 @@ def requests(ledger: Ledger, words: Labels, chars: int) -> list[Item]:
     return items
 
 
+def insisted(ledger: Ledger) -> list[Fact]:
+    """The constraints there are: in a dialogue those that tell the assistant what to do or to leave."""
+    facts = ledger.of("constraint")
+    if not ledger.is_dialogue:
+        return list(facts)
+    if has_speakers(ledger):
+        return []
+    return [fact for fact in facts if (asks(fact.text) or insists(fact.text)) and not _is_question(fact.text)]
+
+
 def constraints(ledger: Ledger, shown: Sequence[Item], bias: Callable[[str], float]) -> list[Item]:
     """Constraints that the requests shown do not already spell out."""
     spelt = _flat(shown)
-    facts = [fact for fact in ledger.of("constraint") if fact.text.rstrip("…") not in spelt]
-    if ledger.is_dialogue and has_speakers(ledger):
-        return []
-    if ledger.is_dialogue:
-        facts = [fact for fact in facts if asks(fact.text) and not fact.text.endswith(("?", "？"))]
+    facts = [fact for fact in insisted(ledger) if fact.text.rstrip("…") not in spelt]
     return [_item(fact, fact.text, bias, ledger.end) for fact in facts]
 
 
@@ -81,19 +138,29 @@ def spelt_out(ledger: Ledger, shown: Sequence[Item]) -> int:
     return sum(fact.text.rstrip("…") in spelt for fact in ledger.of("constraint"))
 
 
+def spelt_by(shown: Sequence[Item], apart: Sequence[str]) -> Callable[[Fact], bool]:
+    """Whether the requests shown say what a fact says, but for the clauses that are said elsewhere, or those say it."""
+    spelt, bare = _flat(shown), {clause.strip(" .。!！") for clause in apart}
+    return lambda fact: (
+        fact.origin == "user" and (_apart(fact.text, apart) in spelt or fact.text.strip(" .。!！") in bare)
+    )
+
+
 def _flat(shown: Sequence[Item]) -> str:
     return "\n".join(" ".join(item.text.split()) for item in shown)
 
 
 def has_speakers(ledger: Ledger) -> bool:
-    """Whether it is a conversation of named people: then nobody in it asks anything of the model."""
-    named = sum(fact.note not in ("user", "assistant") for fact in ledger.of("chat"))
-    return named * 2 > len(ledger.of("chat"))
+    """Whether it is a conversation of named people, on both sides: then nobody in it asks anything of the model."""
+    named, unnamed = Counter[str](), Counter[str]()
+    for fact in ledger.of("chat"):
+        (unnamed if speaker_of(fact) in ("user", "assistant") else named)[fact.origin] += 1
+    return bool(named) and all(named[side] > unnamed[side] for side in named | unnamed)
 
 
 def build(ledger: Ledger, words: Labels, bias: Callable[[str], float]) -> list[Section]:
     """Every section but requests and constraints, candidates best first."""
-    shares = DIALOGUE_SHARES if ledger.is_dialogue else AGENT_SHARES
+    share = (DIALOGUE_SHARES if ledger.is_dialogue else AGENT_SHARES).get
     made: dict[str, tuple[list[Item], Callable[[Sequence[Item]], str]]] = {
         "decision": ([_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("decision")], layout.bullets),
         "command": (
@@ -112,7 +179,7 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float]) -> list[S
         "seen": (_files(ledger, "seen", bias), layout.paths),
     }
     return [
-        Section(name, shares.get(name, 1.0), sorted(items, key=lambda item: -item.value), lay_out)
+        Section(name, share(name, 1.0), sorted(items, key=lambda item: -item.value), lay_out)
         for name, (items, lay_out) in made.items()
         if items and not (ledger.is_dialogue and name in _SAID_ALREADY)
     ]
@@ -170,6 +237,18 @@ def _without_columns(text: str, schema: str) -> str:
     if len(cells) != len(names):
         return text
     return " | ".join(cell.removeprefix(name + " ") for cell, name in zip(cells, names, strict=True))
+
+
+def _fitting(facts: Sequence[Fact], chars: int) -> list[Fact]:
+    """The first request, then the last and the weightiest that fit whole beside it, in order."""
+    last = len(facts) - 1
+    ranked = sorted(range(1, len(facts)), key=lambda at: (at != last, -facts[at].weight, at))
+    chosen, left = {0}, chars - len(facts[0].text)
+    for at in ranked:
+        if len(facts[at].text) + 4 <= left:
+            chosen.add(at)
+            left -= len(facts[at].text) + 4
+    return [facts[at] for at in sorted(chosen)]
 
 
 def _foremost(facts: Sequence[Fact], number: int) -> list[Fact]:

@@ -1,4 +1,4 @@
-"""The conversation section: which statements of a dialogue stay, chosen so that each adds what the others do not say."""
+"""A dialogue's sections: which statements stay, chosen so that each adds what the others do not say, and who made them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from plimsoll.summary import layout
 from plimsoll.summary.item import Item, Section
-from plimsoll.summary.sections import DIALOGUE_SHARES
+from plimsoll.summary.ledger.fact import RECALLED_OF_PEERS, is_recalled, speaker_of, topic_of
+from plimsoll.summary.sections import DIALOGUE_SHARES, asking_share, has_speakers
+from plimsoll.summary.topics import topics
 
 if TYPE_CHECKING:
-    from plimsoll.summary.frame import Language
-    from plimsoll.summary.ledger import Ledger
+    from plimsoll.summary.labels import Labels
+    from plimsoll.summary.ledger import Fact, Ledger
 
 _SAID_AGAIN = 0.12
 """What a word that is already in the summary adds when the same speaker, or the same topic, says it again."""
@@ -24,44 +26,136 @@ _GAIN_MIN = -0.02
 _OVERHEAD_CHARS = {"en": 18, "zh": 5}
 """About what a statement costs beyond its text: a separator and its part of labels and headings."""
 
+_TOPICS_SHARE = 5.0
+_TOPICS_SHARE_OF_PEERS = 0.4
+_SIDES = ("told", "decision")
+_PEER_SHARE = 0.3
+_PEERS_ASK = 0.25
+"""Two talk as peers where the user says so much of what is worth keeping and hardly asks for anything."""
+
+_SIDE_MIN = 0.3
+"""Of what is said in a dialogue each side gets at least this part."""
+
+_CHARS_PER_TOKEN = {"en": 4.5, "zh": 2.0}
+
 Candidate: TypeAlias = tuple[Item, Mapping[str, float], str, float]
 """The item, its words with their worth, whose words they are, and a factor on the whole."""
 
 
-def section(ledger: Ledger, language: Language, bias: Callable[[str], float], chars: int) -> Section:
-    """Candidate statements, best first. `chars` is about what there is room for: ranking stops at twice that."""
-    if language == "zh":
-        candidates, lay_out = _by_topic(ledger, bias), layout.topical
-    else:
-        candidates, lay_out = _by_speaker(ledger, bias), partial(_with_legend, _legend(ledger))
+def statements(ledger: Ledger, *, named: bool) -> list[Fact]:
+    """What was said, in order: the chat facts, and what an assistant concluded where talk was not yet read as such.
+
+    What looks like a name in front of it is one where people with names talk, else a part of the text.
+    """
+    chat = ledger.of("chat")
+    positions, known = {fact.position for fact in chat}, {fact.key for fact in chat}
+    concluded = (
+        fact._replace(kind="chat", note="assistant")
+        for fact in ledger.of("decision")
+        if fact.position not in positions and fact.text.casefold() not in known
+    )
+    said = sorted([*chat, *concluded], key=lambda fact: fact.position)
+    if not named:
+        return [fact._replace(note=f"{fact.origin}\t{topic_of(fact)}") for fact in said]
+    return [fact._replace(text=fact.text.removeprefix(f"{fact.note}:").lstrip()) for fact in said]
+
+
+def sections(
+    ledger: Ledger,
+    words: Labels,
+    bias: Callable[[str], float],
+    tokens_max: int,
+    is_said: Callable[[Fact], bool],
+) -> list[Section]:
+    """Candidate statements, best first, and what a dialogue was about; ranking stops at twice what there is room for.
+
+    What a user told and what the assistant concluded are apart, without what `is_said` elsewhere. People with names are in one
+    section, and so are a user and an assistant who talk as peers, each line with who said it.
+    """
+    named, language = has_speakers(ledger), words.language
+    said = statements(ledger, named=named)
+    if not said:
+        return []
+    together: Callable[[Sequence[Item]], str]
+    candidates = _by_topic(said, bias, named=named) if language == "zh" else _by_speaker(ledger, said, bias)
+    chars = int(tokens_max * _CHARS_PER_TOKEN[language])
     ranked = _ranked(candidates, chars * 2, _OVERHEAD_CHARS[language])
-    return Section("chat", DIALOGUE_SHARES["chat"], ranked, lay_out)
-
-
-def _by_topic(ledger: Ledger, bias: Callable[[str], float]) -> list[Candidate]:
-    from plimsoll.summary import dense_zh  # noqa: PLC0415 - one language's patterns are enough
-
+    about = Section(
+        "topic", _TOPICS_SHARE_OF_PEERS, topics(ledger, said, language, tokens_max, named=named), layout.inline
+    )
+    if named:
+        together = layout.topical if language == "zh" else partial(_with_legend, _legend(said))
+        return [Section("chat", DIALOGUE_SHARES["chat"], ranked, together), about]
+    rest = [
+        item for item in ranked if not (is_said(fact := said[item.order[1]]) or is_said(fact._replace(text=item.text)))
+    ]
+    sides = {
+        name: [item for item in rest if (said[item.order[1]].origin == "user") is (name == "told")] for name in _SIDES
+    }
+    told = _told_share(rest, said, chars)
+    if _are_peers(ledger, told):
+        together = partial(layout.topical, user=words.user) if language == "zh" else layout.spoken
+        return [Section("peers", DIALOGUE_SHARES["chat"], rest, together), about]
+    told = min(1 - _SIDE_MIN, max(_SIDE_MIN, told)) if all(sides.values()) else told
+    shares = {"told": DIALOGUE_SHARES["chat"] * told, "decision": DIALOGUE_SHARES["chat"] * (1 - told)}
+    apart = layout.topical if language == "zh" else layout.noted
     return [
-        (Item("chat", said.text, 0.0, said.order, said.topic), said.words, said.topic, said.factor * bias(said.text))
-        for said in dense_zh.statements(ledger.of("chat"))
+        *(Section(name, shares[name], items, apart) for name, items in sides.items()),
+        about._replace(share=_TOPICS_SHARE),
     ]
 
 
-def _by_speaker(ledger: Ledger, bias: Callable[[str], float]) -> list[Candidate]:
+def _are_peers(ledger: Ledger, told: float) -> bool:
+    """Whether both tell and neither serves; a summary that was read back has found so already."""
+    recalled = {fact.state for fact in ledger.of("chat") if is_recalled(fact)}
+    if recalled:
+        return RECALLED_OF_PEERS in recalled
+    return told >= _PEER_SHARE and asking_share(ledger) <= _PEERS_ASK
+
+
+def _told_share(ranked: Sequence[Item], said: Sequence[Fact], chars: int) -> float:
+    """The user's part of the best statements that there is room for."""
+    lengths = {True: 0, False: 1}
+    for item in ranked:
+        if sum(lengths.values()) > chars:
+            break
+        lengths[said[item.order[1]].origin == "user"] += _length(item.text)
+    return lengths[True] / sum(lengths.values())
+
+
+def _by_topic(said: Sequence[Fact], bias: Callable[[str], float], *, named: bool) -> list[Candidate]:
+    from plimsoll.summary import dense_zh  # noqa: PLC0415 - one language's patterns are enough
+
+    return [
+        (
+            Item("chat", found.text, 0.0, found.order, found.topic, _side(said[found.order[1]], named=named)),
+            found.words,
+            found.topic,
+            found.factor * bias(found.text),
+        )
+        for found in dense_zh.statements(said)
+    ]
+
+
+def _side(fact: Fact, *, named: bool) -> str:
+    return "user" if fact.origin == "user" and not named else ""
+
+
+def _by_speaker(ledger: Ledger, said: Sequence[Fact], bias: Callable[[str], float]) -> list[Candidate]:
     from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough
 
-    facts, headings = ledger.of("chat"), _headings(ledger)
-    initials = _initials([fact.note for fact in facts])
+    headings = [(fact.position, fact.text) for fact in ledger.of("heading")]
+    initials = _initials([speaker_of(fact) for fact in said])
     candidates: list[Candidate] = []
-    for said in dense.clauses(facts):
-        heading, speaker = _heading_at(headings, said.order[0]), initials[said.speaker]
-        item = Item("chat", said.text, 0.0, said.order, heading, speaker)
-        candidates.append((item, said.words, said.speaker, said.factor * bias(said.text)))
+    for found in dense.clauses(said):
+        heading, speaker = _heading_at(headings, found.order[0]), initials[found.speaker]
+        item = Item("chat", found.text, 0.0, found.order, heading, speaker)
+        candidates.append((item, found.words, found.speaker, found.factor * bias(found.text)))
     return candidates
 
 
-def _legend(ledger: Ledger) -> str:
-    initials = _initials([fact.note for fact in ledger.of("chat")])
+def _legend(said: Sequence[Fact]) -> str:
+    initials = _initials([speaker_of(fact) for fact in said])
     return ", ".join(f"{short} = {name}" for name, short in initials.items() if short != name)
 
 
@@ -103,10 +197,6 @@ def _ranked(candidates: Sequence[Candidate], chars: int, overhead: int) -> list[
 def _length(text: str) -> int:
     """Its length in about quarter tokens: a CJK character costs what three or four Latin letters do."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-
-
-def _headings(ledger: Ledger) -> list[tuple[int, str]]:
-    return [(fact.position, fact.text) for fact in ledger.of("heading")]
 
 
 def _heading_at(headings: Sequence[tuple[int, str]], position: int) -> str:

@@ -85,7 +85,7 @@ def test_everything_is_said_when_there_is_room(counter):
 
 @pytest.mark.parametrize(
     ("messages", "title"),
-    [(ENGLISH, "User requests"), (CHINESE, "用户请求"), (TALK_ZH, "对话中的事实"), (TALK, "Said in")],
+    [(ENGLISH, "User requests"), (CHINESE, "用户请求"), (TALK_ZH, "关键结论"), (TALK, "Said in")],
 )
 def test_titles_follow_the_dominant_script(messages, title, counter):
     """Chinese conversations get Chinese titles, English ones English."""

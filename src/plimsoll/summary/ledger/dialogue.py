@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from plimsoll.summary.ledger.fact import CAPS, Fact, Origin
-from plimsoll.summary.ledger.sentences import clean, line, sentences
+from plimsoll.summary.ledger.prose import spoken
+from plimsoll.summary.ledger.sentences import clean, line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +28,9 @@ def from_message(text: str, position: int, role: Role) -> Iterator[Fact]:
         yield Fact("heading", f"{position}", shown, position, "user")
         text = text[heading.end() :]
     speaker = _SPEAKER.match(text)
-    name = speaker[1] if speaker is not None else role
-    if speaker is not None:
-        text = text[speaker.end() :]
+    name = speaker[1] if speaker is not None else role  # a label or a name: the conversation as a whole tells
     origin: Origin = "user" if role == "user" else "assistant"
-    for order, sentence in enumerate(sentences(text[:12_000])[:_SENTENCES_MAX]):
+    for order, sentence in enumerate(spoken(text[:12_000])[:_SENTENCES_MAX]):
         shown = line(sentence, CAPS["chat"].text_chars_max)
         if sum(map(str.isalnum, shown)) < 2:
             continue

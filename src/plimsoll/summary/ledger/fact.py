@@ -17,15 +17,16 @@ Kind: TypeAlias = Literal[
     "heading",
     "language",
     "activity",
+    "topic",
 ]
 """What sort of fact it is. `heading` is a date or session line that dates the chat facts after it; `activity` is what
-happened last; the rest are what they say."""
+happened last; `topic` is what an earlier summary said talk was about; the rest are what they say."""
 
 Origin: TypeAlias = Literal["user", "assistant", "tool"]
 """Who said it. Only `user` facts are ever requests or constraints."""
 
-RECALLED = "recalled"
-"""The state of a chat fact that was read back from a summary."""
+RECALLED, RECALLED_OF_PEERS = "recalled", "recalled of peers"
+"""The states of a chat fact that was read back from a summary, which has peers in one section."""
 
 BEFORE_ALL = -(10**9)
 """Position of the first fact that was read back from a summary. Such facts keep their order, and are last mentioned nowhere."""
@@ -56,6 +57,21 @@ class Fact(NamedTuple):
     """By kind: `modified`, `read` or `seen`; `ok` or `failed`; `open` or `fixed`; `question`; a work item's status."""
 
 
+def speaker_of(fact: Fact) -> str:
+    """Who said a chat fact. Where it was read back from under a topic, its note has that too."""
+    return fact.note.partition("\t")[0]
+
+
+def topic_of(fact: Fact) -> str:
+    """What a chat fact that was read back stood under; empty for others."""
+    return fact.note.partition("\t")[2]
+
+
+def is_recalled(fact: Fact) -> bool:
+    """Whether a chat fact was read back from a summary."""
+    return fact.state in (RECALLED, RECALLED_OF_PEERS)
+
+
 def first_seen(fact: Fact) -> Fact:
     """The fact, last mentioned where it was first. Spelled out, because `_replace` takes three times as long."""
     kind, key, text, position, origin, weight, mentions, _, note, state = fact
@@ -83,5 +99,6 @@ CAPS: dict[Kind, Cap] = {
     "heading": Cap(160, 10_000, 100),
     "language": Cap(24, 600, 24),
     "activity": Cap(12, 3_000, 240),
+    "topic": Cap(60, 2_400, 40),
 }
 """Chosen so that the whole ledger stays under half a megabyte of JSON however long the session grows."""

@@ -29,7 +29,7 @@ from plimsoll.summary.ledger import (
     work,
 )
 from plimsoll.summary.ledger.draft import Draft
-from plimsoll.summary.ledger.fact import BEFORE_ALL, RECALLED, Fact, Kind
+from plimsoll.summary.ledger.fact import BEFORE_ALL, Fact, Kind, is_recalled
 from plimsoll.summary.ledger.prose import claims
 from plimsoll.summary.ledger.sentences import head_and_tail, line
 from plimsoll.summary.ledger.wire import NOTHING, Counts
@@ -37,8 +37,6 @@ from plimsoll.summary.ledger.wire import NOTHING, Counts
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
-_DIALOGUE_SHARE = 10
-"""A conversation is a dialogue while at most one message in this many is a tool's answer."""
 _LOADED_CHARS_MIN = 1_500
 _LISTING_COMMANDS = ("ls ", "rg ", "git", "fin", "gre", "fd ")
 """How commands that print paths begin."""
@@ -107,7 +105,7 @@ class Ledger:
     @property
     def is_dialogue(self) -> bool:
         """Whether people talk in it rather than an agent working with tools."""
-        return self.counts.results * _DIALOGUE_SHARE <= self.counts.messages
+        return self.counts.is_dialogue
 
     def to_dict(self) -> dict[str, Any]:
         """The ledger as JSON values, for the session's log. `from_dict` gives the same ledger back."""
@@ -138,7 +136,7 @@ def extend(ledger: Ledger, messages: Sequence[Message], start: int) -> Ledger:
         return ledger
     counts = ledger.counts.plus(new)
     draft = Draft(ledger.facts, ledger.evicted, ledger.asked)
-    reader = _Reader(draft, is_dialogue=counts.results * _DIALOGUE_SHARE <= counts.messages)
+    reader = _Reader(draft, is_dialogue=counts.is_dialogue)
     closely = _read_closely(len(new), is_dialogue=reader.is_dialogue)
     for index, message in enumerate(new):
         if index in closely:
@@ -148,7 +146,7 @@ def extend(ledger: Ledger, messages: Sequence[Message], start: int) -> Ledger:
     if not reader.is_dialogue:
         # What looked like talk was the opening of an agent's run: its sentences are requests and findings already.
         ledger = ledger.with_words(_recalled_talk(draft))
-        draft.forget("chat", "heading")
+        draft.forget("chat", "heading", "topic")
     facts = draft.finish()
     return Ledger(
         facts=MappingProxyType(facts),
@@ -162,8 +160,8 @@ def extend(ledger: Ledger, messages: Sequence[Message], start: int) -> Ledger:
 
 def _recalled_talk(draft: Draft) -> str:
     """What a summary read back said of talk, which no message says any more."""
-    told = (fact for fact in draft.facts["chat"].values() if fact.state == RECALLED)
-    return "\n".join(f"{fact.note}: {fact.text}" if fact.note else fact.text for fact in told)
+    told = (fact for fact in draft.facts["chat"].values() if is_recalled(fact))
+    return "\n".join(": ".join(filter(None, (*fact.note.split("\t"), fact.text))) for fact in told)
 
 
 def _read_closely(count: int, *, is_dialogue: bool) -> Container[int]:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from plimsoll.summary.ledger.fact import CAPS, Fact
+from plimsoll.summary.ledger.prose import is_code, without_code
 from plimsoll.summary.ledger.sentences import clean, head_and_tail, line, sentences
 
 if TYPE_CHECKING:
@@ -27,6 +28,15 @@ _ASKS_EN = re.compile(
     re.IGNORECASE,
 )
 _ASKS_ZH = re.compile(r"请|帮我|麻烦|给我|写一|改|修复|实现|检查|翻译|总结|生成|删除|添加|我想|我要|需要")
+_INSISTS = re.compile(
+    r"(?:(?:please|and|but|also|so|just|you|请|你|您|也|但|但是|并且|而且|另外|同时)[,，]?\s?)*"
+    r"(?:(?:never|don't|dont|do not|always|only|must|keep|avoid|make sure|ensure|under no|no more than|at most|at least"
+    r"|exactly|leave|use only|without)\b"
+    r"|一定要|不要|不能|不许|只能|不可|确保|保持|尽量|最多|至少|不超过|别(?![的人处说墅名称是])|[^，。我觉值是越]{0,8}(?:必须|务必|禁止|请勿|不得))",
+    re.IGNORECASE,
+)
+_CHATTING = ("啊", "呀", "哦", "哈", "呢", "吧", "啦", "嘛")
+_CLAUSE_ZH = re.compile(r"(?<=[，,；;：])(?=\s{0,2}[\u4e00-\u9fff])")
 _INJECTED = re.compile(
     r"<(system-reminder|environment_context|user_instructions|command-[a-z]{1,20}|local-command-[a-z]{1,20}|INSTRUCTIONS"
     r"|ide_[a-z_]{1,20}|task-notification)>"
@@ -85,6 +95,11 @@ def constrains(sentence: str) -> bool:
     return _CONSTRAINT_EN.search(sentence.lower()) is not None or _CONSTRAINT_ZH.search(sentence) is not None
 
 
+def insists(clause: str) -> bool:
+    """Whether it tells somebody else what to do or to leave, rather than speaking of oneself or of the world."""
+    return _INSISTS.match(clause) is not None and not clause.rstrip(" 。！!").endswith(_CHATTING)
+
+
 def asks(sentence: str) -> bool:
     """Whether it opens like an instruction or a request."""
     return _ASKS_EN.match(sentence) is not None or _ASKS_ZH.search(sentence[:60]) is not None
@@ -112,7 +127,17 @@ def clean_lines(text: str) -> list[str]:
 
 
 def _constraints(text: str, position: int) -> Iterator[Fact]:
-    for sentence in sentences(text[:40_000])[:_SENTENCES_SEARCHED]:
-        if 6 <= len(sentence) <= 600 and constrains(sentence):
-            shown = line(sentence, CAPS["constraint"].text_chars_max)
-            yield Fact("constraint", shown.casefold(), shown, position, "user", 3.0)
+    for sentence in sentences(without_code(text[:40_000]))[:_SENTENCES_SEARCHED]:
+        if not (4 <= len(sentence) <= 600 and constrains(sentence)) or is_code(sentence):
+            continue
+        for clause in _constraining(sentence.strip("… ")):
+            shown = line(clause, CAPS["constraint"].text_chars_max)
+            if len(shown) >= (6 if shown.isascii() else 4):
+                yield Fact("constraint", shown.casefold(), shown, position, "user", 3.0)
+
+
+def _constraining(sentence: str) -> Iterator[str]:
+    """The clauses of a sentence that constrain. Chinese chains what is asked and what is forbidden by commas; others stay whole."""
+    clauses = _CLAUSE_ZH.split(sentence)
+    told = [clause.strip(" ，,；;。！!") for clause in clauses if constrains(clause)] if len(clauses) > 1 else []
+    yield from told or [sentence]

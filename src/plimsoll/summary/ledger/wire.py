@@ -18,6 +18,10 @@ VERSION = 1
 """Raised when a change makes old ledgers unreadable."""
 
 
+_DIALOGUE_SHARE = 10
+"""A conversation is a dialogue while at most one message in this many is a tool's answer."""
+
+
 class Counts(NamedTuple):
     """How many messages were read, by who spoke, and how many tool results they held.
 
@@ -31,6 +35,11 @@ class Counts(NamedTuple):
     tool: int = 0
     system: int = 0
     results: int = 0
+
+    @property
+    def is_dialogue(self) -> bool:
+        """Whether at most one message in ten is a tool's answer."""
+        return self.results * _DIALOGUE_SHARE <= self.messages
 
     def added(self, other: Counts, *, times: int = 1) -> Counts:
         """Both together; with `times=-1` these without the others."""

@@ -1,0 +1,126 @@
+"""What a dialogue was about: the words its users keep coming back to, never their sentences."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from math import log
+from typing import TYPE_CHECKING, NamedTuple
+
+from plimsoll.summary.item import Item
+from plimsoll.summary.ledger.fact import CAPS, is_recalled, speaker_of, topic_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from plimsoll.summary.frame import Language
+    from plimsoll.summary.ledger import Fact, Ledger
+
+_TOPICS_MAX = 12
+_TOKENS_EACH = 80
+"""So many tokens of a summary there are for each topic."""
+
+_EACH_MAX = 3
+"""Topics that one message gives at most."""
+
+_WORDS_MAX = 3
+_WORD = re.compile(r"[^\W_][\w'’&/-]*|[^\w\s]|\n")
+_EDGES = "成为到改做用看说要请帮让给加写动把第个不修删添换调查找再先后好吧呢吗"
+"""Characters that stand before or after what a Chinese phrase names."""
+
+
+class _Phrase(NamedTuple):
+    text: str
+    head: str
+    """Phrases with one head are about the same."""
+    score: float
+
+
+def topics(ledger: Ledger, said: Sequence[Fact], language: Language, tokens_max: int, *, named: bool) -> list[Item]:
+    """What was talked about, what came up most first: from users' messages, and from what an earlier summary says.
+
+    Among people with names everybody's messages count.
+    """
+    recalled = ledger.of("topic")
+    asked = [fact for fact in said if (named or fact.origin == "user") and not (recalled and is_recalled(fact))]
+    names = {word.casefold() for fact in said for word in speaker_of(fact).split()} if named else set[str]()
+    read = _Chinese(asked, said or asked) if language == "zh" else _English(said or asked)
+    merged: dict[str, tuple[_Phrase, int, int]] = {}
+    for fact in recalled:
+        phrase = read.phrase(fact.text)
+        merged[phrase.head] = phrase, fact.mentions, fact.position
+    for position, texts in _by_message(asked):
+        for phrase in sorted(read.phrases(texts), key=lambda phrase: -phrase.score)[:_EACH_MAX]:
+            if phrase.head in names:
+                continue
+            known, count, first = merged.get(phrase.head, (phrase, 0, position))
+            merged[phrase.head] = phrase if phrase.score > known.score else known, count + 1, first
+    items = [
+        Item("topic", phrase.text[: CAPS["topic"].text_chars_max], count + min(1.0, phrase.score / 20), (first, place))
+        for place, (phrase, count, first) in enumerate(merged.values())
+    ]
+    return sorted(items, key=lambda item: -item.value)[: min(_TOPICS_MAX, tokens_max // _TOKENS_EACH)]
+
+
+class _English:
+    """Runs of telling words; those whose words come up most say most."""
+
+    def __init__(self, said: Sequence[Fact]) -> None:
+        from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough
+
+        self.tells, self.stem = dense.is_telling, dense.stem
+        self.spread: Counter[str] = Counter()
+        for fact in said:
+            self.spread.update(set(dense.content(fact.text)))
+
+    def phrases(self, texts: Sequence[str]) -> list[_Phrase]:
+        """Those of one message."""
+        return [self.phrase(" ".join(run)) for text in texts for run in self._runs(text)]
+
+    def phrase(self, text: str) -> _Phrase:
+        """A phrase, known by its commonest word."""
+        words = text.split(" ")
+        worth = {self.stem(word.casefold()): 1 + log(1 + self.spread[self.stem(word.casefold())]) for word in words}
+        names = sum(not word[:1].islower() for word in words)
+        head = max(worth, key=lambda word: (worth[word], word))
+        return _Phrase(text, head, sum(worth.values()) + names)
+
+    def _runs(self, text: str) -> Iterator[list[str]]:
+        """Telling words beside each other, at most a few."""
+        run: list[str] = []
+        for word in [*_WORD.findall(text), ""]:
+            tells = bool(word) and self.tells(word)
+            if tells:
+                run.append(word)
+            if run and (not tells or len(run) == _WORDS_MAX):
+                yield run
+                run = []
+
+
+class _Chinese:
+    """The names a message says, else the runs of characters in it that come up most."""
+
+    def __init__(self, asked: Sequence[Fact], said: Sequence[Fact]) -> None:
+        from plimsoll.summary import dense_zh  # noqa: PLC0415 - one language's patterns are enough
+
+        self.nouns, self.whole = dense_zh.nouns, "\n".join(fact.text for fact in said)
+        self.names = dense_zh.topics(asked, self.whole)
+
+    def phrases(self, texts: Sequence[str]) -> list[_Phrase]:
+        """Those of one message."""
+        text = "，".join(texts)
+        found = [name for name in self.names if name in text]
+        if not found and len(self.names) < _TOPICS_MAX:  # where names come up, other words are hardly what it is about
+            found = self.nouns(text, _EDGES)
+        return [self.phrase(noun) for noun in dict.fromkeys(found)]
+
+    def phrase(self, text: str) -> _Phrase:
+        """A phrase, known by itself."""
+        return _Phrase(text, text, min(9, self.whole.count(text)) + len(text) / 10)
+
+
+def _by_message(facts: Sequence[Fact]) -> Iterator[tuple[int, list[str]]]:
+    texts: dict[int, list[str]] = {}
+    for fact in facts:
+        texts.setdefault(fact.position, []).append(topic_of(fact) or fact.text)
+    yield from texts.items()

@@ -1,0 +1,220 @@
+"""A summary of talk: what it was about, what the user asked and insisted on, what the assistant concluded, each apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import plimsoll
+from plimsoll.formats.registry import decode_all
+from plimsoll.message import said
+from plimsoll.summary.ledger import Ledger, extend
+from plimsoll.summary.reread import reread
+from plimsoll.summary.rules import Rendered, render
+
+CODE = "```rust\nfn main() { moor(17); }\n```"
+ENGLISH = [
+    message
+    for number in range(20)
+    for message in (
+        f"Please change module {number} so that it listens on port {8000 + number}. Never touch the database.",
+        f"Sure. I decided to move module {number} to port {8000 + number} because the old one is taken.\n\n{CODE}\nAnything else?",
+    )
+]
+CHINESE = [
+    message
+    for number in range(20)
+    for message in (
+        f"请帮我修改第{number}个模块的配置，把端口改成{8000 + number}，不要动数据库。",
+        f"好的。我决定把第{number}个模块的端口改为{8000 + number}。\n{CODE}",
+    )
+]
+PEERS = [
+    message
+    for number in range(12)
+    for message in (
+        f"I moved to Porto {number} on {number + 1} May and bought a boat called Sula{number}.",
+        f"My cousin Lena{number} sails there too, she won the regatta of 19{number + 50}.",
+    )
+]
+TALKS = {"en": ENGLISH, "zh": CHINESE, "peers": PEERS}
+TITLES = {
+    "en": (
+        "Topics: ",
+        "User requests",
+        "User constraints",
+        "Said by the user:",
+        "Conclusions (assistant):",
+        "Messages (",
+    ),
+    "zh": ("讨论主题：", "用户请求", "用户约束", "用户所述：", "关键结论（助手）：", "消息（"),
+}
+
+
+def wires(texts: list[str]) -> list[dict[str, Any]]:
+    """The texts as messages, user and assistant in turn."""
+    return [{"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(texts)]
+
+
+def shown(texts: list[str], tokens_max: int, counter: Any) -> Rendered:
+    """Their summary."""
+    ledger = extend(Ledger.empty(), decode_all(wires(texts), "openai-chat")[1], 0)
+    return render(ledger, tokens_max=tokens_max, counter=counter)
+
+
+def sections(text: str) -> dict[str, list[str]]:
+    """The lines of a summary by their title."""
+    found: dict[str, list[str]] = {}
+    title = ""
+    for line in text.split("\n"):
+        title = next((known for known in (*TITLES["en"], *TITLES["zh"]) if line.startswith(known)), title)
+        found.setdefault(title, []).append(line.removeprefix(title))
+    return found
+
+
+@pytest.mark.spec("S2-12", "W2-06")
+@pytest.mark.parametrize(("name", "about"), [("en", ["module", "port"]), ("zh", ["模块", "数据库"])])
+@pytest.mark.parametrize("tokens_max", [400, 900, 3_000])
+def test_topics_are_named_on_one_line(name: str, about: list[str], tokens_max: int, counter: Any) -> None:
+    """The words users come back to, joined by semicolons under their label, and no sentence of theirs (S2-12, W2-06)."""
+    (line,) = sections(shown(TALKS[name], tokens_max, counter).text)[TITLES[name][0]]
+    topics = line.split("; ")
+
+    assert [word for word in about if not any(word in topic for topic in topics)] == []
+    assert all(len(topic) <= 40 for topic in topics)
+    assert not [text for text in TALKS[name] if text in line]
+
+
+def test_topics_are_of_users_not_of_answers(counter: Any) -> None:
+    """What only the assistant speaks of is no topic."""
+    text = shown(
+        ["How deep is the quay at low tide?", "14 metres. By the way, the zeppelin museum is open."], 800, counter
+    ).text
+
+    assert "quay" in sections(text)["Topics: "][0]
+    assert "zeppelin" not in sections(text)["Topics: "][0]
+
+
+@pytest.mark.spec("S2-13", "S2-15", "S2-27")
+@pytest.mark.parametrize("tokens_max", [150, 300, 900, 3_000])
+@pytest.mark.parametrize("name", ["en", "zh"])
+def test_requests_constraints_and_conclusions_stand_apart(name: str, tokens_max: int, counter: Any) -> None:
+    """Each has a title that says whose it is, and nothing of one stands under another (S2-13)."""
+    found = sections(shown(TALKS[name], tokens_max, counter).text)
+    _, asked, insisted, told, concluded, counted = TITLES[name]
+    wanted = {"en": "Please change module", "zh": "请帮我修改"}[name]
+    forbidden = {"en": "Never touch the database", "zh": "不要动数据库"}[name]
+    decided = {"en": "decided to move module", "zh": "我决定把"}[name]
+
+    assert all(wanted in line for line in found[asked][1:])
+    assert wanted in "".join(found[asked])
+    assert found[insisted][1:] == [f"- {forbidden}." if name == "en" else f"- {forbidden}"]
+    assert len(found[concluded]) > 1
+    assert all(line.startswith("- ") and decided in line for line in found[concluded][1:])
+    assert decided not in "".join(found[asked] + found[insisted] + found.get(told, []))
+    assert wanted not in "".join(found[concluded] + found[insisted])
+    assert "20" in found[counted][0]
+
+
+@pytest.mark.parametrize("tokens_max", [60, 150, 300, 900, 3_000])
+@pytest.mark.parametrize("name", ["en", "zh"])
+def test_code_is_mentioned_not_quoted(name: str, tokens_max: int, counter: Any) -> None:
+    """Of a fenced block only its language is told."""
+    text = shown(TALKS[name], tokens_max, counter).text
+
+    assert not [part for part in ("```", "fn main", "moor") if part in text]
+    assert ("rust." in text) == (tokens_max >= 150)
+
+
+@pytest.mark.parametrize("name", ["en", "zh"])
+def test_nothing_is_said_twice(name: str, counter: Any) -> None:
+    """A request that is shown is not told again, and what all of them forbid is said once."""
+    text = shown(TALKS[name], 3_000, counter).text
+
+    assert [number for number in range(20) if text.count(str(8000 + number)) != 2] == []
+    assert text.count({"en": "database.", "zh": "不要动数据库"}[name]) == 1
+
+
+def test_peers_are_told_apart_line_by_line(counter: Any) -> None:
+    """Where both tell and neither serves, the order of the talk stays, and every line says who spoke."""
+    lines = shown(PEERS, 3_000, counter).text.split("\n")
+    told = lines[lines.index("Said by user and assistant:") + 1 : -1]
+
+    assert [line.partition(": ")[0] for line in told[:4]] == ["assistant", "user", "assistant", "user"]
+    assert all("boat" in line for line in told[1::2])
+
+
+@pytest.mark.parametrize("label", ["Conclusion", "Budget", "结论"])
+def test_a_label_in_front_is_no_name(label: str, counter: Any) -> None:
+    """A word with a colon is a speaker's name only where both sides have names."""
+    texts = [
+        f"Please check quay {n // 2}." if n % 2 == 0 else f"{label}: {n * 100} EUR for quay {n // 2}."
+        for n in range(12)
+    ]
+    text = shown(texts, 2_000, counter).text
+
+    assert f"{label}: 100 EUR" in text
+    assert "Said in the conversation" not in text
+
+
+@pytest.mark.parametrize("tokens_max", [100, 150, 300, 900, 3_000])
+@pytest.mark.parametrize("name", TALKS)
+def test_a_summary_of_talk_is_read_back_into_the_same_facts(name: str, tokens_max: int, counter: Any) -> None:
+    """Rendered again in the same room it says the same, whoever said it, and no words are left over."""
+    first = shown(TALKS[name], tokens_max, counter).text
+    ledger = reread(first)
+    again = render(ledger, tokens_max=tokens_max, counter=counter).text
+    lasting = render(reread(again), tokens_max=tokens_max, counter=counter).text
+
+    def facts(text: str) -> set[str]:
+        bare = [line.removeprefix("- ") for line in text.split("\n") if not line.startswith(("Topics", "讨论主题"))]
+        return {part.strip(" 。") for line in bare for part in line.replace("。", "; ").split("; ")}
+
+    assert ledger.words == ""
+    assert facts(first) - facts(again) == set()
+    assert lasting == again
+
+
+@pytest.mark.spec("W2-05", "S2-28")
+@pytest.mark.parametrize("format", ["openai-chat", "anthropic", "openai-responses", "ui-parts"])
+@pytest.mark.parametrize("name", ["en", "zh"])
+def test_a_chain_of_fits_keeps_what_was_concluded(name: str, format: Any) -> None:
+    """Talk of twenty turns, fitted after each: the first request and the constraint are there, conclusions are the assistant's."""
+    view: list[dict[str, Any]] = []
+    compactions = 0
+    for at in range(0, 40, 2):
+        new = plimsoll.convert(wires(TALKS[name])[at : at + 2], to=format, format="openai-chat").messages
+        fitted = plimsoll.fit([*view, *new], max_tokens=900, policy="fill", format=format)
+        view, compactions = fitted.messages, compactions + (fitted.report.stage == "rules")
+    text = fitted.report.summary or ""
+    found = sections(text)
+
+    assert compactions > 3
+    assert {"en": "module 0 so that it listens on port 8000", "zh": "第0个模块的配置，把端口改成8000"}[name] in str(
+        view
+    )
+    assert {"en": "Never touch the database", "zh": "不要动数据库"}[name] in "".join(found[TITLES[name][2]])
+    assert len(found[TITLES[name][4]]) > 2
+    assert "```" not in text
+
+
+@pytest.mark.spec("S2-11", "S2-17")
+def test_the_chinese_frame_holds_the_labels_of_a_dialogue() -> None:
+    """The frame of other systems with topics, requests, conclusions and counts in it, within what the policy allows."""
+    policy = plimsoll.Policy.named("fill", summary_frame="chinese", summary_tokens_max=400)
+    fitted = plimsoll.fit(wires(CHINESE), max_tokens=900, policy=policy)
+    (message,) = (m["content"] for m in fitted.messages if m["content"].startswith("[以下是之前对话的摘要]"))
+
+    assert [title for title in TITLES["zh"] if title.strip("（") not in message and title != "用户所述："] == []
+    assert plimsoll.count_tokens(message) <= 400
+
+
+def test_what_an_agent_concluded_before_it_only_talked_stays(counter: Any) -> None:
+    """A run with tools that turns into talk keeps the findings of the run among the assistant's conclusions."""
+    found = "Conclusions (assistant):\n- The root cause is that rope 17 was never moored."
+    run = reread(f"{found}\nMessages (1 user, 2 assistant, 3 tool).")
+    talk = [said(("user", "assistant")[n % 2], f"Berth {n} is {n * 3} m deep.") for n in range(60)]
+    text = render(extend(run, talk, 0), tokens_max=1_500, counter=counter).text
+
+    assert "assistant: root cause that rope 17 never moored" in text
