@@ -81,7 +81,7 @@ class Level(IntEnum):
 def level_named(field_name: str, value: object) -> Level:
     """A level, given as itself or by name. Raises SettingError naming the field for anything else."""
     for level in Level:
-        if value is level or value == level.name:
+        if value is level or (isinstance(value, str) and value == level.name):
             return level
     raise SettingError(field_name, f"{shown(value)} is not one of {', '.join(level.name for level in Level)}")
 

@@ -25,14 +25,14 @@ from plimsoll.compaction.plan import Outline, changes_between
 from plimsoll.compaction.repair import Arranger
 from plimsoll.compaction.settle import without_placeholders
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
-from plimsoll.errors import PlanIsStale
+from plimsoll.errors import PlanIsStale, SettingError
 from plimsoll.events import IMPORT
 from plimsoll.fitted import Fitted, Plan, View, Wish, report_of
 from plimsoll.ledgers import read_again
 from plimsoll.payloads import Compaction
 from plimsoll.policy import PolicyChoice, policy_of
 from plimsoll.reported import sent_now
-from plimsoll.settings import whole
+from plimsoll.settings import text_or_none, whole
 from plimsoll.summary.ledger import Ledger
 from plimsoll.summary.reread import recollected
 from plimsoll.tally import Tally
@@ -50,7 +50,7 @@ def kept_within(chronicle: Chronicle, query: str | None, *, asks_model: bool) ->
     """
 
     def planning(asks: bool) -> Compacting:  # noqa: FBT001 - as _recorded calls it
-        return chronicle.planning(Wish(focus=query), asked=False, asks_model=asks)
+        return chronicle.planning(Wish(focus=text_or_none("query", query)), asked=False, asks_model=asks)
 
     for asks in (asks_model, asks_model, False):
         said = chronicle.log.messages
@@ -86,6 +86,8 @@ def carried_out(  # noqa: PLR0913 - how a plan is carried out
     """Record a plan that was made before. When the session is no longer as it was for, a new one with its edited summary takes
     its place where `rebase` allows it; else PlanIsStale is raised.
     """
+    if not isinstance(plan, Plan):
+        raise SettingError("plan", f"a plan made by preview() is needed, not {type(plan).__name__}")
     if plan.made_at == chronicle.state():
         planning = partial(_known, plan.outline)
     elif rebase:
@@ -100,7 +102,7 @@ def wish_for(
 ) -> Wish:
     """A wish as it is given: a policy by name or as it is, or some of its fields in place of the session's. Raises SettingError."""
     return Wish(
-        focus=focus,
+        focus=text_or_none("focus", focus),
         policy=None if policy is None else policy_of(policy, chronicle.gauge.policy),
         target_tokens=None if target_tokens is None else whole("target_tokens", target_tokens, least=1),
     )

@@ -57,6 +57,7 @@ from plimsoll.ports import Record, SessionLog
 from plimsoll.references import position_named, reference_of
 from plimsoll.reported import Estimates, Sent, warn_of_excess
 from plimsoll.sessionformat import FIXED
+from plimsoll.settings import flag, shown
 from plimsoll.store.copying import fork
 from plimsoll.summary.ledger import Ledger
 from plimsoll.timeline import Timeline
@@ -134,7 +135,7 @@ class Chronicle:
 
     def history(self, *, all: bool = False) -> list[dict[str, Any]]:
         """Every message of the history, whole; or `all` that were ever appended."""
-        records = self.log.read_messages() if all else self.timeline.history.messages()
+        records = self.log.read_messages() if flag("all", all) else self.timeline.history.messages()
         return [copied(record.data["m"]) for record in records]
 
     def message(self, position: int, reference: str) -> Message:
@@ -163,9 +164,9 @@ class Chronicle:
         """The record of a compaction. Raises SettingError."""
         seq = seq_of(compaction_id)
         record = record_at(self.log, seq) if 0 <= seq < self.log.length else None
-        if record is None or record.kind != "compaction":
-            raise SettingError("compaction_id", f"{str(compaction_id)[:40]!r} is no compaction of this session")
-        return record
+        if record is not None and record.kind == "compaction":
+            return record
+        raise SettingError("compaction_id", f"{shown(compaction_id)} is no compaction of this session")
 
     def view_after(self, compaction_id: str) -> View:
         """The view that a compaction led to. Raises SettingError."""
@@ -177,10 +178,7 @@ class Chronicle:
     # --- messages
 
     def append(
-        self,
-        messages: Sequence[MessageLike],
-        times_ms: Sequence[int | None] = (),
-        edit: RecordDraft | None = None,
+        self, messages: Sequence[MessageLike], times_ms: Sequence[int | None] = (), edit: RecordDraft | None = None
     ) -> list[int]:
         """Add messages, all or none, after an edit of those before; their positions. Raises as `Session.extend` does."""
         taken = received(messages)
@@ -376,7 +374,7 @@ class Chronicle:
         """Where a message stands in the history. Raises SettingError for an id that is not in it."""
         found = position_named(message_id)
         if found is None or found >= self.log.messages:
-            raise SettingError("message_id", f"{str(message_id)[:40]!r} is no message of this session")
+            raise SettingError("message_id", f"{shown(message_id)} is no message of this session")
         return found
 
     # --- records

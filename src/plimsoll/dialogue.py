@@ -19,7 +19,7 @@ from plimsoll.payloads import unpacked
 from plimsoll.ports import Record
 from plimsoll.references import checked, named_text, place_of, position_named, summary_of, text_of, text_said
 from plimsoll.reported import usage_since
-from plimsoll.settings import shown, whole
+from plimsoll.settings import number_or_none, shown, whole
 from plimsoll.store.blobs import is_blob_name, text_of_blob
 from plimsoll.summary.ledger import extend
 from plimsoll.usage import Usage
@@ -53,12 +53,13 @@ def newest(
     usual = chronicle.kept.default_filter or NO_FILTER
     room = usual.max_tokens if max_tokens is None else whole("max_tokens", max_tokens)
     left = usual.max_messages if last is None else whole("last", last)
-    if since_ms is None and usual.time_window_s is not None:
-        since_ms = int((time.time() - usual.time_window_s) * 1000)
+    earliest = number_or_none("since_ms", since_ms)
+    if earliest is None and usual.time_window_s is not None:
+        earliest = int((time.time() - usual.time_window_s) * 1000)
     stop = chronicle.log.messages if before is None else chronicle.position(before)
     found: list[Said] = []
     for record in _back(chronicle, stop):
-        if (left is not None and len(found) >= left) or (since_ms is not None and record.at_ms < since_ms):
+        if (left is not None and len(found) >= left) or (earliest is not None and record.at_ms < earliest):
             break
         if room is not None:
             room -= chronicle.gauge.weigh(chronicle.gauge.format.decode(record.data["m"], record.position))

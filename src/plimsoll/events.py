@@ -13,6 +13,7 @@ from typing import Final
 from plimsoll.errors import SessionDamaged, SettingError
 from plimsoll.payloads import Compaction, compaction_of, seq_of, unpacked
 from plimsoll.ports import Record, SessionLog
+from plimsoll.settings import shown
 from plimsoll.stats import Stats
 
 IMPORT: Final = "import"
@@ -137,7 +138,7 @@ class Events:
             return own[0]
         seq = seq_of(compaction_id)
         if seq not in in_force:
-            raise SettingError("compaction_id", f"{str(compaction_id)[:40]!r} is no compaction in force")
+            raise SettingError("compaction_id", f"{shown(compaction_id)} is no compaction in force")
         return seq
 
     def to_redo(self, compaction_id: str | None) -> int:

@@ -87,6 +87,8 @@ def read_files(
     lines of each. Raises SettingError when `root` is no folder.
     """
     whole("lines_max", lines_max, least=1)
+    if isinstance(files, (str, bytes)) or not isinstance(files, Iterable):
+        raise SettingError("files", f"a list of paths is needed, not {type(files).__name__}")
     try:
         named = os.path.abspath(os.fspath(root))  # noqa: PTH100 - links in it stay, because paths are given by its name
         folder = os.open(named, _FOLDER)

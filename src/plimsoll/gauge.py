@@ -15,6 +15,7 @@ from plimsoll.compaction.repair import WANTS_USER_FIRST, Arranged
 from plimsoll.compaction.task import Task
 from plimsoll.errors import SettingError
 from plimsoll.formats.anthropic.marks import NO_MARKS, MarksBeside, marks_beside
+from plimsoll.formats.detect import tool_list
 from plimsoll.formats.format import Format, SystemText
 from plimsoll.formats.wire import plain
 from plimsoll.limits import RECALL_OUTPUT_TOKENS_MAX
@@ -276,9 +277,7 @@ def checked_tools(tools: object) -> list[Mapping[str, Any]] | None:
     """Tool definitions, as objects. Raises SettingError for anything else."""
     if tools is None:
         return None
-    if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
-        raise SettingError("tools", f"must be a list of tool definitions, not {type(tools).__name__}")
-    found = [plain(tool) for tool in tools]
+    found = [plain(tool) for tool in tool_list(tools)]
     if not all(isinstance(tool, Mapping) for tool in found):
         raise SettingError("tools", "each tool definition must be an object")
     return found

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from plimsoll.errors import ReferenceNotFound, SessionBusy, SessionNotFound, SettingError
 from plimsoll.ports import Draft, Offload, SessionLog
-from plimsoll.settings import shown
+from plimsoll.settings import shown, stretch
 from plimsoll.store.blobs import text_of_blob
 from plimsoll.store.open import StoreSpec, open_or_create, open_store
 
@@ -71,8 +71,7 @@ class Offloads:
 
     def read(self, reference: str, *, offset: int = 0, limit: int | None = None) -> str:
         """A part of the text, by characters, as `Session.read`. Raises as `get` does."""
-        text, start = self.get(reference), max(0, offset)
-        return text[start:] if limit is None else text[start : start + max(0, limit)]
+        return self.get(reference)[stretch(offset, limit)]
 
     def close(self) -> None:
         """Let go of what the store holds open."""

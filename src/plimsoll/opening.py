@@ -37,7 +37,7 @@ from plimsoll.policy import Policy, PolicyChoice, policy_named, policy_of
 from plimsoll.ports import Durability, SessionInfo, SessionLog, Store
 from plimsoll.session import Session
 from plimsoll.sessionformat import Knowledge
-from plimsoll.settings import flag, shown, whole
+from plimsoll.settings import flag, shown, text_or_none, whole
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create, open_store
 from plimsoll.surroundings import Project, keep, surroundings
@@ -300,7 +300,7 @@ def _beside(options: Mapping[str, Any]) -> Beside:
 
 
 def _gauge(options: Mapping[str, Any]) -> Any:
-    wanted, own = options["recall_tools"], options["tools"] or ()
+    wanted, own = options["recall_tools"], checked_tools(options["tools"]) or ()
     recall = isinstance(wanted, Mapping) or flag("recall_tools", wanted)
     names = tool_names(wanted, own)
     flag("stats", options["stats"])
@@ -310,7 +310,7 @@ def _gauge(options: Mapping[str, Any]) -> Any:
 
         tools = [*own, *definitions(names=names)]
     gauge = gauge_for(
-        format_named(options["format"] or detect((), _beside(options))),
+        format_named(detect((), _beside(options)) if options["format"] is None else options["format"]),
         model=options["model"],
         max_tokens=options["max_tokens"],
         tools=tools,
@@ -349,9 +349,10 @@ def sessions(store: StoreSpec = None, *, archived: bool = False, agent_id: str |
 
     With `agent_id` only those that were made for that agent.
     """
+    wanted = text_or_none("agent_id", agent_id)
     with _using(store) as place:
-        found = place.sessions(archived=archived)
-    return [info for info in found if agent_id is None or info.agent_id == agent_id]
+        found = place.sessions(archived=flag("archived", archived))
+    return [info for info in found if wanted is None or info.agent_id == wanted]
 
 
 def is_taken(name: str, store: StoreSpec = None) -> bool:

@@ -285,7 +285,7 @@ def _check_amounts(policy: Policy) -> None:
     for name in ("keep_fraction", "keep_fraction_after_failure", "summary_share"):
         if getattr(policy, name) is not None or name == "summary_share":
             object.__setattr__(policy, name, share(name, getattr(policy, name)))
-    if policy.clear_at_least != 0:
+    if not isinstance(policy.clear_at_least, int) or policy.clear_at_least != 0:
         share("clear_at_least", policy.clear_at_least)
     whole("result_list_items_max", policy.result_list_items_max, least=1)
     whole("preview_chars", policy.preview_chars)

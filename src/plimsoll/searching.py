@@ -10,6 +10,7 @@ from plimsoll.awaiting import AwaitedSession, locked
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.dialogue import text_at
+from plimsoll.settings import stretch
 
 if TYPE_CHECKING:
     from plimsoll.recall.finder import Finder
@@ -31,8 +32,7 @@ class SearchedSession(AwaitedSession, ABC):
         `m12` reads the words of message 12, all its parts. A picture reads as what it was: kind, type, size, hash. `offset` and
         `limit` are in characters. Raises ReferenceNotFound, SessionDamaged.
         """
-        text, start = text_at(self._chronicle, reference), max(0, offset)
-        return text[start:] if limit is None else text[start : start + max(0, limit)]
+        return text_at(self._chronicle, reference)[stretch(offset, limit)]
 
     @locked
     def recall(self, query: str, *, max_tokens: int = 2000, limit: int | None = None) -> list[Hit]:
@@ -60,7 +60,7 @@ class SearchedSession(AwaitedSession, ABC):
 
     def is_tool(self, name: str) -> bool:
         """Whether a call of that name is for `call_tool`, and not for one of the caller's own tools."""
-        return name in self._chronicle.gauge.tool_names
+        return isinstance(name, str) and name in self._chronicle.gauge.tool_names
 
     @locked
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> str:

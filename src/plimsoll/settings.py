@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, TypeVar
 
 from plimsoll.errors import SettingError
@@ -32,9 +33,32 @@ def share(field: str, value: object) -> float:
 def one_of(field: str, value: object, choices: Collection[Choice]) -> Choice:
     """One of the named choices."""
     for choice in choices:
-        if value == choice:
+        if isinstance(value, str) and value == choice:
             return choice
     raise SettingError(field, f"{shown(value)} is not one of {', '.join(sorted(choices))}")
+
+
+def text_or_none(field: str, value: object) -> str | None:
+    """Text, or None."""
+    if value is None or isinstance(value, str):
+        return value
+    raise SettingError(field, f"text is needed, not {type(value).__name__}")
+
+
+def number_or_none(field: str, value: object) -> float | None:
+    """A finite number, or None. Booleans are refused."""
+    if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf):
+        return value
+    raise SettingError(field, f"a number is needed, not {shown(value)}")
+
+
+def stretch(offset: object, limit: object) -> slice:
+    """The characters that `offset` and `limit` ask for; below 0 they count as 0."""
+    for field, value in (("offset", offset), ("limit", limit)):
+        if not isinstance(value, int) and (value is not None or field == "offset"):
+            raise SettingError(field, f"a whole number is needed, not {type(value).__name__}")
+    start = max(0, offset) if isinstance(offset, int) else 0
+    return slice(start, start + max(0, limit) if isinstance(limit, int) else None)
 
 
 def flag(field: str, value: object) -> bool:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from plimsoll.adoption import Adoption
 from plimsoll.awaiting import AwaitedSession, locked
 from plimsoll.carrying import adopt
+from plimsoll.errors import SettingError
 from plimsoll.payloads import Compaction
+from plimsoll.settings import flag
 from plimsoll.usage import Usage
 
 if TYPE_CHECKING:
@@ -72,10 +74,10 @@ class SharedSession(AwaitedSession):
         """
         from plimsoll.transfer import export, export_in_place, export_to  # noqa: PLC0415 - only where something is exported
 
-        if in_place:
+        if flag("in_place", in_place):
             return export_in_place(self._chronicle, to=to, path=path, at=at)
         if path is not None:
-            return export_to(self._chronicle, fspath(path), to=to, at=at)
+            return export_to(self._chronicle, _path_text(path), to=to, at=at)
         return export(self._chronicle, to=to, at=at)
 
     @locked
@@ -91,3 +93,10 @@ class SharedSession(AwaitedSession):
         from plimsoll.updating import update  # noqa: PLC0415 - only where a file is read again
 
         return update(self._chronicle, source)
+
+
+def _path_text(path: object) -> str:
+    found = fspath(path) if isinstance(path, PathLike) else path
+    if isinstance(found, str):
+        return found
+    raise SettingError("path", f"a path is needed, not {type(path).__name__}")

@@ -11,7 +11,7 @@ from plimsoll.cutting.marker import MarkerLanguage, check_reference
 from plimsoll.gauge import DEFAULT_MODEL
 from plimsoll.offloads import KeepsBlobs, offload_of
 from plimsoll.ports import Offload
-from plimsoll.settings import whole
+from plimsoll.settings import text_or_none, whole
 from plimsoll.store.open import StoreSpec
 from plimsoll.tokens.counter import counter_for
 from plimsoll.tokens.own import CounterChoice
@@ -115,6 +115,7 @@ def cut(  # noqa: PLR0913 - one call with its options
     `marker` says how to cut. Where not even a marker fits, the text is empty. Raises FormatError, SettingError.
     """
     counting = counter_for(model, choice=counter)
+    text_or_none("marker", marker)
     if marker is None and isinstance(text, str) and isinstance(parse_json(text), (dict, list)):
         shorter = cut_json(text, tokens_max=max_tokens, counter=counting, language=language)
         if shorter.tokens <= max_tokens:

@@ -14,6 +14,7 @@ from plimsoll.compaction.drive import AsyncSummarizer, adrive, drive
 from plimsoll.concurrency import THREADS
 from plimsoll.errors import FormatError
 from plimsoll.fitted import View
+from plimsoll.formats.detect import tool_list
 from plimsoll.formats.format import SystemText
 from plimsoll.gauge import checked_tools
 from plimsoll.message import MessageLike
@@ -97,10 +98,9 @@ class SyncedSession(AwaitedSession):
 
     def _take_options(self, system: SystemText, tools: Tools | None) -> None:
         """Measure by what the host sends beside the messages this time."""
-        if system is not None and system != self._chronicle.gauge.system:
-            system_message(system)
+        if system is not None and system_message(system) and system != self._chronicle.gauge.system:
             self._chronicle.gauge = replace(self._chronicle.gauge, system=deepcopy(system))
-        if tools is None or (self._tools is not None and list(tools) == self._tools):
+        if tools is None or (self._tools is not None and list(tool_list(tools)) == self._tools):
             return
         known = checked_tools(tools) or []
         if self._chronicle.gauge.recall:

@@ -32,9 +32,9 @@ def tool_names(wanted: object, tools: Iterable[Mapping[str, Any]]) -> ToolNames:
     taken = set(_names(tools))
     if not isinstance(wanted, Mapping):
         return ToolNames(*(next(_free(name, taken)) for name in TOOL_NAMES))
-    if not wanted.keys() <= set(ToolNames._fields):
-        raise SettingError("recall_tools", f"names are given for recall and read, not for {shown(sorted(wanted))}")
-    for name in wanted.values():
+    for kind, name in wanted.items():
+        if kind not in ToolNames._fields:
+            raise SettingError("recall_tools", f"names are given for recall and read, not for {shown(kind)}")
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise SettingError("recall_tools", f"a tool's name is 1 to 64 of a-z, A-Z, 0-9, _ and -, not {shown(name)}")
         if name in taken:

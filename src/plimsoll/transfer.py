@@ -23,7 +23,7 @@ from plimsoll.formats.registry import FORMATS
 from plimsoll.message import FormatName, Wire
 from plimsoll.payloads import is_plain, moment_of
 from plimsoll.reported import usage_since
-from plimsoll.settings import shown
+from plimsoll.settings import shown, text_or_none
 from plimsoll.sources import Run, SourceFile, own_compaction
 from plimsoll.surroundings import layers
 from plimsoll.transcripts import Exported, Outgoing, Transcript, load_file, write
@@ -47,6 +47,7 @@ VIEW_LOSS = "view"
 
 def export(chronicle: Chronicle, *, to: str | None, at: str | None = None) -> Exported | Converted:
     """The session as `Session.export` gives it without a path."""
+    text_or_none("to", to)
     for tool in TOOLS:
         if to == tool:
             is_edited = chronicle.timeline.history.is_edited

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from plimsoll.errors import FormatError
+from plimsoll.errors import FormatError, SettingError
 from plimsoll.formats.openai_responses.decode import CALLS, RESULTS
 from plimsoll.message import FormatName, Wire
 
@@ -72,7 +72,7 @@ class Beside:
 
     def tells(self) -> FormatName | None:
         """The format that the form of the tools, or a system text sent apart, can only be in."""
-        for tool in self.tools or ():
+        for tool in tool_list(self.tools):
             if isinstance(tool, Mapping) and (found := _tool_tells(tool)) is not None:
                 return found
         return None if self.system is None else "anthropic"
@@ -80,6 +80,15 @@ class Beside:
     def suggests(self) -> FormatName | None:
         """The format by the model's name, for messages that could be in several."""
         return "anthropic" if isinstance(self.model, str) and _CLAUDE.match(self.model) else None
+
+
+def tool_list(tools: object) -> Iterable[object]:
+    """Tool definitions as they were given, none for None. Raises SettingError for what cannot be looked through twice."""
+    if tools is None:
+        return ()
+    if isinstance(tools, (str, bytes, Mapping, Iterator)) or not isinstance(tools, Iterable):
+        raise SettingError("tools", f"must be a list of tool definitions, not {type(tools).__name__}")
+    return tools
 
 
 def _tool_tells(tool: Mapping[str, Any]) -> FormatName | None:

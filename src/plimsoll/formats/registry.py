@@ -14,6 +14,7 @@ from plimsoll.formats.openai_chat import OpenAIChat
 from plimsoll.formats.openai_responses import OpenAIResponses
 from plimsoll.formats.ui_parts import UIParts
 from plimsoll.message import FormatName, Message
+from plimsoll.settings import shown
 
 FORMATS: Final[Mapping[FormatName, Format]] = {
     "openai-chat": OpenAIChat(),
@@ -26,9 +27,9 @@ FORMATS: Final[Mapping[FormatName, Format]] = {
 def format_named(name: str) -> Format:
     """The format of that name. Raises SettingError for any other."""
     for known, format in FORMATS.items():
-        if known == name:
+        if isinstance(name, str) and known == name:
             return format
-    raise SettingError("format", f"must be one of {', '.join(FORMATS)}, not {ascii(name)[:60]}")
+    raise SettingError("format", f"must be one of {', '.join(FORMATS)}, not {shown(name)}")
 
 
 def decode_all(messages: object, format: str | None = None, beside: Beside = NOTHING) -> tuple[Format, list[Message]]:

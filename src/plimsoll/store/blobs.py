@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from plimsoll.errors import LimitExceeded, ReferenceNotFound, SessionDamaged
 from plimsoll.limits import BLOB_REFERENCE_CHARS_MIN, BLOB_SIZE_BYTES_MAX
+from plimsoll.settings import shown
 from plimsoll.store.folder import Folder
 
 TEMPORARY = "tmp-"
@@ -101,7 +102,7 @@ def digest_of(data: bytes) -> str:
 def checked_reference(reference: str) -> str:
     """The reference, if it may be one. Raises ReferenceNotFound."""
     if not isinstance(reference, str) or not _REFERENCE.fullmatch(reference):
-        raise ReferenceNotFound(str(reference)[:80])
+        raise ReferenceNotFound(reference if isinstance(reference, str) else shown(reference))
     return reference
 
 

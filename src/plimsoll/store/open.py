@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from plimsoll.errors import SessionBusy, SessionExists, SessionNotFound, SettingError, UnsafeName
 from plimsoll.ports import Durability, SessionLog, Store
+from plimsoll.settings import one_of
 
 StoreSpec = str | os.PathLike[str] | Store | None
 
@@ -21,8 +22,7 @@ def open_store(spec: StoreSpec = None, *, durability: Durability = "fsync") -> S
     store for the same text. A Store is taken as it is.
     Raises SettingError for anything else.
     """
-    if durability not in get_args(Durability):
-        raise SettingError("durability", 'must be "fsync" or "os"')
+    one_of("durability", durability, get_args(Durability))
     if spec is None:
         return _directory(_default_dir(), durability)
     if isinstance(spec, (str, os.PathLike)):

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from plimsoll.errors import SettingError, UnknownModelWarning, warn
 from plimsoll.limits import REGISTRY_WARNINGS_MAX, SETTING_TOKENS_MAX
+from plimsoll.settings import text_or_none
 from plimsoll.tokens.user_models import read_entries, user_models_path
 
 Match: TypeAlias = Literal["registered", "exact", "prefix", "family", "unknown"]
@@ -85,7 +86,7 @@ def model_info(name: str | None) -> ModelInfo:
 
 def look_up(name: str | None) -> ModelInfo:
     """The same as `model_info` without the warning."""
-    wanted = (name or "").strip().lower()
+    wanted = (text_or_none("model", name) or "").strip().lower()
     spellings = _spellings(wanted)
     for key in spellings:
         found = _registered.get(key) or _from_file().get(key)

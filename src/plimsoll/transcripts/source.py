@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Protocol, TypeAlias, TypeVar
 
-from plimsoll.errors import LimitExceeded, MissingExtra, StoreUnusable
+from plimsoll.errors import LimitExceeded, MissingExtra, SettingError, StoreUnusable
 from plimsoll.limits import (
     ARCHIVE_RATIO_MAX,
     ARCHIVE_SIZE_BYTES_FREE,
@@ -75,6 +75,8 @@ def _with_file(source: Readable, read: Callable[[BinaryIO], _T]) -> _T:
             return read(file)
     except OSError as error:
         raise StoreUnusable(ascii(str(source)), reason=error.strerror or "it cannot be read") from error
+    except TypeError as error:
+        raise SettingError("source", f"a path or bytes are needed, not {type(source).__name__}") from error
     except ValueError as error:  # a NUL in the path
         raise StoreUnusable(ascii(str(source)), reason="not a path") from error
 
