@@ -327,3 +327,25 @@ def _result_block(call: Asked, outcome: Outcome) -> Wire:
         return block
     source = {"type": "base64", "media_type": "image/png", "data": outcome.picture}
     return {**block, "content": [{"type": "text", "text": outcome.text}, {"type": "image", "source": source}]}
+
+
+CHAT = {"format": "openai-chat", "tools": CHAT_TOOLS}
+RESPONSES = {"format": "openai-responses", "tools": RESPONSES_TOOLS}
+ANTHROPIC = {"format": "anthropic", "tools": ANTHROPIC_TOOLS, "system": agent.SYSTEM}
+
+HOSTS: dict[str, tuple[dict[str, Any], Callable[..., Host], dict[str, Any]]] = {
+    "chat": (CHAT, ChatHost, {}),
+    "chat-stream": (CHAT, ChatHost, {"stream": True}),
+    "responses": (RESPONSES, ResponsesHost, {}),
+    "responses-stream": (RESPONSES, ResponsesHost, {"stream": True}),
+    "anthropic-content": (ANTHROPIC, AnthropicHost, {}),
+    "anthropic-response": (ANTHROPIC, AnthropicHost, {"appends": "response", "apart": True}),
+    "anthropic-param": (ANTHROPIC, AnthropicHost, {"appends": "param", "thinking": False}),
+    "anthropic-bound": (
+        {**ANTHROPIC, "model": "claude-opus-5-5"},
+        AnthropicHost,
+        {"model": "claude-opus-5-5", "appends": "response"},
+    ),
+    "anthropic-stream": (ANTHROPIC, AnthropicHost, {"stream": True, "appends": "response", "marks": True}),
+}
+"""By name: what a session of it is opened with, the host, and how it goes about it."""

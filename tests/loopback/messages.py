@@ -22,13 +22,13 @@ _BLOCKS = {
         "text": _CITED,
         "image": "type source cache_control",
         "document": "type source cache_control citations context title",
-        "tool_result": "type tool_use_id content is_error cache_control",
+        "tool_result": "type tool_use_id content is_error cache_control toolset_name",
     },
     "assistant": {
         "text": _CITED,
         "thinking": "type thinking signature",
         "redacted_thinking": "type data",
-        "tool_use": "type id name input cache_control caller",
+        "tool_use": "type id name input cache_control caller toolset_name",
     },
     "system": {"text": _CITED},
 }

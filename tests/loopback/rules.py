@@ -15,6 +15,12 @@ import proof
 
 Wire = dict[str, Any]
 
+NULLABLE = frozenset(
+    "content refusal audio function_call annotations citations cache_control toolset_name phase encrypted_content caller "
+    "system tools thinking temperature instructions user metadata".split()
+)
+"""Fields that may be null; of content the rules of its message say more."""
+
 NAME = re.compile(r"[a-zA-Z0-9_-]+")
 _MAGIC = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff", "image/gif": b"GIF8"}
 
@@ -44,8 +50,10 @@ def objects(value: object, where: str) -> list[Wire]:
 
 def only(wire: Mapping[str, Any], allowed: str, where: str, wording: str) -> None:
     """Refuse fields that are not among those that are allowed. `wording` has places for `where` and `field`."""
-    for field in wire:
+    for field, value in wire.items():
         need(field in allowed.split(), wording.format(where=where, field=field), param=where)
+        known = value is not None or field in NULLABLE
+        need(known, f"Invalid type for '{where}.{field}': expected a value, but got null instead.", param=where)
 
 
 def twice(values: Iterable[str]) -> list[str]:

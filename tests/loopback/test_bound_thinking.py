@@ -49,7 +49,7 @@ def test_thinking_leaves_with_a_compaction_and_no_sooner(named: str) -> None:
     """What is thought later stays, as does all of it before the first compaction."""
     provider, host = hosted(BOUND, appends="response")
     with opened("memory:", **({"model": BOUND} if named == "by the session" else {})) as session:
-        for turn in range(1, 60):
+        for turn in range(1, 30):
             talk(session, host, turn)
             if session.stats().compactions == 0:
                 assert thoughts(session.peek()) == thoughts(session.history())
@@ -90,7 +90,7 @@ def test_other_models_keep_the_thinking_that_they_ask_for() -> None:
     """An answer whose calls are being worked on keeps its thinking where the provider insists on it."""
     provider, host = hosted(FREE)
     with opened("memory:", model=FREE) as session:
-        for turn in range(1, 40):
+        for turn in range(1, 25):
             talk(session, host, turn)
         while not thoughts(session.history()[-2:-1]):
             talk(session, host, 99)

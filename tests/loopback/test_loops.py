@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
@@ -16,15 +16,11 @@ import pytest
 import plimsoll
 from loopback import agent
 from loopback.hosts import (
-    ANTHROPIC_TOOLS,
-    CHAT_TOOLS,
-    RESPONSES_TOOLS,
+    HOSTS,
     AnthropicHost,
-    ChatHost,
     Host,
     InList,
     InSession,
-    ResponsesHost,
     ask_async,
     begun,
     following,
@@ -32,30 +28,7 @@ from loopback.hosts import (
 )
 from loopback.server import Provider
 
-TURNS = 50
-TURNS_LONG = 200
-
-
-CHAT = {"format": "openai-chat", "tools": CHAT_TOOLS}
-RESPONSES = {"format": "openai-responses", "tools": RESPONSES_TOOLS}
-ANTHROPIC = {"format": "anthropic", "tools": ANTHROPIC_TOOLS, "system": agent.SYSTEM}
-
-HOSTS: dict[str, tuple[dict[str, Any], Callable[..., Host], dict[str, Any]]] = {
-    "chat": (CHAT, ChatHost, {}),
-    "chat-stream": (CHAT, ChatHost, {"stream": True}),
-    "responses": (RESPONSES, ResponsesHost, {}),
-    "responses-stream": (RESPONSES, ResponsesHost, {"stream": True}),
-    "anthropic-content": (ANTHROPIC, AnthropicHost, {}),
-    "anthropic-response": (ANTHROPIC, AnthropicHost, {"appends": "response", "apart": True}),
-    "anthropic-param": (ANTHROPIC, AnthropicHost, {"appends": "param", "thinking": False}),
-    "anthropic-bound": (
-        {**ANTHROPIC, "model": "claude-opus-5-5"},
-        AnthropicHost,
-        {"model": "claude-opus-5-5", "appends": "response"},
-    ),
-    "anthropic-stream": (ANTHROPIC, AnthropicHost, {"stream": True, "appends": "response", "marks": True}),
-}
-"""By name: what a session of it is opened with, the host, and how it goes about it."""
+TURNS, TURNS_LONG = 30, 200
 
 
 SYNC = (openai.OpenAI, anthropic.Anthropic)
@@ -133,7 +106,7 @@ def test_awaited_sessions_are_never_refused(which: str) -> None:
     """The same in an event loop."""
     window = 8_000
     with hosted(which, window, clients=ASYNC) as (served, host, options):
-        asyncio.run(_awaited(host, window, options, 40))
+        asyncio.run(_awaited(host, window, options, TURNS))
         check(served, window)
 
 

@@ -60,6 +60,7 @@ CHAT_FAULTS: dict[str, Spoil] = {
     "field of a message": lambda b: b["messages"][1].update(id="m1"),
     "parsed": lambda b: b["messages"][2].update(parsed=None),
     "no content": lambda b: b["messages"][1].update(content=None),
+    "calls that are null": lambda b: b["messages"][5].update(role="assistant", content="x", tool_calls=None),
     "empty parts": lambda b: b["messages"][1].update(content=[]),
     "picture in a result": lambda b: b["messages"][3].update(content=b["messages"][5]["content"]),
     "unknown part": lambda b: b["messages"][1].update(content=[{"type": "input_text", "text": "x"}]),
@@ -136,6 +137,7 @@ RESPONSES_FAULTS: dict[str, Spoil] = {
     "empty output": lambda b: b["input"][7].update(output=[]),
     "no output": lambda b: b["input"][7].pop("output"),
     "arguments as an object": lambda b: b["input"][4].update(arguments={}),
+    "status that is null": lambda b: b["input"][2].update(status=None),
     "bad status": lambda b: b["input"][4].update(status="done"),
     "two tools of one name": lambda b: b["tools"].append(b["tools"][0]),
 }
@@ -188,6 +190,7 @@ MESSAGES_FAULTS: dict[str, Spoil] = {
     "blank system text": lambda b: b["system"][0].update(text=""),
     "field of a block": lambda b: blocks(b, 1)[1].update(parsed=None),
     "field in a result": lambda b: blocks(b, 2)[0]["content"][0].update(annotations=[]),
+    "failure that is null": lambda b: blocks(b, 2)[0].update(is_error=None),
     "thinking of the user": lambda b: blocks(b, 2).append(blocks(b, 1)[0]),
     "call of the user": lambda b: blocks(b, 2).append(blocks(b, 1)[2]),
     "result of the assistant": lambda b: blocks(b, 1).append(blocks(b, 2)[0]),

@@ -33,7 +33,8 @@ def check_fields(findings: Findings, found: Iterable[tuple[Mapping[str, Any], Fi
     for wire, allowed in found:
         for field in extra(wire, allowed):
             kind = wire.get("type") or wire.get("role") or "it"
-            findings.add("unknown_field", f"{ascii(field)[:40]} is no field of {ascii(kind)[:40]} in a request")
+            fault = "may not be null in" if field in allowed else "is no field of"
+            findings.add("unknown_field", f"{ascii(field)[:40]} {fault} {ascii(kind)[:40]} in a request")
 
 
 def has_text(value: object) -> bool:

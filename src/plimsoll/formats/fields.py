@@ -14,19 +14,15 @@ NO_FIELDS: Final[ByType] = {}
 
 
 def fields(words: str) -> Fields:
-    """Names of fields, separated by spaces."""
-    return frozenset(words.split())
-
-
-_NEVER_NULL: Final = fields("caller is_error namespace async")
-"""Fields that may be left out but not be null, as they are in the dump of a response."""
+    """Names of fields, separated by spaces. One with `!` may be left out but not be null, as it is in the dump of a response."""
+    return frozenset(words.split()) | frozenset(words.replace("!", "").split())
 
 
 def extra(wire: Mapping[str, Any], allowed: Fields) -> list[str]:
     """Fields that are not among the allowed ones, or are null and may not be, in order."""
-    if wire.keys() <= allowed and _NEVER_NULL.isdisjoint(wire):
+    if wire.keys() <= allowed and None not in wire.values():
         return []
-    return [field for field in wire if field not in allowed or (field in _NEVER_NULL and wire[field] is None)]
+    return [field for field in wire if field not in allowed or (wire[field] is None and f"{field}!" in allowed)]
 
 
 def trim(wire: dict[str, Any], allowed: Fields) -> None:

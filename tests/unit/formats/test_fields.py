@@ -43,6 +43,11 @@ def field_names(one: Any) -> frozenset[str]:
     return frozenset(typing.get_type_hints(one))
 
 
+def named(allowed: frozenset[str]) -> frozenset[str]:
+    """The fields of a table's entry, without what says that they may not be null."""
+    return frozenset(name for name in allowed if not name.endswith("!"))
+
+
 def type_of(one: Any) -> str | None:
     """The value of its `type` field."""
     found = typing.get_type_hints(one).get("type")
@@ -57,7 +62,7 @@ def test_anthropic(namespace: str) -> None:
     found = {type_of(one): field_names(one) for one in typed_dicts(union)}
 
     assert {kind: found[kind] for kind in anthropic_fields.BLOCKS if kind in found} == {
-        kind: names for kind, names in anthropic_fields.BLOCKS.items() if kind in found
+        kind: named(names) for kind, names in anthropic_fields.BLOCKS.items() if kind in found
     }
     assert len(found.keys() & anthropic_fields.BLOCKS.keys()) >= 15
 
@@ -73,11 +78,10 @@ def test_responses() -> None:
         if kind in responses_fields.ITEMS:
             assert names <= responses_fields.ITEMS[kind], kind
             beyond = {"call_id"} if kind == "local_shell_call_output" else {"status"}
-            assert responses_fields.ITEMS[kind] - names <= beyond | ({"id", "phase"} if kind == "message" else set()), (
-                kind
-            )
+            known = named(responses_fields.ITEMS[kind])
+            assert known - names <= beyond | ({"id", "phase"} if kind == "message" else set()), kind
     for one in (types.ResponseInputTextParam, types.ResponseInputImageParam, types.ResponseInputFileParam):
-        assert field_names(one) == responses_fields.BLOCKS[type_of(one) or ""]
+        assert field_names(one) == named(responses_fields.BLOCKS[type_of(one) or ""])
 
 
 def test_chat() -> None:
@@ -86,7 +90,42 @@ def test_chat() -> None:
     for one in typed_dicts(types.ChatCompletionMessageParam):
         role = typing.get_args(typing.get_type_hints(one)["role"])[0]
         assert field_names(one) <= chat_fields.MESSAGES[role]
-        assert chat_fields.MESSAGES[role] - field_names(one) <= BEYOND_CHAT
+        assert named(chat_fields.MESSAGES[role]) - field_names(one) <= BEYOND_CHAT
     for one in (types.ChatCompletionMessageFunctionToolCallParam, types.ChatCompletionMessageCustomToolCallParam):
         assert field_names(one) <= chat_fields.CALL
-        assert chat_fields.CALL - field_names(one) <= BEYOND_CHAT
+        assert named(chat_fields.CALL) - field_names(one) <= BEYOND_CHAT
+
+
+def optional(one: Any) -> Iterator[tuple[str, bool]]:
+    """The fields of a TypedDict that may be left out, and whether they may be null."""
+    for name, hint in typing.get_type_hints(one, include_extras=True).items():
+        if typing.get_origin(hint) is not typing.Required:
+            yield name, type(None) in typing.get_args(hint)
+
+
+@pytest.mark.parametrize(
+    ("types", "kind", "table", "discriminator"),
+    [
+        ("anthropic.types", "ContentBlockParam", anthropic_fields.BLOCKS, "type"),
+        ("openai.types.responses", "ResponseInputItemParam", responses_fields.ITEMS, "type"),
+        ("openai.types.responses", "ResponseInputContentParam", responses_fields.BLOCKS, "type"),
+        ("openai.types.responses", "ResponseOutputTextParam", responses_fields.BLOCKS, "type"),
+        ("openai.types.chat", "ChatCompletionMessageParam", chat_fields.MESSAGES, "role"),
+    ],
+)
+def test_which_fields_may_be_null(types: str, kind: str, table: Any, discriminator: str) -> None:
+    """What may be left out and may not be null is marked, and nothing that may be null in any type of that name is."""
+    module, found = pytest.importorskip(types), dict[tuple[str, str], bool]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for one in typed_dicts(typing.Union[getattr(module, kind), int]):  # noqa: UP007
+            for tag in typing.get_args(typing.get_type_hints(one).get(discriminator)):
+                for name, may_be_null in optional(one):
+                    found[tag, name] = found.get((tag, name), False) or may_be_null
+    marked = {
+        key: f"{key[1]}!" in table[key[0]]
+        for key in found
+        if key[1] in table.get(key[0], ()) and key[1] not in ("type", "role")
+    }
+    assert marked == {key: not found[key] for key in marked}
+    assert marked

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from plimsoll.formats.fields import ByType, Fields, fields, trim, typed
 
-_SERVERS: Final = fields("cache_control prompt_cache_breakpoint extra_content provider_specific_fields")
+_SERVERS: Final = fields("cache_control prompt_cache_breakpoint! extra_content provider_specific_fields")
 """Cache markers (OpenRouter, OpenAI), and what Gemini's and LiteLLM's servers want back as they sent it."""
 
-_WORDS: Final = fields("role content name") | _SERVERS
+_WORDS: Final = fields("role content name!") | _SERVERS
 MESSAGES: Final[Mapping[str, Fields]] = {
     "system": _WORDS,
     "developer": _WORDS,
@@ -18,7 +18,7 @@ MESSAGES: Final[Mapping[str, Fields]] = {
     "tool": _WORDS | {"tool_call_id"},
     "function": _WORDS,
     "assistant": _WORDS
-    | fields("audio function_call refusal tool_calls")
+    | fields("audio function_call refusal tool_calls!")
     | fields("reasoning reasoning_content reasoning_details thinking thinking_blocks images prefix partial"),
 }
 """By role. The last line is the thinking and the unfinished answers of other servers."""

@@ -7,18 +7,18 @@ from typing import Any, Final
 
 from plimsoll.formats.fields import ByType, Fields, fields, trim, typed
 
-MESSAGE: Final = fields("type id role content status phase")
+MESSAGE: Final = fields("type id! role content status! phase")
 
 ITEMS: Final[ByType] = {
     "message": MESSAGE,
-    "function_call": fields("type id call_id name arguments status namespace caller async"),
+    "function_call": fields("type id! call_id name arguments status! namespace! caller async!"),
     "function_call_output": fields("type id call_id output status namespace caller name"),
-    "custom_tool_call": fields("type id call_id name input namespace caller async status"),
-    "custom_tool_call_output": fields("type id call_id output caller status"),
-    "reasoning": fields("type id summary content encrypted_content status"),
+    "custom_tool_call": fields("type id! call_id name input namespace! caller async! status"),
+    "custom_tool_call_output": fields("type id! call_id output caller status"),
+    "reasoning": fields("type id summary content! encrypted_content status!"),
     "file_search_call": fields("type id queries results status"),
     "web_search_call": fields("type id action status"),
-    "computer_call": fields("type id call_id action actions pending_safety_checks status"),
+    "computer_call": fields("type id call_id action! actions! pending_safety_checks status"),
     "computer_call_output": fields("type id call_id output acknowledged_safety_checks status"),
     "code_interpreter_call": fields("type id code container_id outputs status"),
     "local_shell_call": fields("type id call_id action status"),
@@ -27,9 +27,9 @@ ITEMS: Final[ByType] = {
     "shell_call_output": fields("type id call_id output max_output_length caller status"),
     "apply_patch_call": fields("type id call_id operation caller status"),
     "apply_patch_call_output": fields("type id call_id output caller status"),
-    "tool_search_call": fields("type id call_id arguments execution status"),
-    "tool_search_output": fields("type id call_id tools execution status"),
-    "mcp_call": fields("type id name server_label arguments output error approval_request_id status"),
+    "tool_search_call": fields("type id call_id arguments execution! status"),
+    "tool_search_output": fields("type id call_id tools execution! status"),
+    "mcp_call": fields("type id name server_label arguments output error approval_request_id status!"),
     "mcp_list_tools": fields("type id server_label tools error"),
     "mcp_approval_request": fields("type id name server_label arguments"),
     "mcp_approval_response": fields("type id approval_request_id approve reason"),
@@ -40,10 +40,10 @@ ITEMS: Final[ByType] = {
 }
 
 BLOCKS: Final[ByType] = {
-    "input_text": fields("type text prompt_cache_breakpoint"),
-    "input_image": fields("type image_url file_id detail prompt_cache_breakpoint"),
-    "input_file": fields("type file_data file_id file_url filename detail prompt_cache_breakpoint"),
-    "output_text": fields("type text annotations logprobs"),
+    "input_text": fields("type text prompt_cache_breakpoint!"),
+    "input_image": fields("type image_url file_id detail! prompt_cache_breakpoint!"),
+    "input_file": fields("type file_data! file_id file_url! filename! detail! prompt_cache_breakpoint!"),
+    "output_text": fields("type text annotations logprobs!"),
     "refusal": fields("type refusal"),
 }
 
