@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 from plimsoll.likeness import Atom, atoms, thoughts
@@ -16,7 +17,7 @@ SEARCH_MESSAGES_MAX = 64
 JOINED_MESSAGES_MAX = 64
 """So many neighbouring messages of one voice may have been joined."""
 
-_NEAR = ((1, 1), (0, 1), (1, 0), (2, 2), (0, 2), (2, 0))
+_NEAR = ((1, 1), (0, 1), (1, 0), (2, 2), (0, 2), (2, 0), *((count, count) for count in range(3, 17)))
 """Where a list most often goes on after a difference: something was changed, removed or put in."""
 
 _SEPARATORS = ("\n\n", "\n", "", " ")
@@ -70,10 +71,10 @@ class Side:
         return self.sayings(index)[0]
 
     def next_place(self, said: tuple[Atom, ...], start: int) -> int | None:
-        """The first item from an index on that says just this."""
+        """The first item from an index on that says just this. Later calls ask no further back."""
         if self._places is None:
             self._places = {}
-            for index in range(len(self)):
+            for index in range(start, len(self)):
                 for saying in self.sayings(index):
                     self._places.setdefault(saying.atoms, []).append(index)
         found = self._places.get(said, [])
@@ -83,7 +84,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Items `[given, given_stop)` of one list say what items `[known, known_stop)` of the other say."""
+    """Items `[given, given_stop)` of one list say what items `[known, known_stop)` of the other say, together or in `pairs`."""
 
     given: int
     given_stop: int
@@ -91,6 +92,17 @@ class Match:
     known_stop: int
     thought: bool = True
     """Whether the reasoning is the same too."""
+    pairs: bool = False
+    """Whether each item is one of the other list."""
+
+    def without(self, first: int, last: int) -> Match | None:
+        """The same without so many pairs at either end; one that is no pairs is one whole."""
+        given, stop = self.given + first, self.given_stop - last
+        if not (first or last):
+            return self
+        if not self.pairs or given >= stop:
+            return None
+        return replace(self, given=given, given_stop=stop, known=self.known + first, known_stop=self.known_stop - last)
 
 
 def align(given: Side, known: Side) -> list[Match]:
@@ -98,7 +110,7 @@ def align(given: Side, known: Side) -> list[Match]:
     matches: list[Match] = []
     at, place = 0, 0
     while at < len(given) and place < len(known):
-        match = _match(given, at, known, place)
+        match = _run(given, at, known, place) or _match(given, at, known, place)
         if match is None and place in known.optional:
             place += 1
             continue
@@ -110,9 +122,18 @@ def align(given: Side, known: Side) -> list[Match]:
     return matches
 
 
+def _run(given: Side, at: int, known: Side, place: int) -> Match | None:
+    """The items from two places on that are written in the same way."""
+    pairs = zip(islice(known.items, place, None), islice(given.items, at, None), strict=False)
+    count = next((index for index, (one, other) in enumerate(pairs) if one != other), None)
+    if count is None:
+        count = min(len(given) - at, len(known) - place)
+    return Match(at, at + count, place, place + count, pairs=True) if count else None
+
+
 def _match(given: Side, at: int, known: Side, place: int) -> Match | None:
     """How the items at two places are the same, if they are: each by itself, or some of one side joined on the other."""
-    if given.items[at] == known.items[place]:
+    if known.items[place] == given.items[at]:
         return Match(at, at + 1, place, place + 1)
     mine = given.saying(at)
     for theirs in known.sayings(place):
@@ -183,7 +204,7 @@ def _resumed(given: Side, at: int, known: Side, place: int) -> Match | None:
     """The next match after a difference: the given item that comes first, but one whose neighbour does not match last."""
     for more, further in _NEAR:
         mine, theirs = given.items[at + more : at + more + 2], known.items[place + further : place + further + 2]
-        if len(mine) == 2 and mine == theirs:
+        if len(mine) == 2 and theirs == mine:
             return Match(at + more, at + more + 1, place + further, place + further + 1)
     doubtful: Match | None = None
     for index in range(at, min(len(given), at + SEARCH_MESSAGES_MAX)):

@@ -31,7 +31,6 @@ from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
 from plimsoll.events import IMPORT, Events, compaction_at, record_at, totals_at, turned_at
 from plimsoll.fitted import View, Wish
 from plimsoll.flaws import flaw_of
-from plimsoll.formats.format import Format
 from plimsoll.formats.intake import received
 from plimsoll.formats.wire import copied
 from plimsoll.gauge import Gauge
@@ -147,14 +146,10 @@ class Chronicle:
             raise SessionDamaged(self.log.name, detail=f"message {position} cannot be read")
         raise ReferenceNotFound(reference)
 
-    def format_of(self, messages: Sequence[Any]) -> Format:
-        """The session's format, or the one that these messages are the first to tell."""
-        return self.kept.knowledge.told(received(messages), self.gauge.format) or self.gauge.format
-
     def cost(self, message: MessageLike) -> int:
         """Tokens a message would add to the view. Raises FormatError."""
-        format, wires = self.format_of([message]), received([message]).wires
-        return sum(self.gauge.weigh(format.decode(wire, 0)) for wire in wires)
+        format = self.kept.knowledge.format_of([message], self.gauge.format)
+        return sum(self.gauge.weigh(format.decode(wire, 0)) for wire in received([message]).wires)
 
     def compactions(self) -> list[Compaction]:
         """Every compaction, oldest first."""

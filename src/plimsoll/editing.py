@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from plimsoll.chronicle import Chronicle
-from plimsoll.events import Events, compaction_at
+from plimsoll.events import Events, standing
 from plimsoll.history import Branch, Run
 from plimsoll.message import Message
 from plimsoll.payloads import as_stored, kept_runs, unpacked
@@ -27,24 +27,62 @@ class Edit:
         return bool(self.left or self.changed)
 
 
-def edit_draft(chronicle: Chronicle, edit: Edit) -> Draft:
-    """The record of an edit: what has left, what reads otherwise, and which compaction the view goes on from."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """A compaction that a view may go on from."""
+
+    seq: int
+    position: int
+    """How many messages there were."""
+    covered: int
+    """Its summary speaks of nothing from this position on."""
+    shown: frozenset[int]
+    """Positions of the messages that its view shows."""
+    before: int | None
+    """The compaction it went on from."""
+
+    @classmethod
+    def of(cls, record: Record) -> Base:
+        """What the record of a compaction says."""
+        data = unpacked(record.data)
+        return cls(
+            seq=record.seq,
+            position=record.position,
+            covered=(data["covers"] or (0, 0))[1],
+            shown=frozenset(_shown(data["view"])),
+            before=data["base"],
+        )
+
+
+def edit_draft(chronicle: Chronicle, edit: Edit, bases: dict[int, Base | None]) -> Draft:
+    """The record of an edit: what has left, what reads otherwise, and which compaction the view goes on from.
+
+    `bases` are the compactions that were looked at before; those that are looked at now are added.
+    """
     format = chronicle.gauge.format
     stored = {position: as_stored(message, format, position) for position, message in sorted(edit.changed.items())}
     data = {
         "left": [list(run) for run in edit.left],
         "changed": [[position, message.wire] for position, message in stored.items()],
-        "base": _base(chronicle, edit),
+        "base": _base(chronicle, edit, bases),
         "prev": chronicle.timeline.event,
     }
     return Draft(kind="edit", data=data)
 
 
-def _base(chronicle: Chronicle, edit: Edit) -> int | None:
+def _base(chronicle: Chronicle, edit: Edit, bases: dict[int, Base | None]) -> int | None:
     """The newest compaction in force that says nothing of what was taken back or reads otherwise now."""
-    log = chronicle.log
+    log, seq = chronicle.log, chronicle.timeline.base
     touched = _Touched.by(edit, chronicle.timeline.history.branch, log.messages)
-    return next((seq for seq in events_of(chronicle).in_force() if touched.spares(compaction_at(log, seq))), None)
+    while seq is not None:
+        if seq not in bases:
+            record = standing(log, seq)
+            bases[seq] = None if record is None else Base.of(record)
+        found = bases[seq]
+        if found is None or touched.spares(found):
+            return None if found is None else found.seq
+        seq = found.before
+    return None
 
 
 def events_of(chronicle: Chronicle) -> Events:
@@ -73,14 +111,11 @@ class _Touched:
             back=frozenset(position for position in edit.changed if not before.holds(position)),
         )
 
-    def spares(self, record: Record) -> bool:
+    def spares(self, base: Base) -> bool:
         """Whether a compaction's summary speaks of nothing that was taken back, and its view shows whatever changed."""
-        data = unpacked(record.data)
-        covered = (data["covers"] or (0, 0))[1]
-        if self.end < covered or any(position < record.position for position in self.back):
+        if self.end < base.covered or any(position < base.position for position in self.back):
             return False
-        shown = set(_shown(data["view"]))
-        return all(position >= record.position or position in shown for position in self.words)
+        return all(position >= base.position or position in base.shown for position in self.words)
 
 
 def _shown(items: Sequence[Any]) -> Iterator[int]:

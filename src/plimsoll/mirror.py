@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
 from typing import Any
 
-from plimsoll.alignment import Saying, Side, align, saying_of
+from plimsoll.alignment import Match, Saying, Side, align, saying_of
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.account import is_account
 from plimsoll.compaction.piece import Origins, Piece
-from plimsoll.editing import edit_draft, events_of
+from plimsoll.editing import Base, edit_draft, events_of
 from plimsoll.errors import FormatError
 from plimsoll.events import compaction_at
 from plimsoll.fitted import View
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import received
+from plimsoll.likeness import atoms
 from plimsoll.message import Message
 from plimsoll.payloads import is_plain
 from plimsoll.settling import Settled, Settling
 from plimsoll.snapshot import restored, snapshot
+
+NEW_SHARE_MAX = 1 / 8
+"""Where more of a list than this is new, it may be another than the host's last one."""
 
 Stand = tuple[int, Any, str]
 """How far a session had come: messages, what its history is made of, and its format."""
@@ -41,6 +43,8 @@ class Mirror:
         self._at: dict[int, int] = {}
         self._ours: list[int] = []
         self._stand: Stand | None = None
+        self._bases: dict[int, Base | None] = {}
+        """Compactions that edits have looked at, by the numbers of their records."""
         self._is_from_log = False
         self._is_said = True
         """Whether the list is in the host's own words, and not a view that it took over."""
@@ -105,16 +109,22 @@ class Mirror:
             is_said=self._is_said,
         )
         others = reading.others(is_said=self._is_said, is_first=self._is_from_log)
-        chosen, known, ours = reading.best(chain([lambda: mine], others))
-        known_items = len(self._given)
-        snapshots = [
-            self._given[index] if index < known_items and self._given[index] == item else snapshot(item)
-            for index, item in enumerate(given)
-        ]
-        draft = edit_draft(chronicle, chosen.edit) if chosen.edit else None
-        new = _appended(chronicle, given, chosen.first_new, edit=draft)
-        self._hold(snapshots, [*chosen.places, *new], [*chosen.own, *new], ours)
-        self._is_said = known.is_said
+        chosen = reading.best(mine, others, is_first=self._is_from_log)
+        snapshots = self._snapshots(given, chosen.matches if chosen.known is mine else [])
+        edit = chosen.settled.edit
+        draft = edit_draft(chronicle, edit, self._bases) if edit else None
+        new = _appended(chronicle, given, chosen.settled.first_new, edit=draft)
+        self._hold(snapshots, [*chosen.settled.places, *new], [*chosen.settled.own, *new], chosen.ours)
+        self._is_said = chosen.known.is_said
+
+    def _snapshots(self, given: Sequence[Any], matches: Sequence[Match]) -> list[Any]:
+        """What the items of a list say: for those that are as they were, what they said already."""
+        found: list[Any] = []
+        for match in matches:
+            found += map(snapshot, given[len(found) : match.given])
+            if match.pairs:
+                found += self._given[match.known : match.known_stop]
+        return [*found, *map(snapshot, given[len(found) :])]
 
     def _saying(self, format: Format, index: int) -> Saying:
         if index not in self._sayings:
@@ -137,12 +147,35 @@ class Known:
     """Whether all of it is as it was said."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understood:
+    """What a host's list goes on from, and what is to be done so that the history is the list."""
+
+    known: Known
+    matches: Sequence[Match]
+    settled: Settled
+
+    @property
+    def ours(self) -> list[int]:
+        """Indexes of the items of the list that were made here."""
+        pairs = (
+            (match.given + step, match.known + step)
+            for match in self.matches
+            for step in range(match.known_stop - match.known if match.pairs else 1)
+        )
+        return (
+            [at for at, known in pairs if known in self.known.ours and at < self.settled.first_new]
+            if self.known.ours
+            else []
+        )
+
+
 class _Reading:
     """A host's list, read in the session's format and held against what is known."""
 
     def __init__(self, chronicle: Chronicle, given: Sequence[Any]) -> None:
         self._chronicle = chronicle
-        self.format = chronicle.format_of(given)
+        self.format = chronicle.kept.knowledge.format_of(given, chronicle.gauge.format)
         self._messages: dict[int, list[Message]] = {}
         self._given = Side(given, lambda index: (saying_of(self._read(index)),))
 
@@ -151,53 +184,68 @@ class _Reading:
             self._messages[index] = _messages(self.format, self._given.items[index], index)
         return self._messages[index]
 
-    def best(self, found: Iterable[Callable[[], Known]]) -> tuple[Settled, Known, list[int]]:
-        """What follows from that of which the list says most, what that is, and which items of the list were made here."""
-        chosen: tuple[Settled, Known, list[int]] | None = None
-        most: tuple[int, int, bool] | None = None
-        for make in found:
-            known = make()
-            matches = align(self._given, known.side)
-            settled = Settling(
-                given=self._given,
-                known=known.side,
-                places=known.places,
-                ours=known.ours,
-                unseen=known.unseen,
-                branch=self._chronicle.timeline.history.branch,
-                read=self._read,
-            ).settled(matches)
-            worth = self._worth(settled)
-            if most is None or worth > most:
-                made = (match.given for match in matches if match.known in known.ours)
-                chosen, most = (settled, known, [at for at in made if at < settled.first_new]), worth
-            if not settled.edit:
+    def best(self, mine: Known, others: Iterable[Known], *, is_first: bool) -> Understood:
+        """That of which the list says most: the host's last list, or one of the others where it may be one of those."""
+        best = self._understood(mine)
+        if not best.settled.edit or not (is_first or self._may_be_another(best.settled)):
+            return best
+        for known in others:
+            other = self._understood(known)
+            if self._worth(other.settled) > self._worth(best.settled):
+                best = other
+            if not other.settled.edit:
                 break
-        assert chosen is not None
-        return chosen
+        return best
+
+    def _understood(self, known: Known) -> Understood:
+        matches = align(self._given, known.side)
+        settling = Settling(
+            given=self._given,
+            known=known.side,
+            places=known.places,
+            ours=known.ours,
+            unseen=known.unseen,
+            branch=self._chronicle.timeline.history.branch,
+            read=self._read,
+        )
+        return Understood(known=known, matches=matches, settled=settling.settled(matches))
+
+    def _may_be_another(self, settled: Settled) -> bool:
+        """Whether what is new in a list may be known elsewhere: much is new, or some of it is in words of ours."""
+        new = self._new(settled)
+        if len(new) > len(self._given) * NEW_SHARE_MAX or any(map(self._holds_summary, new)):
+            return True
+        pieces = (piece for piece in self._chronicle.timeline.sendable() if not is_plain(piece))
+        shown = {atom for piece in pieces for atom in atoms(piece.message)}
+        texts = {atom[2] for atom in shown if atom[1] == "text"}
+        said = [atom for index in new for atom in self._given.saying(index).atoms]
+        return any(atom in shown or any(text in atom[2] for text in texts) for atom in said)
+
+    def _new(self, settled: Settled) -> list[int]:
+        """The items of the list that are not known as they are."""
+        return [*settled.reworded, *range(settled.first_new, len(self._given))]
 
     def _worth(self, settled: Settled) -> tuple[int, int, bool]:
         """How well a list is understood: no summary of ours is taken for the host's, and most of it is known.
 
         Where two are equal, that one is right by which nothing has happened.
         """
-        changed = (index for index, places in enumerate(settled.own) if not settled.changed.keys().isdisjoint(places))
-        misread = sum(map(self._holds_summary, [*changed, *range(settled.first_new, len(self._given))]))
+        misread = sum(map(self._holds_summary, self._new(settled)))
         return -misread, settled.known_items, not settled.edit and settled.first_new == len(self._given)
 
-    def others(self, *, is_said: bool, is_first: bool) -> Iterator[Callable[[], Known]]:
+    def others(self, *, is_said: bool, is_first: bool) -> Iterator[Known]:
         """What a list that does not go on from the host's last one may go on from: the history, the view, or an earlier view.
 
         Earlier views are read back only where it is not known what the host held last, or where a summary shows that it is one.
         """
         if not is_said:
-            yield self._history
+            yield self._history()
         pieces = self._chronicle.timeline.sendable()
         if len(pieces) != self._chronicle.timeline.history.count or not all(map(is_plain, pieces)):
-            yield lambda: self._view(pieces)
+            yield self._view(pieces)
         if is_first or any(map(self._holds_summary, range(len(self._given)))):
             for seq in events_of(self._chronicle).in_force()[1:]:
-                yield partial(self._view_since, seq)
+                yield self._view_since(seq)
 
     def _view_since(self, seq: int) -> Known:
         """The view that a compaction led to, with every message since at its end."""
@@ -219,7 +267,7 @@ class _Reading:
         records = list(self._chronicle.timeline.history.messages())
         items = [record.data["m"] for record in records]
         return Known(
-            side=Side(items, lambda index: (saying_of(_messages(self.format, items[index], index)),)),
+            side=Side([*map(snapshot, items)], lambda index: (saying_of(_messages(self.format, items[index], index)),)),
             places=[(record.position,) for record in records],
         )
 
@@ -244,7 +292,8 @@ class _Reading:
             for index, piece in enumerate(pieces)
         ]
         unseen = hidden if speaks is None else ()
-        return Known(side=Side(items, read, optional=optional), places=places, ours=made, unseen=unseen, is_said=False)
+        side = Side([*map(snapshot, items)], read, optional=optional)
+        return Known(side=side, places=places, ours=made, unseen=unseen, is_said=False)
 
     def _original(self, piece: Piece) -> Message | None:
         """What was said where a piece shows it in another way."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from plimsoll.formats.detect import NOTHING, Beside, telling
 from plimsoll.formats.format import Format
-from plimsoll.formats.intake import Received
+from plimsoll.formats.intake import Received, received
 from plimsoll.formats.registry import format_named
 
 
@@ -31,6 +31,10 @@ class Knowledge:
             return None if self.is_recorded else likely
         told = taken.told or telling(taken.wires, self.beside)
         return None if told is None else format_named(told)
+
+    def format_of(self, messages: object, likely: Format) -> Format:
+        """The format that the log says, or that these messages are the first to tell. Raises FormatError."""
+        return likely if self == FIXED else self.told(received(messages), likely) or likely
 
 
 FIXED = Knowledge(is_fixed=True, is_recorded=True)

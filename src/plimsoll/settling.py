@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from plimsoll.alignment import Match, Side
 from plimsoll.editing import Edit
@@ -27,6 +28,8 @@ class Settled:
     """For each item of the list, up to the first new one, the positions in the history that it stands for."""
     own: list[tuple[int, ...]] = field(default_factory=list)
     """The same without those that a summary stands for."""
+    reworded: list[int] = field(default_factory=list)
+    """The items that are other than what they stand for was."""
 
     @property
     def edit(self) -> Edit:
@@ -76,6 +79,12 @@ class Settling:
 
     def _keep(self, found: Settled, match: Match) -> None:
         """Items that are known stand for what they stood for; where the reasoning is another, it is the one given now."""
+        if match.pairs:
+            found.places += self.places[match.known : match.known_stop]
+            found.own += [
+                () if index in self.ours else self.places[index] for index in range(match.known, match.known_stop)
+            ]
+            return
         stands_for = tuple(_flat(self.places[match.known : match.known_stop]))
         own = _flat(self.places[index] for index in range(match.known, match.known_stop) if index not in self.ours)
         rest: list[tuple[int, ...]] = [() for _ in range(match.given + 1, match.given_stop)]
@@ -85,6 +94,7 @@ class Settling:
             messages = self.read(match.given)
             if len(messages) == 1:
                 found.changed[stands_for[0]] = messages[0]
+                found.reworded.append(match.given)
 
     def _replace(self, found: Settled, given: Run, known: Run) -> bool:
         """Put given items in the place of known ones, in the middle of the list; False where there is no place for them."""
@@ -101,6 +111,7 @@ class Settling:
         found.places += [(slot,) for slot in slots[:needed]]
         found.own += [(slot,) for slot in slots[:needed]]
         found.changed.update(zip(slots, (each[0] for each in messages), strict=False))
+        found.reworded += range(*given)
         found.left += [slot for slot in (*slots[needed:], *spoken_for) if self.branch.holds(slot)]
         return True
 
@@ -130,10 +141,13 @@ class Settling:
         """The matches without those of a part of what was one message: an item without a place belongs to the one before."""
         found: list[Match] = []
         for match in matches:
-            if not self._is_rest(match.known) or _goes_on(found, match):
-                found.append(match)
+            indexes = range(match.known, match.known_stop)
+            rest = 0 if _goes_on(found, match) else sum(1 for _ in takewhile(self._is_rest, indexes))
+            whole = match.without(rest, 0)
+            found += [] if whole is None else [whole]
         while found and self._is_rest(found[-1].known_stop):
-            found.pop()
+            last = found.pop().without(0, 1)
+            found += [] if last is None else [last]
         return found
 
     def _is_rest(self, known: int) -> bool:

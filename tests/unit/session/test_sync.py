@@ -7,6 +7,7 @@ import copy
 import json
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -153,6 +154,21 @@ def test_an_object_changed_in_place_is_noticed(session: plimsoll.Session) -> Non
 
     assert session.history() == messages
     assert "changed under the hand" in json.dumps(view)
+
+
+def test_what_a_text_beside_many_costs_when_it_changes() -> None:
+    """A system text that is another each time costs what is new: no message beside it is read again."""
+    messages = conversation(250)
+    with plimsoll.open("x", store="memory:", max_tokens=1_000_000) as session:
+        session.sync(messages)
+        read = session._chronicle.gauge.format.decode
+        counted: list[Any] = []
+        with patch.object(type(session._chronicle.gauge.format), "decode", lambda _, *a: counted.append(a) or read(*a)):
+            for minute in range(3):
+                messages[0] = {"role": "system", "content": f"be brief; it is 10:0{minute}"}
+                messages += turn(300 + minute)
+                assert session.sync(messages) == messages
+        assert len(counted) < 3 * 5 * len(turn(0))
 
 
 def test_old_results_that_a_host_clears_stay_in_place(session: plimsoll.Session) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from enum import StrEnum
 from typing import Any
@@ -74,3 +75,27 @@ def test_texts_of_other_classes_are_written() -> None:
     session.extend(said)
 
     assert session.view() == said
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_edited_view_is_written_as_if_anew(format: str) -> None:
+    """Whichever message reads otherwise, in the system text, among what was written long ago, and at the end."""
+    rng = random.Random(3)
+    messages = history_of(format)
+    if format in ("openai-chat", "ui-parts"):
+        system = (
+            {"id": "s", "parts": [{"type": "text", "text": "be brief"}]}
+            if format == "ui-parts"
+            else {"content": "be brief"}
+        )
+        messages.insert(0, {**system, "role": "system"})
+    with plimsoll.open("one", store="memory:", max_tokens=500_000, format=format) as session:
+        chronicle = session._chronicle
+        for number in range(25):
+            at = 0 if number % 5 == 0 else rng.randrange(len(messages))
+            messages = copy.deepcopy(messages)
+            words = next((key for key in ("content", "parts", "output") if messages[at].get(key)), None)
+            if words and isinstance(messages[at][words], str):
+                messages[at][words] += f"edit {number}"
+            session.sync(messages[: len(messages) - number % 3])
+            assert session.peek() == written(chronicle.timeline.sendable(), chronicle.gauge.format)
