@@ -78,6 +78,7 @@ def rules_account(  # noqa: PLR0913 - everything a summary depends on
             language=draft.language,
             covers=_numbers(covers, visible, task),
             query=task.focus,
+            numbered=draft.recall is not None,
         )
         text = f"{carried}{rendered.text}".rstrip()
         if room <= 0 or not text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from plimsoll.summary.ledger.prose import without_code
 from plimsoll.summary.ledger.requests import asks, constrains
 from plimsoll.summary.ledger.sentences import line, sentences
 
@@ -14,6 +15,9 @@ def excerpt(text: str, chars_max: int) -> str:
     """At most `chars_max` characters: sentences that ask or insist first, then the opening, gaps marked with `…`."""
     if len(text) <= chars_max:
         return text
+    prose = without_code(text).strip()
+    if prose and len(prose) < len(text):  # code is the first to go
+        return f"{excerpt(prose, chars_max - 2).removesuffix(' …')} …"
     pieces = sentences(text) or [text]
     ranked = sorted(range(len(pieces)), key=lambda order: (-_telling(pieces[order], order), order))
     if chars_max < _WORDS_CHARS_MAX and len(pieces[ranked[0]]) > chars_max:

@@ -40,6 +40,7 @@ ENGLISH = Labels(
     language="en",
     sections={
         "request": "User requests (verbatim, in order):",
+        "cut request": "User requests (verbatim, in order; [+n]: n more characters):",
         "constraint": "User constraints (verbatim):",
         "decision": "Conclusions (assistant):",
         "modified": "Files modified:",
@@ -74,6 +75,7 @@ CHINESE = Labels(
     language="zh",
     sections={
         "request": "用户请求（原文，按顺序）：",
+        "cut request": "用户请求（原文，按顺序；[+n]：另有n字）：",
         "constraint": "用户约束（原文）：",
         "decision": "关键结论（助手）：",
         "modified": "已修改文件：",

@@ -38,6 +38,7 @@ _KINDS: dict[str, tuple[Kind, Origin, float]] = {
 _FILE_WEIGHTS = {"modified": 4.0, "read": 1.5, "seen": 0.8}
 _TALK = frozenset({"chat", "peers", "told", "decision"})
 _TOPIC_CHARS_MAX = 24
+_CUT_MARK = re.compile(r" \[\+([0-9]{1,9})(?: m[0-9]{1,12})?\]\Z")
 _CUT = "[…"
 """A line that begins like this stands for lines that were cut, titles perhaps among them. Inside a line it is the tool's."""
 
@@ -211,11 +212,14 @@ class _Reader:
             return
         text = "\n".join([lines[0].removeprefix("- "), *lines[1:]])
         match self.section:
-            case "request":
+            case "request" | "cut request":
+                cut = _CUT_MARK.search(text)
+                text = text if cut is None else text[: cut.start()]
                 for fact in from_user(
                     text, self.order, ""
                 ):  # with the constraints in it, which it may lose when it is cut
-                    self._add(fact.kind, fact.key, fact.text, "user", fact.weight)
+                    state = cut[1] if cut is not None and fact.kind == "request" else ""
+                    self._add(fact.kind, fact.key, fact.text, "user", fact.weight, state=state)
             case "command":
                 self._command(text)
             case "identifier":

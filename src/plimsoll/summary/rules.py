@@ -90,18 +90,20 @@ def render(  # noqa: PLR0913 - everything a summary depends on
     language: LanguageChoice = "auto",
     covers: tuple[int, int] | None = None,
     query: str | None = None,
+    numbered: bool = False,
 ) -> Rendered:
     """The ledger's facts in at most `tokens_max` tokens by `counter.upper`, in titled sections, ending with what is left out.
 
     The budget is shared by section (AGENT_SHARES or DIALOGUE_SHARES); what a section does not need goes to the others.
     `covers` are the positions the summary stands for, named in its last line. `query` raises facts that share words with
-    it. With no room at all the text is empty. Never raises.
+    it. `numbered` names the message of a request that is cut, for a reader who can look it up. With no room at all the text is
+    empty. Never raises.
     """
     chosen_language: Language = dominant(ledger) if language == "auto" else language
     page = _Page(ledger, labels(chosen_language), counter, tokens_max, covers)
     if tokens_max < _TITLED_TOKENS_MIN or not any(ledger.facts.values()):
         return page.finished()
-    page.gather(chosen_language, _bias(query))
+    page.gather(chosen_language, _bias(query), numbered=numbered)
     page.fill()
     return page.finished()
 
@@ -127,7 +129,7 @@ class _Page:
         """Facts by kind that the requests shown say themselves."""
         self.closing_tokens = counter.upper(self._closing()) if tokens_max >= _TITLED_TOKENS_MIN else 0
 
-    def gather(self, language: Language, bias: Callable[[str], float]) -> None:
+    def gather(self, language: Language, bias: Callable[[str], float], *, numbered: bool) -> None:
         """Collect the candidates. Requests are cut to their share first, because their length can be chosen."""
         ledger, shares = self.ledger, sections.shares(self.ledger)
         if self.tokens_max < _GOAL_FIRST_TOKENS_MAX:
@@ -137,11 +139,12 @@ class _Page:
         if ledger.is_dialogue:
             needed["chat"] = sum(_estimate(fact.text) for fact in ledger.of("chat"))
         wanted = sum(_estimate(fact.text) for fact in ledger.of("request"))
-        allotted = allot({**needed, "request": wanted}, shares, self._room())
+        allotted = allot({**needed, "request": wanted + _TITLE_TOKENS}, shares, self._room())
         chars_per_token = 1.2 if language == "zh" else 3.6
-        chars = int(allotted["request"] * chars_per_token) if allotted["request"] < wanted else _WHOLE_CHARS
+        room = max(0, allotted["request"] - _TITLE_TOKENS)
+        chars = int(room * chars_per_token) if room < wanted else _WHOLE_CHARS
         apart = [fact.text for fact in sections.insisted(ledger)] if ledger.is_dialogue else []
-        asked = sections.requests(ledger, self.words, chars, apart)
+        asked = sections.requests(ledger, self.words, chars, apart, numbered=numbered)
         insisted = sections.constraints(ledger, asked, bias)
         self.spelt["constraint"] = sections.spelt_out(ledger, asked)
         head = [
@@ -172,6 +175,15 @@ class _Page:
             self._take(section, self._room() - self.used)
         if self.sections and not any(self.chosen.values()):
             self._squeeze(self.sections[0])
+        self._unsay()
+
+    def _unsay(self) -> None:
+        """Drop requests of which only the beginning of a constraint is shown that stands there whole."""
+        insisted = [item.text for item in self.chosen.get("constraint", ())]
+        asked = self.chosen.get("request", [])
+        for item in [item for item in asked if item.label and any(item.label in text for text in insisted)]:
+            asked.remove(item)
+            self.used -= self._cost(item)
 
     def _squeeze(self, section: Section) -> None:
         """Take the best item of a section cut to the room there is: where nothing fits whole, a part says more than nothing."""
@@ -259,6 +271,7 @@ class _Page:
                 used = self.used
                 self._take(section, tokens)
                 tokens -= self.used - used
+        self._unsay()
         return sum(map(len, self.chosen.values())) > before
 
     def _drop(self, tokens: int) -> None:
@@ -276,12 +289,17 @@ class _Page:
     def _text(self) -> str:
         by_name = {section.name: section for section in self.sections}
         parts = [
-            f"{self.words.sections[name]}{'' if name == 'topic' else _BREAK}{by_name[name].lay_out(chosen)}"
+            f"{self._title(name)}{'' if name == 'topic' else _BREAK}{by_name[name].lay_out(chosen)}"
             for name in _ORDER
             if (chosen := self.chosen.get(name))
         ]
         closing = self._closing()
         return "\n".join([*parts, closing] if closing else parts)
+
+    def _title(self, name: str) -> str:
+        """The title of a section; that of the requests explains the marks of those that are cut."""
+        is_cut = name == "request" and any(item.text.endswith("]") and " [+" in item.text for item in self.chosen[name])
+        return self.words.sections["cut request" if is_cut else name]
 
     def _closing(self) -> str:
         """Whose messages it stands for, code languages, and what is left out by kind; shorter the smaller the budget."""

@@ -10,6 +10,7 @@ from plimsoll.summary.excerpt import excerpt, level
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.draft import value
 from plimsoll.summary.ledger.fact import speaker_of
+from plimsoll.summary.ledger.prose import plain
 from plimsoll.summary.ledger.requests import asks, insists
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _ASKING_SHARE = 34.0
 """What requests get besides where all that users say is requests."""
 
 _REQUEST_LETTERS_MIN = 6
+_CUT_MARK_CHARS = 10
 _FIRST_CHARS_MIN = 160
 """The first request is the goal: before others get room it has this much."""
 
@@ -82,10 +84,13 @@ def _apart(text: str, clauses: Sequence[str]) -> str:
     return text
 
 
-def requests(ledger: Ledger, words: Labels, chars: int, apart: Sequence[str] = ()) -> list[Item]:
+def requests(
+    ledger: Ledger, words: Labels, chars: int, apart: Sequence[str] = (), *, numbered: bool = False
+) -> list[Item]:
     """The user's requests within about `chars` characters: all of them when they fit, else each cut to a level length.
 
-    `apart` are clauses of theirs that have a place of their own.
+    `apart` are clauses of theirs that have a place of their own. What is cut is marked with how much, and where `numbered` with
+    the number of its message. The label of an item is what it shows.
     """
     facts = _asking(ledger)
     if not facts:
@@ -94,25 +99,39 @@ def requests(ledger: Ledger, words: Labels, chars: int, apart: Sequence[str] = (
     if ledger.is_dialogue:  # what is not among them is among what the user told
         facts = _fitting(facts, chars)
     lengths = [len(fact.text) + len(fact.note) + 4 for fact in facts]
-    first_max = max(chars * 2 // 5, level(lengths, chars), min(chars, _FIRST_CHARS_MIN))
-    cap = level(lengths[1:], max(0, chars - min(lengths[0], first_max)))
+    first_max, cap = _caps(lengths, chars)
     if cap < _REQUEST_CHARS_MIN:
         facts = _foremost(
             facts, max(1, chars // min(_REQUEST_CHARS, max(_REQUEST_CHARS_MIN, sum(lengths) // len(lengths))))
         )
-        lengths = [len(fact.text) + len(fact.note) + 4 for fact in facts]
-        cap = max(_REQUEST_CHARS_MIN, level(lengths[1:], max(0, chars - min(lengths[0], first_max))))
+        first_max, cap = _caps([len(fact.text) + len(fact.note) + 4 for fact in facts], chars)
+        cap = max(_REQUEST_CHARS_MIN, cap)
     items = []
     for order, fact in enumerate(facts):
-        text = excerpt(fact.text, first_max if order == 0 else cap)
-        shown = (
-            f"({words.reply_to}: {fact.note[:90]}) {text}"
-            if fact.note and len(fact.note) + len(text) < 3 * cap
-            else text
-        )
+        most = first_max if order == 0 else cap
+        text = fact.text if len(fact.text) <= most + _CUT_MARK_CHARS else excerpt(fact.text, most)
+        asked = f"({words.reply_to}: {fact.note[:90]}) " if fact.note and len(fact.note) + len(text) < 3 * cap else ""
+        shown = f"{asked}{text}{_cut_mark(fact, text, numbered=numbered)}"
         rank = 100.0 if order == 0 else fact.weight + (3.0 if order == len(facts) - 1 else order / len(facts))
-        items.append(Item("request", shown, rank, (fact.position, 0)))
+        items.append(Item("request", shown, rank, (fact.position, 0), label=_flat_text(text).strip("… ")))
     return items
+
+
+def _caps(lengths: Sequence[int], chars: int) -> tuple[int, int]:
+    """The most characters of the first request and of each other, such that all fit with the marks of those that are cut."""
+    first = max(chars * 2 // 5, level(list(lengths), chars), min(chars, _FIRST_CHARS_MIN))
+    room = max(0, chars - min(lengths[0], first))
+    cap = level(list(lengths[1:]), room)
+    cuts = sum(length > cap + _CUT_MARK_CHARS for length in lengths[1:])
+    return first, level(list(lengths[1:]), max(0, room - cuts * _CUT_MARK_CHARS))
+
+
+def _cut_mark(fact: Fact, shown: str, *, numbered: bool) -> str:
+    """How many characters of a request are not shown, here or in the summary it was read back from, and where they stand."""
+    cut = len(fact.text) - len(shown.replace("…", "").strip()) if shown != fact.text else 0
+    cut += int(fact.state or 0)
+    number = f" m{fact.position}" if numbered and fact.position >= 0 else ""
+    return f" [+{cut}{number}]" if cut > 0 else ""
 
 
 def insisted(ledger: Ledger) -> list[Fact]:
@@ -147,7 +166,12 @@ def spelt_by(shown: Sequence[Item], apart: Sequence[str]) -> Callable[[Fact], bo
 
 
 def _flat(shown: Sequence[Item]) -> str:
-    return "\n".join(" ".join(item.text.split()) for item in shown)
+    return "\n".join(_flat_text(item.text) for item in shown)
+
+
+def _flat_text(text: str) -> str:
+    """On one line, without marks of emphasis."""
+    return " ".join(" ".join(map(plain, text.split("\n"))).split())
 
 
 def has_speakers(ledger: Ledger) -> bool:

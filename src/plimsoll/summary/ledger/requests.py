@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from plimsoll.summary.ledger.fact import CAPS, Fact
-from plimsoll.summary.ledger.prose import is_code, without_code
-from plimsoll.summary.ledger.sentences import clean, head_and_tail, line, sentences
+from plimsoll.summary.ledger.prose import spoken
+from plimsoll.summary.ledger.sentences import clean, head_and_tail, line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,8 +127,8 @@ def clean_lines(text: str) -> list[str]:
 
 
 def _constraints(text: str, position: int) -> Iterator[Fact]:
-    for sentence in sentences(without_code(text[:40_000]))[:_SENTENCES_SEARCHED]:
-        if not (4 <= len(sentence) <= 600 and constrains(sentence)) or is_code(sentence):
+    for sentence in spoken(text[:40_000])[:_SENTENCES_SEARCHED]:
+        if not (4 <= len(sentence) <= 600 and constrains(sentence)):
             continue
         for clause in _constraining(sentence.strip("… ")):
             shown = line(clause, CAPS["constraint"].text_chars_max)
