@@ -30,11 +30,14 @@ class Call:
 
     name: str
     arguments: dict[str, Any]
+    is_cut: bool = False
+    """Whether the text of the arguments ends too early, where they are text."""
 
     @property
     def text(self) -> str:
         """The arguments as JSON."""
-        return json.dumps(self.arguments)
+        text = json.dumps(self.arguments)
+        return text[:-9] if self.is_cut else text
 
 
 @dataclass(frozen=True)
@@ -57,13 +60,17 @@ class Outcome:
 
 
 def answer(seed: int, number: int) -> Answer:
-    """The n-th answer: mostly calls, several at once, with thinking before them; every so often a last word."""
+    """The n-th answer: mostly calls, several at once, with thinking before them; every so often a last word.
+
+    Now and then it says nothing, or white space, or only thinks.
+    """
     rng = random.Random(f"{seed}-{number}")
     thinking = workloads.words(rng, rng.randrange(8, 90)) if rng.random() < 0.8 else ""
     if number % ROUND == ROUND - 1:
-        return Answer(f"Step {number} is done: {workloads.words(rng, 40)}", thinking)
+        done = f"Step {number} is done: {workloads.words(rng, 40)}"
+        return Answer(done if rng.random() < 0.7 else "", thinking)
     calls = [_call(rng, number, which) for which in range(rng.choice((1, 1, 1, 2, 2, 4)))]
-    said = workloads.words(rng, rng.randrange(6, 40)) if rng.random() < 0.5 else ""
+    said = workloads.words(rng, rng.randrange(6, 40)) if rng.random() < 0.5 else rng.choice(("", "", "\n\n"))
     return Answer(said, thinking, calls, thinks_hidden=rng.random() < 0.1)
 
 
@@ -73,7 +80,8 @@ def _call(rng: random.Random, number: int, which: int) -> Call:
         "path": f"src/{rng.choice(('lease', 'queue', 'parser'))}_{rng.randrange(40)}.py",
         "step": number * 10 + which,
     }
-    return Call(name, given if rng.random() < 0.9 else {})
+    draw = rng.random()
+    return Call(name, given if draw < 0.9 else {}, is_cut=draw < 0.05)
 
 
 @cache

@@ -72,7 +72,8 @@ class Chat:
             {"id": f"call_{number}_{at}", "type": "function", "function": {"name": call.name, "arguments": call.text}}
             for at, call in enumerate(answer.calls)
         ]
-        message = {"role": "assistant", "content": answer.text or None, "refusal": None, "annotations": []}
+        refused = None if calls or answer.text or answer.thinking else "I cannot help with that."
+        message = {"role": "assistant", "content": answer.text or None, "refusal": refused, "annotations": []}
         if calls:
             message["tool_calls"] = calls
         choice = {
