@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from loopback.server import Provider
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -26,13 +28,22 @@ def blocks(path):
 
 @pytest.mark.parametrize("path", [path for path in DOCUMENTS if blocks(path)], ids=place)
 def test_code_runs(path, tmp_path, monkeypatch):
-    """The Python blocks of a document run from top to bottom, as one program, in a folder with the examples in it."""
+    """The Python blocks of a document run from top to bottom, as one program, in a folder with the examples in it.
+
+    Clients of the SDKs in it speak to a provider on this machine, which refuses nothing of what they send.
+    """
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path / "sessions"))
     namespace = {"__name__": "document"}
-    for line, block in blocks(path):
-        exec(compile("\n" * (line - 1) + block, place(path), "exec"), namespace)
+    with Provider(128_000) as provider:
+        for company, at in (("OPENAI", "/v1"), ("ANTHROPIC", "")):
+            monkeypatch.setenv(f"{company}_BASE_URL", provider.url + at)
+            monkeypatch.setenv(f"{company}_API_KEY", "none")
+        for line, block in blocks(path):
+            exec(compile("\n" * (line - 1) + block, place(path), "exec"), namespace)
+    assert provider.refused == []
+    assert bool(provider.bodies) == ("client." in path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=place)
