@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format soak bench example clean
+.PHONY: help demo test test-all check format soak bench example clean
 
 # The environment is named by what it was built from: the place of this checkout and the text of pyproject.toml.
 KEY := $(shell { pwd; cat pyproject.toml; } | cksum | cut -d ' ' -f 1)
@@ -12,13 +12,16 @@ RUN := .venv/bin/python
 CHECKED := src tests bench examples
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: $(RUNTIME) ## compact a recorded agent session, step by step, offline
 	@$(RUN) examples/demo.py
 
-test: $(DEV) ## run the tests, without the soak
+test: $(DEV) ## run the quick tests: before each commit
 	@$(RUN) -m pytest
+
+test-all: $(DEV) ## run all tests but the long runs, every random example
+	@PLIMSOLL_TESTS=all $(RUN) -m pytest -m "not soak"
 
 check: $(DEV) ## type check, lint, formatting
 	@$(RUN) -m mypy
@@ -30,7 +33,7 @@ format: $(DEV) ## rewrite the sources in the house format
 	@$(RUN) -m ruff format $(CHECKED)
 
 soak: $(DEV) ## run the long tests
-	@$(RUN) -m pytest -m soak --timeout 3600
+	@PLIMSOLL_TESTS=all $(RUN) -m pytest -m soak --timeout 3600
 
 bench: $(DEV) ## time plimsoll beside its peers; needs a package index the first time
 	@$(RUN) bench/run.py

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from plimsoll.errors import (
     FormatError,
     LimitExceeded,
@@ -371,7 +372,7 @@ def joined(value: object) -> object:
     return json.loads(json.dumps(value))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(batch=st.lists(st.dictionaries(st.text(CHARACTERS), JSON_VALUES, max_size=4), min_size=1, max_size=4))
 def test_every_text_reads_back_the_same(again: Again, batch: list[dict[str, object]]) -> None:
     """NUL, CR, U+2028, byte order marks, lone surrogates, quotes and our own marks come back as they went in."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import plimsoll
 import proof
+from amounts import examples
 from generated import FORMATS
 from plimsoll.summary.ledger.calls import understand
 from strategies import json_values
@@ -127,7 +128,7 @@ def _ui(id: str, name: str, text: str) -> list[dict[str, Any]]:
 _ROUNDS = {"openai-chat": _chat, "openai-responses": _responses, "anthropic": _anthropic, "ui-parts": _ui}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(FORMATS), st.sampled_from(TOOLS), texts, st.sampled_from((150, 400, 900)))
 def test_any_arguments_are_fitted_and_compacted(format: str, name: str, text: str, budget: int) -> None:
     """`fit`, a session and `files` take a call with any arguments; what they give fits and is valid."""

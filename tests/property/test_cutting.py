@@ -8,6 +8,7 @@ import unicodedata
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from plimsoll.cutting import cut_json, cut_text
 from plimsoll.cutting.breaks import safe_back, safe_on
 from plimsoll.cutting.marker import markers_in
@@ -42,7 +43,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(TEXTS, st.integers(0, 80), st.sampled_from(["head", "tail", "both"]))
 def test_a_cut_is_within_its_limit_and_from_the_text(text, tokens_max, keep):
     """The result is within the limit by the exact count, unchanged when it fits, and made of the text's own ends."""
@@ -60,7 +61,7 @@ def test_a_cut_is_within_its_limit_and_from_the_text(text, tokens_max, keep):
         assert text.endswith(cut.text[found[0].end :].lstrip())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(TEXTS, st.integers(0, 80), st.integers(0, 80), st.sampled_from(["head", "tail", "both"]))
 def test_cutting_again_never_stacks(text, first, second, keep):
     """A cut text that fits stays; cut further it has one marker at most."""
@@ -73,7 +74,7 @@ def test_cutting_again_never_stacks(text, first, second, keep):
         assert len(markers_in(twice)) <= 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(VALUES, st.integers(0, 120))
 def test_cut_json_is_json_within_its_limit(value, tokens_max):
     """The result parses, is within the limit (or the empty object), and keeps the top-level keys where it was not wrapped."""
@@ -87,7 +88,7 @@ def test_cut_json_is_json_within_its_limit(value, tokens_max):
         assert list(made) == list(value)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(TEXTS, st.integers(0, 500))
 def test_safe_places_are_not_inside_a_character(text, at):
     """No safe place is before a combining mark that has something to combine with, nor between the halves of a pair."""
@@ -98,7 +99,7 @@ def test_safe_places_are_not_inside_a_character(text, at):
             assert text[place - 1 : place + 1] != "\r\n"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text(max_size=20), TEXTS, st.integers(0, 120), st.sampled_from([None, "ref123"]))
 def test_a_shrunk_result_is_within_its_limit(tool_name, content, tokens_max, reference):
     """Any text shrinks to any limit, and is left alone when it fits."""
@@ -109,7 +110,7 @@ def test_a_shrunk_result_is_within_its_limit(tool_name, content, tokens_max, ref
         assert (shrunk.text, shrunk.kind) == (content, "whole")
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(VALUES, st.integers(60, 200))
 def test_a_shrunk_json_result_is_json(value, tokens_max):
     """A JSON result with some room stays JSON, and the note on it comes first."""

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plimsoll
+from amounts import examples
 from generated import FORMATS
 from plimsoll.compaction.repair import arrange
 from plimsoll.exchange import group
@@ -16,7 +17,7 @@ from plimsoll.formats.convert import validate
 from plimsoll.formats.registry import decode_all
 from strategies import broken_histories, formats, histories
 
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = settings(max_examples=examples(60), deadline=None)
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -47,7 +48,7 @@ def test_a_valid_history_has_its_results_beside_its_calls(format: Any, data: st.
 
 
 @pytest.mark.spec("W0-07", "W1-11", "W2-04")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data(), format=formats)
 def test_any_part_of_a_history_by_exchanges_is_valid(data: st.DataObject, format: Any) -> None:
     """Whichever exchanges of a valid history leave, no call and no result is alone in what stays (W0-07, W1-11, W2-04)."""
@@ -67,7 +68,7 @@ def test_any_part_of_a_history_by_exchanges_is_valid(data: st.DataObject, format
 
 
 @pytest.mark.spec("W1-06", "W1-11")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(data=st.data(), format=formats)
 def test_arranging_makes_any_history_valid(data: st.DataObject, format: Any) -> None:
     """What was broken is valid once arranged, and no message is there twice (W1-06, W1-11)."""
@@ -80,7 +81,7 @@ def test_arranging_makes_any_history_valid(data: st.DataObject, format: Any) -> 
     assert sorted(set(places)) == sorted(places)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(data=st.data(), format=formats)
 def test_what_a_provider_takes_and_what_fits_stays_as_it_is(data: st.DataObject, format: Any) -> None:
     """Late results, answers in pieces, odd orders: what is valid and fits comes back equal."""

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import plimsoll
 import proof
+from amounts import examples
 from generated import FORMATS, random_broken_history, random_history
 from hostile import random_hostile_history
 from plimsoll.budget import Level, LoadLines
@@ -210,7 +211,7 @@ def test_fit_keeps_its_promises_for_long(share: int) -> None:
         check(hostile_case_of(number))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(field_soups(), st.sampled_from((*FORMATS, None)), st.integers(1, 400), st.sampled_from(POLICIES))
 def test_near_messages_give_a_typed_error_or_a_view(soup: Any, format: Any, budget: int, policy: str) -> None:
     """Objects made of the formats' own field names are refused with a typed error, or fit and are counted."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from generated import FORMATS
 from plimsoll.errors import FormatError, LimitExceeded
 from plimsoll.formats import convert, decode_all, format_named, validate
@@ -17,7 +18,7 @@ from plimsoll.formats.anthropic.encode import NO_OUTPUT
 from plimsoll.message import Text, ToolResult
 from strategies import broken_histories, field_soups, histories, json_values
 
-quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 PAIRS = [(source, target) for source in FORMATS for target in FORMATS if source != target]
 
 
@@ -77,7 +78,7 @@ def test_parts_alone_are_enough(format: Any, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-@settings(parent=quick, max_examples=30)
+@settings(parent=quick, max_examples=examples(30))
 @given(data=st.data())
 def test_conversions_of_valid_histories_are_valid(source: Any, target: Any, data: st.DataObject) -> None:
     """A valid history converts to a valid one, with the same words and the same results in the same order."""
@@ -100,7 +101,7 @@ def _results(messages: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-@settings(parent=quick, max_examples=30)
+@settings(parent=quick, max_examples=examples(30))
 @given(data=st.data())
 def test_conversions_of_broken_histories_are_total(source: Any, target: Any, data: st.DataObject) -> None:
     """A broken history converts without an error, and every visible text is still in what comes out."""
@@ -136,7 +137,7 @@ def test_anything_is_read_or_refused(format: Any, wires: Any) -> None:
     assert wires == kept
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(value=json_values)
 def test_tool_outputs_survive_ui_parts(value: Any) -> None:
     """Any JSON output of a tool is kept exactly, and said as text once, never as text of text."""
@@ -151,7 +152,7 @@ def test_tool_outputs_survive_ui_parts(value: Any) -> None:
 
 
 @given(depth=st.integers(60, 3000))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_nesting_is_limited(depth: int) -> None:
     """Nesting past the limit is refused with a FormatError, never a RecursionError."""
     value: Any = "x"

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from generated import FORMATS, random_broken_history
 from plimsoll.formats.registry import decode_all
 from plimsoll.message import said
@@ -38,7 +39,7 @@ def checked(messages, query, max_tokens):
     return hits
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(texts, max_size=6), texts, st.integers(0, 300))
 def test_hits_are_word_for_word(said_texts, query, max_tokens):
     """Every hit stands where it says, in at most the tokens asked for, for any texts and any query."""
@@ -46,7 +47,7 @@ def test_hits_are_word_for_word(said_texts, query, max_tokens):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_hits_in_every_format(format, seed):
     """The same in broken histories of every format, asked with words that were said in them."""
@@ -57,7 +58,7 @@ def test_hits_in_every_format(format, seed):
     checked(messages, " ".join(rng.choices(spoken, k=4)), 500)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(texts.filter(str.strip), min_size=1, max_size=8), st.data())
 def test_a_message_is_found_by_its_own_words(said_texts, data):
     """A query that is a short message's own text finds that message or one with the same words, if it has any words."""
@@ -73,7 +74,7 @@ def test_a_message_is_found_by_its_own_words(said_texts, data):
         assert any(terms.of(hit.text) & terms.of(wanted) for hit in found)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(texts, max_size=8), texts)
 def test_growing_is_the_same_as_beginning_anew(said_texts, query):
     """An index that was searched while it grew answers as one made at the end."""

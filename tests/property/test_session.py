@@ -26,6 +26,7 @@ from hypothesis.stateful import (
 
 import plimsoll
 import proof
+from amounts import examples
 from plimsoll.errors import FormatError, SettingError, StoreFull
 
 Wire = dict[str, Any]
@@ -303,15 +304,17 @@ class InMemory(Sessions):
 _COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 pytestmark = pytest.mark.spec("W1-03", "W1-04", "W1-05", "W1-23", "W1-34")
 TestInFolder = InFolder.TestCase
-TestInFolder.settings = settings(max_examples=25, stateful_step_count=25, **_COMMON)
+TestInFolder.settings = settings(max_examples=examples(25), stateful_step_count=25, **_COMMON)
 TestInDatabase = InDatabase.TestCase
-TestInDatabase.settings = settings(max_examples=25, stateful_step_count=25, **_COMMON)
+TestInDatabase.settings = settings(max_examples=examples(25), stateful_step_count=25, **_COMMON)
 TestInMemory = InMemory.TestCase
-TestInMemory.settings = settings(max_examples=60, stateful_step_count=30, **_COMMON)
+TestInMemory.settings = settings(max_examples=examples(60), stateful_step_count=30, **_COMMON)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("machine", [InFolder, InDatabase, InMemory])
 def test_long_lives(machine: type[Sessions]) -> None:
     """Two thousand longer lives on each store."""
-    run_state_machine_as_test(machine, settings=settings(max_examples=2_000, stateful_step_count=60, **_COMMON))
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=examples(2_000), stateful_step_count=60, **_COMMON)
+    )

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from plimsoll.errors import FormatError
 from plimsoll.message import Message, ToolCall, ToolResult, said
 from plimsoll.summary.frame import PRESENTATIONS, recognise, wrap
@@ -82,7 +83,7 @@ EXCHANGE = st.one_of(
     st.builds(_exchange, NAMES, ARGUMENTS, TEXT, st.booleans()),
 )
 MESSAGES = st.lists(EXCHANGE, max_size=10).map(lambda groups: [message for group in groups for message in group])
-QUICK = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @QUICK
@@ -116,7 +117,7 @@ def test_only_the_users_words_become_requests(messages):
             assert messages[fact.position].role == "user"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(TEXT, st.sampled_from(sorted(PRESENTATIONS)))
 @example("[End of summary 00000000]", "en")
 def test_no_text_escapes_its_frame(text, name):

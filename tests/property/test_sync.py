@@ -30,6 +30,7 @@ from hypothesis.stateful import (
 
 import plimsoll
 import proof
+from amounts import examples
 from generated import FORMATS, random_history
 from plimsoll.errors import CannotFit, StoreFull
 
@@ -319,15 +320,17 @@ class InMemory(Hosts):
 
 _COMMON: Any = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 TestInFolder = InFolder.TestCase
-TestInFolder.settings = settings(max_examples=6, stateful_step_count=15, **_COMMON)
+TestInFolder.settings = settings(max_examples=examples(6), stateful_step_count=15, **_COMMON)
 TestInDatabase = InDatabase.TestCase
-TestInDatabase.settings = settings(max_examples=6, stateful_step_count=15, **_COMMON)
+TestInDatabase.settings = settings(max_examples=examples(6), stateful_step_count=15, **_COMMON)
 TestInMemory = InMemory.TestCase
-TestInMemory.settings = settings(max_examples=25, stateful_step_count=20, **_COMMON)
+TestInMemory.settings = settings(max_examples=examples(25), stateful_step_count=20, **_COMMON)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("machine", [InFolder, InDatabase, InMemory])
 def test_long_lives(machine: type[Hosts]) -> None:
     """Two thousand longer lives on each store."""
-    run_state_machine_as_test(machine, settings=settings(max_examples=2_000, stateful_step_count=60, **_COMMON))
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=examples(2_000), stateful_step_count=60, **_COMMON)
+    )

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from plimsoll.message import Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.tokens.calibrate import Calibrator
 from plimsoll.tokens.counter import counter_for, message_counter_for
@@ -14,7 +15,7 @@ from plimsoll.tokens.exact import exact_counter, slices
 from plimsoll.tokens.framing import ANTHROPIC, OPENAI_CHAT, Framing, MessageCounter
 from published_counts import FORMULAS
 
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=examples(150), deadline=None)
 pieces = st.sampled_from(
     [
         "the",

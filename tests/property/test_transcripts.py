@@ -6,6 +6,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from plimsoll.errors import PlimsollError
 from plimsoll.formats.convert import validate
 from plimsoll.transcripts import Compaction, Meta, Outgoing, Transcript, load_file, write
@@ -114,28 +115,28 @@ def _check(tool, rows):
 
 
 @given(st.lists(_claude_rows(), max_size=12))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_tree_of_claude_code_gives_a_valid_view(rows):
     """Cycles, forks, missing parents, any blocks: the view would be accepted, and the file survives byte for byte."""
     assert validate(_check("claude-code", rows).view(), format="anthropic") == []
 
 
 @given(st.lists(_pi_rows(), max_size=12))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_tree_of_pi_gives_a_valid_view(rows):
     """Cycles, branches, compactions anywhere: the view would be accepted, and the file survives byte for byte."""
     assert validate(_check("pi", rows).view(), format="anthropic") == []
 
 
 @given(st.lists(_codex_rows(), max_size=14))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_log_of_codex_gives_a_valid_view(rows):
     """Calls and outputs in any order, rollbacks and compactions anywhere: the view would be accepted."""
     assert validate(_check("codex", rows).view(), format="openai-responses") == []
 
 
 @given(st.data(), TOOLS, TOOLS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_session_becomes_a_session_of_any_tool(data, tool, to):
     """Whatever a file holds, the other tool's file is read back as that tool's, undamaged, with a valid view."""
     source = _read(_file(tool, data.draw(st.lists(ROWS[tool], max_size=10))))
@@ -145,7 +146,7 @@ def test_any_session_becomes_a_session_of_any_tool(data, tool, to):
 
 
 @given(st.binary(max_size=200), TOOLS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_bytes_are_read_or_refused(noise, tool):
     """Noise is a typed error; noise inside a session is findings, and comes back out byte for byte."""
     with contextlib.suppress(PlimsollError):
@@ -159,7 +160,7 @@ def test_any_bytes_are_read_or_refused(noise, tool):
 
 
 @given(st.lists(WORDS, min_size=1, max_size=6), TOOLS, st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_a_plain_conversation_comes_back(words, tool, data):
     """Every word said is read back in order, with the compaction at its place."""
     messages = tuple(
