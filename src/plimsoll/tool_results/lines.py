@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from plimsoll.brief import counted
 from plimsoll.cutting.breaks import safe_back, safe_on
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 LINE_CHARS_MAX = 400
 """A longer line keeps its two ends."""
@@ -21,14 +22,19 @@ _GAP_CHARS = 12
 _GAP = re.compile(r"\[… (?:已略去 )?([0-9,]{1,15}) (?:lines? cut|行) …\]\Z")
 
 
-def keep_lines(lines: Sequence[str], ranks: Sequence[int], room_chars: int) -> list[int]:
-    """Indexes of the lines to keep: lowest rank first, within a rank from both ends inwards, while there is room."""
-    by_rank: defaultdict[int, list[int]] = defaultdict(list)
+def by_rank(ranks: Sequence[int]) -> list[list[int]]:
+    """The indexes of the lines of each rank, lowest rank first."""
+    found: defaultdict[int, list[int]] = defaultdict(list)
     for index, rank in enumerate(ranks):
-        by_rank[rank].append(index)
+        found[rank].append(index)
+    return [found[rank] for rank in sorted(found)]
+
+
+def keep_lines(lines: Sequence[str], ranked: Sequence[Sequence[int]], room_chars: int) -> list[int]:
+    """Indexes of the lines to keep: lowest rank first, within a rank from both ends inwards, while there is room."""
     kept: list[int] = []
-    for rank in sorted(by_rank):
-        for index in _inwards(by_rank[rank]):
+    for indexes in ranked:
+        for index in _inwards(indexes):
             room_chars -= min(len(lines[index]), LINE_CHARS_MAX) + 1 + _GAP_CHARS
             if room_chars < 0:
                 return sorted(kept)
@@ -50,15 +56,23 @@ def _inwards(indexes: Sequence[int]) -> Iterator[int]:
             last -= 1
 
 
-def render_kept(lines: Sequence[str], kept: Sequence[int], language: str) -> str:
+def gaps_in(lines: Sequence[str]) -> dict[int, int]:
+    """Where earlier cuts left gaps, and how many lines each stands for."""
+    marked = (index for index, line in enumerate(lines) if line.startswith("[… "))
+    return {index: size for index in marked if (size := gap_size(lines[index]))}
+
+
+def render_kept(lines: Sequence[str], kept: Sequence[int], gaps: Mapping[int, int], language: str) -> str:
     """The kept lines, with a line in place of each gap. A gap left by an earlier cut adds to the one it falls into."""
     out: list[str] = []
+    places = sorted(gaps)
     missing = 0
     expected = 0
     for index in (*kept, len(lines)):
-        missing += sum(gap_size(line) or 1 for line in lines[expected:index])
+        within = places[bisect_left(places, expected) : bisect_left(places, index)]
+        missing += index - expected + sum(gaps[place] - 1 for place in within)
         expected = index + 1
-        own = gap_size(lines[index]) if index < len(lines) else 0
+        own = gaps.get(index, 0)
         if own:
             missing += own
             continue
@@ -77,8 +91,6 @@ def gap_line(count: int, language: str) -> str:
 
 def gap_size(line: str) -> int:
     """How many lines a line stands for when it is a gap left by an earlier cut, else 0."""
-    if not line.startswith("[… "):
-        return 0
     found = _GAP.match(line)
     return int(found[1].replace(",", "") or 0) if found else 0
 

@@ -19,15 +19,21 @@ _HEAD_LINES = 2
 def ranks(lines: Sequence[str]) -> list[int]:
     """0 the first two lines and the last; else the depth in the tree, and the siblings already seen as a power of two."""
     siblings: Counter[str] = Counter()
+    places = {line: _place(line) for line in set(lines)}
     ranked = []
     for line in lines:
-        indent = _INDENT.match(line[:200])
-        path = (line[-300:].split() or [""])[-1].rstrip("/")
-        depth = min(_DEPTH_MAX, path.count("/") + (len(indent[0]) // 4 if indent else 0))
-        parent = path.rpartition("/")[0] or f"indent {depth}"
+        depth, parent = places[line]
         siblings[parent] += 1
         ranked.append(depth + siblings[parent].bit_length())
     return [0 if index < _HEAD_LINES or index == len(lines) - 1 else rank for index, rank in enumerate(ranked)]
+
+
+def _place(line: str) -> tuple[int, str]:
+    """How deep in the tree the entry of a line is, and the directory that it is in."""
+    indent = _INDENT.match(line[:200])
+    path = (line[-300:].split() or [""])[-1].rstrip("/")
+    depth = min(_DEPTH_MAX, path.count("/") + (len(indent[0]) // 4 if indent else 0))
+    return depth, path.rpartition("/")[0] or f"indent {depth}"
 
 
 def facts(lines: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from plimsoll.errors import FormatError
 from plimsoll.provenance import is_tagged, notice, noticed_words, tag_of
 from plimsoll.settings import one_of, whole
 from plimsoll.tool_results import code, diff, json_rows, listing, log, search, text
-from plimsoll.tool_results.lines import keep_lines, render_kept
+from plimsoll.tool_results.lines import by_rank, gaps_in, keep_lines, render_kept
 from plimsoll.tool_results.shape import Kind, detect_lines
 
 if TYPE_CHECKING:
@@ -245,12 +245,13 @@ def _fullest(  # noqa: PLR0913, PLR0917 - a search with its state
     sample = body[:_SAMPLE_CHARS]
     room = tokens_max * len(sample) / max(1, counter.upper(sample))
     tried: dict[int, tuple[int, str]] = {}
+    ranked, gaps = by_rank(ranks), gaps_in(lines)
     for _ in range(_ROUNDS_MAX):
-        kept = keep_lines(lines, ranks, int(room))
+        kept = keep_lines(lines, ranked, int(room))
         if len(kept) < _KEPT_MIN:
             break
         if len(kept) not in tried:
-            text = render_kept(lines, kept, language)
+            text = render_kept(lines, kept, gaps, language)
             tried[len(kept)] = counter.upper(text), text
         tokens = tried[len(kept)][0]
         if _NEAR * tokens_max <= tokens <= tokens_max or len(kept) == len(lines) or _closed_in(tried, tokens_max):

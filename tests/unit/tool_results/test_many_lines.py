@@ -1,0 +1,45 @@
+"""Results of very many lines: each line is looked at a few times, not once for every try at a size."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+import plimsoll
+from plimsoll.tool_results import lines, listing
+
+COUNT = 300_000
+
+
+@pytest.mark.parametrize(
+    "text", ["\n" * COUNT, "abc\n" + "\n" * COUNT + "end", "a\n" * (COUNT // 2), "\n\n " * (COUNT // 3)]
+)
+def test_many_newlines_are_cheap(text: str) -> None:
+    """Two seconds of CPU do, on a slow machine."""
+    start = time.process_time()
+    shrunk = plimsoll.shrink("bash", text, max_tokens=300)
+
+    assert time.process_time() - start < 2
+    assert plimsoll.count_tokens(shrunk.text) <= 300
+
+
+def test_lines_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that comes again is placed once, and only what looks like the gap of an earlier cut is read as one."""
+    read: list[str] = []
+    place, gap = listing._place, lines.gap_size
+
+    def counted_place(line: str) -> Any:
+        read.append(line)
+        return place(line)
+
+    def counted_gap(line: str) -> int:
+        read.append(line)
+        return gap(line)
+
+    monkeypatch.setattr(listing, "_place", counted_place)
+    monkeypatch.setattr(lines, "gap_size", counted_gap)
+    plimsoll.shrink("bash", "src/a/b.py\nsrc/a/c.py\n[… 3 lines cut …]\n" * 5_000, max_tokens=300)
+
+    assert len(read) <= 3 + 5_000
