@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -87,10 +88,7 @@ def cut_value(value: Any, *, tokens_max: int, counter: TokenCounter, language: M
     if not isinstance(value, (dict, list, str)):
         return None
     try:
-        items = _items_that_fit(value, tokens_max, counter, language)
-        if items is None:
-            return None
-        return _cut_strings(value, items, tokens_max, counter, language)
+        return _Cutting(value=value, tokens_max=tokens_max, counter=counter, language=language).text()
     except (ValueError, RecursionError):
         return None
 
@@ -129,26 +127,40 @@ class _Pruned:
     """(container, key or index) of each string in the copy."""
 
 
-def _items_that_fit(value: Any, tokens_max: int, counter: TokenCounter, language: MarkerLanguage) -> int | None:
-    """How many items of each list and inner object may stay when strings are cut as short as they may be."""
-    items = min(_longest(value), tokens_max)  # an item costs a token at the least
-    while True:
-        pruned = _prune(value, items, language)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cutting:
+    """One value that is being cut."""
+
+    value: Any
+    tokens_max: int
+    counter: TokenCounter
+    language: MarkerLanguage
+
+    def text(self) -> str | None:
+        """The value in its room: fewer items first, then shorter strings. None where the frame alone does not fit.
+
+        Where strings need not be cut, as many items stay as fit.
+        """
+        items, too_many = self._items_that_fit()
+        if not self._fits(items, _STRING_CHARS_MIN if items else 0):
+            return None
+        if self._fits(items, None):
+            items += bisect_left(range(items + 1, too_many), 1, key=lambda number: not self._fits(number, None))
+        return _cut_strings(self.value, items, self.tokens_max, self.counter, self.language)
+
+    def _items_that_fit(self) -> tuple[int, int]:
+        """How many items of each list and inner object fit with the shortest strings, about; and a number that does not."""
+        items = too_many = min(_longest(self.value), self.tokens_max)  # an item costs a token at the least
+        while items > 0 and not self._fits(items, _STRING_CHARS_MIN):
+            items, too_many = (items * 3 // 4 if items > 3 else items - 1), items
+        return items, too_many
+
+    def _fits(self, items: int, string_chars: int | None) -> bool:
+        """Whether the value fits with so many items of each, and so much of each string, by default all of it."""
+        pruned = _prune(self.value, items, self.language)
         for container, key in pruned.strings:
-            container[key] = container[key][:_STRING_CHARS_MIN]
-        if tokens_if_fits(render_json(pruned.root[0]), tokens_max, counter) is not None:
-            return items
-        if items == 0:
-            return _bare_frame(value, tokens_max, counter, language)
-        items = items * 3 // 4 if items > 3 else items - 1
-
-
-def _bare_frame(value: Any, tokens_max: int, counter: TokenCounter, language: MarkerLanguage) -> int | None:
-    """The last resort before wrapping: every string empty."""
-    pruned = _prune(value, 0, language)
-    for container, key in pruned.strings:
-        container[key] = ""
-    return 0 if tokens_if_fits(render_json(pruned.root[0]), tokens_max, counter) is not None else None
+            container[key] = container[key][:string_chars]
+        return tokens_if_fits(render_json(pruned.root[0]), self.tokens_max, self.counter) is not None
 
 
 def _longest(value: Any) -> int:
@@ -236,6 +248,9 @@ def _cut_strings(
     """The pruned value with its longest strings cut so that the whole takes `tokens_max`."""
     escaped = Escaped(counter=counter)
     pruned = _prune(value, items, language)
+    text = render_json(pruned.root[0])
+    if tokens_if_fits(text, tokens_max, counter) is not None:
+        return text
     whole_strings = [container[key] for container, key in pruned.strings]
     _put(pruned, [""] * len(whole_strings))
     room = tokens_max - counter.upper(render_json(pruned.root[0]))

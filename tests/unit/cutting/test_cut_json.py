@@ -183,3 +183,23 @@ def test_wrong_kinds_are_refused():
         cut_json({"a": 1}, tokens_max=5, counter=COUNTER)
     with pytest.raises(SettingError):
         cut_json("{}", tokens_max=-1, counter=COUNTER)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"ids": list(range(500))},
+        {"words": [f"word {n}" for n in range(500)]},
+        [{"id": n, "name": f"name {n}"} for n in range(500)],
+        {"by id": {str(n): n for n in range(500)}},
+    ],
+)
+def test_as_many_items_stay_as_fit(value, share):
+    """A list that is one token too long loses a few items, not a quarter of them."""
+    text = json.dumps(value, separators=(",", ":"))
+    room = int(COUNTER.upper(text) * share) - 1
+    cut = cut_json(text, tokens_max=room, counter=COUNTER)
+
+    assert 0.9 * room <= COUNTER.upper(cut.text) <= room
+    assert json.loads(cut.text) != value
