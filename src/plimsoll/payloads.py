@@ -166,6 +166,8 @@ def view_items(
 
 def _item(piece: Piece, format: Format, base: Wire | None) -> dict[str, Any]:
     wire = format.encode(piece.message)
+    if said_by := (piece.message.wire or {}).get("model"):
+        wire["model"] = said_by  # is never sent; says whether thinking is bound to what was before it
     change = None if base is None else changes(base, wire)
     is_shorter = change is not None and len(json_text(change)) < len(json_text(wire))
     item: dict[str, Any] = {**({"c": change} if is_shorter else {"m": wire}), "o": piece.origin}

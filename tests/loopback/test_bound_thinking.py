@@ -133,5 +133,6 @@ def test_a_fitted_list_and_a_window_leave_it_where_they_change_anything() -> Non
     assert recent.excluded_count > 0
     assert thoughts(recent.messages) == 0
     ask(host, recent.messages)
+    whole = plimsoll.fit(messages, max_tokens=500_000, **options).messages
     with pytest.raises(Refused, match="signature"):
-        ask(host, [host.said("Another request."), *messages[1:]])
+        ask(host, [host.said("Another request."), *whole[1:]])
