@@ -13,6 +13,24 @@ from plimsoll.transcripts.writing import Sheet, iso, raw_lines
 from plimsoll.usage import Usage
 
 _VERSION = "0.128.0"
+_NO_USAGE = {
+    "input_tokens": 0,
+    "cached_input_tokens": 0,
+    "output_tokens": 0,
+    "reasoning_output_tokens": 0,
+    "total_tokens": 0,
+}
+
+
+def _used(usage: Usage) -> dict[str, int]:
+    """Usage in the tool's words: the cached tokens are part of the input."""
+    return {
+        **_NO_USAGE,
+        "input_tokens": usage.prompt_tokens,
+        "cached_input_tokens": usage.cached_tokens,
+        "output_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+    }
 
 
 class CodexWriter:
@@ -27,6 +45,8 @@ class CodexWriter:
         self._ids = sheet.ids
         self._items: list[Wire] = [] if source is None else [said.wire for said in source.messages]
         self._ordinal = None if source is None else _last_ordinal(source)
+        self._total = _NO_USAGE if source is None else _last_total(source)
+        self._window_tokens = None if source is None else source.window_tokens
         if source is None:
             self._header(sheet.meta, sheet.ids.session, sheet.system)
 
@@ -50,11 +70,13 @@ class CodexWriter:
         item = response_item(wire)
         self._items.append(item)
         self._line("response_item", item)
-        if item.get("type") != "message" or item.get("role") not in ("user", "assistant"):
-            return
-        if text := item_text(item):
+        if item.get("type") == "message" and item.get("role") in ("user", "assistant") and (text := item_text(item)):
             kind = "user_message" if item["role"] == "user" else "agent_message"
             self._line("event_msg", {"type": kind, "message": text})
+        if self.usage is not None:
+            used = _used(self.usage)
+            self._total = {name: self._total[name] + used[name] for name in used}
+            self._count(used)
 
     def compact(self, compaction: Compaction, kept: Sequence[int]) -> None:
         """A replacement history: the summary as the tool would recognise it, then what was kept."""
@@ -69,18 +91,23 @@ class CodexWriter:
         """A replacement history that is the view: the tool goes on from it word for word.
 
         It is a turn of its own, as the tool writes it. A compaction in the turn before would leave with that turn, where the user
-        has taken it back.
+        has taken it back. The tool goes by what was counted last, and would compact at once by what was counted before.
         """
         text = f"{SUMMARY_PREFIX}\n{checkpoint.summary}" if checkpoint.summary else ""
         history = [response_item(shown.wire) for shown in checkpoint.view]
         turn = self._ids.uuid(len(self.lines), {"compacted": history})
         self._line("event_msg", {"type": "task_started", "turn_id": turn, "model_context_window": None})
         self._compacted(text, history)
+        self._count({**_NO_USAGE, "total_tokens": checkpoint.tokens_after or 0})
         self._line("event_msg", {"type": "task_complete", "turn_id": turn, "last_agent_message": None})
 
     def _compacted(self, text: str, history: Sequence[Mapping[str, Any]]) -> None:
         self._line("compacted", {"message": text, "replacement_history": history})
         self._line("event_msg", {"type": "context_compacted"})
+
+    def _count(self, last: Mapping[str, int]) -> None:
+        told = {"total_token_usage": self._total, "last_token_usage": last, "model_context_window": self._window_tokens}
+        self._line("event_msg", {"type": "token_count", "info": told, "rate_limits": None})
 
     def _line(self, kind: str, payload: Mapping[str, Any]) -> None:
         value: dict[str, Any] = {"timestamp": self._clock.stamp(), "type": kind, "payload": payload}
@@ -104,3 +131,11 @@ def response_item(wire: Wire) -> dict[str, Any]:
 def _last_ordinal(source: Transcript) -> int | None:
     found = (maybe_count(mapping_of(entry.value).get("ordinal")) for entry in reversed(source.entries))
     return next((ordinal for ordinal in found if ordinal is not None), None)
+
+
+def _last_total(source: Transcript) -> dict[str, int]:
+    """The running totals of the source; zeros where it has none."""
+    payloads = (mapping_of(mapping_of(entry.value).get("payload")) for entry in reversed(source.entries))
+    told = (mapping_of(payload.get("info")) for payload in payloads if payload.get("type") == "token_count")
+    total = next((mapping_of(info["total_token_usage"]) for info in told if "total_token_usage" in info), {})
+    return {name: maybe_count(total.get(name)) or 0 for name in _NO_USAGE}

@@ -195,6 +195,27 @@ def test_usage_of_repeated_answers_is_not_counted_again():
         assert "9000" not in "".join(lines)
 
 
+def test_codex_is_told_how_large_the_view_is():
+    """It goes by the newest count in its file: that of the compacted view, or it would compact again at once. Totals go on."""
+    told = dict.fromkeys(("input_tokens", "cached_input_tokens", "output_tokens", "total_tokens"), 9000)
+    payload = {"type": "token_count", "info": {"total_token_usage": told, "last_token_usage": told}}
+    raw = (
+        session_file("codex") + json.dumps({"timestamp": AT, "type": "event_msg", "payload": payload}).encode() + b"\n"
+    )
+    with import_file(raw, name="x", store="memory:", max_tokens=30_000) as session:
+        after = session.compact().tokens_after
+        session.append({"role": "user", "content": "And?"})
+        session.view()
+        session.append({"role": "assistant", "content": "Done."})
+        session.record_usage(5_000, 70, 640)
+        exported = goes_on(session, "codex", raw)
+    lines = map(json.loads, exported.lines[raw.count(b"\n") :])
+    counts = [line["payload"]["info"] for line in lines if line["payload"].get("type") == "token_count"]
+
+    assert [info["last_token_usage"]["total_tokens"] for info in counts] == [after, 5_070]
+    assert [info["total_token_usage"]["total_tokens"] for info in counts] == [9_000, 14_070]
+
+
 @needs_files
 @real_files
 def test_the_tool_reads_the_compacted_view_of_a_real_session(path):
