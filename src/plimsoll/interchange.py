@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -66,11 +67,11 @@ def import_file(
     if is_taken(chosen, place):
         raise SessionExists(chosen)
     given = {key: value for key, value in options.items() if value is not None}
-    told, usages, exceeded = _counted(found, {"format": found.format, **_told(found), **given}, given)
+    told, usages, about = _counted(found, {"format": found.format, **_told(found), **given}, given)
     told = {"project": False, **told}  # it was said elsewhere
     draft = MemoryStore()
     with open_session(chosen, store=draft, **told) as session:
-        _fill(session, found, usages, {"path": _path_of(source, path), "budget": exceeded})
+        _fill(session, found, usages, {"path": _path_of(source, path), **about})
     with draft.open(chosen, writable=False) as log:
         place.create_from(chosen, log.lines(), map(log.get_blob, log.blobs()))
     if given.get("max_sessions") is not None:
@@ -101,19 +102,19 @@ def _told(found: Transcript | Conversation) -> dict[str, Any]:
     if isinstance(found, Conversation):
         told |= {"tools": list(found.tools) or None, "system": found.system}
     else:
-        told |= {"title": found.meta.title}
+        told |= {"title": found.meta.title, "system": found.system}
     return {key: value for key, value in told.items() if value is not None}
 
 
 def _counted(
     found: Transcript | Conversation, options: Mapping[str, Any], given: Mapping[str, Any]
-) -> tuple[dict[str, Any], Sequence[Usage], int | None]:
-    """The options with the budget that the tool had, and what its file reports, counted by them.
+) -> tuple[dict[str, Any], Sequence[Usage], dict[str, int | None]]:
+    """The options with the budget that the tool had, what its file reports, counted by them, and what is noted of both.
 
-    The tool's view was sent, so where it is larger than any budget that is known, it is the budget; then that one is told, too.
+    The tool's view was sent, so where it is larger than any budget that is known, it is the budget; then that one is noted, too.
     """
     if isinstance(found, Conversation):
-        return dict(options), (), None
+        return dict(options), (), {}
     gauge = gauge_for(
         format_named(found.format),
         model=options.get("model"),
@@ -122,14 +123,14 @@ def _counted(
         policy=policy_of(options.get("policy") or "ladder", "ladder"),
         counter=options.get("counter"),
     )
-    told = recorded(found, gauge)
+    told = recorded(found, replace(gauge, system=options.get("system")))
     if options.get("max_tokens") is not None:
-        return dict(options), told.usages, None
+        return dict(options), told.usages, {"window": told.window_tokens}
     known = None if given.get("model") else told.budget_tokens
     budget = known or gauge.budget.tokens + gauge.budget.tools_tokens
     needed = max(told.needed_tokens, budget)
     sized = {**options, "max_tokens": needed} if known or needed > budget else dict(options)
-    return sized, told.usages, budget if needed > budget else None
+    return sized, told.usages, {"window": told.window_tokens, "budget": budget if needed > budget else None}
 
 
 def _name_for(found: Transcript | Conversation, source: str | PathLike[str] | bytes) -> str:
@@ -158,7 +159,7 @@ def _fill(
         said = until
     session.extend(wires[said:], times_ms=times[said:])
     raw = session.put_blob(raw_of(found))
-    note = source_note(found.tool, raw, taken=len(found.messages), window=found.window_tokens, **about)
+    note = source_note(found.tool, raw, taken=len(found.messages), **about)
     newest = next((compaction.summary for compaction in reversed(found.compactions) if compaction.summary), None)
     session.adopt(Adoption(view=view_of(found), summary=newest, reader=reader_of(found), left=left_of(found)))
     session.adopt_source(note, usages)

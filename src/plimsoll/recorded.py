@@ -92,7 +92,8 @@ def _needed(
     """The newest request as it was reported and what was said since; all of it as it is counted where that is exact."""
     last = next((usage for usage in reversed(usages) if usage.counted_tokens is not None), None)
     if last is None or gauge.counter.exact:
-        return gauge.messages.messages(messages) + gauge.budget.tools_tokens + gauge.budget.unseen_tokens
+        beside = gauge.reserve_tokens + gauge.budget.tools_tokens + gauge.budget.unseen_tokens
+        return beside + sum(map(gauge.messages.message, messages))
     return last.prompt_tokens + sum(map(gauge.messages.message, messages[begins[last.position] :]))
 
 

@@ -216,6 +216,7 @@ def _outgoing(chronicle: Chronicle, source: SourceFile | None, tool: ToolName, a
         system=text if isinstance(text, str) else None,
         source=known,
         taken=source.taken if source and known and source.tool == tool else None,
+        path=source.path if source else None,
         at=at,
         times=tuple(_iso(record.at_ms) for record in records),
         usages=tuple(map(usage_since(chronicle.log, 0).get, (record.position for record in records))),

@@ -21,7 +21,7 @@ from plimsoll.transcripts.codex_write import CodexWriter
 from plimsoll.transcripts.holding import held
 from plimsoll.transcripts.lines import list_of, mapping_of, text_of
 from plimsoll.transcripts.pi_write import PiWriter
-from plimsoll.transcripts.places import place_of, resume_command
+from plimsoll.transcripts.places import is_in_place, own_name, place_of, resume_command
 from plimsoll.transcripts.values import (
     Checkpoint,
     Compaction,
@@ -51,9 +51,11 @@ def write(source: Transcript | Outgoing, *, to: ToolName) -> Exported:
     known = outgoing.source
     is_own = known is not None and known.tool == to and _continues(outgoing, known)
     exported = _append(outgoing, known) if known is not None and is_own else _fresh(outgoing, to)
-    place = place_of(to, exported.name, outgoing.meta.cwd)
     session = session_uuid(outgoing.meta, to)
-    return replace(exported, place=place, resume=resume_command(to, session, place, outgoing.meta.cwd))
+    path = outgoing.path if is_own else None
+    name = own_name(to, path, session) or exported.name
+    place = path if path is not None and is_in_place(to, path) else place_of(to, name, outgoing.meta.cwd)
+    return replace(exported, name=name, place=place, resume=resume_command(to, session, place, outgoing.meta.cwd))
 
 
 def _outgoing(source: Transcript | Outgoing) -> Outgoing:

@@ -42,6 +42,18 @@ def place_of(tool: ToolName, name: str, cwd: str | None, env: Mapping[str, str] 
     return str(folder / name)
 
 
+def is_in_place(tool: ToolName, path: str) -> bool:
+    """Whether a file is where the tool looks for such."""
+    return Path(path).is_relative_to(os.path.realpath(folder_of(tool)))
+
+
+def own_name(tool: ToolName, path: str | None, session_id: str) -> str | None:
+    """The name that Codex gave a file, which says when it began in a time zone that nobody knows; None for other names."""
+    name = Path(path).name if path is not None else ""
+    is_given = tool == "codex" and _DAY.match(name) is not None and name.endswith(f"{session_id}.jsonl")
+    return name if is_given else None
+
+
 def resume_command(tool: ToolName, session_id: str, place: str, cwd: str | None) -> str:
     """The command line that goes on with the session, once its file is in its place."""
     there = f"cd {shlex.quote(cwd)} && " if cwd else ""

@@ -219,6 +219,8 @@ class Outgoing:
     source: Transcript | None = field(default=None, repr=False)
     taken: int | None = None
     """How many of the messages the source's lines hold, where these are not simply the first ones, one for one."""
+    path: str | None = None
+    """Where the source is, if that is known."""
     checkpoint: Checkpoint | None = None
     at: str | None = None
     times: tuple[str | None, ...] = field(default=(), repr=False)

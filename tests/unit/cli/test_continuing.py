@@ -123,6 +123,20 @@ def test_options_that_do_not_go_together(run, home, words):
     assert run(*words).status == 2
 
 
+@pytest.mark.parametrize("folder", ["home/.codex/sessions/2026/03/02", "elsewhere"])
+def test_a_file_belongs_where_it_was(run, home, folder):
+    """Under the name that its tool gave it, by a clock of another zone: another name would be a second file of the same session."""
+    name = "rollout-2026-03-02T23-30-00-019c8a4c-ed82-79a1-aa28-7738fc5ab61a.jsonl"
+    path = home / folder / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(session_file("codex"))
+    run("import", path, "--as", "s", "--max-tokens", "30k")
+    found = run("export", "s", "--to", "codex", "--json").json
+
+    assert found["name"] == name
+    assert found["place"] == str(home / "home/.codex/sessions/2026/03/02" / name)
+
+
 def test_a_view_that_is_due_for_a_compaction_is_exported(run, home):
     """The view of a session that is over its budget is what the next request is made of; looking at it records nothing."""
     with plimsoll.open("due", max_tokens=2_000, project=False) as session:

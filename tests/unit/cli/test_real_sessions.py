@@ -32,6 +32,47 @@ def test_fit_and_inspect_take_them_as_they_are(run, tool):
     assert plimsoll.validate(made["messages"], format=made["format"], system=made["system"]) == []
 
 
+def reported(path):
+    """The prompt of the newest request that the lines of a file report, read without anything of ours."""
+    newest = None
+    for line in path.read_text(encoding="utf-8").splitlines():
+        value = json.loads(line)
+        if path.parent.name == "codex":
+            told = ((value.get("payload") or {}).get("info") or {}).get("last_token_usage") or {}
+            newest = told.get("input_tokens") or newest
+            continue
+        usage = (value.get("message") or {}).get("usage") or {}
+        names = (
+            "input_tokens",
+            "cache_creation_input_tokens",
+            "cache_read_input_tokens",
+            "input",
+            "cacheRead",
+            "cacheWrite",
+        )
+        if value.get("isSidechain") is not True:
+            newest = sum(usage.get(name, 0) for name in names) or newest
+    return newest
+
+
+@pytest.mark.skipif(not SESSIONS.is_dir(), reason=f"the real session files are not at {SESSIONS}")
+@pytest.mark.parametrize("path", sorted(SESSIONS.glob("*/*.jsonl")), ids=lambda path: path.stem[-24:])
+def test_sizes_of_a_file_and_its_session_are_the_same(run, path):
+    """Both show the newest request as the file reports it, and the same tokens of the same window. So does the file written back."""
+    run("import", path, "--as", "real")
+    file, session = (run("count", source, "--json").json for source in (path, "real"))
+    same = ("tokens", "unseen_tokens", "window_tokens", "base", "base_tokens", "messages")
+
+    assert {key: file[key] for key in same} == {key: session[key] for key in same}
+    assert [found["usage"] and found["usage"]["prompt_tokens"] for found in (file, session)] == [reported(path)] * 2
+    run("compact", "real")
+    run("export", "real", "--to", path.parent.name, "-o", "back.jsonl")
+    file, session = (run("count", source, "--json").json for source in ("back.jsonl", "real"))
+    assert file["messages"] == session["messages"]
+    if not session["usage"]:
+        assert file["tokens"] == session["tokens"]
+
+
 @pytest.mark.parametrize("tool", ["claude-code", "codex", "pi"])
 def test_import_and_export_give_the_file_back(run, tool):
     """A session imported and exported to its own tool is the same file, and its first view is the tool's."""

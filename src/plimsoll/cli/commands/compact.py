@@ -96,7 +96,9 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     budget = {"max_tokens": arguments.max_tokens}
     with Session(existing(arguments.name, store=arguments.store, options=budget)) as session:
         _tell_what_is_not_held(session)
-        return session.preview(**_wish(arguments))
+        plan = session.preview(**_wish(arguments))
+        _ = plan.report  # names what leaves, for which messages are read: not when the session is closed
+        return plan
 
 
 def _wish(arguments: argparse.Namespace) -> dict[str, Any]:
