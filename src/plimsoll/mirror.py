@@ -191,7 +191,8 @@ class _Reading:
             return best
         for known in others:
             other = self._understood(known)
-            if self._worth(other.settled) > self._worth(best.settled):
+            sound = other.settled.is_in_order or not other.settled.edit
+            if sound and self._worth(other.settled) > self._worth(best.settled):
                 best = other
             if not other.settled.edit:
                 break

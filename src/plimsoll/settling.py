@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from operator import lt
 
 from plimsoll.alignment import Match, Side
 from plimsoll.editing import Edit
@@ -40,6 +41,12 @@ class Settled:
     def first_new(self) -> int:
         """Index of the first item that is appended."""
         return len(self.places)
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether the items stand in the list as they do in the history: in a view, results stand behind their calls."""
+        positions = _flat(self.own)
+        return all(map(lt, positions, positions[1:]))
 
     @property
     def known_items(self) -> int:
