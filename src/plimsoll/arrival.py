@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from plimsoll.compaction.bound import unbound_at
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.repair import Arranger
@@ -66,6 +67,7 @@ class Arrivals:
         """The next message: its record says how the view shows it where that is not as it was said."""
         weigh, came = self.timeline.weigh, self._arranger.feed(message, position)
         pieces = [self._shrunk(self.gauge.piece(arranged, weigh), message) for arranged in came]
+        pieces = list(unbound_at(pieces, self.timeline.history.branch.unbound))
         data: dict[str, Any] = {"m": message.wire}
         if len(pieces) != 1 or pieces[0].position != position or not is_plain(pieces[0]):
             data["shown"] = view_items(pieces, self.gauge.format, {position: message.wire or {}})

@@ -26,6 +26,11 @@ class Edit:
     def __bool__(self) -> bool:
         return bool(self.left or self.changed)
 
+    @property
+    def first(self) -> int:
+        """The first position that it changes; -1 where what is sent before all messages has changed."""
+        return min([*self.changed, *(run[0] for run in self.left)], default=-1)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
@@ -54,20 +59,40 @@ class Base:
         )
 
 
-def edit_draft(chronicle: Chronicle, edit: Edit, bases: dict[int, Base | None]) -> Draft:
+def edit_draft(
+    chronicle: Chronicle, edit: Edit, bases: dict[int, Base | None], behind: Sequence[tuple[int, Message]] = ()
+) -> Draft:
     """The record of an edit: what has left, what reads otherwise, and which compaction the view goes on from.
 
-    `bases` are the compactions that were looked at before; those that are looked at now are added.
+    `bases` are the compactions that were looked at before; those that are looked at now are added. `behind` are the messages that
+    are appended with it and stand behind what has changed.
     """
     format = chronicle.gauge.format
     stored = {position: as_stored(message, format, position) for position, message in sorted(edit.changed.items())}
+    base = _base(chronicle, edit, bases)
+    unbound = [*unbound_by(chronicle, edit, base), *chronicle.gauge.bound(behind)]
     data = {
         "left": [list(run) for run in edit.left],
         "changed": [[position, message.wire] for position, message in stored.items()],
-        "base": _base(chronicle, edit, bases),
+        "base": base,
         "prev": chronicle.timeline.event,
+        **({"unbound": unbound} if unbound else {}),
     }
     return Draft(kind="edit", data=data)
+
+
+def unbound_by(chronicle: Chronicle, edit: Edit, base: int | None) -> list[int]:
+    """Positions of the messages whose thinking was made for what an edit changes, as far as the view may show them."""
+    timeline = chronicle.timeline
+    said = {piece.position: piece.message for piece in timeline.pieces if piece.position is not None}
+    if base != timeline.base:
+        whole = {
+            piece.position: piece.message for piece in timeline.pieces if piece.position is not None and piece.whole
+        }
+        said = timeline.history.gathered([(edit.first + 1, chronicle.log.messages)], whole)
+    return chronicle.gauge.bound(
+        (at, message) for at, message in sorted({**said, **edit.changed}.items()) if at > edit.first
+    )
 
 
 def _base(chronicle: Chronicle, edit: Edit, bases: dict[int, Base | None]) -> int | None:

@@ -61,6 +61,7 @@ def _compaction(record: Record, data: Mapping[str, Any]) -> bool:
 def _rollback(record: Record, data: Mapping[str, Any]) -> bool:
     return (
         _is_count(data.get("about"))
+        and _are(data.get("unbound", []), _is_count)
         and all(_is_earlier(data.get(name, -1), record.seq) for name in ("base", "prev"))
         and _state(data.get("state"))
     )
@@ -70,6 +71,7 @@ def _edit(record: Record, data: Mapping[str, Any]) -> bool:
     return (
         _are(data.get("left"), lambda run: _is_span(run, record.position))
         and _are(data.get("changed"), lambda pair: _is_wording(pair, record.position))
+        and _are(data.get("unbound", []), _is_count)
         and all(_is_earlier(data.get(name, -1), record.seq) for name in ("base", "prev"))
     )
 
@@ -92,8 +94,12 @@ def _is_branch(value: object) -> bool:
         return True
     if not isinstance(value, dict):
         return False
-    return _are(value.get("left"), lambda run: _is_span(run, _POSITIONS_MAX)) and _are(
-        value.get("changed"), lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))
+    return (
+        _are(value.get("left"), lambda run: _is_span(run, _POSITIONS_MAX))
+        and _are(
+            value.get("changed"), lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))
+        )
+        and _are(value.get("unbound", []), _is_count)
     )
 
 

@@ -30,6 +30,8 @@ class Branch:
     """Positions that are no longer in the history, as separate runs in order."""
     changed: Mapping[int, int] = field(default_factory=dict)
     """Position -> the number of the record that says how the message there reads now."""
+    unbound: frozenset[int] = frozenset()
+    """Positions of messages whose thinking is no longer good: what it was made for has changed since."""
 
     def holds(self, position: int) -> bool:
         """Whether the message at a position is in the history."""
@@ -47,26 +49,32 @@ class Branch:
                 break
         return [*(run for run in found if run[0] < run[1]), *([(start, stop)] if start < stop else [])]
 
-    def edited(self, left: Iterable[Sequence[int]], changed: Iterable[int], seq: int) -> Branch:
+    def edited(
+        self, left: Iterable[Sequence[int]], changed: Iterable[int], seq: int, unbound: Iterable[int] = ()
+    ) -> Branch:
         """The branch after the edit record `seq`. A changed position that had left is in the history again."""
         back = dict.fromkeys(changed, seq)
         gone = _joined([*self.left, *((run[0], run[1]) for run in left)])
         for position in back:
             gone = [part for run in gone for part in _without(run, position)]
-        return Branch(left=tuple(gone), changed={**self.changed, **back} if back else self.changed)
+        wordings = {**self.changed, **back} if back else self.changed
+        return Branch(left=tuple(gone), changed=wordings, unbound=(self.unbound - back.keys()).union(unbound))
 
     def to_data(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
             "left": [list(run) for run in self.left],
             "changed": [[position, seq] for position, seq in sorted(self.changed.items())],
+            **({"unbound": sorted(self.unbound)} if self.unbound else {}),
         }
 
     @classmethod
     def of_data(cls, data: Mapping[str, Any]) -> Branch:
         """The branch that `to_data` wrote."""
         return cls(
-            left=tuple((start, stop) for start, stop in data.get("left", ())), changed=dict(data.get("changed", ()))
+            left=tuple((start, stop) for start, stop in data.get("left", ())),
+            changed=dict(data.get("changed", ())),
+            unbound=frozenset(data.get("unbound", ())),
         )
 
 
@@ -88,7 +96,7 @@ class History:
     def take(self, record: Record) -> None:
         """Let an edit record have its effect."""
         changed = dict(record.data["changed"])
-        self.branch = self.branch.edited(record.data["left"], changed, record.seq)
+        self.branch = self.branch.edited(record.data["left"], changed, record.seq, record.data.get("unbound", ()))
         self._wordings.update(changed)
 
     def go_back(self, branch: Branch) -> None:

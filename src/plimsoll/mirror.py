@@ -10,7 +10,7 @@ from plimsoll.alignment import Match, Saying, Side, align, saying_of
 from plimsoll.chronicle import Chronicle
 from plimsoll.compaction.account import is_account
 from plimsoll.compaction.piece import Origins, Piece
-from plimsoll.editing import Base, edit_draft, events_of
+from plimsoll.editing import Base, Edit, edit_draft, events_of, unbound_by
 from plimsoll.errors import FormatError
 from plimsoll.events import compaction_at
 from plimsoll.fitted import View
@@ -49,10 +49,11 @@ class Mirror:
         self._is_said = True
         """Whether the list is in the host's own words, and not a view that it took over."""
 
-    def take_in(self, chronicle: Chronicle, messages: Sequence[Any]) -> None:
+    def take_in(self, chronicle: Chronicle, messages: Sequence[Any], *, beside_changed: bool = False) -> None:
         """Make the history what the list is: append what is new, and record what has left or changed.
 
-        All of it is one append, or nothing is done. Raises FormatError, LimitExceeded, StoreError.
+        All of it is one append, or nothing is done. `beside_changed` says that what is sent beside the messages is other than it
+        was: thinking that was made for it leaves. Raises FormatError, LimitExceeded, StoreError.
         """
         given = list(messages)
         if self._stand != _stand(chronicle):
@@ -62,6 +63,8 @@ class Mirror:
             self._append(chronicle, given, count)
         else:
             self._settle(chronicle, given)
+        if beside_changed and unbound_by(chronicle, Edit(), chronicle.timeline.base):
+            chronicle.append([], edit=edit_draft(chronicle, Edit(), self._bases))
         self._stand = _stand(chronicle)
 
     def placed(self, view: View) -> View:
@@ -112,7 +115,7 @@ class Mirror:
         chosen = reading.best(mine, others, is_first=self._is_from_log)
         snapshots = self._snapshots(given, chosen.matches if chosen.known is mine else [])
         edit = chosen.settled.edit
-        draft = edit_draft(chronicle, edit, self._bases) if edit else None
+        draft = edit_draft(chronicle, edit, self._bases, reading.behind(chosen.settled)) if edit else None
         new = _appended(chronicle, given, chosen.settled.first_new, edit=draft)
         self._hold(snapshots, [*chosen.settled.places, *new], [*chosen.settled.own, *new], chosen.ours)
         self._is_said = chosen.known.is_said
@@ -221,6 +224,15 @@ class _Reading:
         texts = {atom[2] for atom in shown if atom[1] == "text"}
         said = [atom for index in new for atom in self._given.saying(index).atoms]
         return any(atom in shown or any(text in atom[2] for text in texts) for atom in said)
+
+    def behind(self, settled: Settled) -> list[tuple[int, Message]]:
+        """The new messages that stand behind what has changed, by the positions that they will have."""
+        new = [
+            (index, message) for index in range(settled.first_new, len(self._given)) for message in self._read(index)
+        ]
+        first = settled.behind or 0
+        messages = self._chronicle.log.messages
+        return [(messages + number, message) for number, (index, message) in enumerate(new) if index >= first]
 
     def _new(self, settled: Settled) -> list[int]:
         """The items of the list that are not known as they are."""

@@ -31,6 +31,12 @@ class Settled:
     """The same without those that a summary stands for."""
     reworded: list[int] = field(default_factory=list)
     """The items that are other than what they stand for was."""
+    behind: int | None = None
+    """From this item on the list stands behind something else than it did; None where nothing has changed but its end."""
+
+    def turn(self, index: int) -> None:
+        """Say that the items from an index on stand behind something else."""
+        self.behind = index if self.behind is None else min(self.behind, index)
 
     @property
     def edit(self) -> Edit:
@@ -82,6 +88,8 @@ class Settling:
             self._keep(found, match)
             at, place = match.given_stop, match.known_stop
         found.left += [*_flat(self.places[place:]), *self.unseen]
+        if found.left:
+            found.turn(at + 1)
         return found
 
     def _keep(self, found: Settled, match: Match) -> None:
@@ -102,6 +110,7 @@ class Settling:
             if len(messages) == 1:
                 found.changed[stands_for[0]] = messages[0]
                 found.reworded.append(match.given)
+                found.turn(match.given + 1)
 
     def _replace(self, found: Settled, given: Run, known: Run) -> bool:
         """Put given items in the place of known ones, in the middle of the list; False where there is no place for them."""
@@ -119,6 +128,7 @@ class Settling:
         found.own += [(slot,) for slot in slots[:needed]]
         found.changed.update(zip(slots, (each[0] for each in messages), strict=False))
         found.reworded += range(*given)
+        found.turn(given[0] + (needed > 0))
         found.left += [slot for slot in (*slots[needed:], *spoken_for) if self.branch.holds(slot)]
         return True
 

@@ -38,6 +38,8 @@ class SyncedSession(AwaitedSession):
         super().__init__(chronicle, summarizer)
         self._mirror = Mirror()
         self._tools: list[Mapping[str, Any]] | None = None
+        self._beside_changed = False
+        """Whether what is sent beside the messages has changed since a list was taken in."""
 
     def sync(
         self,
@@ -92,13 +94,16 @@ class SyncedSession(AwaitedSession):
         self, messages: Sequence[Any], query: str | None, system: SystemText, tools: Tools | None
     ) -> Carrying[View]:
         self._take_options(system, tools)
-        self._mirror.take_in(self._chronicle, messages)
+        self._mirror.take_in(self._chronicle, messages, beside_changed=self._beside_changed)
+        self._beside_changed = False
         view = yield from viewed(self._chronicle, query, asks_model=self._asks_model)
         return self._mirror.placed(view)
 
     def _take_options(self, system: SystemText, tools: Tools | None) -> None:
         """Measure by what the host sends beside the messages this time."""
-        if system is not None and system_message(system) and system != self._chronicle.gauge.system:
+        before = self._chronicle.gauge.system
+        if system is not None and system_message(system) and system != before:
+            self._beside_changed = self._beside_changed or before is not None
             self._chronicle.gauge = replace(self._chronicle.gauge, system=deepcopy(system))
         if tools is None or (self._tools is not None and list(tool_list(tools)) == self._tools):
             return
@@ -111,4 +116,5 @@ class SyncedSession(AwaitedSession):
         budget = replace(gauge.budget, unseen_tokens=0, tools_tokens=gauge.messages.tools(known))
         self._chronicle.gauge = replace(gauge, budget=budget)
         self._chronicle.calibrate()
+        self._beside_changed = self._beside_changed or self._tools is not None
         self._tools = deepcopy(list(tools))

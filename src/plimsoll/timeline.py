@@ -254,7 +254,8 @@ class Timeline:
         if pieces is not None and again:
             ties = tied([piece.message for piece in pieces]) == tied([found.message for found in arranged])
             pieces = pieces if ties else None
-        self.tally.show([self._piece(found, message) for found in arranged] if pieces is None else pieces)
+        shown = [self._piece(found, message) for found in arranged] if pieces is None else pieces
+        self.tally.show(unbound_at(shown, self.history.branch.unbound))
 
     def _recorded(self, record: Record, message: Message) -> Sequence[Piece]:
         """How the view shows a message by what its record says."""
@@ -290,7 +291,8 @@ class Timeline:
 
     def _patched(self, record: Record) -> bool:
         """Put changed messages in the place of those the view shows, where nothing else of it depends on what they say."""
-        if record.data["left"] or record.data["base"] != self.base:
+        unbound = set(record.data.get("unbound", ()))
+        if record.data["left"] or record.data["base"] != self.base or any(p.position in unbound for p in self.pieces):
             return False
         found: list[tuple[int, Message]] = []
         for position, wire in record.data["changed"]:
@@ -337,7 +339,7 @@ class Timeline:
         if is_other or data["state"]["format"] is None:
             pieces = self._arranged_again(pieces)
         self.has_gaps = self.has_gaps or any(map(self.history.branch.holds, missing))
-        self.tally = Tally(pieces)
+        self.tally = Tally(unbound_at(pieces, self.history.branch.unbound))
         covers = record.data["covers"]
         self.covers = None if covers is None else (covers[0], covers[1])
 

@@ -136,3 +136,48 @@ def test_a_fitted_list_and_a_window_leave_it_where_they_change_anything() -> Non
     whole = plimsoll.fit(messages, max_tokens=500_000, **options).messages
     with pytest.raises(Refused, match="signature"):
         ask(host, [host.said("Another request."), *whole[1:]])
+
+
+def edited(held: list[Any], rng: random.Random) -> list[Any]:
+    """The list with one of the user's messages changed, as hosts do: an old result cleared, or words of its own."""
+    at = rng.choice([at for at, wire in enumerate(held) if isinstance(wire, dict) and wire["role"] == "user"])
+    content = held[at]["content"]
+    cleared = (
+        [{**part, "content": "[cleared]"} for part in content] if isinstance(content, list) else f"{content} (edited)"
+    )
+    return [*held[:at], {"role": "user", "content": cleared}, *held[at + 1 :]]
+
+
+@pytest.mark.parametrize(("model", "appends"), [(BOUND, "content"), (BOUND, "response"), (FREE, "content")])
+def test_thinking_leaves_behind_what_a_host_changes_in_its_list(
+    model: str, appends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Messages, the system text, and answers asked for again: every request is accepted, also by a session opened again."""
+    provider, host = hosted(model, appends=appends)
+    rng = random.Random(8)
+    session = opened(str(tmp_path), model=model)
+    held = begun(host)
+    thought = 0
+    for turn in range(1, 40):
+        done = rng.choice(("edit", "again", "system", "compact", "rollback", "open", *[""] * 12))
+        if done == "edit":
+            held = edited(held, rng)
+        if done == "system":
+            monkeypatch.setattr(agent, "SYSTEM", f"{agent.SYSTEM} It is {turn} o'clock.")
+        session.sync(held, system=agent.SYSTEM)
+        if done == "compact":
+            session.compact()
+        if done == "rollback" and any(not made.undone for made in session.compactions()):
+            session.rollback()
+        if done == "open":
+            session.close()
+            session = opened(str(tmp_path), model=model)
+        view = session.sync(held, system=agent.SYSTEM)
+        thought += thoughts(view) > 0
+        new = following(host, ask(host, view), turn)
+        if done == "again":
+            new = following(host, ask(host, session.sync([*held, *new][: len(held)])), turn)
+        held += new
+    assert provider.refused == []
+    assert thought > 10
+    session.close()

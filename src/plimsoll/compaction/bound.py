@@ -5,7 +5,7 @@ Where what is before it changes, the provider refuses the request. Such thinking
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -36,11 +36,12 @@ def unbound(pieces: Iterable[Piece], binds: Binds) -> Iterator[Piece]:
         yield from _without_thinking(piece) if binds(piece.message) else [piece]
 
 
-def unbound_at(pieces: Iterable[Piece], positions: Iterable[int]) -> Iterator[Piece]:
+def unbound_at(pieces: Iterable[Piece], positions: Collection[int]) -> Iterable[Piece]:
     """The same by the positions of the messages that are bound."""
+    if not positions:
+        return pieces
     bound = set(positions)
-    for piece in pieces:
-        yield from _without_thinking(piece) if piece.position in bound else [piece]
+    return (kept for piece in pieces for kept in (_without_thinking(piece) if piece.position in bound else [piece]))
 
 
 def _without_thinking(piece: Piece) -> list[Piece]:
