@@ -17,7 +17,6 @@ from plimsoll.compaction.reunite import as_ordered
 from plimsoll.compaction.settle import MAY_STAND_APART, ordered
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
 from plimsoll.concurrency import THREADS, in_worker
-from plimsoll.errors import SettingError
 from plimsoll.fitted import Fitted, Plan, Report, report_of
 from plimsoll.formats.detect import Beside
 from plimsoll.formats.format import Format, SystemText
@@ -26,6 +25,7 @@ from plimsoll.gauge import DEFAULT_MODEL, Gauge, checked_tools, gauge_for
 from plimsoll.language import language_of
 from plimsoll.message import FormatName, M, Message, MessageLike
 from plimsoll.policy import PolicyChoice
+from plimsoll.settings import text_or_none
 from plimsoll.summary.frame import Language
 from plimsoll.summary.reread import span_of
 from plimsoll.systemtext import repaired, system_message, system_text
@@ -218,18 +218,23 @@ def _beside(system: SystemText, gauge: Gauge) -> list[Piece]:
 
 
 def _planned(work: _Work, query: str | None, *, asks: bool) -> Generator[SummaryRequest, SummaryReply, Outline]:
-    if query is not None and not isinstance(query, str):
-        raise SettingError("query", "must be text")
+    text_or_none("query", query)
     gauge, tokens = work.gauge, work.gauge.load(work.as_said)
     task = gauge.task(tokens, focus=query, ask_model=asks)
     if not (tokens > gauge.budget.tokens or gauge.policy.acts_at(tokens, gauge.budget.tokens)):
         return untouched(work.as_said, task, tokens)
     pieces = parted(work.pieces, gauge.format.name)
-    outline = yield from compact(gauge.draft(pieces, language=work.language), _recollected(task, pieces))
-    # Pieces that went out joined cost more apart, so a view that fits may look as if it did not.
-    futile = is_futile(task, tokens, outline.tokens_after) and not outline.arrived
-    if tokens <= gauge.budget.tokens and (not outline.changed or futile):
+    task = _recollected(task, pieces)
+    draft = gauge.draft(pieces, language=work.language)
+    fits = tokens <= task.budget_tokens
+    # Pieces that went out joined cost more apart: a view that fits must not be cut because these do not.
+    room = max(task.budget_tokens, draft.total) if fits else task.budget_tokens
+    outline = yield from compact(draft, replace(task, budget_tokens=room))
+    if fits and (not outline.changed or (is_futile(task, tokens, outline.tokens_after) and not outline.arrived)):
         return replace(untouched(work.as_said, task, tokens), note=outline.note)
+    if outline.tokens_after > task.budget_tokens:
+        outline = yield from compact(gauge.draft(pieces, language=work.language), task)
+    outline = replace(outline, budget_tokens=task.budget_tokens)
     return outline if work.as_said is work.pieces else replace(outline, pieces=as_ordered(outline.pieces))
 
 
