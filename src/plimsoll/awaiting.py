@@ -49,6 +49,10 @@ class AwaitedSession(ABC):
         self._turn = Turn()
 
     @abstractmethod
+    def append(self, message: MessageLike) -> str:
+        """See Session."""
+
+    @abstractmethod
     def extend(self, messages: Sequence[MessageLike], *, times_ms: Sequence[int | None] | None = None) -> list[str]:
         """See Session."""
 
@@ -58,7 +62,7 @@ class AwaitedSession(ABC):
 
     async def aappend(self, message: MessageLike) -> str:
         """`append` for callers that await."""
-        return (await self.aextend([message]))[0]
+        return await in_worker(partial(self.append, message))
 
     async def aextend(
         self, messages: Sequence[MessageLike], *, times_ms: Sequence[int | None] | None = None

@@ -65,11 +65,13 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         """Add a message to the end of the history and return its id. Raises FormatError, LimitExceeded, StoreError.
 
         An SDK's message is taken as it is, and so is a whole response, which may hold several: then the id is that of the last.
+        A response without output adds nothing; the id is that of the message before it.
         """
         added = self.extend([message])
-        if not added:
+        newest = self._chronicle.log.messages - 1
+        if not added and newest < 0:
             raise FormatError("a response without output holds no message", position=0)
-        return added[-1]
+        return added[-1] if added else f"m{newest}"
 
     @locked
     def extend(self, messages: Sequence[MessageLike], *, times_ms: Sequence[int | None] | None = None) -> list[str]:

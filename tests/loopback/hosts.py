@@ -91,8 +91,8 @@ class Host(Protocol):
         """What the conversation begins with, before the user."""
         ...
 
-    def said(self, text: str) -> Wire:
-        """A message of the user."""
+    def said(self, text: str, picture: str | None = None) -> Wire:
+        """A message of the user, perhaps with a picture."""
         ...
 
     def given(self, view: list[Any]) -> Wire:
@@ -139,7 +139,8 @@ def following(host: Host, response: Any, turn: int) -> list[Any]:
     outcomes = [(call, agent.outcome(call.name, call.arguments)) for call in calls]
     results = host.results(outcomes[::-1] if turn % 3 == 0 else outcomes)  # as the tools finish
     interrupts = not results or turn % INTERRUPTED == 0
-    return [*answers, *results, *([host.said(agent.request(turn))] if interrupts else [])]
+    picture = agent.png(64, 64 + turn) if turn % 5 == 2 else None
+    return [*answers, *results, *([host.said(agent.request(turn), picture)] if interrupts else [])]
 
 
 def ask(host: Host, view: list[Any]) -> Any:
@@ -168,14 +169,18 @@ class ChatHost:
 
     client: Any
     stream: bool = False
+    entire: bool = False
+    """The whole completion is appended, not its message."""
 
     def begin(self) -> list[Any]:
         """The system text."""
         return [{"role": "system", "content": agent.SYSTEM}]
 
-    def said(self, text: str) -> Wire:
-        """A message of the user."""
-        return {"role": "user", "content": text}
+    def said(self, text: str, picture: str | None = None) -> Wire:
+        """A message of the user, perhaps with a picture."""
+        if picture is None:
+            return {"role": "user", "content": text}
+        return {"role": "user", "content": [{"type": "text", "text": text}, _chat_image(picture)]}
 
     def given(self, view: list[Any]) -> Wire:
         """The arguments of a request."""
@@ -194,16 +199,12 @@ class ChatHost:
         """The message of a completion, as it is."""
         message = response.choices[0].message
         calls = [Asked(call.id, call.function.name, call.function.arguments) for call in message.tool_calls or ()]
-        return [message], calls
+        return [response if self.entire else message], calls
 
     def results(self, outcomes: Sequence[tuple[Asked, Outcome]]) -> list[Wire]:
         """One message each; pictures come behind them, since a tool message holds text only."""
         messages = [{"role": "tool", "tool_call_id": call.id, "content": outcome.text} for call, outcome in outcomes]
-        pictures = [
-            {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{outcome.picture}"}}
-            for _, outcome in outcomes
-            if outcome.picture
-        ]
+        pictures = [_chat_image(outcome.picture) for _, outcome in outcomes if outcome.picture]
         shown = [{"type": "text", "text": "What the screenshots show:"}, *pictures]
         return messages + ([{"role": "user", "content": shown}] if pictures else [])
 
@@ -214,14 +215,16 @@ class ResponsesHost:
 
     client: Any
     stream: bool = False
+    entire: bool = False
+    """The whole response is appended, not the items of its output."""
 
     def begin(self) -> list[Any]:
         """The instructions as a message of the developer."""
         return [{"role": "developer", "content": agent.SYSTEM}]
 
-    def said(self, text: str) -> Wire:
-        """A message of the user."""
-        return {"role": "user", "content": text}
+    def said(self, text: str, picture: str | None = None) -> Wire:
+        """A message of the user, perhaps with a picture."""
+        return {"role": "user", "content": text if picture is None else _blocks(text, picture)}
 
     def given(self, view: list[Any]) -> Wire:
         """The arguments of a request."""
@@ -240,7 +243,9 @@ class ResponsesHost:
     def read(self, response: Any) -> tuple[list[Any], list[Asked]]:
         """The items of a response, each by itself."""
         made = [item for item in response.output if item.type == "function_call"]
-        return list(response.output), [Asked(item.call_id, item.name, item.arguments) for item in made]
+        return [response] if self.entire else list(response.output), [
+            Asked(item.call_id, item.name, item.arguments) for item in made
+        ]
 
     def results(self, outcomes: Sequence[tuple[Asked, Outcome]]) -> list[Wire]:
         """One item each, pictures in them."""
@@ -250,11 +255,17 @@ class ResponsesHost:
         ]
 
 
+def _chat_image(picture: str) -> Wire:
+    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture}"}}
+
+
 def _output(outcome: Outcome) -> Any:
-    if outcome.picture is None:
-        return outcome.text
-    image = {"type": "input_image", "detail": "auto", "image_url": f"data:image/png;base64,{outcome.picture}"}
-    return [{"type": "input_text", "text": outcome.text}, image]
+    return outcome.text if outcome.picture is None else _blocks(outcome.text, outcome.picture)
+
+
+def _blocks(text: str, picture: str) -> list[Wire]:
+    image = {"type": "input_image", "detail": "auto", "image_url": f"data:image/png;base64,{picture}"}
+    return [{"type": "input_text", "text": text}, image]
 
 
 @dataclass
@@ -275,10 +286,11 @@ class AnthropicHost:
         """The system text is beside the messages."""
         return []
 
-    def said(self, text: str) -> Wire:
-        """A message of the user."""
-        mark = _MARK if self.marks else {}
-        return {"role": "user", "content": [{"type": "text", "text": text, **mark}] if self.marks else text}
+    def said(self, text: str, picture: str | None = None) -> Wire:
+        """A message of the user, perhaps with a picture."""
+        block = {"type": "text", "text": text, **(_MARK if self.marks else {})}
+        shown = [] if picture is None else [_image_block(picture)]
+        return {"role": "user", "content": [*shown, block] if shown or self.marks else text}
 
     def given(self, view: list[Any]) -> Wire:
         """The arguments of a request."""
@@ -325,8 +337,11 @@ def _result_block(call: Asked, outcome: Outcome) -> Wire:
     block = {"type": "tool_result", "tool_use_id": call.id, "content": outcome.text, **failed}
     if outcome.picture is None:
         return block
-    source = {"type": "base64", "media_type": "image/png", "data": outcome.picture}
-    return {**block, "content": [{"type": "text", "text": outcome.text}, {"type": "image", "source": source}]}
+    return {**block, "content": [{"type": "text", "text": outcome.text}, _image_block(outcome.picture)]}
+
+
+def _image_block(picture: str) -> Wire:
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": picture}}
 
 
 CHAT = {"format": "openai-chat", "tools": CHAT_TOOLS}
@@ -336,8 +351,10 @@ ANTHROPIC = {"format": "anthropic", "tools": ANTHROPIC_TOOLS, "system": agent.SY
 HOSTS: dict[str, tuple[dict[str, Any], Callable[..., Host], dict[str, Any]]] = {
     "chat": (CHAT, ChatHost, {}),
     "chat-stream": (CHAT, ChatHost, {"stream": True}),
+    "chat-entire": (CHAT, ChatHost, {"entire": True}),
     "responses": (RESPONSES, ResponsesHost, {}),
     "responses-stream": (RESPONSES, ResponsesHost, {"stream": True}),
+    "responses-entire": (RESPONSES, ResponsesHost, {"entire": True}),
     "anthropic-content": (ANTHROPIC, AnthropicHost, {}),
     "anthropic-response": (ANTHROPIC, AnthropicHost, {"appends": "response", "apart": True}),
     "anthropic-param": (ANTHROPIC, AnthropicHost, {"appends": "param", "thinking": False}),

@@ -68,7 +68,7 @@ def test_compactions_are_taken_back_and_done_again_at_any_time(model: str, tmp_p
     provider, host = hosted(model)
     rng = random.Random(5)
     session = opened(str(tmp_path), model=model)
-    for turn in range(1, 50):
+    for turn in range(1, 35):
         talk(session, host, turn)
         before, done = session.peek(), rng.choice(("compact", "again", "rollback", "reapply", "", "", ""))
         if done == "compact" and session.compact().id is not None and rng.random() < 0.5:

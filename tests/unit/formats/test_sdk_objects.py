@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -202,6 +203,29 @@ def test_a_responses_response_is_its_output() -> None:
     assert [item.get("type", "said") for item in view] == ["said", "message", "function_call", "function_call_output"]
     assert plimsoll.fit([HI, response, output], max_tokens=4_000).messages == view
     assert plimsoll.validate(view) == []
+
+
+def test_the_id_of_a_whole_response_is_that_of_its_last_item_and_an_empty_one_adds_nothing() -> None:
+    """By `append` and by `aappend`. Only where nothing was said yet is there no id to give."""
+    words = responses.ResponseOutputText(type="output_text", text="Let me see.", annotations=[])
+    said = [
+        responses.ResponseOutputMessage(id=id, type="message", role="assistant", status="completed", content=[words])
+        for id in ("msg_1", "msg_2")
+    ]
+    full, empty = (
+        responses.Response.model_construct(id="r", object="response", output=output) for output in (said, [])
+    )
+
+    async def appended(session: plimsoll.Session) -> list[str]:
+        return [await session.aappend(response) for response in (full, empty)]
+
+    with plimsoll.open("one", store="memory:", format="openai-responses") as session:
+        with pytest.raises(FormatError, match="without output"):
+            session.append(empty)
+        session.append(HI)
+        assert [session.append(full), session.append(empty)] == ["m2", "m2"]
+        assert asyncio.run(appended(session)) == ["m4", "m4"]
+        assert len(session.history()) == 5
 
 
 @pytest.mark.parametrize(
