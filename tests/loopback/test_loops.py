@@ -102,22 +102,28 @@ def test_the_newest_messages_alone_are_refused(which: str) -> None:
         assert len(served.refused) == 1
 
 
-@pytest.mark.parametrize("which", ["chat", "responses", "anthropic-content", "anthropic-stream"])
-def test_awaited_sessions_are_never_refused(which: str) -> None:
-    """The same in an event loop."""
+@pytest.mark.parametrize(
+    ("which", "synced"),
+    [("chat", True), ("responses", False), ("anthropic-content", True), ("anthropic-stream", False)],
+)
+def test_awaited_sessions_are_never_refused(which: str, *, synced: bool) -> None:
+    """The same in an event loop, message by message or with the whole list."""
     window = 8_000
     with hosted(which, window, clients=ASYNC) as (served, host, options):
-        asyncio.run(_awaited(host, window, options, 20))
+        asyncio.run(_awaited(host, window, options, synced=synced))
         check(served, window)
 
 
-async def _awaited(host: Host, window: int, options: dict[str, Any], turns: int) -> None:
+async def _awaited(host: Host, window: int, options: dict[str, Any], *, synced: bool, turns: int = 20) -> None:
+    messages = begun(host)
     async with host.client, plimsoll.aopen(store="memory:", max_tokens=window, **options) as session:
-        await session.aextend(begun(host))
+        await session.aextend([] if synced else messages)
         for turn in range(1, turns + 1):
-            response = await ask_async(host, await session.aview())
+            response = await ask_async(host, await (session.sync_async(messages) if synced else session.aview()))
             for message in following(host, response, turn):
-                await session.aappend(message)
+                messages.append(message)
+                if not synced:
+                    await session.aappend(message)
         assert session.stats().compactions >= 1
 
 
