@@ -25,8 +25,8 @@ from table import markdown
 MESSAGES = 1_000
 """Calls are timed from this length of the list on."""
 
-CALLS = {"fit": 5, "session": 60, "sync": 60}
-"""So many calls are timed. `fit` begins anew at each."""
+CALLS, CALLS_OF_FIT = 60, 5
+"""So many calls are timed."""
 
 LOOP_TURNS = 200
 """Turns of the loop whose views are compared."""
@@ -50,6 +50,17 @@ def by_fit(max_tokens: int) -> Way:
     return Way(lambda held, _: plimsoll.fit(held, max_tokens=max_tokens).messages)
 
 
+def by_fit_on(max_tokens: int) -> Way:
+    """What was fitted before and what is new: the rest is gone."""
+    view: View = []
+
+    def ask(_: list[Message], new: list[Message]) -> View:
+        view[:] = plimsoll.fit([*view, *new], max_tokens=max_tokens).messages
+        return view
+
+    return Way(ask)
+
+
 def by_session(max_tokens: int) -> Way:
     """What is new is appended."""
     session = plimsoll.open("bench", store="memory:", max_tokens=max_tokens)
@@ -67,7 +78,12 @@ def by_sync(max_tokens: int) -> Way:
     return Way(lambda held, _: session.sync(held), session.close)
 
 
-WAYS: dict[str, Callable[[int], Way]] = {"fit": by_fit, "session": by_session, "sync": by_sync}
+WAYS: dict[str, Callable[[int], Way]] = {
+    "fit, the whole list": by_fit,
+    "fit, its last result and what is new": by_fit_on,
+    "session": by_session,
+    "sync": by_sync,
+}
 
 
 def requests() -> Iterator[list[dict[str, Any]]]:
@@ -170,7 +186,11 @@ def measure() -> dict[str, Any]:
             for load, max_tokens in (("compacting", MAX_TOKENS), ("whole", UNBOUNDED_TOKENS)):
                 is_there = importlib.util.find_spec(module) is not None
                 gc.collect()
-                row[f"{kind}, {load}"] = timed(make(max_tokens), convert, CALLS[name]) if is_there else None
+                row[f"{kind}, {load}"] = (
+                    timed(make(max_tokens), convert, CALLS_OF_FIT if name.startswith("fit") else CALLS)
+                    if is_there
+                    else None
+                )
         found[name] = {"median_ms": row, **alike(make(MAX_TOKENS))}
     return found
 

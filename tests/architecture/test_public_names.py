@@ -40,7 +40,7 @@ CLASSES = {
     "Plan": "actions summary with_summary apply",
     "Policy": "named from_dict to_dict",
     "Session": (
-        "append extend view aappend aextend aview aclose check can_append preview compact acompact compactions rollback history recall read tools "
+        "append extend view sync sync_async aappend aextend aview aclose check can_append preview compact acompact compactions rollback history recall read tools "
         "call_tool pin unpin record_usage fork stats status export update close __enter__ __exit__ __aenter__ __aexit__"
     ),
     "Shrunk": "text reference tokens_before tokens_after",
