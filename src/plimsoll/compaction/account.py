@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from plimsoll.brief import counted
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.piece import Block
 from plimsoll.compaction.task import SummaryFailed, SummaryRequest, Task
@@ -153,7 +154,7 @@ def prose_account(  # noqa: PLR0913, PLR0917 - everything a summary depends on
         if account.tokens <= tokens_max:
             return replace(account, written=verdict, words=f"{left}\n{prose}" if left else prose)
         room -= account.tokens - tokens_max
-    return SummaryFailed(reason=f"no room for it in {tokens_max} tokens")
+    return SummaryFailed(reason=f"no room for it in {counted(tokens_max, 'token')}")
 
 
 def prose_room(draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int]) -> int:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from plimsoll.brief import counted
 from plimsoll.formats.media import Source, source_of
 from plimsoll.message import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
@@ -66,7 +67,7 @@ def _facts(source: Source | None) -> Iterator[str | None]:
     yield source.file_id and f"file id {source.file_id}"
     if source.base64 is not None:
         data = _decoded(source.base64)
-        yield f"{len(data):,} bytes"
+        yield counted(len(data), "byte")
         yield f"sha256 {_hash(data)}"
 
 

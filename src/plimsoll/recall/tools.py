@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
+from plimsoll.brief import counted
 from plimsoll.cutting.breaks import good_end
 from plimsoll.cutting.measure import chars_within
 from plimsoll.errors import ReferenceNotFound, SessionDamaged
@@ -147,7 +148,7 @@ class Toolbox:
             lost = "The text of this reference can no longer be read from the session's file."
             return f"{lost} Look for a copy with {self.names.recall}."
         if offset >= len(text):
-            return f"The text has {len(text)} characters; offset {offset} is after its end."
+            return f"The text has {counted(len(text), 'character')}; offset {offset} is after its end."
         return self._paged(text, _owner(reference.strip()), offset, limit)
 
     def _paged(self, text: str, owner: str, start: int, limit: int | None) -> str:

@@ -68,6 +68,8 @@ _ASKING = frozenset(
 )
 """Words of asking and telling, which stand beside what a sentence is about."""
 
+_NOT_TELLING = _STOP | _GENERIC | _DROPPED | _ASKING
+
 _TIME = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|since|weekend|week|month|year|years|morning|evening|monday|tuesday"
     r"|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october"
@@ -165,8 +167,7 @@ def content(text: str) -> list[str]:
 def is_telling(word: str) -> bool:
     """Whether a word names something: no function word, no word of feeling, no number."""
     bare = word.casefold().replace("’", "'")
-    known = _STOP | _GENERIC | _DROPPED | _ASKING
-    return len(bare) > 2 and bare[0].isalpha() and bare not in known and _TIME.fullmatch(bare) is None
+    return len(bare) > 2 and bare[0].isalpha() and bare not in _NOT_TELLING and _TIME.fullmatch(bare) is None
 
 
 def stem(word: str) -> str:

@@ -30,7 +30,7 @@ class Labels:
     failed: str
     reply_to: str
     user: str
-    """Before what the user said, on a line where others speak too."""
+    """Before what the user said, on a line where the assistant speaks too: every fact needs it, so it is one token."""
     languages: str
     left_out: str
     separator: str
@@ -65,7 +65,7 @@ ENGLISH = Labels(
     fixed="fixed later",
     failed="FAILED",
     reply_to="reply to",
-    user="user: ",
+    user="",
     languages="Code:",
     left_out="Left out: {list}.",
     separator=", ",
@@ -87,7 +87,7 @@ CHINESE = Labels(
         "topic": "讨论主题：",
         "told": "用户所述：",
         "chat": "对话中的事实：",
-        "peers": "对话中的事实（助手，用户另标）：",
+        "peers": "对话中的事实（“>”后是用户说的）：",
         "work": "未完成的工作：",
         "activity": "最近步骤（助手）：",
     },
@@ -100,7 +100,7 @@ CHINESE = Labels(
     fixed="后已修复",
     failed="失败",
     reply_to="答",
-    user="用户：",
+    user=">",
     languages="代码：",
     left_out="未列出：{list}。",
     separator="，",

@@ -283,7 +283,7 @@ class _Reader:
             self._add_said(text.split("; "), name)
             return
         topic, mark, said = text.partition("：")
-        if not mark or len(topic) > _TOPIC_CHARS_MAX or "。" in topic or f"{topic}{mark}" == CHINESE.user:
+        if not mark or len(topic) > _TOPIC_CHARS_MAX or "。" in topic or topic.startswith(CHINESE.user):
             topic, said = "", text
         said, _, told = f"。{said}".partition(f"。{CHINESE.user}")
         self._add_said(said.split("。"), name, topic)

@@ -10,10 +10,11 @@ from plimsoll.summary import sections
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.labels import Labels, dominant, labels, number_of
 from plimsoll.summary.layout import bullets, whole
-from plimsoll.summary.ledger.sentences import cjk_share, line, pairs
+from plimsoll.summary.ledger.sentences import line
+from plimsoll.summary.room import allot, bias_of, estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
 
     from plimsoll.ports import TokenCounter
     from plimsoll.summary.frame import Language
@@ -39,12 +40,12 @@ _ORDER = (
     "activity",
 )
 _SAID = ("chat", "peers", "decision", "told")
-_LEAVING_TALK = (*_SAID, *reversed([name for name in _ORDER if name not in _SAID]))
-"""In which order sections of a dialogue shrink where their estimates were too low: where there is most first."""
+_LEAVING_TALK = ("topic", *_SAID, *reversed([name for name in _ORDER if name not in ("topic", *_SAID)]))
+"""In which order sections of a dialogue shrink where estimates were too low: what is said elsewhere, then where most is."""
 
 _FILES = ("modified", "read", "seen")
 _BREAK = "\n"
-_TITLE_TOKENS, _LABEL_TOKENS = 9, 4
+_TITLE_TOKENS, _LABEL_TOKENS, _HEADING_TOKENS = 9, 4, 2
 _MISFITS_MAX = 12
 """Candidates in a row that do not fit before a section is taken to be full."""
 
@@ -103,7 +104,7 @@ def render(  # noqa: PLR0913 - everything a summary depends on
     page = _Page(ledger, labels(chosen_language), counter, tokens_max, covers)
     if tokens_max < _TITLED_TOKENS_MIN or not any(ledger.facts.values()):
         return page.finished()
-    page.gather(chosen_language, _bias(query), numbered=numbered)
+    page.gather(chosen_language, bias_of(query), numbered=numbered)
     page.fill()
     return page.finished()
 
@@ -135,10 +136,10 @@ class _Page:
         if self.tokens_max < _GOAL_FIRST_TOKENS_MAX:
             shares = {**shares, "request": shares["request"] * 3, "constraint": shares["constraint"] * 3}
         rest = sections.build(ledger, self.words, bias)
-        needed = {section.name: sum(_estimate(item.text) for item in section.items) for section in rest}
+        needed = {section.name: sum(estimate(item.text) for item in section.items) for section in rest}
         if ledger.is_dialogue:
-            needed["chat"] = sum(_estimate(fact.text) for fact in ledger.of("chat"))
-        wanted = sum(_estimate(fact.text) for fact in ledger.of("request"))
+            needed["chat"] = sum(estimate(fact.text) for fact in ledger.of("chat"))
+        wanted = sum(estimate(fact.text) for fact in ledger.of("request"))
         allotted = allot({**needed, "request": wanted + _TITLE_TOKENS}, shares, self._room())
         chars_per_token = 1.2 if language == "zh" else 3.6
         room = max(0, allotted["request"] - _TITLE_TOKENS)
@@ -202,7 +203,7 @@ class _Page:
             tokens = self.counter.upper(text)
             over = tokens - self.tokens_max
             if over <= 0:
-                if -over > max(8, self.tokens_max // 40) and self._more(-over - 4):
+                if -over > max(8, self.tokens_max // 150) and self._more(-over - 4):
                     continue
                 return self._spelt_out(text, tokens) if text else self._cut(self._foremost())
             self._drop(over + 2)
@@ -224,14 +225,15 @@ class _Page:
         """What all that waits in a section costs, its title included while that is not there yet."""
         title = 0 if self.chosen.get(section.name) else _title_tokens(section)
         size = self._cost if len(section.items) <= _COUNTED_ITEMS_MAX else self._estimated
-        return title + sum(map(size, section.items))
+        groups = {item.group for item in section.items} if section.name in _SAID else ()
+        return title + sum(map(size, section.items)) + sum(map(_heading_tokens, groups))
 
     def _room(self) -> int:
         """What is left of the budget for facts once the closing line, at its longest, has its part."""
         return self.tokens_max - self.closing_tokens
 
     def _estimated(self, item: Item) -> int:
-        return self.costs.get(id(item)) or _estimate(item.text) + 2
+        return self.costs.get(id(item)) or estimate(item.text) + 2
 
     def _cost(self, item: Item) -> int:
         known = self.costs.get(id(item))
@@ -247,15 +249,18 @@ class _Page:
             return
         misfits = 0
         kept: list[Item] = []
+        groups = {item.group for item in chosen} if section.name in _SAID else None
         for place, item in enumerate(section.items):
             if misfits >= _MISFITS_MAX or left < 3:
                 kept.extend(section.items[place:])
                 break
-            cost = self._cost(item)
+            cost = self._cost(item) + (0 if groups is None or item.group in groups else _heading_tokens(item.group))
             if cost > left:
                 misfits += 1
                 kept.append(item)
                 continue
+            if groups is not None:
+                groups.add(item.group)
             if not chosen:
                 self.used += _title_tokens(section)
             chosen.append(item)
@@ -347,45 +352,9 @@ class _Page:
         return self._rendered(text[:low], self.counter.upper(text[:low]) if low else 0)
 
 
+def _heading_tokens(group: str) -> int:
+    return estimate(group) + _HEADING_TOKENS
+
+
 def _title_tokens(section: Section) -> int:
     return _LABEL_TOKENS if section.name == "topic" else _TITLE_TOKENS
-
-
-def allot(needed: dict[str, int], shares: dict[str, float], tokens: int) -> dict[str, int]:
-    """Tokens for each section: its share, but no more than it needs; what that frees goes to the others by their shares."""
-    given = dict.fromkeys(needed, 0)
-    open_names = {name for name, need in needed.items() if need > 0}
-    left = tokens
-    while open_names and left > 0:
-        total = sum(shares.get(name, 1.0) for name in open_names)
-        full = {name for name in open_names if needed[name] - given[name] <= left * shares.get(name, 1.0) / total}
-        for name in full or open_names:
-            part = needed[name] - given[name] if full else int(left * shares.get(name, 1.0) / total)
-            given[name] += part
-        if not full:
-            return given
-        left = tokens - sum(given.values())
-        open_names -= full
-    return given
-
-
-def _estimate(text: str) -> int:
-    """About its tokens, without a tokenizer."""
-    if text.isascii():
-        return len(text) // 4 + 1
-    share = cjk_share(text)
-    return int(len(text) * (0.25 + 0.85 * share)) + 1
-
-
-def _bias(query: str | None) -> Callable[[str], float]:
-    """How much a text's value is raised for sharing words with the query: 1 without a query, up to 4."""
-    wanted = _terms(query[:400]) if query else frozenset[str]()
-    if not wanted:
-        return lambda _text: 1.0
-    return lambda text: 1.0 + 3.0 * len(wanted & _terms(text)) / len(wanted)
-
-
-def _terms(text: str) -> frozenset[str]:
-    words: Iterable[str] = pairs(text) if not text.isascii() else ()
-    plain: Sequence[str] = text.casefold().replace("/", " ").replace(".", " ").replace("_", " ").split()
-    return frozenset(word.strip(",.!?:;()[]'\"`") for word in [*plain, *words] if len(word) > 1)

@@ -29,7 +29,7 @@ _OVERHEAD_CHARS = {"en": 18, "zh": 5}
 _TOPICS_SHARE = 5.0
 _TOPICS_SHARE_OF_PEERS = 0.4
 _SIDES = ("told", "decision")
-_PEER_SHARE = 0.3
+_PEER_SHARE = 0.2
 _PEERS_ASK = 0.25
 """Two talk as peers where the user says so much of what is worth keeping and hardly asks for anything."""
 

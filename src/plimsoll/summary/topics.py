@@ -21,6 +21,9 @@ _TOKENS_EACH = 80
 """So many tokens of a summary there are for each topic."""
 
 _EACH_MAX = 3
+_READ_MAX = 600
+"""Statements that are read for topics, the newest."""
+
 """Topics that one message gives at most."""
 
 _WORDS_MAX = 3
@@ -43,6 +46,7 @@ def topics(ledger: Ledger, said: Sequence[Fact], language: Language, tokens_max:
     """
     recalled = ledger.of("topic")
     asked = [fact for fact in said if (named or fact.origin == "user") and not (recalled and is_recalled(fact))]
+    asked = asked[-_READ_MAX:]
     names = {word.casefold() for fact in said for word in speaker_of(fact).split()} if named else set[str]()
     read = _Chinese(asked, said or asked) if language == "zh" else _English(said or asked)
     merged: dict[str, tuple[_Phrase, int, int]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from plimsoll.brief import counted
 from plimsoll.cutting.json_text import render_json
 from plimsoll.limits import NESTING_DEPTH_MAX
 
@@ -70,7 +71,7 @@ def _bytes_text(value: bytes) -> str:
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
-        return f"[{len(value):,} bytes, not text]"
+        return f"[{counted(len(value), 'byte')}, not text]"
 
 
 def _named(value: object) -> str:

@@ -12,7 +12,8 @@ from plimsoll.summary.excerpt import excerpt, level
 from plimsoll.summary.layout import common_root
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.ledger.sentences import pairs
-from plimsoll.summary.rules import allot, render
+from plimsoll.summary.room import allot
+from plimsoll.summary.rules import render
 
 
 def read(messages):

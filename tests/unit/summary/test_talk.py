@@ -38,7 +38,15 @@ PEERS = [
         f"My cousin Lena{number} sails there too, she won the regatta of 19{number + 50}.",
     )
 ]
-TALKS = {"en": ENGLISH, "zh": CHINESE, "peers": PEERS}
+PEERS_ZH = [
+    message
+    for number in range(12)
+    for message in (
+        f"码头{number}号仓库建于19{number + 50}年，里面存着{number + 3}吨茶叶。",
+        f"码头{number}号仓库的电话是010-6540{number:02}12，旁边是灯塔公园{number}号门。",
+    )
+]
+TALKS = {"en": ENGLISH, "zh": CHINESE, "peers": PEERS, "peers_zh": PEERS_ZH}
 TITLES = {
     "en": (
         "Topics: ",
@@ -143,6 +151,17 @@ def test_peers_are_told_apart_line_by_line(counter: Any) -> None:
 
     assert [line.partition(": ")[0] for line in told[:4]] == ["assistant", "user", "assistant", "user"]
     assert all("boat" in line for line in told[1::2])
+
+
+def test_chinese_peers_are_told_apart_within_a_line(counter: Any) -> None:
+    """Facts stand by what they are about, and what the user said of it behind a sign that the title explains."""
+    text = shown(PEERS_ZH, 3_000, counter).text
+    lines = [line for line in text.split("\n") if line.startswith("- ") and "吨茶叶" in line]
+
+    assert "对话中的事实（“>”后是用户说的）：" in text
+    assert lines
+    assert all(">" in line and line.index(">") < line.index("吨茶叶") for line in lines[1:])
+    assert all("电话" not in line or line.index("电话") < line.index(">") for line in lines[1:])
 
 
 @pytest.mark.parametrize("label", ["Conclusion", "Budget", "结论"])

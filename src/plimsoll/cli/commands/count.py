@@ -65,7 +65,7 @@ def _count_text(arguments: argparse.Namespace, text: str) -> int:
     from plimsoll.cli.screen import say
     from plimsoll.cli.source import label_of
     from plimsoll.gauge import DEFAULT_MODEL
-    from plimsoll.report.figures import number
+    from plimsoll.report.figures import plural
     from plimsoll.tokens.counter import counter_for
 
     model = arguments.model or DEFAULT_MODEL
@@ -75,6 +75,6 @@ def _count_text(arguments: argparse.Namespace, text: str) -> int:
         about = {"label": label_of(arguments.file), "model": model, "counter": counter.name, "exact": counter.exact}
         print_json({**about, "tokens": tokens, "characters": len(text)})
     else:
-        size = f"{number(tokens)} tokens, {number(len(text))} characters"
+        size = f"{plural(tokens, 'token')}, {plural(len(text), 'character')}"
         say(f"{label_of(arguments.file)}, plain text, {model}: {size}, by {counter.name}")
     return DONE

@@ -1,0 +1,50 @@
+"""The room of a summary: how sections share it, about what a text takes of it, and what a question makes a text worth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plimsoll.summary.ledger.sentences import cjk_share, pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+
+def allot(needed: dict[str, int], shares: dict[str, float], tokens: int) -> dict[str, int]:
+    """Tokens for each section: its share, but no more than it needs; what that frees goes to the others by their shares."""
+    given = dict.fromkeys(needed, 0)
+    open_names = {name for name, need in needed.items() if need > 0}
+    left = tokens
+    while open_names and left > 0:
+        total = sum(shares.get(name, 1.0) for name in open_names)
+        full = {name for name in open_names if needed[name] - given[name] <= left * shares.get(name, 1.0) / total}
+        for name in full or open_names:
+            part = needed[name] - given[name] if full else int(left * shares.get(name, 1.0) / total)
+            given[name] += part
+        if not full:
+            return given
+        left = tokens - sum(given.values())
+        open_names -= full
+    return given
+
+
+def estimate(text: str) -> int:
+    """About its tokens, without a tokenizer."""
+    if text.isascii():
+        return len(text) // 4 + 1
+    share = cjk_share(text)
+    return int(len(text) * (0.25 + 0.85 * share)) + 1
+
+
+def bias_of(query: str | None) -> Callable[[str], float]:
+    """How much a text's value is raised for sharing words with the query: 1 without a query, up to 4."""
+    wanted = _terms(query[:400]) if query else frozenset[str]()
+    if not wanted:
+        return lambda _text: 1.0
+    return lambda text: 1.0 + 3.0 * len(wanted & _terms(text)) / len(wanted)
+
+
+def _terms(text: str) -> frozenset[str]:
+    words: Iterable[str] = pairs(text) if not text.isascii() else ()
+    plain: Sequence[str] = text.casefold().replace("/", " ").replace(".", " ").replace("_", " ").split()
+    return frozenset(word.strip(",.!?:;()[]'\"`") for word in [*plain, *words] if len(word) > 1)
