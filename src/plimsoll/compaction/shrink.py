@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.notes import is_note
 from plimsoll.compaction.piece import Block
 from plimsoll.cutting import cut_json, cut_text
 from plimsoll.cutting.marker import SHORTEST
@@ -124,7 +125,7 @@ def _cut_part(draft: Draft, part: Part, tokens_max: int, reference: str | None) 
     """The part in at most `tokens_max`; the same object when it cannot get smaller."""
     match part:
         case Text():
-            text = _remembered(draft, part, part.text, tokens_max, reference)
+            text = _cut_note(draft, part, tokens_max) or _remembered(draft, part, part.text, tokens_max, reference)
             return part if text == part.text else replace(part, text=text)
         case ToolCall():
             arguments = _remembered(draft, part, part.arguments, tokens_max, None)
@@ -136,6 +137,17 @@ def _cut_part(draft: Draft, part: Part, tokens_max: int, reference: str | None) 
             return Text(text=f"[{part.kind} left out]")
         case _:
             return part
+
+
+def _cut_note(draft: Draft, part: Text, tokens_max: int) -> str | None:
+    """A text under a notice of ours, cut; None for any other. Without its notice a tool's output would pass for a request."""
+    notice, newline, rest = part.text.partition("\n")
+    if not newline or not is_note(part):
+        return None
+    room = tokens_max - draft.counter.upper(f"{notice}\n")
+    if room >= draft.counter.upper(SHORTEST):
+        return f"{notice}\n{_remembered(draft, part, rest, room, None)}"
+    return notice if draft.counter.upper(notice) <= tokens_max else SHORTEST
 
 
 _CUTS: Remembered[str] = Remembered(CUT_TEXTS_MAX)
