@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from plimsoll.formats.anthropic.encode import SYSTEM_LABEL
+from plimsoll.formats.anthropic.encode import labelled_text
 from plimsoll.message import Wire
 from plimsoll.transcripts.blocks import text_in
 from plimsoll.transcripts.lines import mapping_of
@@ -26,7 +26,7 @@ def held(wires: Sequence[Wire], tool: ToolName) -> tuple[list[Wire], list[Loss]]
 def _held(wire: Wire, tool: ToolName, position: int, losses: list[Loss]) -> Wire:
     if wire.get("role") == "system":
         losses.append(Loss(kind="system role", detail="became a labelled user message", position=position))
-        wire = {"role": "user", "content": f"{SYSTEM_LABEL}{text_in(wire.get('content'))}"}
+        wire = {"role": "user", "content": labelled_text(text_in(wire.get("content")))}
     content = wire.get("content")
     if tool != "pi" or not isinstance(content, list):
         return wire

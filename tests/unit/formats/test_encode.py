@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from plimsoll.formats import format_named, validate
+from plimsoll.formats.anthropic.encode import labelled_text
 from plimsoll.message import Media, Message, Opaque, Text, ToolCall, ToolResult, said
 
 CACHE = {"cache_control": {"type": "ephemeral"}}
@@ -186,7 +187,7 @@ def test_results_added_to_a_pending_ui_call(state: str) -> None:
     [
         ("openai-chat", said("user", "a"), {"role": "user", "content": "a"}),
         ("anthropic", said("user", "a"), {"role": "user", "content": "a"}),
-        ("anthropic", said("system", "a"), {"role": "user", "content": "[System message]\na"}),
+        ("anthropic", said("system", "a"), {"role": "user", "content": labelled_text("a")}),
         ("openai-responses", said("assistant", "a"), {"role": "assistant", "content": "a"}),
         ("openai-chat", Message(role="assistant", parts=(ToolCall(id="c", name="f", arguments="{}"),)), {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}),
         ("anthropic", Message(role="assistant", parts=(ToolCall(id="c", name="f", arguments="not json"),)), {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {"raw_arguments": "not json"}}]}),

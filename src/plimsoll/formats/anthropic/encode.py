@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from plimsoll.formats.anthropic.decode import DOCUMENT_FIELDS, ROLES, result_content
@@ -10,15 +11,30 @@ from plimsoll.formats.media import anthropic_block, source_of
 from plimsoll.formats.reasoning import signed_by_anthropic
 from plimsoll.formats.wire import arguments_text, copied, copied_value, parsed_object, patched
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, Wire
+from plimsoll.provenance import TAG_HEX, is_tagged, tag_of
 
-SYSTEM_LABEL: Final = "[System message]\n"
-"""Begins a system message that stands between others, where only user and assistant may speak."""
+_LABEL: Final = "System message"
+_LABELLED: Final = re.compile(rf"\[{_LABEL} (?P<tag>[0-9a-f]{{{TAG_HEX}}})\]\n")
 
 NO_OUTPUT: Final = "The tool failed without output."
 """A failed call's result may not be empty."""
 
 RAW_ARGUMENTS: Final = "raw_arguments"
 """The field that holds a call's arguments where they are not a JSON object and only an object is allowed."""
+
+
+def labelled_text(text: str) -> str:
+    """System text as a user's words, for places where only user and assistant may speak. The tag says that it was system text."""
+    words = f"{_LABEL}\n{text}"
+    return f"[{_LABEL} {tag_of(words)}]\n{text}"
+
+
+def unlabelled_text(text: str) -> str | None:
+    """The system text that `labelled_text` made a text of; None for any other text, which anybody may have written."""
+    label = _LABELLED.match(text)
+    if label is None or not is_tagged(f"{_LABEL}\n{text[label.end() :]}", label["tag"]):
+        return None
+    return text[label.end() :]
 
 
 def encode(message: Message) -> dict[str, Any]:
@@ -35,10 +51,9 @@ def encode(message: Message) -> dict[str, Any]:
 def _content(message: Message, own: Wire) -> str | list[dict[str, Any]]:
     """Text where it is and was only text, otherwise blocks; results first, as the API wants them."""
     parts = message.parts
-    label = SYSTEM_LABEL if message.role == "system" and not own else ""
     match parts:
         case (Text(text=text, wire=None),) if not isinstance(own.get("content"), list):
-            return label + text
+            return labelled_text(text) if message.role == "system" and not own else text
         case ():
             return ""
     ordered = sorted(parts, key=lambda part: not isinstance(part, ToolResult)) if message.results else parts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from plimsoll.formats.anthropic.encode import NO_OUTPUT, RAW_ARGUMENTS, SYSTEM_LABEL, block_of, encode
+from plimsoll.formats.anthropic.encode import NO_OUTPUT, RAW_ARGUMENTS, block_of, encode, labelled_text
 from plimsoll.formats.format import Loss, Rendered, SystemText
 from plimsoll.formats.ids import CALL_ID_CHARS_MAX, UniqueIds
 from plimsoll.formats.media import anthropic_block
@@ -75,7 +75,7 @@ class _Writer:
                 self._portable.lose(turn.position, "system role", "became a labelled user message")
                 words = [part for part in self._portable.said(turn) if isinstance(part, Text)]
                 text = "\n".join(part.text for part in words)
-                self._add("user", SYSTEM_LABEL + text, turn)
+                self._add("user", labelled_text(text), turn)
             case "user" | "assistant":
                 self._speak(turn)
 

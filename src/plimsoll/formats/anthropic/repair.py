@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from plimsoll.formats.anthropic.encode import RAW_ARGUMENTS, SYSTEM_LABEL
+from plimsoll.formats.anthropic.encode import RAW_ARGUMENTS, unlabelled_text
 from plimsoll.formats.anthropic.marks import is_mark
 from plimsoll.formats.anthropic.validate import has_source, is_text, may_stand, may_stand_in_result
 from plimsoll.formats.repairs import in_words, is_name, tool_name
@@ -63,11 +63,13 @@ def system_words(message: Message) -> str | None:
     wire = message.wire or {}
     if message.role == "system" and wire:
         texts = [part.text if isinstance(part, Text) else in_words(part.wire or {}) for part in message.parts]
-        return "\n".join(texts).removeprefix(SYSTEM_LABEL)
+        words = "\n".join(texts)
+        own = unlabelled_text(words)
+        return words if own is None else own
     content = wire.get("content")
-    if isinstance(content, str) and content.startswith(SYSTEM_LABEL) and wire == {"role": "user", "content": content}:
-        return content.removeprefix(SYSTEM_LABEL)
-    return None
+    return (
+        unlabelled_text(content) if isinstance(content, str) and wire == {"role": "user", "content": content} else None
+    )
 
 
 def labelled(message: Message) -> Message | None:
