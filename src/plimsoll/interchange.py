@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -18,7 +18,7 @@ from plimsoll.limits import FOREIGN_COMPACTIONS_MAX
 from plimsoll.opening import is_taken, store_for
 from plimsoll.opening import open as open_session
 from plimsoll.policy import policy_of
-from plimsoll.recorded import adoption_of, left_of, reader_of, recorded, replayed, times_ms, view_of
+from plimsoll.recorded import Recorded, adoption_of, left_of, reader_of, recorded, replayed, times_ms, view_of
 from plimsoll.session import Session
 from plimsoll.sources import source_note
 from plimsoll.store.memory import MemoryStore
@@ -27,7 +27,6 @@ from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts import Conversation, Exported, Transcript, load_file
 from plimsoll.transcripts.source import stem_of
 from plimsoll.transcripts.values import raw_of
-from plimsoll.usage import Usage
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -67,11 +66,11 @@ def import_file(
     if is_taken(chosen, place):
         raise SessionExists(chosen)
     given = {key: value for key, value in options.items() if value is not None}
-    told, usages, about = _counted(found, {"format": found.format, **_told(found), **given}, given)
+    told, known, about = _counted(found, {"format": found.format, **_told(found), **given}, given)
     told = {"project": False, **told}  # it was said elsewhere
     draft = MemoryStore()
     with open_session(chosen, store=draft, **told) as session:
-        _fill(session, found, usages, {"path": _path_of(source, path), **about})
+        _fill(session, found, known, {"path": _path_of(source, path), **about})
     with draft.open(chosen, writable=False) as log:
         place.create_from(chosen, log.lines(), map(log.get_blob, log.blobs()))
     if given.get("max_sessions") is not None:
@@ -108,13 +107,13 @@ def _told(found: Transcript | Conversation) -> dict[str, Any]:
 
 def _counted(
     found: Transcript | Conversation, options: Mapping[str, Any], given: Mapping[str, Any]
-) -> tuple[dict[str, Any], Sequence[Usage], dict[str, int | None]]:
+) -> tuple[dict[str, Any], Recorded | None, dict[str, int | None]]:
     """The options with the budget that the tool had, what its file reports, counted by them, and what is noted of both.
 
     The tool's view was sent, so where it is larger than any budget that is known, it is the budget; then that one is noted, too.
     """
     if isinstance(found, Conversation):
-        return dict(options), (), {}
+        return dict(options), None, {}
     gauge = gauge_for(
         format_named(found.format),
         model=options.get("model"),
@@ -125,12 +124,12 @@ def _counted(
     )
     told = recorded(found, replace(gauge, system=options.get("system")))
     if options.get("max_tokens") is not None:
-        return dict(options), told.usages, {"window": told.window_tokens}
+        return dict(options), told, {"window": told.window_tokens}
     known = None if given.get("model") else told.budget_tokens
     budget = known or gauge.budget.tokens + gauge.budget.tools_tokens
     needed = max(told.needed_tokens, budget)
     sized = {**options, "max_tokens": needed} if known or needed > budget else dict(options)
-    return sized, told.usages, {"window": told.window_tokens, "budget": budget if needed > budget else None}
+    return sized, told, {"window": told.window_tokens, "budget": budget if needed > budget else None}
 
 
 def _name_for(found: Transcript | Conversation, source: str | PathLike[str] | bytes) -> str:
@@ -140,16 +139,14 @@ def _name_for(found: Transcript | Conversation, source: str | PathLike[str] | by
     return (_UNSAFE.sub("-", stem).strip(".-") or "imported")[:64]
 
 
-def _fill(
-    session: Session, found: Transcript | Conversation, usages: Sequence[Usage], about: Mapping[str, Any]
-) -> None:
+def _fill(session: Session, found: Transcript | Conversation, known: Recorded | None, about: Mapping[str, Any]) -> None:
     """Say everything again that was said, with the tool's own compactions where they were made. `about` is for the note."""
     if isinstance(found, Conversation):
         session.extend(found.messages)
         return
     wires, times, said = [said.wire for said in found.messages], times_ms(found), 0
     made = replayed(found)[-FOREIGN_COMPACTIONS_MAX:]
-    places = [max(compaction.said, compaction.position) for compaction in made]
+    places = [compaction.ends for compaction in made]
     for compaction, place, following in zip(made, places, [*places, len(wires)][1:], strict=True):
         adoption = adoption_of(found, compaction, following)
         needed = [part.position + 1 for part in adoption.view if part.position is not None]
@@ -162,7 +159,7 @@ def _fill(
     note = source_note(found.tool, raw, taken=len(found.messages), **about)
     newest = next((compaction.summary for compaction in reversed(found.compactions) if compaction.summary), None)
     session.adopt(Adoption(view=view_of(found), summary=newest, reader=reader_of(found), left=left_of(found)))
-    session.adopt_source(note, usages)
+    session.adopt_source(note, () if known is None else known.usages, is_of_view=known is not None and known.is_of_view)
 
 
 def export(session: Session, *, to: str, at: str | None = None) -> Exported | Converted:

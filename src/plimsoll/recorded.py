@@ -12,7 +12,7 @@ from plimsoll.compaction.readers import Reader
 from plimsoll.formats.registry import decode_all
 from plimsoll.gauge import Gauge
 from plimsoll.limits import TIME_MS_MAX
-from plimsoll.message import Message, Wire
+from plimsoll.message import Wire
 from plimsoll.tokens.calibrate import Calibrator
 from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts.values import MADE, SUMMARY, Compaction, ToolName, Transcript, Viewed
@@ -40,14 +40,19 @@ class Recorded:
     """What a request of that tool may have of it."""
     needed_tokens: int
     """What the view needs as it stands, with what is not in the file."""
+    is_of_view: bool
+    """Whether requests that were counted here, too, were made of the present view, and not before the newest compaction."""
 
 
 def recorded(found: Transcript, gauge: Gauge) -> Recorded:
-    """The reports of a file, counted by this gauge."""
-    parts = view_of(found)
-    _, messages = decode_all([part.wire for part in parts], found.format)
-    begins = {part.position: place for place, part in reversed(list(enumerate(parts)))}
-    usages = _counted(found, gauge.estimates(messages), begins)
+    """The reports of a file, counted by this gauge. Where none is of the present view, those of the view before it are counted."""
+    made = replayed(found)
+    since = made[-1].ends if made else 0
+    counting = _Counting(found, gauge, found.viewed)
+    usages, is_of_view = counting.usages(range(since, len(found.messages))), True
+    if made and all(usage.counted_tokens is None for usage in usages):
+        start = made[-2].ends if len(made) > 1 else 0
+        usages, is_of_view = _Counting(found, gauge, made[-1].saw()).usages(range(start, made[-1].position)), False
     calibration = Calibrator()
     for usage in usages:
         if usage.counted_tokens is not None:
@@ -60,8 +65,38 @@ def recorded(found: Transcript, gauge: Gauge) -> Recorded:
         budget_tokens=None
         if window is None or window <= ANSWER_TOKENS[found.tool]
         else window - ANSWER_TOKENS[found.tool],
-        needed_tokens=_needed(gauge.calibrated(calibration), messages, usages, begins),
+        needed_tokens=counting.needed(gauge.calibrated(calibration), usages if is_of_view else ()),
+        is_of_view=is_of_view,
     )
+
+
+class _Counting:
+    """What the requests counted here that a view was made by: each had the messages before its answer."""
+
+    def __init__(self, found: Transcript, gauge: Gauge, viewed: Sequence[Viewed]) -> None:
+        parts = [part for one in viewed for part in parts_of(found, one)]
+        _, self._messages = decode_all([part.wire for part in parts], found.format)
+        self._found = found
+        self._sizes = gauge.estimates(self._messages)
+        self._begins = {part.position: place for place, part in reversed(list(enumerate(parts)))}
+
+    def usages(self, answers: range) -> tuple[Usage, ...]:
+        """The reports of these answers with what their requests count here; the others as they are."""
+
+        def counted(usage: Usage) -> int | None:
+            position = usage.position or 0
+            is_of_view = position in answers and self._found.messages[position].on_path and position in self._begins
+            return self._sizes[self._begins[position]] if is_of_view else None
+
+        return tuple(replace(usage, counted_tokens=counted(usage)) for usage in self._found.usages)
+
+    def needed(self, gauge: Gauge, usages: Sequence[Usage]) -> int:
+        """The newest request as it was reported and what was said since; all of it as it is counted where that is exact."""
+        last = next((usage for usage in reversed(usages) if usage.counted_tokens is not None), None)
+        if last is None or gauge.counter.exact:
+            beside = gauge.reserve_tokens + gauge.budget.tools_tokens + gauge.budget.unseen_tokens
+            return beside + sum(map(gauge.messages.message, self._messages))
+        return last.prompt_tokens + sum(map(gauge.messages.message, self._messages[self._begins[last.position] :]))
 
 
 def _window(found: Transcript) -> int | None:
@@ -69,32 +104,6 @@ def _window(found: Transcript) -> int | None:
         return found.window_tokens or CODEX_WINDOW_TOKENS
     known = look_up(found.meta.model) if found.tool == "pi" and found.meta.model else None
     return known.window_tokens if known is not None and known.match != "unknown" else found.window_tokens
-
-
-def _counted(found: Transcript, sizes: Sequence[int], begins: Mapping[int | None, int]) -> tuple[Usage, ...]:
-    """The reports with what their requests count here, where the view still says what they were made of.
-
-    `sizes` are those of requests with the first so many parts of the view, `begins` the first part that is of a message.
-    """
-    changed = max((max(made.said, made.position) for made in found.compactions if made.on_path), default=0)
-
-    def counted(usage: Usage) -> int | None:
-        position = usage.position or 0
-        is_of_view = position >= changed and found.messages[position].on_path
-        return sizes[begins[position]] if is_of_view and position in begins else None
-
-    return tuple(replace(usage, counted_tokens=counted(usage)) for usage in found.usages)
-
-
-def _needed(
-    gauge: Gauge, messages: Sequence[Message], usages: Sequence[Usage], begins: Mapping[int | None, int]
-) -> int:
-    """The newest request as it was reported and what was said since; all of it as it is counted where that is exact."""
-    last = next((usage for usage in reversed(usages) if usage.counted_tokens is not None), None)
-    if last is None or gauge.counter.exact:
-        beside = gauge.reserve_tokens + gauge.budget.tools_tokens + gauge.budget.unseen_tokens
-        return beside + sum(map(gauge.messages.message, messages))
-    return last.prompt_tokens + sum(map(gauge.messages.message, messages[begins[last.position] :]))
 
 
 def adoption_of(found: Transcript, compaction: Compaction, following: int) -> Adoption:
@@ -121,7 +130,7 @@ def _next_request(found: Transcript, compaction: Compaction, following: int) -> 
     """What the provider counted for the first request after a compaction, where the file says what it was before that, too."""
     if compaction.tokens_before is None:
         return None
-    first = max(compaction.said, compaction.position)
+    first = compaction.ends
     usages = (usage for usage in found.usages if first <= (usage.position or 0) < following)
     return next((usage.prompt_tokens for usage in usages), None)
 
@@ -202,4 +211,4 @@ def time_ms(text: object) -> int | None:
 
 def replayed(found: Transcript) -> Sequence[Compaction]:
     """The compactions that the conversation went through, oldest first."""
-    return sorted((made for made in found.compactions if made.on_path), key=lambda made: max(made.said, made.position))
+    return sorted((made for made in found.compactions if made.on_path), key=lambda made: made.ends)

@@ -120,10 +120,13 @@ def usages(log: SessionLog) -> list[Usage]:
     return [usage_from(record.data, record.at_ms) for record in log.read() if record.kind == "usage"]
 
 
-def newest_usage(log: SessionLog) -> Usage | None:
-    """The newest report; None without one. Reads back as far as that is."""
-    found = (record for record in log.read_back() if record.kind == "usage")
-    return next((usage_from(record.data, record.at_ms) for record in found), None)
+def newest_report(log: SessionLog, base: int | None) -> tuple[Usage | None, bool]:
+    """The newest report, and whether it is of the view that goes on from the compaction `base`. Reads back as far as that is."""
+    record = next((record for record in log.read_back() if record.kind == "usage"), None)
+    if record is None:
+        return None, True
+    is_of_view = base is None or (record.seq > base and record.data.get("event") is not None)
+    return usage_from(record.data, record.at_ms), is_of_view
 
 
 def usage_since(log: SessionLog, position: int) -> Mapping[int, Usage]:

@@ -43,10 +43,10 @@ class SharedSession(AwaitedSession):
         return adopt(self._chronicle, adoption)
 
     @locked
-    def adopt_source(self, note: Mapping[str, Any], usages: Sequence[Usage] = ()) -> None:
-        """Keep where the session comes from, and what was reported there. See interchange.py."""
+    def adopt_source(self, note: Mapping[str, Any], usages: Sequence[Usage] = (), *, is_of_view: bool = True) -> None:
+        """Keep where the session comes from, and what was reported there, of the view or of one before it. See interchange.py."""
         self._chronicle.note(note)
-        self._chronicle.record_usage(usages, self._chronicle.timeline.event)
+        self._chronicle.record_usage(usages, self._chronicle.timeline.event if is_of_view else None)
 
     @locked
     def export(

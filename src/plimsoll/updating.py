@@ -74,13 +74,15 @@ class _Growth:
         ):
             adopt(chronicle, adoption, kept)
         chronicle.note(note)
-        chronicle.record_usage(self._usages(since, is_ours=bool(kept)), chronicle.timeline.event)
+        told = recorded(self._new, chronicle.gauge)
+        usages = self._usages(told.usages, since, is_ours=bool(kept))
+        chronicle.record_usage(usages, chronicle.timeline.event if told.is_of_view else None)
         return len(fresh)
 
-    def _usages(self, since: int, *, is_ours: bool) -> list[Usage]:
+    def _usages(self, told: Sequence[Usage], since: int, *, is_ours: bool) -> list[Usage]:
         """What was reported for the new messages. Requests with a view that is not ours say nothing of what is counted here."""
         found: list[Usage] = []
-        for usage in recorded(self._new, self._chronicle.gauge).usages:
+        for usage in told:
             place = None if usage.position is None or usage.position < since else self._place(usage.position)
             if place is not None:
                 counted = None if is_ours else usage.counted_tokens

@@ -68,6 +68,7 @@ def measured(
         weights=weights,
         likely_tokens=likely.messages([*beside, *messages]) + likely.tools(material.tools),
         usage=usage,
+        is_of_view=recorded is None or recorded.is_of_view,
     )
 
 

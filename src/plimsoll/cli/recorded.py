@@ -25,6 +25,8 @@ class Recorded:
     """What a request may have of it, or what the user has set; None: what the model's window leaves."""
     is_set: bool = False
     """Whether the user has set the budget."""
+    is_of_view: bool = True
+    """Whether the usage is of the present view, and not of one before the newest compaction."""
 
 
 def of_file(found: Transcript) -> Recorded:
@@ -46,22 +48,25 @@ def of_file(found: Transcript) -> Recorded:
         calibration=told.calibration,
         window_tokens=told.window_tokens,
         budget_tokens=told.budget_tokens,
+        is_of_view=told.is_of_view,
     )
 
 
 def of_session(chronicle: Chronicle, remembered: Mapping[str, Any], options: Mapping[str, Any]) -> Recorded:
     """What a session was told. A window that its file named is its own until the user sets a budget."""
     from plimsoll.recorded import ANSWER_TOKENS
-    from plimsoll.reported import newest_usage
+    from plimsoll.reported import newest_report
 
     source: Mapping[str, Any] = next(iter(chronicle.notes("source")), {})
     window, reserve = source.get("window"), ANSWER_TOKENS.get(source.get("tool", ""), 0)
     budget = options.get("max_tokens") or remembered.get("max_tokens")
     is_window = isinstance(window, int) and not options.get("model") and budget == window - reserve
+    usage, is_of_view = newest_report(chronicle.log, chronicle.timeline.base)
     return Recorded(
-        usage=newest_usage(chronicle.log),
+        usage=usage,
         calibration=chronicle.timeline.calibration,
         window_tokens=window if is_window else None,
         budget_tokens=budget,
         is_set=budget is not None and not is_window,
+        is_of_view=is_of_view,
     )

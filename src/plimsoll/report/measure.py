@@ -29,6 +29,8 @@ class Measure:
     """What `weights` are likely to be; they are that themselves where the counter is exact, or corrected by usage."""
     usage: Usage | None = None
     """The newest request as its provider counted it."""
+    is_of_view: bool = True
+    """Whether that request was made of what is measured, and not before its newest compaction."""
 
     @property
     def heading(self) -> str:
@@ -59,7 +61,7 @@ class Measure:
         answer = f"; answer {usage.id}: {number(usage.completion_tokens)}" if usage.id else ""
         about = "" if self.exact else "about "
         beyond = f"; {about}{number(unseen)} of it are not in this file (system text, tools)" if unseen else ""
-        before = "" if usage.counted_tokens is not None else "; before the newest compaction"
+        before = "" if self.is_of_view else "; before the newest compaction"
         at = "" if usage.at_ms is None else f", {when(usage.at_ms, full=True)}"
         return f"newest request as the provider counted it{at}: {size}{cached}{answer}{beyond}{before}"
 

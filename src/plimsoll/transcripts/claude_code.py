@@ -242,6 +242,7 @@ class _Reader:
             said = range(start, compaction.position)
             shown += [i for i in said if i in self._on_path and self._answers[i].kind != "error"]
             start = max(start, compaction.position)
+            saw = partial(self._seen, tuple(shown), dict(cleared))
             if compaction.cleared:
                 cleared |= dict.fromkeys(compaction.cleared, CLEARED)
             else:
@@ -250,7 +251,7 @@ class _Reader:
                 start = max([start, *(index + 1 for index in summary)])
             see = partial(self._seen, tuple(shown), dict(cleared))
             on_path = not shown or any(index in self._on_path for index in shown)
-            yield replace(compaction, said=start, on_path=on_path, see=see)
+            yield replace(compaction, said=start, on_path=on_path, see=see, saw=saw)
 
     def _seen(self, shown: Sequence[int], cleared: Mapping[str, str]) -> Sequence[Viewed]:
         """These messages as the tool would send them."""

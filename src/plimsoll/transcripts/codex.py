@@ -156,13 +156,14 @@ class _Replay:
         message = text_of(payload.get("message"))
         listed = payload.get("replacement_history")
         replacement = None if listed is None else [w for item in list_of(listed) if (w := _sendable(mapping_of(item)))]
+        before = self.history.items
         if replacement is None:
-            self.history.replace(rebuilt(self.history.items, message))
+            self.history.replace(rebuilt(before, message))
         else:
-            self.history.replace(_recognised(replacement, self.history.items))
-        self._record(entry, message, replacement)
+            self.history.replace(_recognised(replacement, before))
+        self._record(entry, message, replacement, before)
 
-    def _record(self, entry: Entry, message: str, replacement: Sequence[Wire] | None) -> None:
+    def _record(self, entry: Entry, message: str, replacement: Sequence[Wire] | None, before: Sequence[Item]) -> None:
         texts = [item_text(wire) for wire in replacement or () if wire.get("role") == "user"]
         summary = strip_prefix(message) or next(
             (s for text in reversed(texts) if (s := strip_prefix(text, only=True))), None
@@ -180,6 +181,7 @@ class _Replay:
                 replacement=tuple(item.wire for item in self.history.items),
                 opaque=opaque,
                 see=partial(_sent, tuple(self.history.items)),
+                saw=partial(_sent, before),
                 at=maybe_text(mapping_of(entry.value).get("timestamp")),
             )
         )

@@ -188,6 +188,7 @@ class _Reader:
                     at=maybe_text(value.get("timestamp")),
                     on_path=id in places,
                     see=partial(self._seen, places.get(id)),
+                    saw=partial(self._seen, places[id] - 1 if id in places else None),
                 )
             )
         return found

@@ -89,6 +89,13 @@ class Compaction:
     """False on a branch that the conversation has left."""
     see: Callable[[], Sequence[Viewed]] = field(default=tuple, repr=False, compare=False)
     """Makes what the tool would have sent right after it."""
+    saw: Callable[[], Sequence[Viewed]] = field(default=tuple, repr=False, compare=False)
+    """Makes what it would have sent right before it."""
+
+    @property
+    def ends(self) -> int:
+        """How many messages had been said when its view was made."""
+        return max(self.said, self.position)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -123,6 +123,20 @@ def test_options_that_do_not_go_together(run, home, words):
     assert run(*words).status == 2
 
 
+def test_the_written_file_weighs_what_the_session_does(run, file):
+    """Tokens, window and what is not in the file are the same, though the newest report is of before the compaction."""
+    run("import", file, "--as", "s")
+    for words in ((), ("--policy", "threshold-80", "--target", "4k")):
+        run("compact", "s", *words)
+        run("export", "s", "--to", load_file(file).tool, "-o", "out.jsonl")
+        found = [run("count", source, "--json").json for source in ("out.jsonl", "s")]
+        same = ("tokens", "unseen_tokens", "window_tokens", "base", "base_tokens", "messages")
+        assert {key: found[0][key] for key in same} == {key: found[1][key] for key in same}
+        for source in ("out.jsonl", "s"):
+            said = run("count", source).out
+            assert ("as the provider counted it" in said) == ("before the newest compaction" in said)
+
+
 @pytest.mark.parametrize("folder", ["home/.codex/sessions/2026/03/02", "elsewhere"])
 def test_a_file_belongs_where_it_was(run, home, folder):
     """Under the name that its tool gave it, by a clock of another zone: another name would be a second file of the same session."""

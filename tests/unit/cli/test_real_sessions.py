@@ -68,9 +68,17 @@ def test_sizes_of_a_file_and_its_session_are_the_same(run, path):
     run("compact", "real")
     run("export", "real", "--to", path.parent.name, "-o", "back.jsonl")
     file, session = (run("count", source, "--json").json for source in ("back.jsonl", "real"))
-    assert file["messages"] == session["messages"]
-    if not session["usage"]:
-        assert file["tokens"] == session["tokens"]
+    assert {key: file[key] for key in same} == {key: session[key] for key in same}
+
+
+@pytest.mark.skipif(not SESSIONS.is_dir(), reason=f"the real session files are not at {SESSIONS}")
+@pytest.mark.filterwarnings("ignore::plimsoll.errors.UnseenTokensWarning")
+def test_a_preview_of_a_long_session_is_shown_whole(run):
+    """What leaves is named by its references, for which messages of long ago are read again."""
+    path = max(SESSIONS.glob("claude-code/*.jsonl"), key=lambda path: path.stat().st_size)
+    run("import", path, "--as", "real")
+    for more in ((), ("--json",)):
+        assert run("compact", "real", "--preview", "--target", "20k", "--max-tokens", "30k", *more).status == 0
 
 
 @pytest.mark.parametrize("tool", ["claude-code", "codex", "pi"])

@@ -31,11 +31,11 @@ def run(arguments: argparse.Namespace) -> int:
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, show
     from plimsoll.opening import existing
-    from plimsoll.reported import newest_usage
+    from plimsoll.reported import newest_report
 
     chronicle = existing(arguments.name, store=arguments.store)
     try:
-        found, usage = chronicle.compactions(), newest_usage(chronicle.log)
+        found, usage = chronicle.compactions(), newest_report(chronicle.log, None)[0]
         tool = next((note.get("tool") for note in chronicle.notes("source")), None)
     finally:
         chronicle.close()
