@@ -13,7 +13,7 @@ from statistics import mean, median
 from typing import Any
 
 import workload
-from plimsoll.ports import Draft, SessionLog, Store
+from plimsoll.protocols import RecordDraft, SessionLog, Store
 from plimsoll.store.open import open_store
 from plimsoll.store.record import encode
 from table import markdown
@@ -105,7 +105,7 @@ def write(store: Store, name: str, length: int) -> None:
         while left:
             log.append([draft(message) for message in islice(stream, min(left, BATCH))])
             left -= min(left, BATCH)
-        log.append([Draft(kind="compaction", data={"summary": "what was done so far. " * 200}, at_ms=NOW_MS)])
+        log.append([RecordDraft(kind="compaction", data={"summary": "what was done so far. " * 200}, at_ms=NOW_MS)])
         for message in islice(stream, SINCE_COMPACTION):
             log.append([draft(message)])
 
@@ -119,9 +119,9 @@ def opened(store: Store, name: str) -> int:
     raise AssertionError(name)
 
 
-def draft(message: workload.Message) -> Draft:
+def draft(message: workload.Message) -> RecordDraft:
     """The message as a record; the time is given, so that every contestant writes the same bytes."""
-    return Draft(kind="message", data=message, at_ms=NOW_MS)
+    return RecordDraft(kind="message", data=message, at_ms=NOW_MS)
 
 
 def messages() -> Iterator[workload.Message]:

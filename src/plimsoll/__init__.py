@@ -12,110 +12,110 @@ from plimsoll.provenance import use_key as _use_key
 
 if TYPE_CHECKING:
     from plimsoll import errors as errors
-    from plimsoll.budget import Budget as Budget
-    from plimsoll.budget import Check as Check
-    from plimsoll.budget import Level as Level
-    from plimsoll.budget import LoadLines as LoadLines
-    from plimsoll.budget import Status as Status
-    from plimsoll.budget import TokenBudget as TokenBudget
-    from plimsoll.checking import check as check
+    from plimsoll.api.check import check as check
+    from plimsoll.api.files import files_mentioned as files_mentioned
+    from plimsoll.api.files import read_files as read_files
+    from plimsoll.api.files import with_files as with_files
+    from plimsoll.api.fit import afit as afit
+    from plimsoll.api.fit import count_tokens as count_tokens
+    from plimsoll.api.fit import fit as fit
+    from plimsoll.api.fit import plan as plan
+    from plimsoll.api.offloads import Offloads as Offloads
+    from plimsoll.api.shrink import Shrunk as Shrunk
+    from plimsoll.api.shrink import cut as cut
+    from plimsoll.api.shrink import shrink as shrink
+    from plimsoll.api.window import Windowed as Windowed
+    from plimsoll.api.window import window as window
     from plimsoll.compaction.plan import Action as Action
+    from plimsoll.compaction.result import Fitted as Fitted
+    from plimsoll.compaction.result import Plan as Plan
+    from plimsoll.compaction.result import Report as Report
+    from plimsoll.compaction.result import View as View
     from plimsoll.compaction.task import SummaryRequest as SummaryRequest
-    from plimsoll.context import ContextLayers as ContextLayers
-    from plimsoll.context import Filter as Filter
-    from plimsoll.context import Storage as Storage
-    from plimsoll.cutting.text import Cut as Cut
-    from plimsoll.files import files_mentioned as files_mentioned
-    from plimsoll.files import read_files as read_files
-    from plimsoll.files import with_files as with_files
-    from plimsoll.fitted import Fitted as Fitted
-    from plimsoll.fitted import Plan as Plan
-    from plimsoll.fitted import Report as Report
-    from plimsoll.fitted import View as View
+    from plimsoll.environment.layers import ContextLayers as ContextLayers
+    from plimsoll.environment.layers import Filter as Filter
+    from plimsoll.environment.layers import Storage as Storage
     from plimsoll.formats.convert import convert as convert
     from plimsoll.formats.convert import validate as validate
     from plimsoll.formats.format import Converted as Converted
     from plimsoll.formats.format import Loss as Loss
     from plimsoll.formats.format import Violation as Violation
-    from plimsoll.interchange import import_file as import_file
-    from plimsoll.mentions import FileContent as FileContent
-    from plimsoll.mentions import FileMention as FileMention
-    from plimsoll.offloads import Offloads as Offloads
-    from plimsoll.oneshot import afit as afit
-    from plimsoll.oneshot import count_tokens as count_tokens
-    from plimsoll.oneshot import fit as fit
-    from plimsoll.oneshot import plan as plan
-    from plimsoll.opening import delete as delete
-    from plimsoll.opening import open as open  # noqa: A004 - the public name, as pathlib's and gzip's
-    from plimsoll.opening import sessions as sessions
-    from plimsoll.opening_async import aopen as aopen
-    from plimsoll.payloads import Compaction as Compaction
-    from plimsoll.policy import Policy as Policy
-    from plimsoll.ports import Damage as Damage
-    from plimsoll.ports import SessionInfo as SessionInfo
+    from plimsoll.policy.budget import Budget as Budget
+    from plimsoll.policy.budget import Check as Check
+    from plimsoll.policy.budget import Level as Level
+    from plimsoll.policy.budget import LoadLines as LoadLines
+    from plimsoll.policy.budget import Status as Status
+    from plimsoll.policy.budget import TokenBudget as TokenBudget
+    from plimsoll.policy.policy import Policy as Policy
+    from plimsoll.protocols import Damage as Damage
+    from plimsoll.protocols import SessionInfo as SessionInfo
     from plimsoll.recall.search import Hit as Hit
-    from plimsoll.session import Session as Session
-    from plimsoll.shrinking import Shrunk as Shrunk
-    from plimsoll.shrinking import cut as cut
-    from plimsoll.shrinking import shrink as shrink
-    from plimsoll.stats import Stats as Stats
+    from plimsoll.records.stats import Stats as Stats
+    from plimsoll.records.usage import Usage as Usage
+    from plimsoll.records.values import Compaction as Compaction
+    from plimsoll.session.open import delete as delete
+    from plimsoll.session.open import open as open  # noqa: A004 - the public name, as pathlib's and gzip's
+    from plimsoll.session.open import sessions as sessions
+    from plimsoll.session.open_async import aopen as aopen
+    from plimsoll.session.session import Session as Session
+    from plimsoll.session.transfer.import_file import import_file as import_file
+    from plimsoll.summary.file_mentions import FileContent as FileContent
+    from plimsoll.summary.file_mentions import FileMention as FileMention
     from plimsoll.transcripts.values import Exported as Exported
-    from plimsoll.usage import Usage as Usage
-    from plimsoll.windowing import Windowed as Windowed
-    from plimsoll.windowing import window as window
+    from plimsoll.truncation.text import Cut as Cut
 
 _HOMES = {
     "Action": "compaction.plan",
-    "Budget": "budget",
-    "Check": "budget",
-    "Compaction": "payloads",
-    "ContextLayers": "context",
+    "Budget": "policy.budget",
+    "Check": "policy.budget",
+    "Compaction": "records.values",
+    "ContextLayers": "environment.layers",
     "Converted": "formats.format",
-    "Cut": "cutting.text",
-    "Damage": "ports",
+    "Cut": "truncation.text",
+    "Damage": "protocols",
     "Exported": "transcripts.values",
-    "FileContent": "mentions",
-    "FileMention": "mentions",
-    "Filter": "context",
-    "Fitted": "fitted",
+    "FileContent": "summary.file_mentions",
+    "FileMention": "summary.file_mentions",
+    "Filter": "environment.layers",
+    "Fitted": "compaction.result",
     "Hit": "recall.search",
-    "Level": "budget",
-    "LoadLines": "budget",
+    "Level": "policy.budget",
+    "LoadLines": "policy.budget",
     "Loss": "formats.format",
-    "Offloads": "offloads",
-    "Plan": "fitted",
-    "Policy": "policy",
-    "Report": "fitted",
-    "Session": "session",
-    "SessionInfo": "ports",
-    "Shrunk": "shrinking",
-    "Stats": "stats",
-    "Status": "budget",
-    "Storage": "context",
+    "Offloads": "api.offloads",
+    "Plan": "compaction.result",
+    "Policy": "policy.policy",
+    "Report": "compaction.result",
+    "Session": "session.session",
+    "SessionInfo": "protocols",
+    "Shrunk": "api.shrink",
+    "Stats": "records.stats",
+    "Status": "policy.budget",
+    "Storage": "environment.layers",
     "SummaryRequest": "compaction.task",
-    "TokenBudget": "budget",
-    "Usage": "usage",
-    "View": "fitted",
+    "TokenBudget": "policy.budget",
+    "Usage": "records.usage",
+    "View": "compaction.result",
     "Violation": "formats.format",
-    "Windowed": "windowing",
-    "afit": "oneshot",
-    "aopen": "opening_async",
-    "check": "checking",
+    "Windowed": "api.window",
+    "afit": "api.fit",
+    "aopen": "session.open_async",
+    "check": "api.check",
     "convert": "formats.convert",
-    "count_tokens": "oneshot",
-    "cut": "shrinking",
-    "delete": "opening",
-    "files_mentioned": "files",
-    "fit": "oneshot",
-    "import_file": "interchange",
-    "open": "opening",
-    "plan": "oneshot",
-    "read_files": "files",
-    "sessions": "opening",
-    "shrink": "shrinking",
+    "count_tokens": "api.fit",
+    "cut": "api.shrink",
+    "delete": "session.open",
+    "files_mentioned": "api.files",
+    "fit": "api.fit",
+    "import_file": "session.transfer.import_file",
+    "open": "session.open",
+    "plan": "api.fit",
+    "read_files": "api.files",
+    "sessions": "session.open",
+    "shrink": "api.shrink",
     "validate": "formats.convert",
-    "window": "windowing",
-    "with_files": "files",
+    "window": "api.window",
+    "with_files": "api.files",
 }
 
 __all__ = [name for name in (*sorted(_HOMES), "errors") if name != "open"]
@@ -123,7 +123,7 @@ __all__ = [name for name in (*sorted(_HOMES), "errors") if name != "open"]
 
 
 def _key() -> bytes:
-    from plimsoll.machine import machine_key  # noqa: PLC0415 - only where a tag is made or checked
+    from plimsoll.environment.machine_key import machine_key  # noqa: PLC0415 - only where a tag is made or checked
 
     return machine_key()
 

@@ -6,92 +6,16 @@ import ast
 import graphlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-LAYERS = {
-    "values": (
-        "message",
-        "exchange",
-        "budget",
-        "policy",
-        "presets",
-        "settings",
-        "errors",
-        "limits",
-        "toolnames",
-        "brief",
-        "context",
-        "provenance",
-        "stats",
-    ),
-    "ports": ("ports",),
-    "core": (
-        *("formats", "tokens", "compaction", "tool_results", "summary", "cutting", "language", "gauge", "writing"),
-        *(
-            "systemtext",
-            "fitted",
-            "payloads",
-            "ledgers",
-            "references",
-            "tally",
-            "timeline",
-            "flaws",
-            "events",
-            "activity",
-            "changes",
-            "usage",
-            "adoption",
-            "arrival",
-            "sending",
-            "history",
-            "edited",
-            "likeness",
-            "snapshot",
-            "alignment",
-            "sessionformat",
-        ),
-        "mentions",
-        "context_text",
-    ),
-    "outside": ("store", "recall", "memory", "models", "transcripts", "workspace", "files", "machine"),
-    "app": (
-        "session",
-        "awaiting",
-        "searching",
-        "concurrency",
-        "chronicle",
-        "carrying",
-        "opening",
-        "opening_async",
-        "oneshot",
-        "shrinking",
-        "offloads",
-        "windowing",
-        "checking",
-        "noticing",
-        "interchange",
-        "transfer",
-        "sharing",
-        "sources",
-        "updating",
-        "surroundings",
-        "dialogue",
-        "originals",
-        "kept",
-        "editing",
-        "settling",
-        "mirror",
-        "syncing",
-        "reported",
-        "recorded",
-        "",
-    ),
-    "edges": ("cli", "report", "proxy", "mcp", "adapters", "__main__"),
-}
-"""From the bottom up: a module imports from its own row and the rows before it. "" is plimsoll/__init__.py."""
+from rooms import LAYER_OF, LAYERS, ROOMS, table
 
-ROOM_LAYER = {room: rank for rank, rooms in enumerate(LAYERS.values()) for room in rooms}
+ARCHITECTURE = Path(__file__).resolve().parents[2] / "docs" / "ARCHITECTURE.md"
+
+PLACES_MAX = 26
+"""As many places as a reader can hold in mind, with the package's own first file."""
 
 PURE = ("values", "ports", "core")
 IMPURE_MODULES = {
@@ -134,12 +58,12 @@ def room(name):
 
 def rank_of(name):
     """The height of a module's layer, 0 at the bottom; one that is in no layer may import all and be imported by none."""
-    return ROOM_LAYER.get(room(name), len(LAYERS))
+    return LAYERS.index(LAYER_OF[room(name)]) if room(name) in LAYER_OF else len(LAYERS)
 
 
 def layer_of(name):
     """The name of a module's layer."""
-    return next((layer for layer, rooms in LAYERS.items() if room(name) in rooms), "no layer")
+    return LAYER_OF.get(room(name), "no layer")
 
 
 def own(target, names):
@@ -148,12 +72,12 @@ def own(target, names):
     if top != "plimsoll":
         return None
     inner = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
-    return next((name for name in inner if name in names), parts[0] if parts and parts[0] in ROOM_LAYER else "")
+    return next((name for name in inner if name in names), parts[0] if parts and parts[0] in LAYER_OF else "")
 
 
 def test_every_module_has_a_layer(sources):
     """Every module and package directly under plimsoll is in the table of layers."""
-    assert [source.place for source in sources if room(source.name) not in ROOM_LAYER] == []
+    assert [source.place for source in sources if room(source.name) not in LAYER_OF] == []
 
 
 def test_imports_go_down(sources):
@@ -182,6 +106,23 @@ def test_no_import_cycles(sources):
     }
 
     graphlib.TopologicalSorter(graph).prepare()
+
+
+def test_packages_have_an_order(sources):
+    """No package needs one that needs it, a package being one place with all that is in it; and there are few places."""
+    names = {source.name for source in sources}
+    graph = {place.name: set() for place in ROOMS}
+    for source in sources:
+        targets = {own(found.target, names) for found in source.imports} - {None}
+        graph[room(source.name)] |= {room(target) for target in targets} - {room(source.name)}
+
+    graphlib.TopologicalSorter(graph).prepare()
+    assert len(graph) <= PLACES_MAX
+
+
+def test_the_page_shows_the_layers():
+    """The table of the page on architecture is the one that these tests go by."""
+    assert table() in ARCHITECTURE.read_text()
 
 
 def test_absolute_imports(sources):

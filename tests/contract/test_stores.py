@@ -25,7 +25,7 @@ from plimsoll.errors import (
     StoreUnusable,
     UnsafeName,
 )
-from plimsoll.ports import Draft, Record, Store
+from plimsoll.protocols import Record, RecordDraft, Store
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import archive_oldest, open_or_create, open_store
 
@@ -54,9 +54,9 @@ def store(again: Again) -> Store:
     return again()
 
 
-def message(text: str, **more: object) -> Draft:
+def message(text: str, **more: object) -> RecordDraft:
     """A message as the session layer might store it."""
-    return Draft(kind="message", data={"role": "user", "content": text, **more}, at_ms=1_763_000_000_000)
+    return RecordDraft(kind="message", data={"role": "user", "content": text, **more}, at_ms=1_763_000_000_000)
 
 
 def payloads(records: Iterator[Record]) -> list[object]:
@@ -77,7 +77,7 @@ def test_new_session_begins_with_its_session_record(store: Store) -> None:
 def test_acknowledged_records_are_there_after_reopening(again: Again) -> None:
     """What append took is what reading gives after the store is opened again, in order, with numbers and positions."""
     with again().create("a") as log:
-        assert log.append([message("0"), Draft(kind="usage", data={"tokens": 3}), message("1")]) == 1
+        assert log.append([message("0"), RecordDraft(kind="usage", data={"tokens": 3}), message("1")]) == 1
         assert log.append([message("2")]) == 4
         before = list(log.read())
     with again().open("a") as log:
@@ -102,7 +102,9 @@ def test_any_record_and_any_message_is_found_by_number(store: Store) -> None:
     """Reading from a number and from a message position begins exactly there, whatever the sizes of the records."""
     with store.create("a") as log:
         for index in range(300):
-            log.append([Draft(kind="note", data={"i": index}), message(str(index), pad="x" * (index * 37 % 4000))])
+            log.append(
+                [RecordDraft(kind="note", data={"i": index}), message(str(index), pad="x" * (index * 37 % 4000))]
+            )
         for index in (0, 1, 2, 150, 299):
             assert next(log.read_messages(index)).data["content"] == str(index)
             assert next(log.read(2 + 2 * index)).seq == 2 + 2 * index
@@ -167,7 +169,7 @@ def test_sessions_are_listed_with_what_they_hold(store: Store) -> None:
     assert store.sessions() == []
     for index, name in enumerate(("old", "New", "new")):
         with store.create(name, {"title": f"T{index}"}) as log:
-            log.append([Draft(kind="message", data={"i": 1}, at_ms=4_000_000_000_000 + index)])
+            log.append([RecordDraft(kind="message", data={"i": 1}, at_ms=4_000_000_000_000 + index)])
     found = store.sessions()
 
     assert [(one.name, one.title, one.records, one.messages) for one in found] == [
@@ -237,7 +239,7 @@ def test_sessions_beyond_the_maximum_are_archived(store: Store) -> None:
     """The oldest sessions beyond the maximum are archived, except one that is being written; none is lost."""
     for index in range(5):
         with store.create(f"s{index}") as log:
-            log.append([Draft(kind="note", data={}, at_ms=4_000_000_000_000 + index)])
+            log.append([RecordDraft(kind="note", data={}, at_ms=4_000_000_000_000 + index)])
     with store.open("s0"):
         assert sorted(archive_oldest(store, sessions_max=2)) == ["s1", "s2"]
 
@@ -263,7 +265,7 @@ def test_blobs_are_content_addressed(again: Again) -> None:
 def test_copies_are_byte_for_byte(store: Store) -> None:
     """A session made from another's lines reads the same, unknown optional records and all, and goes on by itself."""
     with store.create("a") as log:
-        log.append([message("0"), Draft(kind="x-new.kind", data={"deep": [1, {"a": None}]}), message("1")])
+        log.append([message("0"), RecordDraft(kind="x-new.kind", data={"deep": [1, {"a": None}]}), message("1")])
         lines = list(log.lines())
         store.create_from("b", lines)
         store.create_from("c", lines[:3])
@@ -283,11 +285,11 @@ def test_copies_are_byte_for_byte(store: Store) -> None:
 def test_unknown_optional_records_are_kept_and_required_ones_refused(store: Store) -> None:
     """A kind of a newer version is passed on byte for byte, or refused with NewerFormat where it must be understood."""
     with store.create("a") as log:
-        log.append([Draft(kind="telepathy", data={"x": 1}), message("after")])
+        log.append([RecordDraft(kind="telepathy", data={"x": 1}), message("after")])
         unknown = next(log.read(1))
         assert unknown.raw == next(log.lines(1))
         assert next(log.read(2)).raw is None
-        log.append([Draft(kind="telepathy", data={"x": 2}, required=True)])
+        log.append([RecordDraft(kind="telepathy", data={"x": 2}, required=True)])
     with store.open("a") as log:
         for reading in (log.read, log.read_back):
             with pytest.raises(NewerFormat):
@@ -332,7 +334,7 @@ def test_what_json_cannot_give_back_is_refused(store: Store, kind: str, data: di
     """A payload or kind that would not read back the same is refused, the whole append with it, and the next one works."""
     with store.create("a") as log:
         with pytest.raises(error):
-            log.append([message("fine"), Draft(kind=kind, data=data)])
+            log.append([message("fine"), RecordDraft(kind=kind, data=data)])
         assert log.append([message("next")]) == 1
 
 
@@ -350,11 +352,11 @@ def test_nesting_is_limited_and_never_recursed_into(store: Store) -> None:
     for _ in range(100_000):
         bottomless = [bottomless]
     with store.create("a") as log:
-        log.append([Draft(kind="note", data={"x": deep})])
+        log.append([RecordDraft(kind="note", data={"x": deep})])
         assert next(log.read(1)).data["x"] == deep
         for hostile in ([deep], endless, shared, bottomless):
             with pytest.raises(LimitExceeded):
-                log.append([Draft(kind="note", data={"x": hostile})])
+                log.append([RecordDraft(kind="note", data={"x": hostile})])
     while bottomless:  # taken apart by hand: freeing it would recurse in some Pythons
         bottomless = bottomless.pop()  # type: ignore[assignment]
 
@@ -378,7 +380,7 @@ def test_every_text_reads_back_the_same(again: Again, batch: list[dict[str, obje
     """NUL, CR, U+2028, byte order marks, lone surrogates, quotes and our own marks come back as they went in."""
     store = again()
     with open_or_create(store, "a") as log:
-        start = log.append([Draft(kind="message", data=data) for data in batch])
+        start = log.append([RecordDraft(kind="message", data=data) for data in batch])
     with store.open("a", writable=False) as log:
         assert [record.data for record in log.read(start)] == [joined(data) for data in batch]
         assert log.damage == ()
@@ -390,7 +392,7 @@ def test_text_that_looks_like_records_stays_text(store: Store) -> None:
     with store.create("a") as log:
         log.append([message("secret")])
         quoted = next(log.lines(1)).decode()
-        log.append([message(f"\n{quoted}\n{quoted}"), Draft(kind="note", data=json.loads(quoted))])
+        log.append([message(f"\n{quoted}\n{quoted}"), RecordDraft(kind="note", data=json.loads(quoted))])
         assert payloads(log.read()) == ["secret", f"\n{quoted}\n{quoted}"]
         assert log.length == 4
 
@@ -416,7 +418,7 @@ def test_order_is_by_position_not_by_the_clock(store: Store) -> None:
     """Times that jump back, stand still or are negative change nothing in the order of records."""
     stamps = [5, 5, -3, 10**15, 0]
     with store.create("a") as log:
-        log.append([Draft(kind="message", data={"content": i}, at_ms=at) for i, at in enumerate(stamps)])
+        log.append([RecordDraft(kind="message", data={"content": i}, at_ms=at) for i, at in enumerate(stamps)])
         assert payloads(log.read()) == [0, 1, 2, 3, 4]
         assert [record.at_ms for record in log.read(1)] == stamps
 
@@ -441,7 +443,7 @@ def append_many(open_again: Again, worker: int, times: int) -> None:
             continue
         with log:
             for _ in range(10):
-                log.append([message(f"{worker}.{done}"), Draft(kind="usage", data={"w": worker})])
+                log.append([message(f"{worker}.{done}"), RecordDraft(kind="usage", data={"w": worker})])
                 done += 1
 
 

@@ -15,11 +15,11 @@ import pytest
 
 import plimsoll
 from plimsoll.errors import DamageWarning, FormatError, PlimsollError, SessionDamaged, SettingError
-from plimsoll.events import Events, record_at
-from plimsoll.flaws import flaw_of
-from plimsoll.interchange import export
-from plimsoll.payloads import unpacked
-from plimsoll.ports import Draft, Record
+from plimsoll.protocols import Record, RecordDraft
+from plimsoll.records.checks import flaw_of
+from plimsoll.records.compactions import Events, record_at
+from plimsoll.records.values import unpacked
+from plimsoll.session.transfer.import_file import export
 from plimsoll.store.jsonl import JsonlStore
 from plimsoll.store.open import open_store
 from plimsoll.store.record import decode, encode
@@ -267,7 +267,7 @@ def resealed(line: bytes, change: Callable[[Wire], None]) -> bytes:
     assert isinstance(record, Record)
     data = json.loads(json.dumps(unpacked(record.data) if record.kind == "compaction" else record.data))
     change(data)
-    draft = Draft(kind=record.kind, data=data, required=record.required)
+    draft = RecordDraft(kind=record.kind, data=data, required=record.required)
     return encode(
         draft, seq=record.seq, position=record.position, at_ms=record.at_ms, batch_left=record.batch_left
     ).removesuffix(b"\n")
@@ -375,7 +375,7 @@ def test_a_chain_that_leads_in_circles(tmp_path: Path) -> None:
     """An event that names itself or a later one as the one before it is refused, not followed for ever."""
     with JsonlStore(tmp_path).create("a") as log:
         state = {"base": None, "prev": 2, "about": 1, "state": {}}
-        log.append([Draft(kind="rollback", data=state), Draft(kind="rollback", data={**state, "prev": 1})])
+        log.append([RecordDraft(kind="rollback", data=state), RecordDraft(kind="rollback", data={**state, "prev": 1})])
         with pytest.raises(SessionDamaged):
             Events(log, newest=1, base=None).compactions()
 

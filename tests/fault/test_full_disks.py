@@ -13,7 +13,7 @@ from contextlib import suppress
 import pytest
 
 from plimsoll.errors import LimitExceeded, StoreError, StoreFull, StoreUnusable
-from plimsoll.ports import Draft
+from plimsoll.protocols import RecordDraft
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import open_store
 from plimsoll.store.verify import verify
@@ -21,9 +21,9 @@ from plimsoll.store.verify import verify
 SIZE_BYTES = 1 << 20
 
 
-def message(number: int, size: int = 4_000) -> Draft:
+def message(number: int, size: int = 4_000) -> RecordDraft:
     """A message of about so many bytes."""
-    return Draft(kind="message", data={"i": number, "pad": "x" * size})
+    return RecordDraft(kind="message", data={"i": number, "pad": "x" * size})
 
 
 @pytest.fixture

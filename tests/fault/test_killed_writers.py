@@ -10,19 +10,19 @@ import time
 
 import pytest
 
-from plimsoll.ports import Draft
+from plimsoll.protocols import RecordDraft
 from plimsoll.store.open import open_or_create, open_store
 from plimsoll.store.verify import verify
 
 ACK = struct.Struct("<i")
 
 
-def drafts(number: int) -> list[Draft]:
+def drafts(number: int) -> list[RecordDraft]:
     """The records of one append: of every kind a session writes, one to four of them, each saying which append it is of."""
     size = number % 4
-    compact = Draft(kind="compaction", data={"append": number, "of": size + 1, "summary": "s" * (number % 3000)})
-    undo = Draft(kind="rollback", data={"append": number, "of": size + 1})
-    message = Draft(kind="message", data={"append": number, "of": size + 1, "text": "é" * (number % 50)})
+    compact = RecordDraft(kind="compaction", data={"append": number, "of": size + 1, "summary": "s" * (number % 3000)})
+    undo = RecordDraft(kind="rollback", data={"append": number, "of": size + 1})
+    message = RecordDraft(kind="message", data={"append": number, "of": size + 1, "text": "é" * (number % 50)})
     return [(message, compact, undo)[number % 3], *[message] * size]
 
 

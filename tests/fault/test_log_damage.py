@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import PlimsollError
-from plimsoll.ports import Draft
+from plimsoll.protocols import RecordDraft
 from plimsoll.store.jsonl import JsonlStore
 from plimsoll.store.log_file import LogFile, read_tail
 from plimsoll.store.os_calls import OsCalls
@@ -41,7 +41,7 @@ class Written:
                 texts = [
                     chr(rng.choice([65, 0xE9, 0x2028, 0x1F600])) * rng.randrange(4) for _ in range(rng.randrange(1, 4))
                 ]
-                log.append([Draft(kind="message", data={"c": text}) for text in texts])
+                log.append([RecordDraft(kind="message", data={"c": text}) for text in texts])
         self.folder = path / "a"
         self.log_path = self.folder / "log.jsonl"
         self.data = self.log_path.read_bytes()
@@ -106,7 +106,7 @@ def test_a_log_that_lost_its_end_says_so(written, writable):
         assert sum(one.records for one in damage if one.offset is None) == RECORDS - whole, cut
         if writable:
             with written.store.open("a") as log:
-                assert log.append([Draft(kind="message", data={"c": "more"})]) == RECORDS
+                assert log.append([RecordDraft(kind="message", data={"c": "more"})]) == RECORDS
             records, damage = written.read()
             assert [record.seq for record in records] == [*range(kept), RECORDS], cut
             assert sum(one.records for one in damage) == RECORDS - kept, cut
@@ -141,7 +141,7 @@ def test_append_after_a_cut_is_not_glued_to_it(written):
             if whole == 0:
                 assert "missing" in {one.kind for one in log.damage}, cut
             expected = max(whole, 1)
-            assert log.append([Draft(kind="note", data={"after": cut})]) == expected, cut
+            assert log.append([RecordDraft(kind="note", data={"after": cut})]) == expected, cut
             torn = [one for one in log.damage if one.kind == "torn"]
             if cut > written.ends[whole]:
                 aside = written.folder / torn[0].kept_in
@@ -189,7 +189,7 @@ def test_writing_after_damage_spreads_nothing(written):
         written.put(changed)
         before, _ = written.read()
         with written.store.open("a") as log:
-            seq = log.append([Draft(kind="note", data={"new": 1})])
+            seq = log.append([RecordDraft(kind="note", data={"new": 1})])
         after, damage = written.read()
 
         assert seq >= RECORDS
@@ -232,7 +232,7 @@ def test_what_was_synced_survives_any_fate_of_what_was_not(written):
             del after[rng.randrange(len(after) + 1) :]
         written.put(written.data[:synced] + after)
         with written.store.open("a") as log:
-            log.append([Draft(kind="note", data={})])
+            log.append([RecordDraft(kind="note", data={})])
         records, _ = written.read()
 
         assert records[:number] == written.records[:number]
@@ -333,7 +333,7 @@ def test_files_that_are_no_logs(tmp_path, data):
         assert log.damage or not data.strip()
     assert path.read_bytes() == data
     with store.open("a") as log:
-        log.append([Draft(kind="message", data={"content": "x"})])
+        log.append([RecordDraft(kind="message", data={"content": "x"})])
         assert [record.kind for record in log.read()][-1] == "message"
         assert log.damage
     records = [record for record in store.open("a", writable=False).read() if record.kind == "message"]
@@ -351,7 +351,7 @@ def test_rows_of_a_database_are_checked_like_lines(tmp_path):
 
     store = SqliteStore(tmp_path / "db.sqlite")
     with store.create("a") as log:
-        log.append([Draft(kind="message", data={"i": index}) for index in range(20)])
+        log.append([RecordDraft(kind="message", data={"i": index}) for index in range(20)])
         blob = log.put_blob(b"content")
     store.close()
     with sqlite3.connect(tmp_path / "db.sqlite") as rows:
@@ -367,7 +367,7 @@ def test_rows_of_a_database_are_checked_like_lines(tmp_path):
         assert [record.seq for record in log.read()] == [0, 1, 2, 3, 5, 7, 9, 10, *range(13, 21)]
         assert sum(one.records for one in log.damage) == 5
         assert next(log.read_messages(10)).seq == 13
-        assert log.append([Draft(kind="note", data={})]) == 21
+        assert log.append([RecordDraft(kind="note", data={})]) == 21
         found = verify(store, "a")
         assert (found.blobs_damaged, found.ok) == ((blob,), False)
         assert log.put_blob(b"content") == blob
@@ -383,7 +383,7 @@ def test_flipped_bits_in_a_database_open_or_refuse_with_a_typed_error(tmp_path):
     store = SqliteStore(tmp_path / "db.sqlite")
     with store.create("a") as log:
         for index in range(60):
-            log.append([Draft(kind="message", data={"i": index, "text": "word " * (index % 90)})])
+            log.append([RecordDraft(kind="message", data={"i": index, "text": "word " * (index % 90)})])
         expected = {record.seq: record.data for record in log.read()}
     store.close()
     data = (tmp_path / "db.sqlite").read_bytes()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import PlimsollError, SessionNotFound, StoreFull, StoreUnusable
-from plimsoll.ports import Draft
+from plimsoll.protocols import RecordDraft
 from plimsoll.store.jsonl import JsonlStore
 from plimsoll.store.os_calls import OsCalls
 from plimsoll.store.verify import verify
@@ -74,9 +74,9 @@ for _name in CALLS:
     setattr(Failing, _name, _failing(_name))
 
 
-def message(number: int) -> Draft:
+def message(number: int) -> RecordDraft:
     """A message of a few hundred bytes."""
-    return Draft(kind="message", data={"i": number, "pad": "x" * 300})
+    return RecordDraft(kind="message", data={"i": number, "pad": "x" * 300})
 
 
 class Story:
@@ -111,7 +111,7 @@ class Story:
         """One append of so many records."""
         self.trying = self.acknowledged + count
         numbers = range(self.acknowledged, self.trying)
-        self.log.append([Draft(kind=kind, data={"i": number, "pad": "x" * 300}) for number in numbers])
+        self.log.append([RecordDraft(kind=kind, data={"i": number, "pad": "x" * 300}) for number in numbers])
         self.acknowledged = self.trying
 
     def check(self) -> None:

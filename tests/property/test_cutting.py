@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amounts import examples
-from plimsoll.cutting import cut_json, cut_text
-from plimsoll.cutting.breaks import safe_back, safe_on
-from plimsoll.cutting.marker import markers_in
 from plimsoll.tokens.exact import exact_counter
-from plimsoll.tool_results import shrink_result
+from plimsoll.truncation import cut_json, cut_text
+from plimsoll.truncation.breaks import safe_back, safe_on
+from plimsoll.truncation.marker import markers_in
+from plimsoll.truncation.tool_results import shrink_result
 
 EXACT = exact_counter("o200k_base")
 

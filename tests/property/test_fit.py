@@ -18,10 +18,10 @@ import proof
 from amounts import examples
 from generated import FORMATS, random_broken_history, random_history
 from hostile import random_hostile_history
-from plimsoll.budget import Level, LoadLines
 from plimsoll.errors import CannotFit
-from plimsoll.policy import STEP_LEVELS, Policy
-from plimsoll.presets import PRESETS
+from plimsoll.policy.budget import Level, LoadLines
+from plimsoll.policy.policy import STEP_LEVELS, Policy
+from plimsoll.policy.presets import PRESETS
 from strategies import field_soups
 
 POLICIES = tuple(PRESETS)

@@ -16,7 +16,7 @@ import pytest
 
 import plimsoll
 from plimsoll.errors import PlimsollError
-from plimsoll.policy import Policy
+from plimsoll.policy.policy import Policy
 from plimsoll.tokens.registry import model_info, register_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::plimsoll.errors.UnknownModelWarning")

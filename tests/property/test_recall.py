@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from amounts import examples
 from generated import FORMATS, random_broken_history
+from plimsoll.compaction.references import place_of, text_of
 from plimsoll.formats.registry import decode_all
 from plimsoll.message import said
 from plimsoll.recall.index import Index
 from plimsoll.recall.search import search
 from plimsoll.recall.words import Terms, words
-from plimsoll.references import place_of, text_of
 from plimsoll.tokens.estimate import EstimatingCounter
 
 COUNTER = EstimatingCounter()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from amounts import examples
 from plimsoll.errors import PlimsollError
 from plimsoll.formats.convert import validate
-from plimsoll.transcripts import Compaction, Meta, Outgoing, Transcript, load_file, write
+from plimsoll.transcripts import Meta, Outgoing, ToolCompaction, Transcript, load_file, write
 
 TEXTS = st.text(st.characters(codec=None, categories=None), max_size=20)
 WORDS = st.text("ab \n\u2028", min_size=1, max_size=6).filter(str.strip)
@@ -169,7 +169,7 @@ def test_a_plain_conversation_comes_back(words, tool, data):
     )
     position = data.draw(st.integers(1, len(words)))
     start = data.draw(st.integers(0, position))
-    compaction = Compaction(position=position, summary="S", kept=((start, position),) if start < position else ())
+    compaction = ToolCompaction(position=position, summary="S", kept=((start, position),) if start < position else ())
     outgoing = Outgoing(messages=messages, format="anthropic", compactions=(compaction,), meta=Meta(session_id="x"))
     found = _read(write(outgoing, to=tool).data)
     said = [part["text"] for m in found.messages if m.kind == "said" for part in m.wire["content"]]

@@ -66,7 +66,7 @@ def check(case: Case) -> None:
     check_used(fitted.report, goal)
 
 
-def check_marked(case: Case, messages: list[dict[str, Any]], report: plimsoll.fitted.Report) -> None:
+def check_marked(case: Case, messages: list[dict[str, Any]], report: plimsoll.compaction.result.Report) -> None:
     """Where an exchange left, a summary or a mark speaks for it, unless every text is cut to a token and there is no room."""
     if report.lost:
         shown = [text for message in messages for text in list(proof._values(message))[1:] if text]
@@ -76,7 +76,7 @@ def check_marked(case: Case, messages: list[dict[str, Any]], report: plimsoll.fi
         assert is_least or any(map(SPEAKS_FOR_OTHERS.search, shown)), "a loss without a mark"
 
 
-def check_used(report: plimsoll.fitted.Report, goal: int) -> None:
+def check_used(report: plimsoll.compaction.result.Report, goal: int) -> None:
     """A view that uses less than half of its goal has no room for the newest exchange that left, or for the whole of a cut one."""
     room = goal - report.tokens_after
     if room <= goal // 2 or report.tokens_before <= goal:

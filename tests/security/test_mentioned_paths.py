@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.interchange import export
+from plimsoll.session.transfer.import_file import export
 
 SECRET = "hunter2-and-nothing-else"
 BUDGET = 3_000

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import PlimsollError, SessionNotFound, SettingError, StoreError, StoreUnusable, UnsafeName
-from plimsoll.ports import Draft
+from plimsoll.protocols import RecordDraft
 from plimsoll.store.jsonl import JsonlStore
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import open_store
@@ -219,7 +219,7 @@ def planted(tmp_path):
     (victim / "blobs").mkdir(parents=True)
     store = JsonlStore(tmp_path / "store")
     with store.create("a") as log:
-        log.append([Draft(kind="message", data={"content": "mine"})])
+        log.append([RecordDraft(kind="message", data={"content": "mine"})])
         log.put_blob(b"mine")
     (victim / "log.jsonl").write_bytes((tmp_path / "store/a/log.jsonl").read_bytes())
     (victim / "lock").write_bytes(b"")
@@ -241,7 +241,7 @@ def test_links_are_not_followed(tmp_path, place):
     before = everything(victim)
     refused = 0
     for use in (
-        lambda: store.open("a").append([Draft(kind="note", data={})]),
+        lambda: store.open("a").append([RecordDraft(kind="note", data={})]),
         lambda: store.open("a", writable=False),
         lambda: store.create("b"),
         lambda: store.archive("a"),
@@ -299,7 +299,7 @@ def test_a_link_swapped_in_while_working_leads_nowhere(tmp_path):
         for _ in range(500):
             try:
                 with store.open("a") as log:
-                    log.append([Draft(kind="message", data={"content": "mine"})])
+                    log.append([RecordDraft(kind="message", data={"content": "mine"})])
                     log.put_blob(b"%d" % done)
                     done += 1
             except (StoreError, SessionNotFound):
@@ -336,7 +336,7 @@ def test_everything_is_the_owners_alone(tmp_path, umask):
     try:
         for store in (JsonlStore(tmp_path / "deep/er/store"), SqliteStore(tmp_path / "data/base/file.db")):
             with store.create("a") as log:
-                log.append([Draft(kind="message", data={"content": "x"})])
+                log.append([RecordDraft(kind="message", data={"content": "x"})])
                 log.put_blob(b"content")
                 modes = {path: stat.S_IMODE(path.lstat().st_mode) for path in tmp_path.rglob("*")}
             store.archive("a")
@@ -400,7 +400,7 @@ def test_values_never_become_statements(tmp_path):
     with store.create("a") as log:
         statements: list[str] = []
         store._database._connected().set_trace_callback(statements.append)
-        log.append([Draft(kind="message", data={attack: attack})])
+        log.append([RecordDraft(kind="message", data={attack: attack})])
         for reference in (attack, "a" * 12 + "%", "' OR '1'='1"):
             with pytest.raises(PlimsollError):
                 log.get_blob(reference)

@@ -12,9 +12,9 @@ from typing import get_args
 
 import pytest
 
-from plimsoll.budget import Level
-from plimsoll.policy import Policy
-from plimsoll.presets import PRESETS, LevelName, PolicyFields, PresetName, Strategy
+from plimsoll.policy.budget import Level
+from plimsoll.policy.policy import Policy
+from plimsoll.policy.presets import PRESETS, LevelName, PolicyFields, PresetName, Strategy
 
 PROGRAMS = Path(__file__).parent / "programs"
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plimsoll.changes import LEVELS_MAX, changed, changes
+from plimsoll.records.json_diff import LEVELS_MAX, changed, changes
 
 WORDS = st.lists(st.sampled_from(["a" * 30, "the hold is full ", "荷物", "\n", "x", "😀" * 9]), max_size=12).map(
     "".join

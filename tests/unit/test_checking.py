@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.budget import Level
 from plimsoll.errors import FormatError, SettingError
+from plimsoll.policy.budget import Level
 from workloads import talk, work
 
 TALK = talk(81, 40)

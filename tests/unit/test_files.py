@@ -12,7 +12,7 @@ import pytest
 import plimsoll
 from plimsoll.errors import FormatError, SettingError
 from plimsoll.limits import MENTIONED_FILES_MAX, READ_FILE_SIZE_BYTES_MAX
-from plimsoll.mentions import paths_in
+from plimsoll.summary.file_mentions import paths_in
 from workloads import talk, words
 
 Wire = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 import workloads
 from plimsoll.formats.registry import decode_all
-from plimsoll.ledgers import Ledgers, ledger_data
+from plimsoll.records.ledgers import Ledgers, ledger_data
 from plimsoll.summary.ledger import Ledger, extend
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import plimsoll
+from plimsoll.api.offloads import OFFLOAD_SESSION
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError, StoreFull
-from plimsoll.offloads import OFFLOAD_SESSION
 from plimsoll.store.memory import MemoryStore
 
 LOG = "\n".join(f"step {n}: pallet {n * 37 % 991} is at berth {n % 17}" for n in range(3_000))

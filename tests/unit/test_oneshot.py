@@ -274,7 +274,7 @@ def test_emergencies_keep_goals_files_and_errors() -> None:
     ]
     fitted = plimsoll.fit([*early, *WORK[1:]], max_tokens=4_000, policy="ladder")
 
-    assert fitted.report.level is plimsoll.budget.Level.emergency
+    assert fitted.report.level is plimsoll.policy.budget.Level.emergency
     for fact in (
         "Move the lease table",
         "Never touch the berths",

@@ -14,7 +14,7 @@ import pytest
 import plimsoll
 import proof
 import workloads
-from plimsoll.policy import policy_named
+from plimsoll.policy.policy import policy_named
 
 Wire = dict[str, Any]
 RNG = random.Random(7)

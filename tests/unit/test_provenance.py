@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 import plimsoll
-from plimsoll import machine
+from plimsoll.environment import machine_key as machine
 from plimsoll.provenance import TAG_HEX, is_tagged, notice, noticed_words, tag_of
 from plimsoll.summary.frame import PRESENTATIONS, omission, omitted, recognise, wrap
 

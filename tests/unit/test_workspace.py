@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plimsoll.environment.workspace import _python_package, _remote, system_context, workspace_context
 from plimsoll.limits import DEPENDENCIES_MAX, PROJECT_FILE_SIZE_BYTES_MAX, PROJECT_TEXT_CHARS_MAX
-from plimsoll.workspace import _python_package, _remote, system_context, workspace_context
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

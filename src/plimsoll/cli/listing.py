@@ -11,7 +11,7 @@ from plimsoll.cli.options import TOOL_NAMES, count
 from plimsoll.cli.refusal import DONE, WrongUsage
 
 if TYPE_CHECKING:
-    from plimsoll.transcripts import Found
+    from plimsoll.transcripts import SessionFile
 
 SHOWN_ON_TERMINAL = 30
 """Newest sessions that are listed where nobody said how many: a program that reads the list gets all of them."""
@@ -63,7 +63,7 @@ def list_found(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _is_wanted(found: Found, arguments: argparse.Namespace) -> bool:
+def _is_wanted(found: SessionFile, arguments: argparse.Namespace) -> bool:
     is_of_project = arguments.project is None or arguments.project in (found.cwd or "")
     return is_of_project and arguments.tool in {None, found.tool}
 
@@ -81,7 +81,7 @@ def _places() -> str:
     return f"{claude}/projects, {codex}/sessions and {pi}/sessions"
 
 
-def _row(number: int, found: Found) -> tuple[str | int, ...]:
+def _row(number: int, found: SessionFile) -> tuple[str | int, ...]:
     from plimsoll.report.figures import size, when
 
     changed = when(int(found.modified.timestamp() * 1000), full=True)
@@ -90,7 +90,7 @@ def _row(number: int, found: Found) -> tuple[str | int, ...]:
     return (number, found.tool, changed, tokens, size(found.size_bytes), what, folder, found.path)
 
 
-def _data(number: int, found: Found) -> dict[str, object]:
+def _data(number: int, found: SessionFile) -> dict[str, object]:
     return {
         "number": number,
         "tool": found.tool,

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from plimsoll.compaction.meter import DEFAULT_MODEL, Gauge, gauge_for
 from plimsoll.formats.registry import decode_all
-from plimsoll.gauge import DEFAULT_MODEL, Gauge, gauge_for
-from plimsoll.policy import PolicyChoice
+from plimsoll.formats.system_text import system_message
+from plimsoll.policy.policy import PolicyChoice
 from plimsoll.report.measure import Base, Measure
 from plimsoll.report.weights import weigh
-from plimsoll.systemtext import system_message
 from plimsoll.tokens.counter import message_counter_for
 from plimsoll.tokens.registry import look_up, model_info
 
 if TYPE_CHECKING:
-    from plimsoll.cli.recorded import Recorded
+    from plimsoll.cli.recorded import RecordedRequest
     from plimsoll.cli.source import Material
     from plimsoll.message import Message
     from plimsoll.tokens.framing import MessageCounter
@@ -77,12 +77,12 @@ def likely_counter(material: Material, gauge: Gauge, *, model: str | None) -> Me
     return _likely(material.recorded if model is None else None, gauge)
 
 
-def _likely(recorded: Recorded | None, gauge: Gauge) -> MessageCounter:
+def _likely(recorded: RecordedRequest | None, gauge: Gauge) -> MessageCounter:
     calibration = recorded.calibration if recorded is not None and recorded.calibration.differences else None
     return message_counter_for(gauge.model, None if gauge.counter.exact else calibration, choice=gauge.choice)
 
 
-def _unseen(recorded: Recorded, gauge: Gauge) -> int:
+def _unseen(recorded: RecordedRequest, gauge: Gauge) -> int:
     """Tokens of the newest request that are not counted here: system text and tools that its host keeps to itself.
 
     None where the request is not known: it may have been made of messages that have left since.
@@ -94,7 +94,7 @@ def _unseen(recorded: Recorded, gauge: Gauge) -> int:
     return max(0, usage.prompt_tokens - round(usage.counted_tokens * ratio))
 
 
-def _base(recorded: Recorded | None, model: str, max_tokens: int | None) -> tuple[Base, int]:
+def _base(recorded: RecordedRequest | None, model: str, max_tokens: int | None) -> tuple[Base, int]:
     """What shares are shares of: the budget that the user has set, else the window."""
     if max_tokens is not None:
         return "budget", max_tokens

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plimsoll.chronicle import Chronicle
+    from plimsoll.records.usage import Usage
+    from plimsoll.session.recorder import Chronicle
     from plimsoll.tokens.calibrate import Calibrator
     from plimsoll.transcripts import Transcript
-    from plimsoll.usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class RecordedRequest:
     """The newest request as it was counted there and here, and what may be sent. Sizes in tokens."""
 
     usage: Usage | None
@@ -29,13 +29,13 @@ class Recorded:
     """Whether the usage is of the present view, and not of one before the newest compaction."""
 
 
-def of_file(found: Transcript) -> Recorded:
+def of_file(found: Transcript) -> RecordedRequest:
     """What another tool's file says."""
     from dataclasses import replace
 
+    from plimsoll.compaction.meter import gauge_for
     from plimsoll.formats.registry import format_named
-    from plimsoll.gauge import gauge_for
-    from plimsoll.recorded import recorded
+    from plimsoll.session.transfer.recorded_usage import recorded
     from plimsoll.tokens.registry import look_up
 
     model = found.meta.model if found.meta.model and look_up(found.meta.model).match != "unknown" else None
@@ -43,7 +43,7 @@ def of_file(found: Transcript) -> Recorded:
     told = recorded(found, replace(gauge, system=found.system))
     newest = found.usage
     usage = None if newest is None else next(one for one in reversed(told.usages) if one.position == newest.position)
-    return Recorded(
+    return RecordedRequest(
         usage=usage,
         calibration=told.calibration,
         window_tokens=told.window_tokens,
@@ -52,17 +52,17 @@ def of_file(found: Transcript) -> Recorded:
     )
 
 
-def of_session(chronicle: Chronicle, remembered: Mapping[str, Any], options: Mapping[str, Any]) -> Recorded:
+def of_session(chronicle: Chronicle, remembered: Mapping[str, Any], options: Mapping[str, Any]) -> RecordedRequest:
     """What a session was told. A window that its file named is its own until the user sets a budget."""
-    from plimsoll.recorded import ANSWER_TOKENS
-    from plimsoll.reported import newest_report
+    from plimsoll.session.transfer.recorded_usage import ANSWER_TOKENS
+    from plimsoll.session.usage_reports import newest_report
 
     source: Mapping[str, Any] = next(iter(chronicle.notes("source")), {})
     window, reserve = source.get("window"), ANSWER_TOKENS.get(source.get("tool", ""), 0)
     budget = options.get("max_tokens") or remembered.get("max_tokens")
     is_window = isinstance(window, int) and not options.get("model") and budget == window - reserve
     usage, is_of_view = newest_report(chronicle.log, chronicle.timeline.base)
-    return Recorded(
+    return RecordedRequest(
         usage=usage,
         calibration=chronicle.timeline.calibration,
         window_tokens=window if is_window else None,

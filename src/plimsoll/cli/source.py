@@ -17,10 +17,10 @@ from plimsoll.limits import TRANSCRIPT_SIZE_BYTES_MAX
 from plimsoll.message import FormatName, Wire
 
 if TYPE_CHECKING:
-    from plimsoll.chronicle import Chronicle
-    from plimsoll.cli.recorded import Recorded
-    from plimsoll.transcripts import Compaction, Conversation, Finding, Transcript
-    from plimsoll.usage import Usage
+    from plimsoll.cli.recorded import RecordedRequest
+    from plimsoll.records.usage import Usage
+    from plimsoll.session.recorder import Chronicle
+    from plimsoll.transcripts import Conversation, Finding, ToolCompaction, Transcript
 
 SOURCE_NOTE = "source"
 """The note in an imported session that says where it comes from; `docs/format.md` has its fields."""
@@ -41,11 +41,11 @@ class Material:
     size_bytes: int = 0
     places: tuple[tuple[int, ...], ...] = ()
     """For each message the positions in the history that it comes from; empty where they are the messages themselves."""
-    recorded: Recorded | None = None
+    recorded: RecordedRequest | None = None
     """What the provider counted, where that was written down."""
     usages: tuple[Usage, ...] = ()
     """Every request that another tool's file says the size of."""
-    compactions: tuple[Compaction, ...] = ()
+    compactions: tuple[ToolCompaction, ...] = ()
     """Those that it says were made."""
     session: Chronicle | None = None
     """The session it is the view of; close it when done."""
@@ -187,7 +187,7 @@ def _material(loaded: Transcript | Conversation, raw: bytes, label: str, format:
 
 def _session(name: str, store: str | None, options: Any) -> Material:
     from plimsoll.cli.recorded import of_session
-    from plimsoll.opening import existing, remembered_options
+    from plimsoll.session.open import existing, remembered_options
 
     try:
         chronicle = existing(name, store=store, options=options)

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from plimsoll.formats.registry import decode_all
-from plimsoll.recorded import time_ms
 from plimsoll.report.story import Mark, Point, Story, strips_of
-from plimsoll.reported import usages
+from plimsoll.session.transfer.recorded_usage import time_ms
+from plimsoll.session.usage_reports import usages
 
 if TYPE_CHECKING:
     from plimsoll.cli.source import Material
+    from plimsoll.records.usage import Usage
     from plimsoll.report.inspection import Inspection
     from plimsoll.tokens.framing import MessageCounter
-    from plimsoll.usage import Usage
 
 
 def story_of(material: Material, inspection: Inspection, counter: MessageCounter) -> Story:

@@ -9,7 +9,6 @@ from plimsoll.brief import counted
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.piece import Block
 from plimsoll.compaction.task import SummaryFailed, SummaryRequest, Task
-from plimsoll.cutting import cut_text
 from plimsoll.message import Message, Text, said
 from plimsoll.summary.frame import (
     PRESENTATIONS,
@@ -25,6 +24,7 @@ from plimsoll.summary.ledger import Ledger
 from plimsoll.summary.ledger.wire import NOTHING
 from plimsoll.summary.reread import is_title, quoted, reread
 from plimsoll.summary.rules import render
+from plimsoll.truncation import cut_text
 
 SHORTEN_ROUNDS_MAX = 3
 """Put together, parts can cost a little more than each by itself: then they are put together again in less room."""

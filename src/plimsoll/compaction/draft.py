@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from plimsoll.compaction.piece import Block, Decision, Piece, Weigh, blocks_of
 from plimsoll.message import Message, Part
-from plimsoll.ports import TokenCounter
+from plimsoll.protocols import TokenCounter
 from plimsoll.summary.frame import Language
 
 Referrer: TypeAlias = Callable[[Piece, int], str | None]

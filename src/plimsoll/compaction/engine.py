@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from plimsoll.brief import counted
-from plimsoll.budget import Level
 from plimsoll.compaction.account import Account, edited_account, edited_ledger
 from plimsoll.compaction.bound import leave_thinking
 from plimsoll.compaction.draft import Draft, no_reference
@@ -27,7 +26,8 @@ from plimsoll.compaction.steps import TAIL_SHARE, collapse_repeats, offload_bulk
 from plimsoll.compaction.summarise import Summed, summarise, window
 from plimsoll.compaction.task import MIN_PROGRESS, MIN_PROGRESS_TOKENS, SummaryReply, SummaryRequest, Task
 from plimsoll.errors import SettingError
-from plimsoll.presets import Step
+from plimsoll.policy.budget import Level
+from plimsoll.policy.presets import Step
 from plimsoll.summary.frame import omitted, unwrapped
 
 NEARLY = 1.02

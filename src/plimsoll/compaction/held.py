@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from plimsoll.budget import Level
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.keep import (
     FIRST_REQUEST,
@@ -22,8 +21,9 @@ from plimsoll.compaction.piece import Block
 from plimsoll.compaction.reduce import is_stubborn, reduce_to, sealed_tokens
 from plimsoll.compaction.shrink import LEAST_TOKENS, Spot, cut_spots, shrink_to, spots
 from plimsoll.compaction.task import Task
-from plimsoll.cutting.measure import fair_cap
 from plimsoll.message import Text, ToolCall, ToolResult
+from plimsoll.policy.budget import Level
+from plimsoll.truncation.measure import fair_cap
 
 OVERSIZED_SHARE = 0.5
 """In an emergency a tool result or a pinned text may take this share of the goal, whatever it holds."""

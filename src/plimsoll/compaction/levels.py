@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from plimsoll.budget import Check, Level, ResolvedLines, check_of, recommend
-from plimsoll.policy import Policy
+from plimsoll.policy.budget import Check, Level, ResolvedLines, check_of, recommend
+from plimsoll.policy.policy import Policy
 
 
 def check_view(tokens: int, policy: Policy, budget_tokens: int, *, new_tokens: int | None = None) -> Check:

@@ -8,9 +8,9 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any, Literal, TypeAlias
 
-from plimsoll.budget import Level
 from plimsoll.compaction.piece import Block, Decision, Piece
 from plimsoll.message import Reasoning, Text, ToolCall, ToolResult
+from plimsoll.policy.budget import Level
 from plimsoll.summary.ledger import Ledger
 
 Stage: TypeAlias = Literal["none", "steps", "rules", "model", "edited", "window", "fit", "import"]

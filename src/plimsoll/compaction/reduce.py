@@ -16,11 +16,11 @@ from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.notes import note_of
 from plimsoll.compaction.piece import Block, Piece
 from plimsoll.compaction.shrink import LEAST_TOKENS, cut_spots, part_tokens, shrink_to, spots
-from plimsoll.cutting import cut_json
-from plimsoll.cutting.marker import left_out
 from plimsoll.exchange import speaks
 from plimsoll.formats.wire import json_text
 from plimsoll.message import Message, Opaque, Part, Text, ToolResult, Wire, said
+from plimsoll.truncation import cut_json
+from plimsoll.truncation.marker import left_out
 
 PREVIEWS = 16
 """What stays of an exchange is shown in previews of this share of its room, so that a few are read rather than many marks."""

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.notes import is_note
 from plimsoll.compaction.piece import Block
-from plimsoll.cutting import cut_json, cut_text
-from plimsoll.cutting.marker import SHORTEST
-from plimsoll.cutting.measure import fair_cap
-from plimsoll.cutting.remembered import Remembered
 from plimsoll.limits import CUT_TEXTS_MAX
 from plimsoll.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
-from plimsoll.tool_results import shrink_result
+from plimsoll.truncation import cut_json, cut_text
+from plimsoll.truncation.marker import SHORTEST
+from plimsoll.truncation.measure import fair_cap
+from plimsoll.truncation.remembered import Remembered
+from plimsoll.truncation.tool_results import shrink_result
 
 LEAST_TOKENS = 24
 """What is left of a part that is cut as far as it goes: its beginning, its end and the mark between them."""

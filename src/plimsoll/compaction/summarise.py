@@ -23,10 +23,10 @@ from plimsoll.compaction.piece import Block, blocks_of
 from plimsoll.compaction.plan import Stage
 from plimsoll.compaction.split import Split, split
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest, Task
-from plimsoll.cutting.remembered import Remembered
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.reread import recollected
+from plimsoll.truncation.remembered import Remembered
 
 MARK_TOKENS = 48
 """Room for the line that says how much left without a summary."""
@@ -35,7 +35,7 @@ READ_AGAIN_MESSAGES_MIN = 32
 """Fewer messages are read as fast as they are recognised."""
 
 
-class Framing(Protocol):
+class Framer(Protocol):
     """Puts prose into its frame, beside `words` that it may leave out (None: those of the ledger); or says why it cannot."""
 
     def __call__(self, prose: str, words: str | None) -> Account | SummaryFailed:
@@ -135,7 +135,7 @@ def _by_model(draft: Draft, task: Task, parted: Split) -> Generator[SummaryReque
 
 
 def _written(
-    draft: Draft, task: Task, parted: Split, framed: Framing
+    draft: Draft, task: Task, parted: Split, framed: Framer
 ) -> Generator[SummaryRequest, SummaryReply, Account | SummaryFailed]:
     """The model's prose in its frame, asked for in as many requests as what leaves needs; the reason where one fails.
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from plimsoll.brief import Brief, Fact, counted
-from plimsoll.budget import Level
-from plimsoll.mentions import FileContent
 from plimsoll.message import Message
-from plimsoll.policy import Policy
-from plimsoll.presets import Step
+from plimsoll.policy.budget import Level
+from plimsoll.policy.policy import Policy
+from plimsoll.policy.presets import Step
+from plimsoll.summary.file_mentions import FileContent
 from plimsoll.summary.ledger import Ledger
 
 MIN_PROGRESS = 0.05

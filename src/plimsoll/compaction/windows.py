@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from plimsoll.budget import mark_tokens
-from plimsoll.cutting import cut_json, cut_text
-from plimsoll.cutting.marker import SHORTEST
-from plimsoll.cutting.measure import fair_cap
 from plimsoll.errors import CannotFit
 from plimsoll.exchange import Exchange, group
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
-from plimsoll.policy import Policy
-from plimsoll.ports import TokenCounter
-from plimsoll.settings import whole
-from plimsoll.tool_results import shrink_result
+from plimsoll.policy.budget import mark_tokens
+from plimsoll.policy.policy import Policy
+from plimsoll.protocols import TokenCounter
+from plimsoll.truncation import cut_json, cut_text
+from plimsoll.truncation.marker import SHORTEST
+from plimsoll.truncation.measure import fair_cap
+from plimsoll.truncation.tool_results import shrink_result
+from plimsoll.validation import whole
 
 
 def last_messages(exchanges: Sequence[Exchange], count: int) -> int:

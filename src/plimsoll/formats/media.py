@@ -16,7 +16,7 @@ _DETAILS: Final = frozenset({"auto", "low", "high", "original"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class MediaSource:
     """Where the bytes of a medium are. One of `data`, `url` and `file_id` is set."""
 
     kind: MediaKind
@@ -60,14 +60,14 @@ def media_of(block: Wire) -> Media | None:
     )
 
 
-def source_of(block: Wire) -> Source | None:
+def source_of(block: Wire) -> MediaSource | None:
     """Where a media block of any format has its bytes; None when it is none or malformed."""
     kind = block.get("type")
     read = _READERS.get(kind) if isinstance(kind, str) else None
     return read(block) if read is not None else None
 
 
-def _chat_url(block: Wire) -> Source | None:
+def _chat_url(block: Wire) -> MediaSource | None:
     kind: MediaKind = "video" if block["type"] == "video_url" else "image"
     holder = block.get(block["type"])
     url = holder.get("url") if isinstance(holder, dict) else holder
@@ -75,57 +75,57 @@ def _chat_url(block: Wire) -> Source | None:
     return _from_url(url, kind, detail=detail) if isinstance(url, str) else None
 
 
-def _chat_audio(block: Wire) -> Source | None:
+def _chat_audio(block: Wire) -> MediaSource | None:
     holder = block.get("input_audio")
     if not isinstance(holder, dict) or not isinstance(holder.get("data"), str):
         return None
-    return Source(kind="audio", mime=f"audio/{holder.get('format') or 'wav'}", data=holder["data"])
+    return MediaSource(kind="audio", mime=f"audio/{holder.get('format') or 'wav'}", data=holder["data"])
 
 
-def _openai_image(block: Wire) -> Source | None:
+def _openai_image(block: Wire) -> MediaSource | None:
     if isinstance(block.get("image_url"), str):
         return _from_url(block["image_url"], "image", detail=block.get("detail"))
     return _openai_file_id("image", block)
 
 
-def _chat_or_ui_file(block: Wire) -> Source | None:
+def _chat_or_ui_file(block: Wire) -> MediaSource | None:
     if "mediaType" in block:
         return _ui_file(block)
     return _openai_file(block["file"]) if isinstance(block.get("file"), dict) else None
 
 
-def _openai_file(holder: Wire) -> Source | None:
+def _openai_file(holder: Wire) -> MediaSource | None:
     name = _text_or_none(holder.get("filename"))
     data, url = holder.get("file_data"), holder.get("file_url")
     if isinstance(data, str) and not data.startswith("data:"):
-        return Source(kind="file", data=data, filename=name)
+        return MediaSource(kind="file", data=data, filename=name)
     if isinstance(data, str) or isinstance(url, str):
         return _from_url(data if isinstance(data, str) else str(url), "file", filename=name)
     return _openai_file_id("file", holder, name)
 
 
-def _openai_file_id(kind: MediaKind, holder: Wire, filename: str | None = None) -> Source | None:
+def _openai_file_id(kind: MediaKind, holder: Wire, filename: str | None = None) -> MediaSource | None:
     file_id = _text_or_none(holder.get("file_id"))
     detail = _text_or_none(holder.get("detail"))
     if file_id is None:
         return None
-    return Source(kind=kind, file_id=file_id, file_owner="openai", filename=filename, detail=detail)
+    return MediaSource(kind=kind, file_id=file_id, file_owner="openai", filename=filename, detail=detail)
 
 
-def _generated_image(item: Wire) -> Source | None:
+def _generated_image(item: Wire) -> MediaSource | None:
     result = item.get("result")
     mime = f"image/{item.get('output_format') or 'png'}"
-    return Source(kind="image", mime=mime, data=result) if isinstance(result, str) else None
+    return MediaSource(kind="image", mime=mime, data=result) if isinstance(result, str) else None
 
 
-def _ui_file(block: Wire) -> Source | None:
+def _ui_file(block: Wire) -> MediaSource | None:
     url, mime = block.get("url"), block.get("mediaType")
     if not isinstance(url, str) or not isinstance(mime, str):
         return None
     return _from_url(url, _kind_of(mime), mime=mime, filename=_text_or_none(block.get("filename")))
 
 
-def _anthropic_source(block: Wire) -> Source | None:
+def _anthropic_source(block: Wire) -> MediaSource | None:
     """Documents given as text or as blocks are no media: their text is what is sent, so they are counted as such."""
     kind: MediaKind = "image" if block["type"] == "image" else "file"
     source = block.get("source")
@@ -134,24 +134,24 @@ def _anthropic_source(block: Wire) -> Source | None:
     name, mime = _text_or_none(block.get("title")), _text_or_none(source.get("media_type"))
     match source.get("type"):
         case "base64" if isinstance(source.get("data"), str):
-            return Source(kind=kind, mime=mime, data=source["data"], filename=name)
+            return MediaSource(kind=kind, mime=mime, data=source["data"], filename=name)
         case "url" if isinstance(source.get("url"), str):
-            return Source(kind=kind, mime=mime, url=source["url"], filename=name)
+            return MediaSource(kind=kind, mime=mime, url=source["url"], filename=name)
         case "file" if isinstance(source.get("file_id"), str):
-            return Source(kind=kind, mime=mime, file_id=source["file_id"], file_owner="anthropic", filename=name)
+            return MediaSource(kind=kind, mime=mime, file_id=source["file_id"], file_owner="anthropic", filename=name)
         case _:
             return None
 
 
 def _from_url(
     url: str, kind: MediaKind, *, mime: str | None = None, detail: object = None, filename: str | None = None
-) -> Source:
+) -> MediaSource:
     how = _text_or_none(detail)
     comma = url.find(",", 0, 256) if url.startswith("data:") else -1
     if comma >= 0 and url[:comma].endswith(";base64"):
         mime = mime or url[5:comma].split(";", 1)[0] or None
-        return Source(kind=kind, mime=mime, data=url, data_start=comma + 1, filename=filename, detail=how)
-    return Source(kind=kind, mime=mime, url=url, filename=filename, detail=how)
+        return MediaSource(kind=kind, mime=mime, data=url, data_start=comma + 1, filename=filename, detail=how)
+    return MediaSource(kind=kind, mime=mime, url=url, filename=filename, detail=how)
 
 
 def _kind_of(mime: str) -> MediaKind:
@@ -166,7 +166,7 @@ def _kind_of(mime: str) -> MediaKind:
             return "file"
 
 
-_READERS: Final[dict[str, Callable[[Wire], Source | None]]] = {
+_READERS: Final[dict[str, Callable[[Wire], MediaSource | None]]] = {
     "image_url": _chat_url,
     "video_url": _chat_url,
     "input_audio": _chat_audio,
@@ -184,7 +184,7 @@ def _text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def chat_block(source: Source) -> dict[str, Any] | None:
+def chat_block(source: MediaSource) -> dict[str, Any] | None:
     """The medium as a content part of a chat user message; None when chat has no place for it."""
     where = source.data_url or source.url
     match source.kind:
@@ -202,7 +202,7 @@ def chat_block(source: Source) -> dict[str, Any] | None:
             return None
 
 
-def responses_block(source: Source) -> dict[str, Any] | None:
+def responses_block(source: MediaSource) -> dict[str, Any] | None:
     """The medium as an input part of a Responses item; None when Responses has no place for it."""
     where = source.data_url or source.url
     detail = _detail(source)
@@ -221,7 +221,7 @@ def responses_block(source: Source) -> dict[str, Any] | None:
             return None
 
 
-def anthropic_block(source: Source) -> dict[str, Any] | None:
+def anthropic_block(source: MediaSource) -> dict[str, Any] | None:
     """The medium as an Anthropic image or document block; None when Anthropic has no place for it."""
     kind = "image" if source.kind == "image" else "document"
     allowed = _ANTHROPIC_IMAGES if kind == "image" else {_PDF}
@@ -239,7 +239,7 @@ def anthropic_block(source: Source) -> dict[str, Any] | None:
     return {"type": kind, "source": where, **title}
 
 
-def ui_block(source: Source) -> dict[str, Any] | None:
+def ui_block(source: MediaSource) -> dict[str, Any] | None:
     """The medium as a UI file part; None when it is only an id that one provider knows."""
     where = source.data_url or source.url
     if where is None:
@@ -249,9 +249,9 @@ def ui_block(source: Source) -> dict[str, Any] | None:
     return {"type": "file", "mediaType": source.mime or fallback[source.kind], **named, "url": where}
 
 
-def _detail(source: Source) -> dict[str, str]:
+def _detail(source: MediaSource) -> dict[str, str]:
     return {"detail": source.detail} if source.detail in _DETAILS and source.detail is not None else {}
 
 
-def _filename(source: Source) -> str:
+def _filename(source: MediaSource) -> str:
     return source.filename or ("document.pdf" if source.mime == _PDF else "document")

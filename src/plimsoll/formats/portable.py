@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from plimsoll.formats.format import Loss
 from plimsoll.formats.ids import CALL_ID_CHARS_MAX, shortened
-from plimsoll.formats.media import Source, source_of
+from plimsoll.formats.media import MediaSource, source_of
 from plimsoll.formats.placeholder import NO_RESULT
 from plimsoll.formats.repairs import is_name, tool_name
 from plimsoll.formats.turns import Turn, kind_of_opaque, spoken
@@ -57,7 +57,7 @@ def _is_plain(message: Message) -> bool:
 class Portable:
     """What one conversion to one format has in common for all its turns. Collects the losses."""
 
-    def __init__(self, format: FormatName, block_of: Callable[[Source], Block | None], losses: list[Loss]) -> None:
+    def __init__(self, format: FormatName, block_of: Callable[[MediaSource], Block | None], losses: list[Loss]) -> None:
         self.format = format
         self.losses = losses
         self._block_of = block_of

@@ -14,7 +14,7 @@ from plimsoll.formats.openai_chat import OpenAIChat
 from plimsoll.formats.openai_responses import OpenAIResponses
 from plimsoll.formats.ui_parts import UIParts
 from plimsoll.message import FormatName, Message
-from plimsoll.settings import shown
+from plimsoll.validation import shown
 
 FORMATS: Final[Mapping[FormatName, Format]] = {
     "openai-chat": OpenAIChat(),

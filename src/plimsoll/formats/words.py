@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from plimsoll.brief import counted
-from plimsoll.formats.media import Source, source_of
+from plimsoll.formats.media import MediaSource, source_of
 from plimsoll.message import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 _BYTES = re.compile(r"[A-Za-z0-9+/_=-]+")
@@ -59,7 +59,7 @@ def described(media: Media) -> str:
     return f"[{media.kind}: {', '.join(fact for fact in said if fact)}]" if any(said) else f"[{media.kind}]"
 
 
-def _facts(source: Source | None) -> Iterator[str | None]:
+def _facts(source: MediaSource | None) -> Iterator[str | None]:
     if source is None:
         return
     yield source.filename

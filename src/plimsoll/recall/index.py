@@ -13,6 +13,8 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from plimsoll.compaction.references import name_of, summary_name_of
+from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
 from plimsoll.formats.words import words_of
 from plimsoll.limits import (
     RECALL_ASKED_CHARS_MAX,
@@ -24,8 +26,6 @@ from plimsoll.limits import (
 )
 from plimsoll.message import Message, Part, Reasoning, ToolCall, ToolResult
 from plimsoll.recall.words import Terms
-from plimsoll.references import name_of, summary_name_of
-from plimsoll.toolnames import TOOL_NAMES, ToolNames
 
 UNIT_CHARS = 250
 HALF_CHARS = 400

@@ -9,12 +9,12 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from plimsoll.cutting.breaks import safe_back
-from plimsoll.cutting.measure import chars_within
 from plimsoll.limits import RECALL_QUERY_CHARS_MAX, RECALL_QUERY_TERMS_MAX, RECALL_QUERY_WORK_MAX
-from plimsoll.ports import TokenCounter
+from plimsoll.protocols import TokenCounter
 from plimsoll.recall.index import Entry, Index, Shelf
 from plimsoll.recall.words import STOP, words
+from plimsoll.truncation.breaks import safe_back
+from plimsoll.truncation.measure import chars_within
 
 K1, B = 1.2, 0.75
 """The usual BM25 constants (Robertson and Zaragoza, 2009)."""

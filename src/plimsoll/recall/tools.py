@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from plimsoll.brief import counted
-from plimsoll.cutting.breaks import good_end
-from plimsoll.cutting.measure import chars_within
+from plimsoll.compaction.references import place_of, position_named, summary_of
+from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
 from plimsoll.errors import ReferenceNotFound, SessionDamaged
-from plimsoll.ports import TokenCounter
+from plimsoll.protocols import TokenCounter
 from plimsoll.recall.index import RECORD
 from plimsoll.recall.search import Hit
-from plimsoll.references import place_of, position_named, summary_of
-from plimsoll.settings import one_of
 from plimsoll.store.blobs import is_blob_name
-from plimsoll.toolnames import TOOL_NAMES, ToolNames
+from plimsoll.truncation.breaks import good_end
+from plimsoll.truncation.measure import chars_within
+from plimsoll.validation import one_of
 
 ToolFormat: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic"]
 """The formats that tool definitions exist in. UI messages carry none: there, use the provider's."""

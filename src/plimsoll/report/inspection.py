@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from plimsoll.compaction.meter import Gauge
 from plimsoll.compaction.plan import Action
-from plimsoll.fitted import Report
-from plimsoll.gauge import Gauge
-from plimsoll.references import named
+from plimsoll.compaction.references import named
+from plimsoll.compaction.result import Report
 from plimsoll.report.measure import Measure
 
 

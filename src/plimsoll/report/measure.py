@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from plimsoll.records.usage import Usage
 from plimsoll.report.figures import number, share, when
-from plimsoll.report.weights import Weights
-from plimsoll.usage import Usage
+from plimsoll.report.weights import WeightTables
 
 Base: TypeAlias = Literal["window", "budget"]
 
@@ -24,7 +24,7 @@ class Measure:
     window_tokens: int
     base: Base
     base_tokens: int
-    weights: Weights
+    weights: WeightTables
     likely_tokens: int
     """What `weights` are likely to be; they are that themselves where the counter is exact, or corrected by usage."""
     usage: Usage | None = None

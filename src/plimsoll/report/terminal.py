@@ -12,7 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from plimsoll.fitted import Report
+from plimsoll.compaction.result import Report
 from plimsoll.report.figures import number, plural, share
 from plimsoll.report.inspection import ActionGroup, Inspection, grouped
 from plimsoll.report.measure import Measure

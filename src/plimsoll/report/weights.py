@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, assert_never
 
+from plimsoll.compaction.references import named
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
-from plimsoll.references import named
 from plimsoll.tokens.framing import MessageCounter
 
 UNNAMED_TOOL = "(no name)"
@@ -38,7 +38,7 @@ class Heaviest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
+class WeightTables:
     """The rows of each table, the heaviest first. The roles add up to `tokens` and `unseen_tokens`, and so do the kinds."""
 
     tokens: int
@@ -85,7 +85,7 @@ def weigh(  # noqa: PLR0913 - what there is to weigh
     places: Sequence[tuple[int, ...]] = (),
     unseen_tokens: int = 0,
     heaviest: int = 10,
-) -> Weights:
+) -> WeightTables:
     """Count every part once. `tokens` is what `count_tokens` gives for the same messages, tools and system text.
 
     `places` are the positions in the history that each message comes from, by default its own index. `unseen_tokens` is what is
@@ -101,7 +101,7 @@ def weigh(  # noqa: PLR0913 - what there is to weigh
     scales.put_beside(REQUEST, priming, 0)
     scales.put_beside(UNSEEN, unseen_tokens, 0)
     largest = sorted(sizes, key=lambda size: -size.tokens)[:heaviest]
-    return Weights(
+    return WeightTables(
         tokens=sum(size.tokens for size in sizes) + definitions + priming,
         unseen_tokens=unseen_tokens,
         messages=len(messages),

@@ -1,1 +1,1 @@
-"""Stores: where sessions are kept. Files in a directory, one SQLite file, or memory, behind `plimsoll.ports.Store`."""
+"""Stores: where sessions are kept. Files in a directory, one SQLite file, or memory, behind `plimsoll.protocols.Store`."""

@@ -10,8 +10,8 @@ from contextlib import suppress
 
 from plimsoll.errors import LimitExceeded, ReferenceNotFound, SessionDamaged
 from plimsoll.limits import BLOB_REFERENCE_CHARS_MIN, BLOB_SIZE_BYTES_MAX
-from plimsoll.settings import shown
 from plimsoll.store.folder import Folder
+from plimsoll.validation import shown
 
 TEMPORARY = "tmp-"
 """What the names of unfinished files begin with. A writer removes those a dead one left."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from plimsoll.ports import DamageKind, Record
+from plimsoll.protocols import DamageKind, Record
 from plimsoll.store.log_file import LogFile
 from plimsoll.store.record import Span, spans
 

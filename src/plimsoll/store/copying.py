@@ -11,7 +11,7 @@ from itertools import count
 from typing import Any, Final
 
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SessionExists
-from plimsoll.ports import Draft, Flaw, Record, SessionLog, Store
+from plimsoll.protocols import Flaw, Record, RecordDraft, SessionLog, Store
 from plimsoll.store.header import header_line
 from plimsoll.store.log import no_flaw
 from plimsoll.store.record import decode, encode
@@ -71,9 +71,9 @@ class Copy:
     def _notes(self, seq: int, stop: int, position: int, at_ms: int) -> Iterator[bytes]:
         for lost in range(seq, stop):
             self.lost += 1
-            draft = Draft(kind="note", data={"lost": True})
+            draft = RecordDraft(kind="note", data={"lost": True})
             if lost == 0:
-                draft = Draft(kind="session", data={"format": 1, "name": self._log.name, "lost": True})
+                draft = RecordDraft(kind="session", data={"format": 1, "name": self._log.name, "lost": True})
             yield encode(draft, seq=lost, position=position, at_ms=at_ms).removesuffix(b"\n")
 
 

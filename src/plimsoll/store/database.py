@@ -16,7 +16,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from plimsoll.errors import NewerFormat, SessionDamaged, StoreError, StoreFull, StoreUnusable
-from plimsoll.ports import Durability
+from plimsoll.protocols import Durability
 from plimsoll.store.folder import open_root
 from plimsoll.store.os_calls import OsCalls, store_errors
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from plimsoll.ports import Damage, DamageKind
+from plimsoll.protocols import Damage, DamageKind
 from plimsoll.store.record import Span
 
 _REASONS: Final[Mapping[DamageKind, str]] = MappingProxyType(
@@ -18,7 +18,7 @@ _REASONS: Final[Mapping[DamageKind, str]] = MappingProxyType(
 )
 
 
-class Findings:
+class DamageFindings:
     """Damage found so far, each once."""
 
     def __init__(self, damage: Iterable[Damage] = ()) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from plimsoll.errors import FormatError, NewerFormat
-from plimsoll.ports import Draft, Record, SessionInfo
+from plimsoll.protocols import Record, RecordDraft, SessionInfo
 from plimsoll.store.log import Tail
 from plimsoll.store.record import FORMAT, SEAL_SIZE_BYTES, Unreadable, decode, encode, seal
 
@@ -20,7 +20,7 @@ _BATCH = re.compile(rb'(\{"n": \d+, "m": \d+, "k": "[^"]*", "t": -?\d+, )"b": \d
 def header_line(name: str, about: Mapping[str, Any], now_ms: int) -> bytes:
     """The line of a session record: "format", "name", and whatever else is known about the session."""
     own = {"format": FORMAT, "name": name}
-    return encode(Draft(kind="session", data={**own, **about, **own}), seq=0, position=0, at_ms=now_ms)
+    return encode(RecordDraft(kind="session", data={**own, **about, **own}), seq=0, position=0, at_ms=now_ms)
 
 
 def refuse_newer(name: str, header: Record | None) -> None:

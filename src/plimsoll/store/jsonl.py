@@ -19,7 +19,7 @@ from errno import EEXIST, ENOTEMPTY
 from typing import Any, Final
 
 from plimsoll.errors import SessionExists, SessionNotFound, StoreError
-from plimsoll.ports import Durability, SessionInfo
+from plimsoll.protocols import Durability, SessionInfo
 from plimsoll.store.blobs import BlobFolder
 from plimsoll.store.folder import Folder, open_root
 from plimsoll.store.header import checked_lines, header_line, refuse_newer, session_info

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 from plimsoll.errors import StoreUnusable
-from plimsoll.ports import Damage, DamageKind, Record
+from plimsoll.protocols import Damage, DamageKind, Record
 from plimsoll.store.blobs import TEMPORARY, BlobFolder
 from plimsoll.store.by_number import ByNumber
 from plimsoll.store.folder import Folder

@@ -13,8 +13,8 @@ from threading import RLock
 from typing import Protocol, Self
 
 from plimsoll.errors import FormatError, NewerFormat, SessionClosed, StoreUnusable
-from plimsoll.ports import Damage, DamageKind, Draft, Flaw, Record
-from plimsoll.store.findings import Bad, Findings
+from plimsoll.protocols import Damage, DamageKind, Flaw, Record, RecordDraft
+from plimsoll.store.findings import Bad, DamageFindings
 from plimsoll.store.record import FORMAT, KINDS, Span, encode_batch
 
 Clock = Callable[[], int]
@@ -141,7 +141,7 @@ class Log:
         self._unusable: str | None = None
         self._closed = False
         self._flaw: Flaw = no_flaw
-        self._found = Findings(damage)
+        self._found = DamageFindings(damage)
         self._tail = lines.tail()
         if writable:
             lines.acknowledge(self._tail)
@@ -167,7 +167,7 @@ class Log:
             return self._found.all()
         return self._found.all(torn(self._tail, reason="an append that did not finish, or is going on"))
 
-    def append(self, drafts: Sequence[Draft]) -> int:
+    def append(self, drafts: Sequence[RecordDraft]) -> int:
         """See SessionLog."""
         with self._mutex:
             self._check_open()

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from plimsoll.errors import StoreUnusable
 from plimsoll.limits import RECORD_SIZE_BYTES_MAX
-from plimsoll.ports import Record
+from plimsoll.protocols import Record
 from plimsoll.store.log import Tail
 from plimsoll.store.os_calls import OsCalls, store_error, write_all
 from plimsoll.store.record import RECORD_SIZE_BYTES_MIN, Span, spans
@@ -23,7 +23,7 @@ _BLOCK_SIZE_BYTES_MIN: Final = 1 << 14
 _BLOCK_SIZE_BYTES_MAX: Final = 1 << 20
 
 
-class Piece(NamedTuple):
+class RawLine(NamedTuple):
     """What lies between two newlines, or before the end."""
 
     offset: int
@@ -174,7 +174,7 @@ class LogFile:
         """`offset`, past a newline that ends the record before it."""
         return offset + 1 if offset and self.read_at(offset, 1) == b"\n" else offset
 
-    def _pieces(self, start: int, end: int) -> Iterator[Piece]:
+    def _pieces(self, start: int, end: int) -> Iterator[RawLine]:
         """Lines between two offsets, in order."""
         held: list[bytes] = []
         held_size = 0
@@ -187,16 +187,16 @@ class LogFile:
             *lines, rest = block.split(b"\n")
             for line in lines:
                 size = held_size + len(line) + 1
-                yield Piece(offset, _joined(held, line, size), size, ended=True)
+                yield RawLine(offset, _joined(held, line, size), size, ended=True)
                 offset += size
                 held, held_size = [], 0
             held_size += len(rest)
             if held_size <= RECORD_SIZE_BYTES_MAX:
                 held.append(rest)
         if held_size:
-            yield Piece(offset, _joined(held, b"", held_size), held_size, ended=False)
+            yield RawLine(offset, _joined(held, b"", held_size), held_size, ended=False)
 
-    def pieces_back(self, end: int) -> Iterator[Piece]:
+    def pieces_back(self, end: int) -> Iterator[RawLine]:
         """Lines from the one that ends at `end` back to the first."""
         held: list[bytes] = []  # the line being put together, its last part first
         held_size = 0
@@ -215,13 +215,13 @@ class LogFile:
             for line in reversed(lines):  # a newline is before what is held
                 if held_size or ended:
                     size = held_size + ended
-                    yield Piece(stop - size, _joined(held[::-1], b"", size), size, ended)
+                    yield RawLine(stop - size, _joined(held[::-1], b"", size), size, ended)
                     stop -= size
                 held, held_size, ended = [line], len(line), True
             if at == 0:
                 break
         if stop:
-            yield Piece(0, _joined(held[::-1], b"", stop), stop, ended)
+            yield RawLine(0, _joined(held[::-1], b"", stop), stop, ended)
 
 
 def read_tail(file: LogFile, *, acknowledged: int = 0) -> Tail:
@@ -262,7 +262,7 @@ def _tail(record: Record, lost: int, end: int, size: int) -> Tail:
     )
 
 
-def piece_spans(piece: Piece) -> list[Span]:
+def piece_spans(piece: RawLine) -> list[Span]:
     """The records in a line and what is none, by their offset in the log."""
     if not piece.data and piece.size_bytes > 1:
         return [Span(piece.offset, b"", piece.size_bytes, None, "longer than any record")]

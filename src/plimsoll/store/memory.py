@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from plimsoll.errors import ReferenceNotFound, SessionBusy, SessionExists, SessionNotFound, SettingError, StoreFull
-from plimsoll.ports import SessionInfo
+from plimsoll.protocols import SessionInfo
 from plimsoll.store.blobs import checked_blob, checked_reference, digest_of, only_match
 from plimsoll.store.header import checked_lines, header_line, refuse_newer, session_info
 from plimsoll.store.log import Clock, Log, Tail, wall_clock_ms

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from plimsoll.errors import SessionBusy, SessionExists, SessionNotFound, SettingError, UnsafeName
-from plimsoll.ports import Durability, SessionLog, Store
-from plimsoll.settings import one_of
+from plimsoll.protocols import Durability, SessionLog, Store
+from plimsoll.validation import one_of
 
 StoreSpec = str | os.PathLike[str] | Store | None
 
@@ -71,7 +71,7 @@ def _default_dir(project: str | None = None) -> str:
 
     if project is None:
         return str(sessions_dir())
-    from plimsoll.workspace import workspace_context  # noqa: PLC0415 - as above
+    from plimsoll.environment.workspace import workspace_context  # noqa: PLC0415 - as above
 
     return str(sessions_dir(workspace_context(project or None).project_path))
 

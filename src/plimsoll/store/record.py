@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from plimsoll.errors import FormatError, LimitExceeded
 from plimsoll.limits import RECORD_NESTING_MAX, RECORD_NODES_MAX, RECORD_SIZE_BYTES_MAX
-from plimsoll.ports import Draft, Record
+from plimsoll.protocols import Record, RecordDraft
 
 FORMAT: Final = 1
 """Version of the format this module writes, kept in the session record."""
@@ -59,7 +59,7 @@ class Span(NamedTuple):
     reason: str
 
 
-def encode(draft: Draft, *, seq: int, position: int, at_ms: int, batch_left: int = 0) -> bytes:
+def encode(draft: RecordDraft, *, seq: int, position: int, at_ms: int, batch_left: int = 0) -> bytes:
     """The line of a record, with its newline.
 
     Raises FormatError for a kind or payload that cannot be written so that reading gives the same back, and
@@ -84,7 +84,7 @@ def seal(body: bytes | memoryview) -> bytes:
     return b', "c": "%08x"}' % zlib.crc32(body)
 
 
-def encode_batch(drafts: Sequence[Draft], *, seq: int, position: int, now_ms: int) -> tuple[list[bytes], int]:
+def encode_batch(drafts: Sequence[RecordDraft], *, seq: int, position: int, now_ms: int) -> tuple[list[bytes], int]:
     """Lines for the records of one append, and how many messages there are after them."""
     lines = []
     for index, draft in enumerate(drafts):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from plimsoll.ports import Damage, DamageKind, Record
+from plimsoll.protocols import Damage, DamageKind, Record
 from plimsoll.store.log import Tail
 from plimsoll.store.record import Span, Unreadable, decode
 

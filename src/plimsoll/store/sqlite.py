@@ -19,7 +19,7 @@ from plimsoll.errors import (
     SessionNotFound,
     StoreUnusable,
 )
-from plimsoll.ports import Durability, SessionInfo
+from plimsoll.protocols import Durability, SessionInfo
 from plimsoll.store.blobs import checked_blob, checked_reference, digest_of, only_match
 from plimsoll.store.database import Database
 from plimsoll.store.folder import open_root

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from plimsoll.errors import SessionExists
-from plimsoll.ports import Damage, Flaw, Record, SessionLog, Store
+from plimsoll.protocols import Damage, Flaw, Record, SessionLog, Store
 from plimsoll.store.copying import Copy, blob_of, digests_of
 from plimsoll.store.log import no_flaw
 from plimsoll.store.record import KINDS, decode

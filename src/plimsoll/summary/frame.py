@@ -76,7 +76,7 @@ _SHORT_OMISSIONS: dict[Language, str] = {"en": "[… earlier]", "zh": "[… 前�
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class FramedSummary:
     """A framed summary that was recognised."""
 
     start: int | None
@@ -107,7 +107,7 @@ def wrap(text: str, *, covers: tuple[int, int], presentation: Presentation, reca
     return _tagged(f"{header}\n", neutralised(text), f"\n{presentation.footer}")
 
 
-def recognise(text: str) -> Span | None:
+def recognise(text: str) -> FramedSummary | None:
     """The summary in a text that is one of our frames, whole, unchanged and tagged with our key; None for any other text."""
     found = _parsed(text)
     if found is None:
@@ -136,7 +136,7 @@ def divided(text: str) -> list[str]:
     return [part for part in parts if part.strip()] or [text]
 
 
-def unwrapped(text: str) -> Span | None:
+def unwrapped(text: str) -> FramedSummary | None:
     """The summary in a text that a session's log says is ours: the tag is not checked, so another machine's will do."""
     found = _parsed(text)
     return None if found is None else found[0]
@@ -178,7 +178,7 @@ def _tagged(header: str, body: str, footer: str) -> str:
     return f"{header}{body}{footer.format(tag=tag_of(header + body))}"
 
 
-def _parsed(text: str) -> tuple[Span, str] | None:
+def _parsed(text: str) -> tuple[FramedSummary, str] | None:
     """A text that looks like a framed summary in its parts, and the tag it carries."""
     header = _HEADER.match(text) if text.startswith("[") else None
     footer = header and _FOOTER.search(text, max(header.end() - 1, len(text) - _FOOTER_CHARS_MAX))
@@ -186,7 +186,7 @@ def _parsed(text: str) -> tuple[Span, str] | None:
         return None
     first, last = header["first"] or header["first_zh"], header["last"] or header["last_zh"]
     start, end = (int(first), int(last) + 1) if first else (None, None)
-    span = Span(
+    span = FramedSummary(
         start=start,
         end=end,
         count=int(header["count"]) if header["count"] else None if start is None or end is None else end - start,

@@ -20,7 +20,7 @@ from plimsoll.summary.ledger.sentences import clean, head_and_tail
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plimsoll.ports import TokenCounter
+    from plimsoll.protocols import TokenCounter
     from plimsoll.summary.frame import Language
 
 _MESSAGE_CHARS_MIN = 40

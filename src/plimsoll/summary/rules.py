@@ -16,7 +16,7 @@ from plimsoll.summary.room import allot, bias_of, estimate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from plimsoll.ports import TokenCounter
+    from plimsoll.protocols import TokenCounter
     from plimsoll.summary.frame import Language
     from plimsoll.summary.ledger import Kind, Ledger
 
@@ -73,7 +73,7 @@ _LEFT_OUT_TOKENS_MIN = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rendered:
+class RuleSummary:
     """A summary's text with its size and what it keeps."""
 
     text: str
@@ -92,7 +92,7 @@ def render(  # noqa: PLR0913 - everything a summary depends on
     covers: tuple[int, int] | None = None,
     query: str | None = None,
     numbered: bool = False,
-) -> Rendered:
+) -> RuleSummary:
     """The ledger's facts in at most `tokens_max` tokens by `counter.upper`, in titled sections, ending with what is left out.
 
     The budget is shared by section (AGENT_SHARES or DIALOGUE_SHARES); what a section does not need goes to the others.
@@ -196,7 +196,7 @@ class _Page:
         if low >= _SQUEEZED_CHARS_MIN:
             self.chosen[section.name] = [item._replace(text=line(item.text, low))]
 
-    def finished(self) -> Rendered:
+    def finished(self) -> RuleSummary:
         """Lay out and verify; while it is over, drop the least valuable facts; while there is much room, add some."""
         for _ in range(_VERIFICATIONS_MAX):
             text = self._text()
@@ -209,7 +209,7 @@ class _Page:
             self._drop(over + 2)
         return self._cut(self._text() or self._foremost())
 
-    def _spelt_out(self, text: str, tokens: int) -> Rendered:
+    def _spelt_out(self, text: str, tokens: int) -> RuleSummary:
         """The text, with file names whole where even so it is within the budget."""
         if self.tokens_max - tokens > self.tokens_max // 12 and any(self.chosen.get(name) for name in _FILES):
             by_name = {section.name: section for section in self.sections}
@@ -330,17 +330,17 @@ class _Page:
         kept["chat"] = len({item.order[1] for item in items if item.kind == "chat"})
         return kept + Counter(self.spelt)
 
-    def _rendered(self, text: str, tokens: int) -> Rendered:
+    def _rendered(self, text: str, tokens: int) -> RuleSummary:
         kept = sum(self._kept().values())
         left = sum(sections.kinds_left(self.ledger, self._kept()).values())
-        return Rendered(text=text, tokens=tokens, facts_kept=kept, facts_left=left)
+        return RuleSummary(text=text, tokens=tokens, facts_kept=kept, facts_left=left)
 
     def _foremost(self) -> str:
         """The first request, for a budget too small for any section; else the first fact of all."""
         facts = [facts[0] for kind in ("request", "chat") if (facts := self.ledger.of(kind))]
         return facts[0].text if facts and self.tokens_max > 0 else ""
 
-    def _cut(self, text: str) -> Rendered:
+    def _cut(self, text: str) -> RuleSummary:
         """The last resort, for a budget of a few tokens: as many characters as fit, by bisection."""
         low, high = 0, len(text)
         while low < high:

@@ -11,7 +11,7 @@ from plimsoll.summary.ledger.sentences import clean, sentences
 from plimsoll.summary.rules import render
 
 if TYPE_CHECKING:
-    from plimsoll.ports import TokenCounter
+    from plimsoll.protocols import TokenCounter
     from plimsoll.summary.frame import Language
     from plimsoll.summary.ledger import Fact, Kind, Ledger
 

@@ -13,7 +13,7 @@ from plimsoll.tokens.exact import ExactCounter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from plimsoll.ports import TokenCounter
+    from plimsoll.protocols import TokenCounter
 
 _Key: TypeAlias = tuple[int, int]
 

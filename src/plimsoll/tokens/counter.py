@@ -9,7 +9,6 @@ from math import ceil
 from typing import TYPE_CHECKING, Protocol
 
 from plimsoll.errors import SettingError
-from plimsoll.settings import shown
 from plimsoll.tokens.cache import CachingCounter
 from plimsoll.tokens.estimate import EstimatingCounter
 from plimsoll.tokens.exact import exact_counter
@@ -17,9 +16,10 @@ from plimsoll.tokens.framing import ANTHROPIC, OPENAI_CHAT, MessageCounter
 from plimsoll.tokens.media import media_rule
 from plimsoll.tokens.own import ESTIMATE, CounterChoice, OwnCounter, own_counter
 from plimsoll.tokens.registry import Vocabulary, look_up
+from plimsoll.validation import shown
 
 if TYPE_CHECKING:
-    from plimsoll.ports import TokenCounter
+    from plimsoll.protocols import TokenCounter
 
 
 class Calibration(Protocol):

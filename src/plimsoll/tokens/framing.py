@@ -12,7 +12,7 @@ from plimsoll.tokens.cache import CacheInfo, CachingCounter
 from plimsoll.tokens.media import DEAREST, MediaRule
 
 if TYPE_CHECKING:
-    from plimsoll.ports import TokenCounter
+    from plimsoll.protocols import TokenCounter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from plimsoll.errors import CounterError, SettingError
 from plimsoll.limits import SETTING_TOKENS_MAX
-from plimsoll.settings import shown
+from plimsoll.validation import shown
 
 if TYPE_CHECKING:
-    from plimsoll.ports import TokenCounter
+    from plimsoll.protocols import TokenCounter
 
 ESTIMATE = "estimate"
 """The name that asks for the estimating counter, which needs no vocabulary."""

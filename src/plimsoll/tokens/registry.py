@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias
 
 from plimsoll.errors import SettingError, UnknownModelWarning, warn
 from plimsoll.limits import REGISTRY_WARNINGS_MAX, SETTING_TOKENS_MAX
-from plimsoll.settings import text_or_none
 from plimsoll.tokens.user_models import read_entries, user_models_path
+from plimsoll.validation import text_or_none
 
 Match: TypeAlias = Literal["registered", "exact", "prefix", "family", "unknown"]
 

@@ -1,36 +1,36 @@
 """Session files of other tools: Claude Code, Codex and pi, found, read and written."""
 
 from plimsoll.transcripts.detect import detect_file, load_file
-from plimsoll.transcripts.discover import Found, discover
+from plimsoll.transcripts.discover import SessionFile, discover
 from plimsoll.transcripts.export import write
 from plimsoll.transcripts.values import (
-    Compaction,
     Conversation,
-    Entry,
     Exported,
+    ExportLoss,
     Finding,
-    Loss,
     Meta,
     Outgoing,
-    Said,
     Sidechain,
+    SourceLine,
+    SourceMessage,
+    ToolCompaction,
     ToolName,
     Transcript,
     Viewed,
 )
 
 __all__ = [
-    "Compaction",
     "Conversation",
-    "Entry",
+    "ExportLoss",
     "Exported",
     "Finding",
-    "Found",
-    "Loss",
     "Meta",
     "Outgoing",
-    "Said",
+    "SessionFile",
     "Sidechain",
+    "SourceLine",
+    "SourceMessage",
+    "ToolCompaction",
     "ToolName",
     "Transcript",
     "Viewed",

@@ -21,7 +21,7 @@ OPENING = "[The conversation begins before the first message of this file.]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ViewTurn:
     """One message on its way into the view: who speaks, what, and which message of the history it is."""
 
     role: str
@@ -91,7 +91,7 @@ def says_something(block: Wire) -> bool:
     return block.get("type") != "text" or bool(str(block.get("text")).strip())
 
 
-def build_view(turns: Iterable[Turn], *, missing: str) -> tuple[list[Viewed], list[Finding]]:
+def build_view(turns: Iterable[ViewTurn], *, missing: str) -> tuple[list[Viewed], list[Finding]]:
     """What is sent for these turns. `missing` stands for the result of a call that has none. Linear."""
     builder = _View(list(turns), missing)
     return builder.shown(), builder.findings
@@ -100,7 +100,7 @@ def build_view(turns: Iterable[Turn], *, missing: str) -> tuple[list[Viewed], li
 class _View:
     """Puts the view together; one use."""
 
-    def __init__(self, turns: list[Turn], missing: str) -> None:
+    def __init__(self, turns: list[ViewTurn], missing: str) -> None:
         self.findings: list[Finding] = []
         self._missing = missing
         self._out: list[_Open] = []
@@ -126,7 +126,7 @@ class _View:
     def _note(self, kind: str, detail: str) -> None:
         self.findings.append(Finding(kind=kind, detail=detail))
 
-    def _answer(self, turn: Turn) -> None:
+    def _answer(self, turn: ViewTurn) -> None:
         blocks = [block for block in _as_blocks(turn.content) if says_something(block) and self._is_new_call(block)]
         while blocks and blocks[-1].get("type") in _THINKING and any(b.get("type") not in _THINKING for b in blocks):
             blocks.pop()
@@ -161,7 +161,7 @@ class _View:
             answer.add(_sayable(block, self._missing), index)
         return answer
 
-    def _speak(self, turn: Turn) -> None:
+    def _speak(self, turn: ViewTurn) -> None:
         self._report_orphans(turn)
         blocks = [
             b
@@ -181,7 +181,7 @@ class _View:
         for block in blocks:
             last.add(block, index)
 
-    def _report_orphans(self, turn: Turn) -> None:
+    def _report_orphans(self, turn: ViewTurn) -> None:
         for block in _as_blocks(turn.content):
             if block.get("type") in _MODEL_ONLY:
                 self._note("wrong-place", f"message {turn.index} is the user's and holds {block.get('type')}; not sent")
@@ -219,7 +219,7 @@ def _as_blocks(content: str | Sequence[Wire]) -> Sequence[Wire]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def _results_by_call(turns: Iterable[Turn]) -> dict[str, tuple[Wire, int]]:
+def _results_by_call(turns: Iterable[ViewTurn]) -> dict[str, tuple[Wire, int]]:
     found: dict[str, tuple[Wire, int]] = {}
     for turn in turns:
         if turn.role == "user" and not isinstance(turn.content, str):

@@ -15,13 +15,23 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from plimsoll.records.usage import Usage
 from plimsoll.transcripts import blocks, claude_links, tree
 from plimsoll.transcripts.claude_links import Link, Tree
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_text, text_of
 from plimsoll.transcripts.sound import is_readable
 from plimsoll.transcripts.usages import claude_window, usage_in
-from plimsoll.transcripts.values import Compaction, Entry, Finding, Meta, Said, SaidKind, Sidechain, Transcript, Viewed
-from plimsoll.usage import Usage
+from plimsoll.transcripts.values import (
+    Finding,
+    Meta,
+    SaidKind,
+    Sidechain,
+    SourceLine,
+    SourceMessage,
+    ToolCompaction,
+    Transcript,
+    Viewed,
+)
 
 CLEARED = "[Old tool result content cleared]"
 """What the tool sends in place of a result that it cleared."""
@@ -29,7 +39,7 @@ MISSING = "[No result: the call was interrupted]"
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z")
 
 
-def read(entries: Sequence[Entry], findings: Sequence[Finding] = ()) -> Transcript:
+def read(entries: Sequence[SourceLine], findings: Sequence[Finding] = ()) -> Transcript:
     """The transcript in these lines. Total: damage becomes findings."""
     reader = _Reader(entries)
     reader.collect()
@@ -90,7 +100,7 @@ def _as_blocks(content: str | list[Any]) -> list[Any]:
 class _Reader:
     """One pass over the lines, then questions about them."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[SourceLine]) -> None:
         self.findings: list[Finding] = []
         self.lines = [entry for entry in entries if entry.value is not None]
         self.links: dict[str, Link] = {}
@@ -99,7 +109,7 @@ class _Reader:
         self._own_file = not any(
             _is_message(e.value) and not mapping_of(e.value).get("isSidechain") for e in self.lines
         )
-        self._side: dict[str, list[Entry]] = {}
+        self._side: dict[str, list[SourceLine]] = {}
         self._side_of: dict[str, str] = {}
         self._on_path: set[int] = set()
         self._shown: list[Link] = []
@@ -113,7 +123,7 @@ class _Reader:
         self._report_links()
         self._find_path()
 
-    def _take(self, entry: Entry, value: Mapping[str, Any]) -> None:
+    def _take(self, entry: SourceLine, value: Mapping[str, Any]) -> None:
         if value.get("isSidechain") is True and not self._own_file:
             self._take_aside(entry, value)
             return
@@ -130,13 +140,13 @@ class _Reader:
             index = self.links[uuid].index if index is None else index
         self.links[uuid] = Link(uuid, maybe_text(value.get("parentUuid")), entry, value, index, answer)
 
-    def _take_aside(self, entry: Entry, value: Mapping[str, Any]) -> None:
+    def _take_aside(self, entry: SourceLine, value: Mapping[str, Any]) -> None:
         uuid = text_of(value.get("uuid"))
         agent = maybe_text(value.get("agentId")) or self._side_of.get(text_of(value.get("parentUuid")), uuid)
         self._side_of[uuid] = agent
         self._side.setdefault(agent, []).append(entry)
 
-    def _count(self, entry: Entry, value: Mapping[str, Any], index: int) -> None:
+    def _count(self, entry: SourceLine, value: Mapping[str, Any], index: int) -> None:
         """Keep what the provider counted for an answer: its last line says it all."""
         message = mapping_of(value.get("message"))
         model = maybe_text(message.get("model"))
@@ -149,7 +159,7 @@ class _Reader:
         """What the provider counted for each answer, in the order of the file."""
         return tuple(answer.usage for answer in self._answers if answer.usage is not None)
 
-    def _take_message(self, entry: Entry, value: Mapping[str, Any], answer: str | None) -> int | None:
+    def _take_message(self, entry: SourceLine, value: Mapping[str, Any], answer: str | None) -> int | None:
         """Put the line's message into the history; None when it has no readable content."""
         said = _message_in(value)
         if said is None or not is_readable({"role": said[0], "content": said[1]}, "anthropic"):
@@ -200,10 +210,10 @@ class _Reader:
             return candidates[-1]
         return max(zip(times, range(len(times)), candidates, strict=True))[2]
 
-    def messages(self) -> tuple[Said, ...]:
+    def messages(self) -> tuple[SourceMessage, ...]:
         """The whole history, in the order of the file."""
         return tuple(
-            Said(
+            SourceMessage(
                 id=answer.id,
                 lines=tuple(answer.lines),
                 wire={"role": answer.role, "content": answer.content},
@@ -222,18 +232,18 @@ class _Reader:
         turns = [self._turn(index, cleared) for index in dict.fromkeys(indexes) if self._answers[index].kind != "error"]
         return blocks.build_view(turns, missing=MISSING)
 
-    def _turn(self, index: int, cleared: Mapping[str, str]) -> blocks.Turn:
+    def _turn(self, index: int, cleared: Mapping[str, str]) -> blocks.ViewTurn:
         answer = self._answers[index]
-        return blocks.Turn(role=answer.role, content=blocks.with_result_text(answer.content, cleared), index=index)
+        return blocks.ViewTurn(role=answer.role, content=blocks.with_result_text(answer.content, cleared), index=index)
 
-    def compactions(self) -> tuple[Compaction, ...]:
+    def compactions(self) -> tuple[ToolCompaction, ...]:
         """Every boundary in the file, oldest first."""
         firsts = [answer.lines[0] for answer in self._answers]
         summaries = [entry for entry in self.lines if mapping_of(entry.value).get("isCompactSummary") is True]
         found = claude_links.compactions(self.lines, summaries, firsts, self.tree)
         return tuple(self._with_views(found))
 
-    def _with_views(self, compactions: Sequence[Compaction]) -> Iterator[Compaction]:
+    def _with_views(self, compactions: Sequence[ToolCompaction]) -> Iterator[ToolCompaction]:
         """Each compaction with the view that it led to."""
         shown: list[int] = []
         cleared: dict[str, str] = {}
@@ -267,7 +277,7 @@ class _Reader:
         return tuple(Sidechain(id=agent, messages=_side_messages(lines)) for agent, lines in self._side.items())
 
 
-def _side_messages(lines: Sequence[Entry]) -> tuple[Said, ...]:
+def _side_messages(lines: Sequence[SourceLine]) -> tuple[SourceMessage, ...]:
     answers: dict[str, _Answer] = {}
     for entry in lines:
         value = mapping_of(entry.value)
@@ -277,7 +287,7 @@ def _side_messages(lines: Sequence[Entry]) -> tuple[Said, ...]:
             key = _answer_id(value) or f"line {entry.number}"
             answers.setdefault(key, fresh).add(entry.number, said[1])
     return tuple(
-        Said(id=a.id, lines=tuple(a.lines), wire={"role": a.role, "content": a.content}, kind=a.kind)
+        SourceMessage(id=a.id, lines=tuple(a.lines), wire={"role": a.role, "content": a.content}, kind=a.kind)
         for a in answers.values()
     )
 
@@ -322,7 +332,7 @@ def _cleared_calls(value: Mapping[str, Any]) -> list[str]:
     return [call for call in ids if isinstance(call, str)]
 
 
-def _meta(lines: Sequence[Entry]) -> Meta:
+def _meta(lines: Sequence[SourceLine]) -> Meta:
     values = [mapping_of(entry.value) for entry in lines]
 
     def last(key: str) -> str | None:

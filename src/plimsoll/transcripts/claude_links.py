@@ -13,7 +13,7 @@ from plimsoll.errors import LimitExceeded
 from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
 from plimsoll.transcripts import blocks, tree
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_of
-from plimsoll.transcripts.values import Compaction, Entry
+from plimsoll.transcripts.values import SourceLine, ToolCompaction
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class Link:
 
     uuid: str
     parent: str | None
-    entry: Entry = field(repr=False)
+    entry: SourceLine = field(repr=False)
     value: Mapping[str, Any] = field(repr=False)
     index: int | None = None
     answer: str | None = None
@@ -157,8 +157,8 @@ def preserved(boundary: Mapping[str, Any], parents: Mapping[str, str | None]) ->
 
 
 def compactions(
-    lines: Sequence[Entry], summaries: Sequence[Entry], firsts: Sequence[int], found_tree: Tree
-) -> tuple[Compaction, ...]:
+    lines: Sequence[SourceLine], summaries: Sequence[SourceLine], firsts: Sequence[int], found_tree: Tree
+) -> tuple[ToolCompaction, ...]:
     """Every compaction the lines record. `firsts` are the first lines of the messages, ascending."""
     after = {text_of(mapping_of(entry.value).get("parentUuid")): entry for entry in reversed(summaries)}
     boundaries = [entry for entry in lines if is_boundary(entry.value)]
@@ -173,7 +173,9 @@ def compactions(
     return tuple(sorted(found, key=lambda compaction: compaction.line or 0))
 
 
-def _boundary(entry: Entry, after: Mapping[str, Entry], firsts: Sequence[int], found_tree: Tree) -> Compaction:
+def _boundary(
+    entry: SourceLine, after: Mapping[str, SourceLine], firsts: Sequence[int], found_tree: Tree
+) -> ToolCompaction:
     value = mapping_of(entry.value)
     metadata = mapping_of(value.get("compactMetadata"))
     summary = after.get(text_of(value.get("uuid"))) if value.get("uuid") else None
@@ -184,7 +186,7 @@ def _boundary(entry: Entry, after: Mapping[str, Entry], firsts: Sequence[int], f
             if (index := found_tree.links[uuid].index) is not None
         }
     )
-    return Compaction(
+    return ToolCompaction(
         position=bisect_left(firsts, entry.number),
         line=entry.number,
         trigger=maybe_text(metadata.get("trigger")) or "auto",
@@ -196,13 +198,13 @@ def _boundary(entry: Entry, after: Mapping[str, Entry], firsts: Sequence[int], f
     )
 
 
-def _clearing(entry: Entry, firsts: Sequence[int]) -> Compaction | None:
+def _clearing(entry: SourceLine, firsts: Sequence[int]) -> ToolCompaction | None:
     value = mapping_of(entry.value)
     if value.get("type") != "system" or value.get("subtype") != "microcompact_boundary":
         return None
     metadata = mapping_of(value.get("microcompactMetadata"))
     before, saved = maybe_count(metadata.get("preTokens")), maybe_count(metadata.get("tokensSaved"))
-    return Compaction(
+    return ToolCompaction(
         position=bisect_left(firsts, entry.number),
         line=entry.number,
         trigger=maybe_text(metadata.get("trigger")) or "auto",
@@ -213,14 +215,14 @@ def _clearing(entry: Entry, firsts: Sequence[int]) -> Compaction | None:
     )
 
 
-def _bare_summary(entry: Entry, firsts: Sequence[int]) -> Compaction:
+def _bare_summary(entry: SourceLine, firsts: Sequence[int]) -> ToolCompaction:
     """Versions before boundaries wrote the summary alone, at the head of a new file."""
     value = mapping_of(entry.value)
     at = maybe_text(value.get("timestamp"))
-    return Compaction(position=bisect_left(firsts, entry.number), line=entry.number, summary=_words(entry), at=at)
+    return ToolCompaction(position=bisect_left(firsts, entry.number), line=entry.number, summary=_words(entry), at=at)
 
 
-def _words(summary: Entry) -> str:
+def _words(summary: SourceLine) -> str:
     return blocks.text_in(mapping_of(mapping_of(summary.value).get("message")).get("content"))
 
 

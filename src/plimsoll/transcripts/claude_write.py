@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plimsoll.message import Wire
+from plimsoll.records.usage import Usage
 from plimsoll.transcripts.lines import dump, mapping_of, maybe_text
-from plimsoll.transcripts.values import Checkpoint, Compaction, Loss, Shown, Transcript
+from plimsoll.transcripts.values import Checkpoint, ExportLoss, Shown, ToolCompaction, Transcript
 from plimsoll.transcripts.writing import Sheet, blocks_of, raw_lines
-from plimsoll.usage import Usage
 
 _VERSION = "2.1.0"
 _NO_USAGE = {
@@ -41,7 +41,7 @@ class ClaudeWriter:
     def __init__(self, sheet: Sheet) -> None:
         source, meta, ids = sheet.source, sheet.meta, sheet.ids
         self.lines: list[str] = [] if source is None else raw_lines(source)
-        self.losses: list[Loss] = []
+        self.losses: list[ExportLoss] = []
         self.usage: Usage | None = None
         self._meta = meta
         self._ids = ids
@@ -82,7 +82,7 @@ class ClaudeWriter:
             "usage": _NO_USAGE if self.usage is None else _used(self.usage),
         }
 
-    def compact(self, compaction: Compaction, kept: Sequence[int]) -> None:
+    def compact(self, compaction: ToolCompaction, kept: Sequence[int]) -> None:
         """A boundary, the summary after it, and the names of the messages that stay."""
         if compaction.cleared:
             self._clear(compaction)
@@ -104,7 +104,7 @@ class ClaudeWriter:
         for shown in checkpoint.view:
             self._message(shown)
 
-    def _cut(self, made: Compaction | Checkpoint) -> dict[str, Any]:
+    def _cut(self, made: ToolCompaction | Checkpoint) -> dict[str, Any]:
         """Write a boundary, which has no parent, and return its metadata."""
         metadata: dict[str, Any] = {"trigger": _trigger(made), "preTokens": made.tokens_before or 0}
         if made.tokens_after is not None:
@@ -120,7 +120,7 @@ class ClaudeWriter:
         self._line("system", fields)
         self._written = self._newest
 
-    def _clear(self, compaction: Compaction) -> None:
+    def _clear(self, compaction: ToolCompaction) -> None:
         before, after = compaction.tokens_before or 0, compaction.tokens_after or 0
         metadata = {
             "trigger": _trigger(compaction),
@@ -154,7 +154,7 @@ class ClaudeWriter:
         return uuid
 
 
-def _trigger(made: Compaction | Checkpoint) -> str:
+def _trigger(made: ToolCompaction | Checkpoint) -> str:
     return made.trigger if made.trigger in ("auto", "manual") else "auto"
 
 

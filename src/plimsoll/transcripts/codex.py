@@ -19,8 +19,8 @@ from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
 from plimsoll.message import Wire
 from plimsoll.transcripts.claude_links import ranges
 from plimsoll.transcripts.codex_replay import (
-    History,
-    Item,
+    ReplayedHistory,
+    ReplayedItem,
     dropped_compactions,
     is_context,
     item_of,
@@ -35,11 +35,11 @@ from plimsoll.transcripts.usages import CodexReports
 from plimsoll.transcripts.values import (
     MADE,
     SUMMARY,
-    Compaction,
-    Entry,
     Finding,
     Meta,
-    Said,
+    SourceLine,
+    SourceMessage,
+    ToolCompaction,
     Transcript,
     Viewed,
 )
@@ -66,7 +66,7 @@ ITEM_TYPES = frozenset(
 """The kinds of response item that the tool sends back. Others stay in the file and are not sent."""
 
 
-def read(entries: Sequence[Entry], findings: Sequence[Finding] = ()) -> Transcript:
+def read(entries: Sequence[SourceLine], findings: Sequence[Finding] = ()) -> Transcript:
     """The transcript in these lines. Total: damage becomes findings."""
     replay = _Replay()
     lines = [entry for entry in entries if entry.value is not None]
@@ -90,7 +90,7 @@ def read(entries: Sequence[Entry], findings: Sequence[Finding] = ()) -> Transcri
     )
 
 
-def _sent(items: Sequence[Item]) -> tuple[Viewed, ...]:
+def _sent(items: Sequence[ReplayedItem]) -> tuple[Viewed, ...]:
     """A history as it is sent."""
     return tuple(Viewed(wire=item.wire, messages=item.messages, origins=(_origin(item),)) for item in pair_up(items)[0])
 
@@ -119,14 +119,14 @@ class _Replay:
     """The file replayed so far."""
 
     def __init__(self) -> None:
-        self.history = History()
-        self.compactions: list[Compaction] = []
+        self.history = ReplayedHistory()
+        self.compactions: list[ToolCompaction] = []
         self.findings: list[Finding] = []
         self.reports = CodexReports()
         self._made: list[_Made] = []
         self._off: set[int] = set()
 
-    def step(self, entry: Entry, kind: str, payload: Mapping[str, Any], *, counts: bool) -> None:
+    def step(self, entry: SourceLine, kind: str, payload: Mapping[str, Any], *, counts: bool) -> None:
         """Replay one line. `counts` is False for a compaction that a rollback has taken back."""
         match kind:
             case "response_item":
@@ -139,7 +139,7 @@ class _Replay:
             case _:
                 self.reports.step(entry, kind, payload, self._made)
 
-    def _item(self, entry: Entry, payload: Mapping[str, Any]) -> None:
+    def _item(self, entry: SourceLine, payload: Mapping[str, Any]) -> None:
         kind = text_of(payload.get("type"))
         if kind not in ITEM_TYPES or (kind == "message" and payload.get("role") == "system"):
             return
@@ -150,7 +150,7 @@ class _Replay:
         self.history.items.append(item_of(wire, (len(self._made),)))
         self._made.append(_Made(line=entry.number, wire=wire))
 
-    def _compacted(self, entry: Entry, payload: Mapping[str, Any]) -> None:
+    def _compacted(self, entry: SourceLine, payload: Mapping[str, Any]) -> None:
         if len(self.compactions) >= TRANSCRIPT_COMPACTIONS_MAX:
             raise LimitExceeded("TRANSCRIPT_COMPACTIONS_MAX", allowed=TRANSCRIPT_COMPACTIONS_MAX)
         message = text_of(payload.get("message"))
@@ -163,7 +163,9 @@ class _Replay:
             self.history.replace(_recognised(replacement, before))
         self._record(entry, message, replacement, before)
 
-    def _record(self, entry: Entry, message: str, replacement: Sequence[Wire] | None, before: Sequence[Item]) -> None:
+    def _record(
+        self, entry: SourceLine, message: str, replacement: Sequence[Wire] | None, before: Sequence[ReplayedItem]
+    ) -> None:
         texts = [item_text(wire) for wire in replacement or () if wire.get("role") == "user"]
         summary = strip_prefix(message) or next(
             (s for text in reversed(texts) if (s := strip_prefix(text, only=True))), None
@@ -173,7 +175,7 @@ class _Replay:
         )
         kept = sorted({index for item in self.history.items for index in item.messages})
         self.compactions.append(
-            Compaction(
+            ToolCompaction(
                 position=len(self._made),
                 line=entry.number,
                 summary=summary,
@@ -186,15 +188,15 @@ class _Replay:
             )
         )
 
-    def messages(self) -> tuple[Said, ...]:
+    def messages(self) -> tuple[SourceMessage, ...]:
         """The whole history, in the order of the file."""
         return tuple(
-            Said(id=f"line-{made.line}", lines=(made.line,), wire=made.wire, on_path=index not in self._off)
+            SourceMessage(id=f"line-{made.line}", lines=(made.line,), wire=made.wire, on_path=index not in self._off)
             for index, made in enumerate(self._made)
         )
 
 
-def _origin(item: Item) -> int:
+def _origin(item: ReplayedItem) -> int:
     """The message an item is; where it is none, whether its words stand for others, as a compaction's do."""
     if item.messages:
         return item.messages[0]
@@ -202,7 +204,7 @@ def _origin(item: Item) -> int:
     return SUMMARY if speaks and not is_context(item.wire) else MADE
 
 
-def _recognised(replacement: Sequence[Wire], history: Iterable[Item]) -> list[Item]:
+def _recognised(replacement: Sequence[Wire], history: Iterable[ReplayedItem]) -> list[ReplayedItem]:
     """The replacement as items that know which messages they were; of equal ones the newest is meant, and each once.
 
     A call or an output that says something else than before, as a shortened one does, is still that call's.
@@ -213,7 +215,7 @@ def _recognised(replacement: Sequence[Wire], history: Iterable[Item]) -> list[It
             known.setdefault(_key(item.wire), []).append(item.messages)
             if name := _name(item.wire):
                 known.setdefault(name, []).append(item.messages)
-    items: list[Item] = []
+    items: list[ReplayedItem] = []
     taken: set[tuple[int, ...]] = set()
     for wire in reversed(replacement):
         places = next((p for key in (_key(wire), _name(wire)) if (p := _free(known.get(key, []), taken))), ())

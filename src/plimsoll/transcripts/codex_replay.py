@@ -48,7 +48,7 @@ _CONTEXT_MARKS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class ReplayedItem:
     """One item of the replayed history and the messages it was."""
 
     wire: Wire = field(repr=False)
@@ -57,13 +57,13 @@ class Item:
     """What it takes of USER_TOKENS_MAX; None for what a compaction without a replacement does not keep."""
 
 
-def item_of(wire: Wire, messages: tuple[int, ...] = ()) -> Item:
+def item_of(wire: Wire, messages: tuple[int, ...] = ()) -> ReplayedItem:
     """A wire item as an item of the history."""
     tokens = None
     if wire.get("type") == "message" and begins_turn(wire):
         text = item_text(wire)
         tokens = _tokens(text) if strip_prefix(text, only=True) is None else None
-    return Item(wire=wire, messages=messages, user_tokens=tokens)
+    return ReplayedItem(wire=wire, messages=messages, user_tokens=tokens)
 
 
 def item_text(wire: Wire) -> str:
@@ -102,20 +102,20 @@ def begins_turn(wire: Wire) -> bool:
     return wire.get("type") == "message" and wire.get("role") == "user" and not is_context(wire)
 
 
-class History:
+class ReplayedHistory:
     """The replayed items. Taking turns back costs no more than what is taken, so any number of rollbacks is linear."""
 
     def __init__(self) -> None:
-        self.items: list[Item] = []
+        self.items: list[ReplayedItem] = []
         self._searched = 0
         """No user turn begins before this item."""
 
-    def replace(self, items: list[Item]) -> None:
+    def replace(self, items: list[ReplayedItem]) -> None:
         """Start again from these items."""
         self.items = items
         self._searched = 0
 
-    def drop_newest_turns(self, turns: int) -> list[Item]:
+    def drop_newest_turns(self, turns: int) -> list[ReplayedItem]:
         """Take back the newest user turns and return them; what came before the first turn always stays."""
         while self._searched < len(self.items) and not begins_turn(self.items[self._searched].wire):
             self._searched += 1
@@ -136,11 +136,11 @@ def _is_context_update(wire: Wire) -> bool:
     return wire.get("type") == "message" and wire.get("role") in ("developer", "user") and is_context(wire)
 
 
-def rebuilt(history: Sequence[Item], message: str) -> list[Item]:
+def rebuilt(history: Sequence[ReplayedItem], message: str) -> list[ReplayedItem]:
     """What a compaction without a replacement leaves: the newest user messages up to USER_TOKENS_MAX, then the
     summary.
     """
-    kept: list[Item] = []
+    kept: list[ReplayedItem] = []
     remaining = USER_TOKENS_MAX
     for item in reversed(history):
         if item.user_tokens is None:
@@ -156,7 +156,7 @@ def rebuilt(history: Sequence[Item], message: str) -> list[Item]:
     return [*(_text_only(item) for item in kept), item_of(_user(message or _NO_SUMMARY))]
 
 
-def _text_only(item: Item) -> Item:
+def _text_only(item: ReplayedItem) -> ReplayedItem:
     """Images do not survive: the tool keeps the words."""
     content = item.wire.get("content")
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and "text" in content[0]:
@@ -229,11 +229,11 @@ _OUTPUT_OF = {
 }
 
 
-def pair_up(history: Sequence[Item]) -> tuple[list[Item], list[Finding]]:
+def pair_up(history: Sequence[ReplayedItem]) -> tuple[list[ReplayedItem], list[Finding]]:
     """The history as it is sent: every call has an output, every output a call before it."""
     answer_of = _answers(history)
     outputs = set(answer_of.values())
-    sent: list[Item] = []
+    sent: list[ReplayedItem] = []
     findings: list[Finding] = []
     for index, item in enumerate(history):
         kind, call = text_of(item.wire.get("type")), text_of(item.wire.get("call_id"))
@@ -243,11 +243,11 @@ def pair_up(history: Sequence[Item]) -> tuple[list[Item], list[Finding]]:
         sent.append(item)
         if kind in _OUTPUT_OF and "call_id" in item.wire and index not in answer_of:
             findings.append(Finding(kind="no-result", detail=f"call {call[:80]} has no output; sent as aborted"))
-            sent.append(Item(wire=_aborted(_OUTPUT_OF[kind], call)))
+            sent.append(ReplayedItem(wire=_aborted(_OUTPUT_OF[kind], call)))
     return _without_lone_reasoning(sent, findings), findings
 
 
-def _answers(history: Sequence[Item]) -> dict[int, int]:
+def _answers(history: Sequence[ReplayedItem]) -> dict[int, int]:
     """Where each call is answered, by index. An id may be used again, and then the newest call is meant."""
     waiting: dict[str, tuple[int, str]] = {}
     answers: dict[int, int] = {}
@@ -260,9 +260,9 @@ def _answers(history: Sequence[Item]) -> dict[int, int]:
     return answers
 
 
-def _without_lone_reasoning(items: Sequence[Item], findings: list[Finding]) -> list[Item]:
+def _without_lone_reasoning(items: Sequence[ReplayedItem], findings: list[Finding]) -> list[ReplayedItem]:
     """Reasoning that led to nothing, as in a file that ends in it, is refused by the provider."""
-    kept: list[Item] = []
+    kept: list[ReplayedItem] = []
     leads_on = False
     for item in reversed(items):
         kind = text_of(item.wire.get("type"))

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plimsoll.message import Wire
+from plimsoll.records.usage import Usage
 from plimsoll.transcripts.codex_replay import SUMMARY_PREFIX, item_text
 from plimsoll.transcripts.lines import dump, mapping_of, maybe_count
-from plimsoll.transcripts.values import Checkpoint, Compaction, Loss, Meta, Transcript
+from plimsoll.transcripts.values import Checkpoint, ExportLoss, Meta, ToolCompaction, Transcript
 from plimsoll.transcripts.writing import Sheet, iso, raw_lines
-from plimsoll.usage import Usage
 
 _VERSION = "0.128.0"
 _NO_USAGE = {
@@ -39,7 +39,7 @@ class CodexWriter:
     def __init__(self, sheet: Sheet) -> None:
         source = sheet.source
         self.lines: list[str] = [] if source is None else raw_lines(source)
-        self.losses: list[Loss] = []
+        self.losses: list[ExportLoss] = []
         self.usage: Usage | None = None
         self._clock = sheet.clock
         self._ids = sheet.ids
@@ -78,7 +78,7 @@ class CodexWriter:
             self._total = {name: self._total[name] + used[name] for name in used}
             self._count(used)
 
-    def compact(self, compaction: Compaction, kept: Sequence[int]) -> None:
+    def compact(self, compaction: ToolCompaction, kept: Sequence[int]) -> None:
         """A replacement history: the summary as the tool would recognise it, then what was kept."""
         text = f"{SUMMARY_PREFIX}\n{compaction.summary or ''}"
         summary = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}

@@ -30,7 +30,7 @@ _NO_REQUEST = re.compile(r"/[\w:-]{1,64}|\[Request interrupted[^\]]{0,80}\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SessionFile:
     """A session file. `modified` is the file's time in UTC; `title` is its name, or how its first request begins.
 
     `tokens` is the newest request as its provider counted it, where the end of the file says so.
@@ -46,7 +46,7 @@ class Found:
     tokens: int | None = None
 
 
-def discover(home: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> list[Found]:
+def discover(home: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> list[SessionFile]:
     """Every session file of the three tools, newest first.
 
     `home` is where the default places are looked for (None: the user's). `env` is where the tools' own settings are
@@ -86,7 +86,7 @@ def _walk(folder: Path, *, depth: int) -> Iterator[Path]:
             yield from _walk(Path(entry.path), depth=depth - 1)
 
 
-def _look(tool: ToolName, path: Path) -> Found | None:
+def _look(tool: ToolName, path: Path) -> SessionFile | None:
     try:
         status = path.lstat()
         head, tail = _ends(path, status.st_size)
@@ -96,7 +96,7 @@ def _look(tool: ToolName, path: Path) -> Found | None:
     end = _objects(tail)
     facts = _FACTS[tool](values, end)
     title = " ".join((facts["title"] or "").split())
-    return Found(
+    return SessionFile(
         tool=tool,
         path=str(path),
         session_id=facts["session_id"] or path.name.removesuffix(".zst").removesuffix(".jsonl"),

@@ -15,6 +15,7 @@ from itertools import pairwise
 from plimsoll.formats.convert import convert
 from plimsoll.formats.turns import OPENING
 from plimsoll.message import FormatName, Wire
+from plimsoll.records.usage import Usage
 from plimsoll.transcripts.claude_links import ranges
 from plimsoll.transcripts.claude_write import ClaudeWriter
 from plimsoll.transcripts.codex_write import CodexWriter
@@ -24,17 +25,16 @@ from plimsoll.transcripts.pi_write import PiWriter
 from plimsoll.transcripts.places import is_in_place, own_name, place_of, resume_command
 from plimsoll.transcripts.values import (
     Checkpoint,
-    Compaction,
     Exported,
-    Loss,
+    ExportLoss,
     Outgoing,
-    Said,
     Shown,
+    SourceMessage,
+    ToolCompaction,
     ToolName,
     Transcript,
 )
 from plimsoll.transcripts.writing import Clock, Ids, Sheet, Writer, clock, iso, moment, session_uuid
-from plimsoll.usage import Usage
 
 FORMAT_OF: dict[ToolName, FormatName] = {"claude-code": "anthropic", "codex": "openai-responses", "pi": "anthropic"}
 """The format that a tool's messages are read in."""
@@ -115,18 +115,22 @@ def _fresh(outgoing: Outgoing, to: ToolName) -> Exported:
     return Exported(lines=tuple(writer.lines), losses=(*losses, *converted, *writer.losses), name=name)
 
 
-def _carried(outgoing: Outgoing, to: ToolName) -> tuple[Outgoing, list[Loss]]:
+def _carried(outgoing: Outgoing, to: ToolName) -> tuple[Outgoing, list[ExportLoss]]:
     """The conversation without what a file of another tool has no place for, and the losses that makes."""
     losses = (
-        [Loss(kind="system", detail=f"{to} files hold no system text")] if outgoing.system and to != "codex" else []
+        [ExportLoss(kind="system", detail=f"{to} files hold no system text")]
+        if outgoing.system and to != "codex"
+        else []
     )
     source, total = outgoing.source, len(outgoing.messages)
     kept = list(range(total))
     if source is not None:
         left = {i: kind for i, said in enumerate(source.messages[:total]) if (kind := _why_left(said, source.tool))}
-        losses.extend(Loss(kind=kind, detail="a message that is not sent on", position=i) for i, kind in left.items())
         losses.extend(
-            Loss(kind="sidechain", detail=f"the sub-agent's conversation {s.id[:40]}") for s in source.sidechains
+            ExportLoss(kind=kind, detail="a message that is not sent on", position=i) for i, kind in left.items()
+        )
+        losses.extend(
+            ExportLoss(kind="sidechain", detail=f"the sub-agent's conversation {s.id[:40]}") for s in source.sidechains
         )
         kept = [index for index in kept if index not in left]
     places = {old: new for new, old in enumerate(kept)}
@@ -146,7 +150,7 @@ def _carried(outgoing: Outgoing, to: ToolName) -> tuple[Outgoing, list[Loss]]:
     ]
 
 
-def _why_left(said: Said, tool: ToolName) -> str | None:
+def _why_left(said: SourceMessage, tool: ToolName) -> str | None:
     """Why a message does not go to another tool: its branch was left, or it is not the model's to see."""
     if not said.on_path:
         return "left-branch"
@@ -155,30 +159,32 @@ def _why_left(said: Said, tool: ToolName) -> str | None:
     return "summary" if said.kind == "summary" and tool == "claude-code" else None  # the compaction carries it
 
 
-def _able(compactions: Sequence[Compaction], to: ToolName) -> tuple[list[Compaction], list[Loss]]:
+def _able(compactions: Sequence[ToolCompaction], to: ToolName) -> tuple[list[ToolCompaction], list[ExportLoss]]:
     """The compactions that a file of that tool can hold. Without one, what it had replaced is in the view again."""
-    able: list[Compaction] = []
-    losses: list[Loss] = []
+    able: list[ToolCompaction] = []
+    losses: list[ExportLoss] = []
     for position, compaction in enumerate(compactions):
         if compaction.cleared and to != "claude-code":
-            losses.append(Loss(kind="cleared", detail="results that were cleared are whole again", position=position))
+            losses.append(
+                ExportLoss(kind="cleared", detail="results that were cleared are whole again", position=position)
+            )
         elif not compaction.cleared and compaction.summary is None:
             what = "only its provider can read" if compaction.opaque is not None else "is not in the file"
             detail = f"the summary {what}; the messages it stood for are in the view"
-            losses.append(Loss(kind="opaque-summary", detail=detail, position=position))
+            losses.append(ExportLoss(kind="opaque-summary", detail=detail, position=position))
         else:
             able.append(compaction)
     return able, losses
 
 
-def _moved(compaction: Compaction, places: Mapping[int, int], before: Sequence[int]) -> Compaction:
+def _moved(compaction: ToolCompaction, places: Mapping[int, int], before: Sequence[int]) -> ToolCompaction:
     kept = [places[i] for start, end in compaction.kept for i in range(start, end) if i in places]
     return replace(
         compaction, position=before[min(compaction.position, len(before) - 1)], kept=ranges(sorted(set(kept)))
     )
 
 
-def _converted(outgoing: Outgoing, tool: ToolName) -> tuple[Outgoing, list[Loss]]:
+def _converted(outgoing: Outgoing, tool: ToolName) -> tuple[Outgoing, list[ExportLoss]]:
     """The conversation in the tool's format, as far as its file holds it; places that compactions and the checkpoint name move.
 
     The messages are converted piece by piece between those places, because formats split and merge messages.
@@ -192,7 +198,7 @@ def _converted(outgoing: Outgoing, tool: ToolName) -> tuple[Outgoing, list[Loss]
     times: list[str | None] = []
     usages: list[Usage | None] = []
     moved = {0: 0}
-    losses: list[Loss] = []
+    losses: list[ExportLoss] = []
     for start, end in pairwise(sorted(places)):
         piece, left_out = held(_piece(outgoing, start, end, to, losses), tool)
         losses.extend(replace(loss, position=start) for loss in left_out)
@@ -213,14 +219,14 @@ def _converted(outgoing: Outgoing, tool: ToolName) -> tuple[Outgoing, list[Loss]
 
 
 def _shown_in(
-    checkpoint: Checkpoint, format: FormatName, tool: ToolName, position: int, losses: list[Loss]
+    checkpoint: Checkpoint, format: FormatName, tool: ToolName, position: int, losses: list[ExportLoss]
 ) -> Checkpoint:
     """The checkpoint with its view in the tool's format, converted as one: that is what its reader goes on from."""
     view = [replace(shown, message=None) for shown in checkpoint.view]
     if format != FORMAT_OF[tool]:
         result = convert([shown.wire for shown in view], to=FORMAT_OF[tool], format=format)
         losses.extend(
-            Loss(kind=loss.what, detail=f"in the view: {loss.reason}", position=None) for loss in result.losses
+            ExportLoss(kind=loss.what, detail=f"in the view: {loss.reason}", position=None) for loss in result.losses
         )
         view = [Shown(wire=wire, is_summary=_says(wire, checkpoint.summary)) for wire in result.messages]
     wires, left_out = held([shown.wire for shown in view], tool)
@@ -268,22 +274,22 @@ def _answers(wires: Sequence[Wire]) -> list[range]:
     return runs
 
 
-def _piece(outgoing: Outgoing, start: int, end: int, to: FormatName, losses: list[Loss]) -> list[Wire]:
+def _piece(outgoing: Outgoing, start: int, end: int, to: FormatName, losses: list[ExportLoss]) -> list[Wire]:
     messages = outgoing.messages[start:end]
     if outgoing.format == to:
         return list(messages)
     result = convert(messages, to=to, format=outgoing.format)
     for loss in result.losses:
         position = None if loss.position is None else loss.position + start
-        losses.append(Loss(kind=loss.what, detail=loss.reason, position=position))
+        losses.append(ExportLoss(kind=loss.what, detail=loss.reason, position=position))
     if result.system:
-        losses.append(Loss(kind="system", detail="system text inside the messages"))
+        losses.append(ExportLoss(kind="system", detail="system text inside the messages"))
     converted: list[Wire] = list(result.messages)
     opening = {"role": "user", "content": OPENING}
     return converted[1:] if start > 0 and converted[:1] == [opening] else converted
 
 
-def _placed(compaction: Compaction, places: Mapping[int, int]) -> Compaction:
+def _placed(compaction: ToolCompaction, places: Mapping[int, int]) -> ToolCompaction:
     kept = tuple((places[start], places[end]) for start, end in compaction.kept)
     return replace(compaction, position=places[compaction.position], kept=kept)
 

@@ -8,24 +8,24 @@ from plimsoll.formats.anthropic.encode import labelled_text
 from plimsoll.message import Wire
 from plimsoll.transcripts.blocks import text_in
 from plimsoll.transcripts.lines import mapping_of
-from plimsoll.transcripts.values import Loss, ToolName
+from plimsoll.transcripts.values import ExportLoss, ToolName
 from plimsoll.transcripts.writing import blocks_of
 
 _PI_USER = frozenset({"text", "tool_result"})
 _PI_ANSWER = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
 
 
-def held(wires: Sequence[Wire], tool: ToolName) -> tuple[list[Wire], list[Loss]]:
+def held(wires: Sequence[Wire], tool: ToolName) -> tuple[list[Wire], list[ExportLoss]]:
     """Each message as a file of the tool holds it, and what that leaves out. Losses have the place of their message."""
     if tool == "codex":
         return list(wires), []
-    losses: list[Loss] = []
+    losses: list[ExportLoss] = []
     return [_held(wire, tool, position, losses) for position, wire in enumerate(wires)], losses
 
 
-def _held(wire: Wire, tool: ToolName, position: int, losses: list[Loss]) -> Wire:
+def _held(wire: Wire, tool: ToolName, position: int, losses: list[ExportLoss]) -> Wire:
     if wire.get("role") == "system":
-        losses.append(Loss(kind="system role", detail="became a labelled user message", position=position))
+        losses.append(ExportLoss(kind="system role", detail="became a labelled user message", position=position))
         wire = {"role": "user", "content": labelled_text(text_in(wire.get("content")))}
     content = wire.get("content")
     if tool != "pi" or not isinstance(content, list):
@@ -34,19 +34,21 @@ def _held(wire: Wire, tool: ToolName, position: int, losses: list[Loss]) -> Wire
     return {**wire, "content": list(_blocks(content, known, position, losses))}
 
 
-def _blocks(content: Sequence[Wire], known: frozenset[str], position: int, losses: list[Loss]) -> Iterator[Wire]:
+def _blocks(content: Sequence[Wire], known: frozenset[str], position: int, losses: list[ExportLoss]) -> Iterator[Wire]:
     for block in content:
         kind = str(block.get("type"))[:40]
         if kind == "tool_result":
             yield {**block, "content": list(_blocks(blocks_of(block.get("content")), _PI_USER, position, losses))}
         elif kind == "text":
             if block.get("citations"):
-                losses.append(Loss(kind="citations", detail="dropped: pi has no place for it", position=position))
+                losses.append(ExportLoss(kind="citations", detail="dropped: pi has no place for it", position=position))
             yield {"type": "text", "text": block.get("text")}
         elif kind in known or (known is _PI_USER and _is_plain_image(block)):
             yield block
         else:
-            losses.append(Loss(kind="content", detail=f"{kind} left out: pi holds text and images", position=position))
+            losses.append(
+                ExportLoss(kind="content", detail=f"{kind} left out: pi holds text and images", position=position)
+            )
             yield {"type": "text", "text": f"[{kind} left out]"}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from plimsoll.limits import NESTING_DEPTH_MAX
-from plimsoll.transcripts.values import Entry, Finding
+from plimsoll.transcripts.values import Finding, SourceLine
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)
 # Possessive throughout, and a torn string runs to the end: no text makes it go back, so it is linear.
@@ -40,13 +40,13 @@ def parse(raw: bytes) -> Any:
     return _DECODER.decode(raw.removeprefix(_BOM).decode("utf-8", "replace"))
 
 
-def read_entries(lines: Iterable[bytes], *, whole: bool = True) -> tuple[list[Entry], list[Finding]]:
+def read_entries(lines: Iterable[bytes], *, whole: bool = True) -> tuple[list[SourceLine], list[Finding]]:
     """Every line as an entry, and what is wrong with any. `whole` False says that the last line has no line feed."""
-    entries: list[Entry] = []
+    entries: list[SourceLine] = []
     findings: list[Finding] = []
     for number, raw in enumerate(lines):
         value, finding = _read_line(number, raw)
-        entries.append(Entry(number=number, raw=raw, value=value))
+        entries.append(SourceLine(number=number, raw=raw, value=value))
         if finding is not None:
             findings.append(finding)
     if findings and not whole and findings[-1].line == len(entries) - 1 and entries[-1].value is None:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from plimsoll.message import Wire
+from plimsoll.records.usage import Usage
 from plimsoll.transcripts import blocks, tree
 from plimsoll.transcripts.lines import mapping_of, maybe_count, maybe_text, text_of
 from plimsoll.transcripts.pi_blocks import branch_text, message_wire, summary_text, user_content
@@ -20,22 +21,21 @@ from plimsoll.transcripts.sound import is_readable
 from plimsoll.transcripts.usages import usage_in
 from plimsoll.transcripts.values import (
     SUMMARY,
-    Compaction,
-    Entry,
     Finding,
     Meta,
-    Said,
     SaidKind,
+    SourceLine,
+    SourceMessage,
+    ToolCompaction,
     Transcript,
     Viewed,
 )
-from plimsoll.usage import Usage
 
 MISSING = "No result provided"
 """What the tool sends as the result of a call that has none."""
 
 
-def read(entries: Sequence[Entry], findings: Sequence[Finding] = ()) -> Transcript:
+def read(entries: Sequence[SourceLine], findings: Sequence[Finding] = ()) -> Transcript:
     """The transcript in these lines. Total: damage becomes findings."""
     reader = _Reader(entries)
     viewed, repairs = reader.view()
@@ -56,15 +56,15 @@ def read(entries: Sequence[Entry], findings: Sequence[Finding] = ()) -> Transcri
 class _Reader:
     """The entries, their tree and the path to the leaf."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[SourceLine]) -> None:
         self.findings: list[Finding] = []
         self.lines = [entry for entry in entries if entry.value is not None]
         self.header = next(
             (mapping_of(e.value) for e in self.lines if mapping_of(e.value).get("type") == "session"), {}
         )
-        self.nodes: dict[str, Entry] = {}
+        self.nodes: dict[str, SourceLine] = {}
         self.parents: dict[str, str | None] = {}
-        self._said: list[tuple[str, Entry, Wire, SaidKind]] = []
+        self._said: list[tuple[str, SourceLine, Wire, SaidKind]] = []
         self._index: dict[str, int] = {}
         self._starts: dict[str, int] = {}
         self._linear = (maybe_count(self.header.get("version")) or 1) < 2
@@ -95,7 +95,7 @@ class _Reader:
             self._say(id, entry, value)
             previous = id
 
-    def _say(self, id: str, entry: Entry, value: Mapping[str, Any]) -> None:
+    def _say(self, id: str, entry: SourceLine, value: Mapping[str, Any]) -> None:
         kind = value.get("type")
         if kind not in ("message", "custom_message", "branch_summary"):
             return
@@ -116,11 +116,11 @@ class _Reader:
                     Finding(kind="missing-parent", detail=f"{parent[:80]} is not in this file", line=line)
                 )
 
-    def messages(self) -> tuple[Said, ...]:
+    def messages(self) -> tuple[SourceMessage, ...]:
         """The whole history, in the order of the file."""
         on_path = {self._index[id] for id in self.path if id in self._index}
         return tuple(
-            Said(id=id, lines=(entry.number,), wire=wire, kind=kind, on_path=index in on_path)
+            SourceMessage(id=id, lines=(entry.number,), wire=wire, kind=kind, on_path=index in on_path)
             for index, (id, entry, wire, kind) in enumerate(self._said)
         )
 
@@ -143,18 +143,18 @@ class _Reader:
     def _view_at(self, path: Sequence[str]) -> tuple[list[Viewed], list[Finding]]:
         """What the tool would send where this path ends."""
         marks = [i for i, id in enumerate(path) if mapping_of(self.nodes[id].value).get("type") == "compaction"]
-        turns: list[blocks.Turn] = []
+        turns: list[blocks.ViewTurn] = []
         shown = path
         if marks:
             compaction = mapping_of(self.nodes[path[marks[-1]]].value)
             turns.append(
-                blocks.Turn(role="user", content=summary_text(text_of(compaction.get("summary"))), index=SUMMARY)
+                blocks.ViewTurn(role="user", content=summary_text(text_of(compaction.get("summary"))), index=SUMMARY)
             )
             shown = [*self._kept(path[: marks[-1]], compaction), *path[marks[-1] + 1 :]]
         for id in shown:
             if id in self._index and self._said[self._index[id]][3] in ("said", "summary"):
                 wire = self._said[self._index[id]][2]
-                turns.append(blocks.Turn(role=str(wire["role"]), content=wire["content"], index=self._index[id]))
+                turns.append(blocks.ViewTurn(role=str(wire["role"]), content=wire["content"], index=self._index[id]))
         return blocks.build_view(turns, missing=MISSING)
 
     def _kept(self, before: Sequence[str], compaction: Mapping[str, Any]) -> Sequence[str]:
@@ -168,9 +168,9 @@ class _Reader:
             return f"line-{self.lines[index].number}" if index < len(self.lines) else ""
         return text_of(compaction.get("firstKeptEntryId"))
 
-    def compactions(self) -> list[Compaction]:
+    def compactions(self) -> list[ToolCompaction]:
         """Every compaction in the file, oldest first."""
-        found: list[Compaction] = []
+        found: list[ToolCompaction] = []
         places = {id: place for place, id in enumerate(self.path)}
         for id, entry in self.nodes.items():
             value = mapping_of(entry.value)
@@ -179,7 +179,7 @@ class _Reader:
             position, first = self._starts[id], self._first_kept(value)
             start = self._starts.get(first, position) if self.nodes.get(first) is not None else position
             found.append(
-                Compaction(
+                ToolCompaction(
                     position=position,
                     line=entry.number,
                     summary=maybe_text(value.get("summary")),

@@ -7,12 +7,12 @@ from typing import Any
 
 from plimsoll.compaction.readers import PI
 from plimsoll.message import Wire
+from plimsoll.records.usage import Usage
 from plimsoll.transcripts.blocks import text_in
 from plimsoll.transcripts.lines import dump, list_of, mapping_of, maybe_count, text_of
 from plimsoll.transcripts.pi_blocks import ANTHROPIC_APIS, call_id, message_wire, pi_content
-from plimsoll.transcripts.values import Checkpoint, Compaction, Loss, Shown, Transcript
+from plimsoll.transcripts.values import Checkpoint, ExportLoss, Shown, ToolCompaction, Transcript
 from plimsoll.transcripts.writing import Sheet, blocks_of, iso, raw_lines
-from plimsoll.usage import Usage
 
 _VERSION = 3
 _NO_COST = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
@@ -37,7 +37,7 @@ class PiWriter:
     def __init__(self, sheet: Sheet) -> None:
         source = sheet.source
         self.lines: list[str] = [] if source is None else raw_lines(source)
-        self.losses: list[Loss] = []
+        self.losses: list[ExportLoss] = []
         self.usage: Usage | None = None
         self._meta = sheet.meta
         self._ids = sheet.ids
@@ -143,9 +143,9 @@ class PiWriter:
 
     def _leave(self, where: str, block: Mapping[str, Any]) -> None:
         kind = text_of(block.get("type"))[:40]
-        self.losses.append(Loss(kind="content", detail=f"{kind} in {where}: pi holds text and images"))
+        self.losses.append(ExportLoss(kind="content", detail=f"{kind} in {where}: pi holds text and images"))
 
-    def compact(self, compaction: Compaction, kept: Sequence[int]) -> None:
+    def compact(self, compaction: ToolCompaction, kept: Sequence[int]) -> None:
         """A compaction keeps everything from one entry on. What was kept before a gap goes into the summary as text."""
         start, stays = len(self._wires), set(kept)
         while start - 1 in stays:
@@ -158,7 +158,7 @@ class PiWriter:
             )
             summary = f"{summary}\n\nKept from before:\n\n{quoted}"
             self.losses.append(
-                Loss(kind="kept-as-text", detail=f"{len(earlier)} kept messages are text in the summary")
+                ExportLoss(kind="kept-as-text", detail=f"{len(earlier)} kept messages are text in the summary")
             )
         first = self._refs[start][0] if start < len(self._refs) and self._refs[start] else None
         self._compaction(summary, compaction.tokens_before, first)

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Wire
+from plimsoll.records.usage import Usage, usage_of
 from plimsoll.transcripts.lines import mapping_of, maybe_count, text_of
-from plimsoll.transcripts.values import Compaction, Entry
+from plimsoll.transcripts.values import SourceLine, ToolCompaction
 from plimsoll.transcripts.writing import moment
-from plimsoll.usage import Usage, usage_of
 
 CLAUDE_WINDOW_TOKENS, CLAUDE_LONG_WINDOW_TOKENS = 200_000, 1_000_000
 """Claude Code works in the smaller one unless its user asked for the larger one; no file names it."""
@@ -19,7 +19,7 @@ CLAUDE_WINDOW_TOKENS, CLAUDE_LONG_WINDOW_TOKENS = 200_000, 1_000_000
 _TOTALS = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 
-def usage_in(told: object, entry: Entry, *, position: int, model: str | None) -> Usage | None:
+def usage_in(told: object, entry: SourceLine, *, position: int, model: str | None) -> Usage | None:
     """The usage in a line of a file, for the answer at that position; None where it says nothing or only zeros."""
     found = usage_of(told, model=model)
     if found is None:
@@ -41,7 +41,7 @@ def newest_prompt(values: Sequence[Mapping[str, Any]]) -> int | None:
     return None
 
 
-def claude_window(usages: Iterable[Usage], compactions: Iterable[Compaction]) -> int:
+def claude_window(usages: Iterable[Usage], compactions: Iterable[ToolCompaction]) -> int:
     """The window Claude Code worked in at the end of a file: the long one where more than the usual one was sent last.
 
     The tool compacts by itself some way before the window is full, so a compaction of its own below the usual window says that
@@ -54,7 +54,7 @@ def claude_window(usages: Iterable[Usage], compactions: Iterable[Compaction]) ->
     return CLAUDE_LONG_WINDOW_TOKENS if long and max(long) > max(own, default=-1) else CLAUDE_WINDOW_TOKENS
 
 
-def _by_itself(found: Compaction) -> bool:
+def _by_itself(found: ToolCompaction) -> bool:
     usual = CLAUDE_WINDOW_TOKENS // 2 < (found.tokens_before or 0) <= CLAUDE_WINDOW_TOKENS
     return found.trigger == "auto" and usual and not found.cleared
 
@@ -77,7 +77,7 @@ class CodexReports:
         self._model: str | None = None
         self._told: Mapping[str, Any] = {}
 
-    def step(self, entry: Entry, kind: str, payload: Mapping[str, Any], made: Sequence[Made]) -> None:
+    def step(self, entry: SourceLine, kind: str, payload: Mapping[str, Any], made: Sequence[Made]) -> None:
         """Take one line. `made` are the items said so far."""
         if kind == "turn_context":
             self._model = text_of(payload.get("model")) or self._model
@@ -89,7 +89,7 @@ class CodexReports:
     def _window(self, told: Mapping[str, Any]) -> None:
         self.window_tokens = maybe_count(told.get("model_context_window")) or self.window_tokens
 
-    def _counted(self, entry: Entry, payload: Mapping[str, Any], made: Sequence[Made]) -> None:
+    def _counted(self, entry: SourceLine, payload: Mapping[str, Any], made: Sequence[Made]) -> None:
         info = mapping_of(payload.get("info")) or (payload if "input_tokens" in payload else {})
         self._window(info)
         if not info or info == self._told:

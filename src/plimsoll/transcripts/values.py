@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from plimsoll.message import FormatName, Wire
-from plimsoll.usage import Usage
+from plimsoll.records.usage import Usage
 
 ToolName: TypeAlias = Literal["claude-code", "codex", "pi"]
 
@@ -23,7 +23,7 @@ the model.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class SourceLine:
     """One line of the file. `value` is None for a line that is blank or unreadable; `raw` has no line feed."""
 
     number: int
@@ -32,7 +32,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class SourceMessage:
     """One message of the conversation: a wire object in the transcript's format and the lines it was read from."""
 
     id: str
@@ -64,7 +64,7 @@ class Viewed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compaction:
+class ToolCompaction:
     """What a tool did to its context after `messages[:position]` had been said.
 
     `kept` are half-open ranges of messages that stayed beside the summary. `replacement` is the whole context as the
@@ -112,7 +112,7 @@ class Sidechain:
     """A sub-agent's conversation inside the file. Never part of the view."""
 
     id: str
-    messages: tuple[Said, ...]
+    messages: tuple[SourceMessage, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,10 +136,10 @@ class Transcript:
 
     tool: ToolName
     format: FormatName
-    entries: tuple[Entry, ...] = field(repr=False)
-    messages: tuple[Said, ...] = field(repr=False)
+    entries: tuple[SourceLine, ...] = field(repr=False)
+    messages: tuple[SourceMessage, ...] = field(repr=False)
     viewed: tuple[Viewed, ...] = field(repr=False)
-    compactions: tuple[Compaction, ...] = ()
+    compactions: tuple[ToolCompaction, ...] = ()
     system: str | None = field(default=None, repr=False)
     meta: Meta = Meta()
     findings: tuple[Finding, ...] = ()
@@ -220,7 +220,7 @@ class Outgoing:
 
     messages: tuple[Wire, ...] = field(repr=False)
     format: FormatName
-    compactions: tuple[Compaction, ...] = ()
+    compactions: tuple[ToolCompaction, ...] = ()
     meta: Meta = Meta()
     system: str | None = field(default=None, repr=False)
     source: Transcript | None = field(default=None, repr=False)
@@ -235,7 +235,7 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class ExportLoss:
     """What the target could not carry. `position` is the index of the message or compaction meant, None for the
     whole.
     """
@@ -250,7 +250,7 @@ class Exported:
     """The lines of a session file. Bytes that are not UTF-8 are surrogate escapes; `data` restores them."""
 
     lines: tuple[str, ...] = field(repr=False)
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[ExportLoss, ...] = ()
     name: str = ""
     """What the tool would call the file."""
     place: str = ""

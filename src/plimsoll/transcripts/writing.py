@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from plimsoll.message import Wire
+from plimsoll.records.usage import Usage
 from plimsoll.transcripts.lines import dump, mapping_of, text_of
-from plimsoll.transcripts.values import Checkpoint, Compaction, Loss, Meta, Transcript
-from plimsoll.usage import Usage
+from plimsoll.transcripts.values import Checkpoint, ExportLoss, Meta, ToolCompaction, Transcript
 
 _NAMESPACE = uuid.UUID("6d0a3f5e-7c1b-5b5e-9d55-706c696d736f")
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
@@ -35,7 +35,7 @@ class Writer(Protocol):
     """Writes one tool's lines."""
 
     lines: list[str]
-    losses: list[Loss]
+    losses: list[ExportLoss]
     usage: Usage | None
     """What the provider counted for the message that is said next; None where that is not known."""
 
@@ -43,7 +43,7 @@ class Writer(Protocol):
         """Write a message."""
         ...
 
-    def compact(self, compaction: Compaction, kept: Sequence[int]) -> None:
+    def compact(self, compaction: ToolCompaction, kept: Sequence[int]) -> None:
         """Write a compaction that keeps these messages, by index, beside its summary."""
         ...
 

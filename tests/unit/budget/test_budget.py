@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plimsoll.budget import (
+from plimsoll.errors import SettingError
+from plimsoll.policy.budget import (
     Budget,
     Level,
     LoadLines,
@@ -19,8 +20,7 @@ from plimsoll.budget import (
     recommend,
     status_of,
 )
-from plimsoll.errors import SettingError
-from plimsoll.stats import Stats
+from plimsoll.records.stats import Stats
 
 LINES = LoadLines().resolve(10_000)
 

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from plimsoll.budget import TokenBudget
 from plimsoll.errors import SettingError
+from plimsoll.policy.budget import TokenBudget
 
 
 @pytest.mark.spec("S3-07")

@@ -300,7 +300,7 @@ def test_interrupt(run, chat, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("plimsoll.oneshot.fit", interrupted)
+    monkeypatch.setattr("plimsoll.api.fit.fit", interrupted)
     ran = run("fit", chat, "--max-tokens", "2k")
 
     assert (ran.status, ran.err) == (130, "plimsoll: interrupted\n")
@@ -308,7 +308,7 @@ def test_interrupt(run, chat, monkeypatch):
 
 def test_fault_is_one_line(chat, tmp_path):
     """A mistake of ours is one line that says where, and with PLIMSOLL_TRACEBACK all of it."""
-    script = "import sys, plimsoll.oneshot, plimsoll.cli.main as m\nplimsoll.oneshot.fit = None\nsys.exit(m.main())"
+    script = "import sys, plimsoll.api.fit, plimsoll.cli.main as m\nplimsoll.oneshot.fit = None\nsys.exit(m.main())"
     command = [sys.executable, "-c", script, "fit", str(chat), "--max-tokens", "2k"]
     environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
     short = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
@@ -334,7 +334,7 @@ def test_help_is_fast():
     loaded = set(done.stderr.split())
 
     assert loaded.isdisjoint(
-        {"rich", "splintr", "json", "sqlite3", "subprocess", "plimsoll.session", "plimsoll.oneshot"}
+        {"rich", "splintr", "json", "sqlite3", "subprocess", "plimsoll.session.session", "plimsoll.api.fit"}
     )
     assert len([name for name in loaded if name.startswith("plimsoll")]) < 25
 
@@ -392,7 +392,7 @@ def test_options_name_all_formats():
     """The names that the help gives are those of the library."""
     from plimsoll.cli.options import FORMAT_NAMES, TOOL_NAMES
     from plimsoll.formats.registry import FORMATS
-    from plimsoll.transfer import TOOLS
+    from plimsoll.session.transfer.export import TOOLS
 
     assert tuple(FORMATS) == FORMAT_NAMES
     assert TOOLS == TOOL_NAMES

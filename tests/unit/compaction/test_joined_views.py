@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.policy import LoadLines, Policy
+from plimsoll.policy.policy import LoadLines, Policy
 from plimsoll.summary.frame import omission
 
 STRICT = Policy(name="strict", steps=("offload",), lines=LoadLines(soft=0.9, warn=0.92, hard=0.95, target=0.5))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.budget import Level
+from plimsoll.policy.budget import Level
 from workloads import talk, turns, work
 
 CONVERSATIONS = {"talk": talk(1, 60), "work": work(2, 30)}

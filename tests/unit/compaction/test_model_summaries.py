@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.policy import Policy
+from plimsoll.policy.policy import Policy
 from plimsoll.summary.frame import recognise
 
 FORMATS = ("openai-chat", "openai-responses", "anthropic", "ui-parts")

@@ -13,8 +13,8 @@ import pytest
 
 import plimsoll
 import proof
-from plimsoll.budget import Level
-from plimsoll.policy import Policy, policy_named
+from plimsoll.policy.budget import Level
+from plimsoll.policy.policy import Policy, policy_named
 from workloads import talk, turns, words, work
 
 TALK = talk(21, 80)

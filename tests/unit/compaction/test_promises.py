@@ -8,9 +8,9 @@ import pytest
 
 import plimsoll
 import proof
-from plimsoll.budget import LoadLines
 from plimsoll.errors import CannotFit
-from plimsoll.policy import Policy
+from plimsoll.policy.budget import LoadLines
+from plimsoll.policy.policy import Policy
 from plimsoll.summary.frame import omission
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.policy import LoadLines, Policy
+from plimsoll.policy.policy import LoadLines, Policy
 
 REPEATS_ONLY = Policy(name="repeats", steps=("collapse",), lines=LoadLines(soft=0.7, warn=0.9, hard=0.95, target=0.6))
 LINES = [f"line {n}: the {word} crane moved pallet {n * 37 % 991} to berth {n % 17}" for n, word in enumerate("old new red blue tall short heavy light".split() * 60)]  # fmt: skip

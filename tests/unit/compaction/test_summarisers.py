@@ -11,7 +11,7 @@ import pytest
 
 import plimsoll
 import proof
-from plimsoll.policy import policy_named
+from plimsoll.policy.policy import policy_named
 from workloads import talk, words, work
 
 GOOD = "The user asked thirty things about leases and queues; each was answered in a sentence or two."

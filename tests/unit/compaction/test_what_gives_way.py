@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.budget import Level
-from plimsoll.policy import Policy
-from plimsoll.presets import PRESETS
+from plimsoll.policy.budget import Level
+from plimsoll.policy.policy import Policy
+from plimsoll.policy.presets import PRESETS
 
 LINES = [f"line {n}: the {word} crane moved pallet {n * 37 % 991} to berth {n % 17}" for n, word in enumerate("old new red blue tall short heavy light".split() * 60)]  # fmt: skip
 

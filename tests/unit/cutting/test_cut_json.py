@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from plimsoll.cutting import cut_json
-from plimsoll.cutting.json_text import parse_json
 from plimsoll.errors import FormatError, SettingError
+from plimsoll.truncation import cut_json
+from plimsoll.truncation.json_text import parse_json
 
 
 class FourChars:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from plimsoll.cutting import cut_text, truncate_to_tokens
-from plimsoll.cutting.breaks import good_end, good_start, safe_back, safe_on
-from plimsoll.cutting.marker import markers_in
 from plimsoll.errors import FormatError, SettingError
 from plimsoll.tokens.exact import exact_counter
+from plimsoll.truncation import cut_text, truncate_to_tokens
+from plimsoll.truncation.breaks import good_end, good_start, safe_back, safe_on
+from plimsoll.truncation.marker import markers_in
 
 
 class FourChars:

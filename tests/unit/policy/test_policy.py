@@ -8,11 +8,11 @@ import math
 import pytest
 
 import plimsoll
-from plimsoll.budget import Level, LoadLines
 from plimsoll.compaction.levels import check_view
 from plimsoll.errors import SettingError
-from plimsoll.policy import STEP_LEVELS, Policy, policy_named
-from plimsoll.presets import PRESETS
+from plimsoll.policy.budget import Level, LoadLines
+from plimsoll.policy.policy import STEP_LEVELS, Policy, policy_named
+from plimsoll.policy.presets import PRESETS
 
 LADDER = Policy.named("ladder")
 

@@ -5,9 +5,9 @@ import re
 import pytest
 
 import plimsoll
+from plimsoll.compaction.references import name_of
 from plimsoll.errors import SettingError
-from plimsoll.policy import policy_named
-from plimsoll.references import name_of
+from plimsoll.policy.policy import policy_named
 from plimsoll.tokens.counter import counter_for
 
 FILLER = "The weather in the harbour was calm and the crew painted the railing green. "

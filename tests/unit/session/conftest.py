@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.tool_sessions import TOOLS, session_file
 
-from plimsoll.interchange import import_file
+from plimsoll.session.transfer.import_file import import_file
 
 
 @pytest.fixture(params=TOOLS)

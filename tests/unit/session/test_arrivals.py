@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.policy import policy_named
+from plimsoll.policy.policy import policy_named
 
 GRIN = "\U0001f600"
 HALVES = "\ud83d\ude00"

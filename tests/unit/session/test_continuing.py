@@ -9,7 +9,7 @@ import pytest
 from tests.tool_sessions import REQUESTS, TOOLS, pi_file, session_file
 
 import plimsoll
-from plimsoll.interchange import import_file
+from plimsoll.session.transfer.import_file import import_file
 from plimsoll.transcripts import Transcript, load_file
 from plimsoll.transcripts.codex_write import response_item
 

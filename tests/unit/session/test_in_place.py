@@ -10,7 +10,7 @@ from tests.tool_sessions import session_file
 
 import plimsoll
 from plimsoll.errors import SessionNotFound, SettingError, SourceChanged
-from plimsoll.interchange import import_file
+from plimsoll.session.transfer.import_file import import_file
 from plimsoll.transcripts import load_file
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.growing import AT, LATER, more_lines, same_as_the_tool
 
 from plimsoll.errors import SettingError, SourceChanged, StoreUnusable
-from plimsoll.interchange import import_file
+from plimsoll.session.transfer.import_file import import_file
 
 
 def test_what_another_process_writes_meanwhile_is_not_lost(session, path, monkeypatch):

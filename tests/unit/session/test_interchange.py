@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import plimsoll
-from plimsoll.interchange import export, import_file
+from plimsoll.session.transfer.import_file import export, import_file
 from plimsoll.transcripts import Transcript, load_file
 from plimsoll.transcripts.codex_write import response_item
 

@@ -12,9 +12,9 @@ import pytest
 
 import plimsoll
 import proof
+from plimsoll.compaction.references import words_of
 from plimsoll.errors import CannotFit, PlanIsStale, SettingError
 from plimsoll.formats.registry import decode_all
-from plimsoll.references import words_of
 from plimsoll.store.memory import MemoryStore
 from workloads import talk, turns, work
 

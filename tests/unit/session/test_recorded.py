@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.interchange import import_file
+from plimsoll.session.transfer.import_file import import_file
 from plimsoll.transcripts import load_file
 from plimsoll.transcripts.values import Transcript
 

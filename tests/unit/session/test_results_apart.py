@@ -197,7 +197,7 @@ def codex_file(between: str) -> bytes:
 @pytest.mark.parametrize("between", ["developer", "user", "assistant"])
 def test_an_imported_message_between_leaves_no_orphan(between: str) -> None:
     """A view as another tool left it is put in order for a compaction: call and output stay or leave together."""
-    from plimsoll.interchange import import_file
+    from plimsoll.session.transfer.import_file import import_file
 
     with import_file(codex_file(between), name="x", store="memory:") as session:
         assert plimsoll.validate(session.view(), format="openai-responses") == []

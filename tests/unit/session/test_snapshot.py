@@ -10,7 +10,7 @@ import pytest
 from anthropic.types import TextBlock, ToolUseBlock
 from openai.types.chat import ChatCompletionMessage
 
-from plimsoll.snapshot import restored, snapshot
+from plimsoll.session.sync.snapshot import restored, snapshot
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
 VALUES: list[Any] = [

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.tally import Tally
 from plimsoll.message import Message, said
-from plimsoll.tally import Tally
 
 
 class Scales:

@@ -9,7 +9,7 @@ from tests.growing import AT
 from tests.tool_sessions import session_file
 
 from plimsoll.errors import ViewDiffers
-from plimsoll.interchange import import_file
+from plimsoll.session.transfer.import_file import import_file
 from plimsoll.transcripts import load_file
 
 PDF = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQ="}}

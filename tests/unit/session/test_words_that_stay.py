@@ -154,7 +154,7 @@ def test_another_tools_summary_is_carried_on(tmp_path):
         f"{json.dumps({'timestamp': '2026-01-01T00:00:00Z', 'cwd': '/x', 'version': '2', **line})}\n" for line in lines
     )
     assert load_file(raw.encode()).compactions
-    from plimsoll.interchange import import_file
+    from plimsoll.session.transfer.import_file import import_file
 
     with import_file(raw.encode(), name="x", store="memory:", max_tokens=4000) as session:
         assert "ZQVAULT" in str(session.view())

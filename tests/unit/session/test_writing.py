@@ -11,7 +11,7 @@ import pytest
 
 import plimsoll
 from generated import FORMATS, random_history
-from plimsoll.writing import CHUNK_MESSAGES, written
+from plimsoll.compaction.writing import CHUNK_MESSAGES, written
 
 
 class Role(StrEnum):

@@ -12,8 +12,8 @@ import pytest
 
 import plimsoll
 from plimsoll.errors import SettingError
-from plimsoll.interchange import export
 from plimsoll.limits import ACTIVITY_CALLS_MAX, ACTIVITY_TOPICS_MAX
+from plimsoll.session.transfer.import_file import export
 from plimsoll.store.memory import MemoryStore
 
 STORES = ("lines", "sqlite", "memory")

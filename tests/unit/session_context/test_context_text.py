@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.context import LAYERS, PRIORITIES
+from plimsoll.environment.layers import LAYERS, PRIORITIES
 from plimsoll.errors import SettingError
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.context import Filter
+from plimsoll.environment.layers import Filter
 from plimsoll.errors import SettingError
 from plimsoll.limits import LARGE_MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_CHARS_MAX, MESSAGE_CACHE_ENTRIES_MAX
 from plimsoll.message import Message, Text
-from plimsoll.originals import Originals
-from plimsoll.policy import policy_named
+from plimsoll.policy.policy import policy_named
+from plimsoll.session.message_cache import Originals
 from plimsoll.store.memory import MemoryStore
 
 
@@ -156,7 +156,7 @@ def test_default_filter(
     """Where nobody says, the session's own bounds hold, the usual ones (50 messages, 32,000 tokens, a day) for those it leaves
     out; they are there after resuming and in forks, and each gives way to what is asked for (S1-12, W1-24).
     """
-    monkeypatch.setattr("plimsoll.dialogue.time.time", lambda: 1_080.0)
+    monkeypatch.setattr("plimsoll.session.messages.time.time", lambda: 1_080.0)
     store = store_of(kind, tmp_path)
     with plimsoll.open("a", store=store, project=False, format="openai-chat", default_filter=default_filter) as session:
         for at_ms, word in enumerate(WORDS, 1_001):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.context import Storage
+from plimsoll.environment.layers import Storage
 from plimsoll.errors import SettingError
 from workloads import talk
 

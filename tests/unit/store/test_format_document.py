@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import plimsoll
-from plimsoll.interchange import export, import_file
-from plimsoll.payloads import unpacked
-from plimsoll.ports import Draft
+from plimsoll.protocols import RecordDraft
+from plimsoll.records.values import unpacked
+from plimsoll.session.transfer.import_file import export, import_file
 from plimsoll.store.jsonl import JsonlStore
 from plimsoll.store.paths import folder_of
 from plimsoll.store.record import KINDS, decode, encode
@@ -26,7 +26,7 @@ def test_the_example_is_what_the_codec_writes():
     """Each line of the example decodes, and encoding its fields gives the same bytes."""
     for line in block("jsonl").encode().splitlines():
         record = decode(line)
-        draft = Draft(kind=record.kind, data=record.data, required=record.required)
+        draft = RecordDraft(kind=record.kind, data=record.data, required=record.required)
         again = encode(
             draft, seq=record.seq, position=record.position, at_ms=record.at_ms, batch_left=record.batch_left
         )
@@ -39,9 +39,11 @@ def test_the_reader_on_the_page_reads_a_session(tmp_path):
     namespace: dict = {}
     exec(block("python"), namespace)
     with JsonlStore(tmp_path).create("a") as log:
-        log.append([Draft(kind="message", data={"content": "é\u2028\ud800"}), Draft(kind="note", data={"x": 1.5})])
+        log.append(
+            [RecordDraft(kind="message", data={"content": "é\u2028\ud800"}), RecordDraft(kind="note", data={"x": 1.5})]
+        )
         expected = [(record.seq, record.position, record.kind, record.data) for record in log.read()]
-        log.append([Draft(kind="note", data={}), Draft(kind="note", data={})])
+        log.append([RecordDraft(kind="note", data={}), RecordDraft(kind="note", data={})])
     data = (tmp_path / "a" / "log.jsonl").read_bytes()[:-3]
     found = [(one["n"], one["m"], one["k"], one["d"]) for one in namespace["read"](data)]
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plimsoll.ports import Draft, Record
+from plimsoll.protocols import Record, RecordDraft
 from plimsoll.store.record import START, Unreadable, decode, encode, seal, spans
 
 
 def line(data: object = None, **envelope: int) -> bytes:
     """An encoded record without its newline."""
     fields = {"seq": 1, "position": 0, "at_ms": 5} | envelope
-    return encode(Draft(kind="note", data=data or {}), **fields).removesuffix(b"\n")
+    return encode(RecordDraft(kind="note", data=data or {}), **fields).removesuffix(b"\n")
 
 
 def sealed(body: bytes) -> bytes:
@@ -27,7 +27,7 @@ def sealed(body: bytes) -> bytes:
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)))
 def test_lines_are_plain_json_in_ascii(data):
     """Whatever the payload, a line is ASCII, holds one newline, and is JSON with the payload under "d"."""
-    written = encode(Draft(kind="note", data=data), seq=3, position=2, at_ms=-1)
+    written = encode(RecordDraft(kind="note", data=data), seq=3, position=2, at_ms=-1)
 
     assert written.isascii()
     assert written.count(b"\n") == 1

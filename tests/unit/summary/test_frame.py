@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from plimsoll.presets import SummaryFrame
+from plimsoll.policy.presets import SummaryFrame
 from plimsoll.summary.frame import PRESENTATIONS, neutralised, omission, omitted, recognise, rewrapped, unwrapped, wrap
 
 ALL = sorted(PRESENTATIONS)

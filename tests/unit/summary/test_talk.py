@@ -11,7 +11,7 @@ from plimsoll.formats.registry import decode_all
 from plimsoll.message import said
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.reread import reread
-from plimsoll.summary.rules import Rendered, render
+from plimsoll.summary.rules import RuleSummary, render
 
 CODE = "```rust\nfn main() { moor(17); }\n```"
 ENGLISH = [
@@ -65,7 +65,7 @@ def wires(texts: list[str]) -> list[dict[str, Any]]:
     return [{"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(texts)]
 
 
-def shown(texts: list[str], tokens_max: int, counter: Any) -> Rendered:
+def shown(texts: list[str], tokens_max: int, counter: Any) -> RuleSummary:
     """Their summary."""
     ledger = extend(Ledger.empty(), decode_all(wires(texts), "openai-chat")[1], 0)
     return render(ledger, tokens_max=tokens_max, counter=counter)

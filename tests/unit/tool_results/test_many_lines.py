@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.tool_results import lines, listing
+from plimsoll.truncation.tool_results import lines, listing
 
 COUNT = 300_000
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plimsoll.tool_results import render_result
+from plimsoll.truncation.tool_results import render_result
 
 
 class Loud:

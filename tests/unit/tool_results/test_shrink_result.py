@@ -8,8 +8,8 @@ import pathlib
 import pytest
 
 from plimsoll.errors import FormatError, SettingError
-from plimsoll.tool_results import shrink_result
-from plimsoll.tool_results.shape import detect_lines
+from plimsoll.truncation.tool_results import shrink_result
+from plimsoll.truncation.tool_results.shape import detect_lines
 
 TOOL_OUTPUTS = pathlib.Path(__file__).parents[3].parent / "shared/evals/tool_outputs"
 

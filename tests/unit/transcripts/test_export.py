@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from plimsoll.formats.convert import validate
-from plimsoll.transcripts import Compaction, Meta, Outgoing, Transcript, load_file, write
+from plimsoll.transcripts import Meta, Outgoing, ToolCompaction, Transcript, load_file, write
 
 TOOLS = ("claude-code", "codex", "pi")
 AT = "2026-02-01T00:00:00.000Z"
@@ -78,7 +78,7 @@ def test_anthropic_messages_survive_claude_code_unchanged():
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_compaction_is_carried_with_what_it_kept(tool):
     """The view of the file is the summary, the kept messages and what came after; the history is whole."""
-    compaction = Compaction(position=5, summary="THE SUMMARY", kept=((4, 5),), trigger="manual", tokens_before=77)
+    compaction = ToolCompaction(position=5, summary="THE SUMMARY", kept=((4, 5),), trigger="manual", tokens_before=77)
     found = _load(write(_outgoing(compaction), to=tool))
     shown = _texts(found.view())
     assert "THE SUMMARY" in shown
@@ -94,7 +94,7 @@ def test_a_compaction_is_carried_with_what_it_kept(tool):
 @pytest.mark.parametrize("tool", TOOLS)
 def test_kept_messages_with_a_gap_between_them_stay_in_the_view(tool):
     """The first request and the tail both stay, as messages or, in pi, as text of the summary."""
-    exported = write(_outgoing(Compaction(position=5, summary="S", kept=((0, 1), (4, 5)))), to=tool)
+    exported = write(_outgoing(ToolCompaction(position=5, summary="S", kept=((0, 1), (4, 5)))), to=tool)
     shown = _texts(_load(exported).view())
     assert "first request" in shown
     assert "second request" in shown
@@ -105,7 +105,7 @@ def test_kept_messages_with_a_gap_between_them_stay_in_the_view(tool):
 @pytest.mark.parametrize("tool", TOOLS)
 def test_two_compactions_in_a_row(tool):
     """The newest one is the view, both are recorded."""
-    compactions = (Compaction(position=3, summary="S1"), Compaction(position=5, summary="S2", kept=((4, 5),)))
+    compactions = (ToolCompaction(position=3, summary="S1"), ToolCompaction(position=5, summary="S2", kept=((4, 5),)))
     found = _load(write(_outgoing(*compactions), to=tool))
     assert [c.summary for c in found.compactions] == ["S1", "S2"]
     shown = _texts(found.view())
@@ -115,7 +115,7 @@ def test_two_compactions_in_a_row(tool):
 
 def _with_noise(tool):
     """A file of that tool with unknown lines, a blank one, a broken one, and bytes that are not UTF-8."""
-    lines = list(write(_outgoing(Compaction(position=5, summary="S", kept=((4, 5),))), to=tool).lines)
+    lines = list(write(_outgoing(ToolCompaction(position=5, summary="S", kept=((4, 5),))), to=tool).lines)
     lines[3:3] = ['{"type":"from-the-future","b":1,"a":[1,2]}', "", "{broken", '{"type":"x","text":"\udcff"}']
     return "\n".join(lines).encode("utf-8", "surrogateescape")
 
@@ -164,7 +164,7 @@ def test_a_new_compaction_is_appended(tool):
     """A compaction made after the import is the newest of the file, and keeps messages of the old lines."""
     source = _load(write(_outgoing(), to=tool))
     total = len(source.messages)
-    made = Compaction(position=total, summary="LATER", kept=((total - 1, total),))
+    made = ToolCompaction(position=total, summary="LATER", kept=((total - 1, total),))
     more = replace(_from(source), compactions=(*source.compactions, made))
     again = _load(write(more, to=tool))
     shown = _texts(again.view())
@@ -194,7 +194,7 @@ def test_the_first_version_of_pi_is_appended_to_in_its_own_way():
     ]
     source = _load_raw("\n".join(["{broken", *map(json.dumps, rows)]).encode())
     again = _load(
-        write(replace(_from(source), compactions=(Compaction(position=2, summary="S", kept=((1, 2),)),)), to="pi")
+        write(replace(_from(source), compactions=(ToolCompaction(position=2, summary="S", kept=((1, 2),)),)), to="pi")
     )
     shown = _texts(again.view())
     assert "kept" in shown
@@ -205,7 +205,7 @@ def test_the_first_version_of_pi_is_appended_to_in_its_own_way():
 @pytest.mark.parametrize("to", TOOLS)
 def test_every_tool_to_every_other_carries_the_view(tool, to):
     """Summary, kept messages and the newest words are in the other tool's view too."""
-    source = _load(write(_outgoing(Compaction(position=5, summary="THE SUMMARY", kept=((4, 5),))), to=tool))
+    source = _load(write(_outgoing(ToolCompaction(position=5, summary="THE SUMMARY", kept=((4, 5),))), to=tool))
     found = _load(write(source, to=to))
     assert found.tool == to
     shown = _texts(found.view())
@@ -245,7 +245,7 @@ def test_a_history_that_was_changed_is_written_anew():
 
 def test_preserved_answers_have_no_usage():
     """Usage of messages from before a compaction would make Claude Code compact again at once."""
-    exported = write(_outgoing(Compaction(position=6, summary="S", kept=((5, 6),))), to="claude-code")
+    exported = write(_outgoing(ToolCompaction(position=6, summary="S", kept=((5, 6),))), to="claude-code")
     usages = [json.loads(line)["message"]["usage"] for line in exported.lines if '"usage"' in line]
     assert usages
     assert all(set(usage.values()) == {0} for usage in usages)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from plimsoll.records.usage import usage_of
 from plimsoll.transcripts import load_file
 from plimsoll.transcripts.values import Transcript
-from plimsoll.usage import usage_of
 
 SESSIONS = Path(__file__).parents[3].parent / "shared" / "evals" / "sessions"
 FILES = sorted(SESSIONS.glob("*/*.jsonl"))

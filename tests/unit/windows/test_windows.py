@@ -17,7 +17,7 @@ from plimsoll.compaction.windows import (
 from plimsoll.errors import CannotFit, SettingError
 from plimsoll.exchange import group
 from plimsoll.message import Message, Text, ToolCall, ToolResult, said
-from plimsoll.policy import Policy, policy_named
+from plimsoll.policy.policy import Policy, policy_named
 
 
 class FourChars:

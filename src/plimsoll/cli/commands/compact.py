@@ -14,9 +14,9 @@ from plimsoll.cli.refusal import DONE, Refused
 from plimsoll.errors import PlimsollError
 
 if TYPE_CHECKING:
-    from plimsoll.fitted import Plan
-    from plimsoll.payloads import Compaction
-    from plimsoll.session import Session
+    from plimsoll.compaction.result import Plan
+    from plimsoll.records.values import Compaction
+    from plimsoll.session.session import Session
 
 
 EDIT_HINT = "<!-- Save to compact with this summary; empty the file to cancel. This line is left out. -->\n"
@@ -56,8 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Preview, or carry out."""
     if arguments.preview:
         return _preview(arguments)
-    from plimsoll.opening import existing
-    from plimsoll.session import Session
+    from plimsoll.session.open import existing
+    from plimsoll.session.session import Session
 
     plan, path = _edited(arguments) if arguments.edit else (None, None)
     try:
@@ -90,8 +90,8 @@ def _tell_what_is_not_held(session: Session) -> None:
 
 def _plan(arguments: argparse.Namespace) -> Plan:
     """Made from the side: the session is free while somebody looks at the plan."""
-    from plimsoll.opening import existing
-    from plimsoll.session import Session
+    from plimsoll.session.open import existing
+    from plimsoll.session.session import Session
 
     budget = {"max_tokens": arguments.max_tokens}
     with Session(existing(arguments.name, store=arguments.store, options=budget)) as session:

@@ -64,7 +64,7 @@ def _count_text(arguments: argparse.Namespace, text: str) -> int:
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
     from plimsoll.cli.source import label_of
-    from plimsoll.gauge import DEFAULT_MODEL
+    from plimsoll.compaction.meter import DEFAULT_MODEL
     from plimsoll.report.figures import plural
     from plimsoll.tokens.counter import counter_for
 

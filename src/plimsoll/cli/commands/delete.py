@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Ask and remove."""
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
-    from plimsoll.opening import delete, found
+    from plimsoll.session.open import delete, found
     from plimsoll.store.open import open_store
 
     with found(open_store(arguments.store), arguments.name) as log:

@@ -9,9 +9,9 @@ from plimsoll.cli.options import FORMAT_NAMES, TOOL_NAMES, Commands, add_name, a
 from plimsoll.cli.refusal import DONE, LOSSY, Refused, WrongUsage
 
 if TYPE_CHECKING:
-    from plimsoll.chronicle import Chronicle
     from plimsoll.formats.format import Converted
     from plimsoll.message import FormatName
+    from plimsoll.session.recorder import Chronicle
     from plimsoll.transcripts.values import Exported
 
 
@@ -56,8 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise WrongUsage("export: --to FORMAT is needed, or --in-place")
     if arguments.view and (arguments.in_place or arguments.to in TOOL_NAMES):
         raise WrongUsage("export: --view is for message formats; a tool's file holds the history and its compactions")
-    from plimsoll.opening import existing
-    from plimsoll.session import Session
+    from plimsoll.session.open import existing
+    from plimsoll.session.session import Session
 
     chronicle = existing(arguments.name, store=arguments.store, writable=arguments.in_place)
     with Session(chronicle) as session:
@@ -123,8 +123,8 @@ def _messages(found: Converted, arguments: argparse.Namespace) -> int:
 
 def _view(chronicle: Chronicle, to: FormatName) -> Converted:
     """What the next request is made of; nothing is recorded."""
-    from plimsoll.carrying import upcoming
     from plimsoll.formats.convert import convert
+    from plimsoll.session.compact import upcoming
 
     return convert(upcoming(chronicle), to=to, format=chronicle.gauge.format.name)
 

@@ -32,10 +32,10 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Fit and write."""
+    from plimsoll.api.fit import fit
     from plimsoll.cli.output import emit, json_text
     from plimsoll.cli.screen import note_findings, tell, working
     from plimsoll.cli.source import open_material
-    from plimsoll.oneshot import fit
 
     material = open_material(arguments.file, arguments.store, format=arguments.format)
     model = arguments.model or material.model

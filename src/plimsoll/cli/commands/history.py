@@ -9,8 +9,8 @@ from plimsoll.cli.options import Commands, add_name, command
 from plimsoll.cli.refusal import DONE
 
 if TYPE_CHECKING:
-    from plimsoll.payloads import Compaction
-    from plimsoll.usage import Usage
+    from plimsoll.records.usage import Usage
+    from plimsoll.records.values import Compaction
 
 
 def add(commands: Commands) -> None:
@@ -30,8 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     """List, oldest first."""
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, show
-    from plimsoll.opening import existing
-    from plimsoll.reported import newest_report
+    from plimsoll.session.open import existing
+    from plimsoll.session.usage_reports import newest_report
 
     chronicle = existing(arguments.name, store=arguments.store)
     try:
@@ -56,8 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _row(compaction: Compaction, tool: str) -> tuple[str | int, ...]:
     """One compaction. Sizes are of the view, for another tool's those that it wrote down."""
-    from plimsoll.events import IMPORT
-    from plimsoll.references import named
+    from plimsoll.compaction.references import named
+    from plimsoll.records.compactions import IMPORT
     from plimsoll.report.figures import when
 
     is_foreign, is_import = compaction.stage == IMPORT, compaction.trigger == IMPORT

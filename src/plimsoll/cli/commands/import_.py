@@ -11,7 +11,7 @@ from plimsoll.cli.options import Commands, add_budget, add_store, command
 from plimsoll.cli.refusal import DONE, Refused, WrongUsage
 
 if TYPE_CHECKING:
-    from plimsoll.session import Session
+    from plimsoll.session.session import Session
     from plimsoll.transcripts import Conversation, Transcript
 
 
@@ -59,7 +59,7 @@ def _import(file: str, arguments: argparse.Namespace) -> int:
     """A new session."""
     from plimsoll.cli.screen import note_findings, working
     from plimsoll.cli.source import label_of, load, read_raw
-    from plimsoll.interchange import import_file
+    from plimsoll.session.transfer.import_file import import_file
 
     raw = read_raw(file)
     with working("importing", size_bytes=len(raw)):
@@ -83,9 +83,9 @@ def _update(file: str, arguments: argparse.Namespace) -> int:
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, working
     from plimsoll.cli.source import read_raw
-    from plimsoll.opening import existing
     from plimsoll.report.figures import number, plural
-    from plimsoll.session import Session
+    from plimsoll.session.open import existing
+    from plimsoll.session.session import Session
 
     if any((arguments.model, arguments.max_tokens, arguments.policy)):
         raise WrongUsage("import: --update keeps the session's own budget, model and policy")

@@ -10,9 +10,9 @@ from plimsoll.cli.refusal import DONE
 
 if TYPE_CHECKING:
     from plimsoll.cli.source import Material
-    from plimsoll.policy import PolicyChoice
+    from plimsoll.policy.policy import PolicyChoice
     from plimsoll.report.inspection import Inspection
-    from plimsoll.session import Session
+    from plimsoll.session.session import Session
 
 
 def add(commands: Commands) -> None:
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from plimsoll.cli.output import emit, print_json
     from plimsoll.cli.screen import note_findings, show, working
     from plimsoll.cli.source import open_material
-    from plimsoll.session import Session
+    from plimsoll.session.session import Session
 
     options = {"model": arguments.model, "max_tokens": arguments.max_tokens, "policy": arguments.policy}
     material = open_material(arguments.file, arguments.store, options=options)
@@ -60,9 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_messages(material: Material, arguments: argparse.Namespace) -> Inspection:
+    from plimsoll.api.fit import plan
     from plimsoll.cli.measuring import gauge_of, measured
     from plimsoll.formats.registry import decode_all
-    from plimsoll.oneshot import plan
     from plimsoll.report.inspection import inspect
 
     max_tokens = arguments.max_tokens

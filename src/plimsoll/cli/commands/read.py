@@ -30,9 +30,9 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print it as it is, without anything around it; on a terminal without what could command it."""
     from plimsoll.cli.output import emit, print_json
-    from plimsoll.opening import existing
     from plimsoll.report.neutral import neutral
-    from plimsoll.session import Session
+    from plimsoll.session.open import existing
+    from plimsoll.session.session import Session
 
     with Session(existing(arguments.name, store=arguments.store)) as session:
         text = session.read(arguments.reference, offset=arguments.offset, limit=arguments.limit)

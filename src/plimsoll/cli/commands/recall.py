@@ -37,8 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Search, best hits first."""
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, working
-    from plimsoll.opening import existing
-    from plimsoll.session import Session
+    from plimsoll.session.open import existing
+    from plimsoll.session.session import Session
 
     query = " ".join(arguments.query)
     chronicle = existing(arguments.name, store=arguments.store)

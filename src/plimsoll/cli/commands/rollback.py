@@ -30,9 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Undo, or redo."""
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
-    from plimsoll.opening import existing
     from plimsoll.report.figures import number
-    from plimsoll.session import Session
+    from plimsoll.session.open import existing
+    from plimsoll.session.session import Session
 
     with Session(existing(arguments.name, store=arguments.store, writable=True)) as session:
         change = session.reapply if arguments.reapply else session.rollback

@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, show
-    from plimsoll.opening import sessions
+    from plimsoll.session.open import sessions
     from plimsoll.store.open import open_store
 
     found = sessions(arguments.store, archived=arguments.archived)

@@ -13,9 +13,9 @@ from plimsoll.cli.refusal import DONE
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from plimsoll.chronicle import Chronicle
     from plimsoll.compaction.piece import Origins
     from plimsoll.message import Message
+    from plimsoll.session.recorder import Chronicle
 
 SHORT_LINES = 12
 """Lines of a message in the view; what is longer says how much."""
@@ -42,7 +42,7 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show. The view is shown as it stands: nothing is compacted for it."""
     from plimsoll.cli.output import print_json
-    from plimsoll.opening import existing
+    from plimsoll.session.open import existing
 
     chronicle = existing(arguments.name, store=arguments.store)
     try:
@@ -86,8 +86,8 @@ def _facts(chronicle: Chronicle) -> dict[str, Any]:
 
 def _print(chronicle: Chronicle, messages: Sequence[Any], origins: Origins, *, whole: bool) -> None:
     from plimsoll.cli.screen import show
+    from plimsoll.compaction.references import named
     from plimsoll.formats.registry import decode_all
-    from plimsoll.references import named
     from plimsoll.report.figures import number, plural
     from plimsoll.report.terminal import line
 

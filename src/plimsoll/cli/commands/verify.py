@@ -36,8 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Check, and repair if asked and needed."""
     if arguments.into is not None and not arguments.repair:
         raise WrongUsage("verify: --into needs --repair")
-    from plimsoll.flaws import flaw_of
-    from plimsoll.opening import found
+    from plimsoll.records.checks import flaw_of
+    from plimsoll.session.open import found
     from plimsoll.store.open import open_store
     from plimsoll.store.verify import repair, verify
 

@@ -18,7 +18,7 @@ _STATE_RANK = {"modified": 3, "read": 2, "seen": 1}
 """A file that was modified once stays modified."""
 
 
-class Draft:
+class LedgerDraft:
     """Facts by kind and key, the evictions so far, and what one message has to tell a later one."""
 
     def __init__(self, facts: Mapping[Kind, tuple[Fact, ...]], evicted: Mapping[Kind, int], asked: str) -> None:

@@ -11,7 +11,7 @@ from plimsoll.summary.ledger.sentences import line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from plimsoll.summary.ledger.draft import Draft
+    from plimsoll.summary.ledger.draft import LedgerDraft
 
 _MARKS = (
     "rror",
@@ -79,7 +79,7 @@ def _span(text: str, at: int) -> tuple[int, int]:
     return text.rfind("\n", 0, at) + 1, end if end >= 0 else len(text)
 
 
-def settle(draft: Draft, family: str) -> None:
+def settle(draft: LedgerDraft, family: str) -> None:
     """Mark the open errors of a command as fixed, now that the same command worked."""
     if not family:
         return

@@ -28,7 +28,7 @@ from plimsoll.summary.ledger import (
     wire,
     work,
 )
-from plimsoll.summary.ledger.draft import Draft
+from plimsoll.summary.ledger.draft import LedgerDraft
 from plimsoll.summary.ledger.fact import BEFORE_ALL, Fact, Kind, is_recalled
 from plimsoll.summary.ledger.prose import claims
 from plimsoll.summary.ledger.sentences import head_and_tail, line
@@ -87,7 +87,7 @@ class Ledger:
 
     def recollecting(self, earlier: Ledger) -> Ledger:
         """The ledger with what another one holds, which was read out of a summary."""
-        draft = Draft(self.facts, self.evicted, self.asked)
+        draft = LedgerDraft(self.facts, self.evicted, self.asked)
         before = [fact.position for found in self.facts.values() for fact in found if fact.position < 0]
         ahead = max(before, default=BEFORE_ALL - 1) + 1 - BEFORE_ALL
         for found in earlier.facts.values():
@@ -135,7 +135,7 @@ def extend(ledger: Ledger, messages: Sequence[Message], start: int) -> Ledger:
     if not new:
         return ledger
     counts = ledger.counts.plus(new)
-    draft = Draft(ledger.facts, ledger.evicted, ledger.asked)
+    draft = LedgerDraft(ledger.facts, ledger.evicted, ledger.asked)
     reader = _Reader(draft, is_dialogue=counts.is_dialogue)
     closely = _read_closely(len(new), is_dialogue=reader.is_dialogue)
     for index, message in enumerate(new):
@@ -158,7 +158,7 @@ def extend(ledger: Ledger, messages: Sequence[Message], start: int) -> Ledger:
     )
 
 
-def _recalled_talk(draft: Draft) -> str:
+def _recalled_talk(draft: LedgerDraft) -> str:
     """What a summary read back said of talk, which no message says any more."""
     told = (fact for fact in draft.facts["chat"].values() if is_recalled(fact))
     return "\n".join(": ".join(filter(None, (*fact.note.split("\t"), fact.text))) for fact in told)
@@ -178,7 +178,7 @@ class _Reader:
 
     __slots__ = ("after_result", "calls", "draft", "is_dialogue")
 
-    def __init__(self, draft: Draft, *, is_dialogue: bool) -> None:
+    def __init__(self, draft: LedgerDraft, *, is_dialogue: bool) -> None:
         self.draft = draft
         self.is_dialogue = is_dialogue
         self.calls: dict[str, calls.Call] = {}

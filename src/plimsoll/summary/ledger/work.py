@@ -12,7 +12,7 @@ from plimsoll.summary.ledger.sentences import line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from plimsoll.summary.ledger.draft import Draft
+    from plimsoll.summary.ledger.draft import LedgerDraft
 
 _LIST_KEYS = ("todos", "plan", "items", "tasks", "steps")
 _TEXT_KEYS = ("content", "step", "title", "task", "description", "text", "subject")
@@ -25,7 +25,7 @@ _NEXT = (
 _ITEMS_MAX = 40
 
 
-def from_plan(arguments: dict[str, Any], draft: Draft, position: int) -> None:
+def from_plan(arguments: dict[str, Any], draft: LedgerDraft, position: int) -> None:
     """Take over a to-do list. The newest list replaces the one before, so that nothing finished stays open."""
     items = next((value for key in _LIST_KEYS if isinstance(value := arguments.get(key), list)), None)
     if items is None:

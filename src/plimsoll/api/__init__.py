@@ -1,0 +1,1 @@
+"""The calls that need no session and no disk: fit, plan, window, check, shrink, files."""

@@ -1,0 +1,43 @@
+"""How full a view of some messages would be, without a session: `check`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from plimsoll.compaction.levels import check_view
+from plimsoll.compaction.meter import gauge_for
+from plimsoll.formats.detect import Beside
+from plimsoll.formats.format import SystemText
+from plimsoll.formats.registry import decode_all
+from plimsoll.message import FormatName, MessageLike
+from plimsoll.policy.budget import Check
+from plimsoll.policy.policy import PolicyChoice, policy_of
+from plimsoll.tokens.own import CounterChoice
+
+
+def check(  # noqa: PLR0913 - the options of fit
+    messages: Sequence[MessageLike],
+    *,
+    max_tokens: int | None = None,
+    model: str | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    policy: PolicyChoice = "ladder",
+    format: FormatName | None = None,
+    system: SystemText = None,
+    counter: CounterChoice = None,
+) -> Check:
+    """Whether these messages are due for a compaction under a policy, how urgently, and by which line. Does nothing.
+
+    The options are those of `fit`. A session's `check()` says the same of its view, and waits for enough that is new.
+    Raises CounterError, FormatError, SettingError.
+    """
+    found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
+    gauge = gauge_for(
+        found, model=model, max_tokens=max_tokens, tools=tools, policy=policy_of(policy, "ladder"), counter=counter
+    )
+    budget, beside = gauge.budget.tokens, replace(gauge, system=system).reserve_tokens
+    tokens = beside + sum(map(gauge.messages.message, decoded))
+    made = check_view(tokens, gauge.policy, budget)
+    return replace(made, should_compact=made.should_compact or tokens > budget)

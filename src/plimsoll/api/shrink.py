@@ -1,0 +1,123 @@
+"""Shrink one tool result, or cut one text, outside any conversation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from plimsoll.api.offloads import KeepsBlobs, offload_of
+from plimsoll.compaction.meter import DEFAULT_MODEL
+from plimsoll.protocols import Offload
+from plimsoll.store.open import StoreSpec
+from plimsoll.tokens.counter import counter_for
+from plimsoll.tokens.own import CounterChoice
+from plimsoll.truncation import Cut, Keep, cut_json, cut_text
+from plimsoll.truncation.json_text import parse_json
+from plimsoll.truncation.marker import MarkerLanguage, check_reference
+from plimsoll.truncation.tool_results import render_result, shrink_result
+from plimsoll.validation import text_or_none, whole
+
+PREVIEW_TOKENS_MIN = 32
+CHARS_PER_TOKEN = 4
+"""Turns a preview's size in characters into tokens, as a policy does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shrunk:
+    """A tool result as text within its size. `reference` reads the whole back from the store, None when it was not kept.
+
+    `characters` is the length of the whole. `problem` says why it was not kept where that was asked for.
+    """
+
+    text: str
+    reference: str | None
+    tokens_before: int
+    tokens_after: int
+    characters: int = 0
+    problem: str | None = None
+
+
+def shrink(  # noqa: PLR0913 - one call with its options
+    tool_name: str,
+    result: Any,
+    *,
+    max_tokens: int = 1000,
+    store: Offload | KeepsBlobs | StoreSpec = None,
+    model: str | None = DEFAULT_MODEL,
+    counter: CounterChoice = None,
+    list_items_max: int = 20,
+    preview_chars: int | None = None,
+) -> Shrunk:
+    """A tool result in at most `max_tokens` tokens, by its shape; unchanged when it fits.
+
+    `result` is any value: text as it is, None as "null", others as JSON.
+    `store` keeps the whole of a result that does not fit, and the text says under which reference: a store as in `plimsoll.open`
+    (`plimsoll.Offloads(store).get(reference)` reads it), an open session (its `read` and its tools do), or an object with
+    `put(text, label=...)`. When it fails the result is only cut, and `problem` says why.
+    `list_items_max` rows stay of the longest list of a JSON result. Of a result that is kept about `preview_chars` characters
+    stay, where that is less than `max_tokens`.
+
+    Raises CounterError, SettingError.
+
+    """
+    whole("max_tokens", max_tokens)
+    whole("list_items_max", list_items_max, least=1)
+    preview = (
+        None
+        if preview_chars is None
+        else max(PREVIEW_TOKENS_MIN, whole("preview_chars", preview_chars) // CHARS_PER_TOKEN)
+    )
+    port = None if store is None else offload_of(store)
+    text, counting = render_result(result), counter_for(model, choice=counter)
+    before = counting.upper(text)
+    if before <= max_tokens:
+        return Shrunk(text=text, reference=None, tokens_before=before, tokens_after=before, characters=len(text))
+    reference, problem = (None, None) if port is None else _kept(text, tool_name, port)
+    room = max_tokens if preview is None or reference is None else min(max_tokens, preview)
+    shrunk = shrink_result(
+        tool_name, text, tokens_max=room, counter=counting, reference=reference, items_max=list_items_max
+    )
+    return Shrunk(
+        text=shrunk.text,
+        reference=reference,
+        tokens_before=before,
+        tokens_after=shrunk.tokens_after,
+        characters=len(text),
+        problem=problem,
+    )
+
+
+def _kept(text: str, label: object, port: Offload) -> tuple[str | None, str | None]:
+    """The reference under which a store keeps a text, or why it does not."""
+    try:
+        reference = port.put(text, label=str(label))
+        check_reference(reference or "")
+    except Exception as error:  # noqa: BLE001 - other people's code: a store that fails costs the reference and nothing else
+        return None, f"{type(error).__name__}: {error}"[:300]
+    return reference, None
+
+
+def cut(  # noqa: PLR0913 - one call with its options
+    text: str,
+    max_tokens: int,
+    *,
+    keep: Keep = "head",
+    marker: str | None = None,
+    language: MarkerLanguage = "auto",
+    model: str | None = DEFAULT_MODEL,
+    counter: CounterChoice = None,
+) -> Cut:
+    """A text in at most `max_tokens` tokens, the marker counted in; unchanged when it fits.
+
+    `keep` says which end stays, or "both". The marker says how many tokens were cut, in the text's own `language`; `marker`
+    replaces it by words of yours ("" for none). A cut ends at a sentence, a line or a word where one is near, and is never
+    inside a visible character. A JSON object or list stays JSON: it loses the middles of its strings and lists, unless
+    `marker` says how to cut. Where not even a marker fits, the text is empty. Raises FormatError, SettingError.
+    """
+    counting = counter_for(model, choice=counter)
+    text_or_none("marker", marker)
+    if marker is None and isinstance(text, str) and isinstance(parse_json(text), (dict, list)):
+        shorter = cut_json(text, tokens_max=max_tokens, counter=counting, language=language)
+        if shorter.tokens <= max_tokens:
+            return shorter
+    return cut_text(text, tokens_max=max_tokens, counter=counting, keep=keep, marker=marker, language=language)

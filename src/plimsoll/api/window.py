@@ -1,0 +1,234 @@
+"""The newest part of a conversation, with no summary, no session and no disk: `window`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from plimsoll.brief import Brief, Fact, counted
+from plimsoll.compaction.bound import unbound
+from plimsoll.compaction.join import kept_apart, runs
+from plimsoll.compaction.meter import Gauge, gauge_for
+from plimsoll.compaction.notes import OPENER
+from plimsoll.compaction.piece import Origins, Piece
+from plimsoll.compaction.repair import WANTS_USER_FIRST, Arranged, arrange
+from plimsoll.compaction.windows import apply_window, holes_between
+from plimsoll.compaction.writing import written
+from plimsoll.errors import CannotFit
+from plimsoll.exchange import group
+from plimsoll.formats.anthropic.repair import labelled
+from plimsoll.formats.detect import Beside
+from plimsoll.formats.format import SystemText
+from plimsoll.formats.registry import decode_all
+from plimsoll.message import FormatName, Message, MessageLike, said
+from plimsoll.policy.policy import PolicyChoice, policy_of
+from plimsoll.tokens.own import CounterChoice
+from plimsoll.validation import flag, whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Windowed(Brief):
+    """The newest messages in the format they came in, and an honest account of the others. Sizes in tokens.
+
+    `positions` and `sizes` say of each message where it stood among those given (None: made here, so that the provider
+    accepts the rest) and what it costs; `tokens` is the whole request. `covered_count` messages lie before `start_seq`: a
+    summary speaks for them. `excluded_count` are neither covered nor here, and `holes` says where: half-open runs of
+    positions that nothing speaks for. `last_included_seq` is the `sequence` of the message at `last_included`, or its position
+    where messages have none.
+    """
+
+    messages: list[dict[str, Any]]
+    positions: tuple[int | None, ...]
+    sizes: tuple[int, ...]
+    tokens: int
+    budget: int
+    truncated_count: int
+    excluded_count: int
+    covered_count: int
+    first_included: int | None
+    last_included: int | None
+    holes: tuple[tuple[int, int], ...]
+    last_included_seq: int | None = None
+
+    def _facts(self) -> Iterable[Fact]:
+        yield "messages", counted(len(self.messages), "message")
+        yield "tokens", f"{self.tokens:,} of {self.budget:,}"
+        yield "excluded", f"{self.excluded_count:,} excluded"
+        yield "truncated", f"{self.truncated_count:,} truncated"
+        yield "covered", f"{self.covered_count:,} covered"
+
+    @property
+    def origins(self) -> Origins:
+        """`positions` in the form that `Fitted.origins` has them."""
+        return tuple(() if position is None else (position,) for position in self.positions)
+
+    @property
+    def trimmed(self) -> bool:
+        """Whether anything after `start_seq` is not here, or not whole."""
+        return bool(self.excluded_count or self.truncated_count)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {**asdict(self), "trimmed": self.trimmed}
+
+
+def window(  # noqa: PLR0913 - one call with its options
+    messages: Sequence[MessageLike],
+    *,
+    start_seq: int = 0,
+    max_tokens: int | None = None,
+    model: str | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    policy: PolicyChoice = "five-turns",
+    keep_system: bool = True,
+    format: FormatName | None = None,
+    system: SystemText = None,
+    counter: CounterChoice = None,
+) -> Windowed:
+    """The newest messages that a policy's caps and the budget allow: no summary, no hole in the tail, valid for the provider.
+
+    Messages before `start_seq` are left to a summary of yours: by their `sequence` where they have one, else by their position.
+    Leading system text stays (unless `keep_system` is
+    off: then no system message does) and is paid first. Messages longer than the policy's `message_tokens_max` lose their
+    middle. The newest request does not, and stays even where the tail does not reach back to it; only where it and the
+    newest exchange alone pass the budget are they cut. `max_tokens` replaces the policy's window; both include `tools`, and
+    `system` is Anthropic's system text, sent apart; `counter` is as in `fit`.
+    Raises CannotFit, CounterError, FormatError, SettingError.
+    """
+    whole("start_seq", start_seq)
+    flag("keep_system", keep_system)
+    found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
+    chosen = policy_of(policy, "five-turns")
+    gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=chosen, counter=counter)
+    arranged = [item for item in arrange(decoded, found.name) if keep_system or item.message.role != "system"]
+    sequences = _sequences(decoded)
+    begins_at = next((position for position, number in enumerate(sequences) if number >= start_seq), len(sequences))
+    measured = replace(gauge, system=system)
+    return _Window(gauge=measured, arranged=arranged, sequences=sequences, begins_at=begins_at).made()
+
+
+def _sequences(messages: Sequence[Message]) -> list[int]:
+    """The number of each message: its own `sequence`, or that of the one before it; where none has one, its position."""
+    own = [None if message.wire is None else message.wire.get("sequence") for message in messages]
+    known = [number if isinstance(number, int) and not isinstance(number, bool) else None for number in own]
+    first = next((number for number in known if number is not None), None)
+    if first is None:
+        return list(range(len(messages)))
+    numbers: list[int] = []
+    for number in known:
+        before = numbers[-1] if numbers else first
+        numbers.append(before if number is None else number)
+    return numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Window:
+    """One window to make over messages that the provider accepts. `sequences` are the numbers of those that were given."""
+
+    gauge: Gauge
+    arranged: list[Arranged]
+    sequences: Sequence[int]
+    begins_at: int
+    """The position of the first message that is left to the window."""
+
+    def made(self) -> Windowed:
+        """The window, begun by the user where the provider wants that."""
+        opener = [self.gauge.piece(Arranged(message=said("user", OPENER), position=None))]
+        opener_tokens = self.gauge.total(opener) - self.gauge.reserve_tokens
+        pieces = self._labelled(self._pieces(opener_tokens if self._must_open() else 0))
+        if self.gauge.format.name not in WANTS_USER_FIRST:
+            return self._windowed(pieces)
+        spoken = [exchange for exchange in group([piece.message for piece in pieces]) if not exchange.is_system]
+        if not spoken or spoken[0].messages[0].role != "assistant":
+            return self._windowed(pieces)
+        first = spoken[0].start
+        if self.gauge.total(pieces) + opener_tokens <= self.gauge.budget.tokens:
+            return self._windowed([*pieces[:first], *opener, *pieces[first:]])
+        begun = next(exchange.start for exchange in spoken if exchange.messages[0].role != "assistant")
+        return self._windowed([*pieces[:first], *pieces[begun:]])
+
+    def _labelled(self, pieces: list[Piece]) -> list[Piece]:
+        """The pieces with system text that has come to stand at their beginning under a label, where only a user may begin.
+
+        Where the label does not fit, it is not in the window.
+        """
+        if self.gauge.format.name not in WANTS_USER_FIRST:
+            return pieces
+        end = next((at for at, piece in enumerate(pieces) if piece.message.role != "system"), len(pieces))
+        left = self.gauge.budget.tokens - self.gauge.total(pieces)
+        kept: list[Piece] = []
+        for piece in pieces[:end]:
+            message = labelled(piece.message)
+            shown = piece if message is None else replace(piece, message=message, whole=False)
+            if shown.tokens - piece.tokens <= left:
+                kept.append(shown)
+                left -= shown.tokens - piece.tokens
+            else:
+                left += piece.tokens
+        return [*kept, *pieces[end:]]
+
+    def _must_open(self) -> bool:
+        """Whether what stays whatever the budget begins with the assistant, for a provider that wants the user first."""
+        start = self._start()
+        after = [each for each in group(self._messages()) if each.end > start and not each.is_system]
+        held = next((each for each in reversed(after) if each.is_request), after[-1] if after else None)
+        is_strict = self.gauge.format.name in WANTS_USER_FIRST
+        return is_strict and held is not None and held.messages[0].role == "assistant"
+
+    def _messages(self) -> list[Message]:
+        return [item.message for item in self.arranged]
+
+    def _start(self) -> int:
+        """Where in the arranged messages that is."""
+        after = (at for at, item in enumerate(self.arranged) if self._is_after(item.position))
+        return next(after, len(self.arranged))
+
+    def _pieces(self, held_back: int) -> list[Piece]:
+        """What is in the window when `held_back` tokens of the budget are spent otherwise. Raises CannotFit."""
+        budget, held_back = self.gauge.budget.tokens, held_back + self.gauge.reserve_tokens
+        try:
+            made = apply_window(
+                self._messages(),
+                policy=self.gauge.policy,
+                counter=self.gauge.counter,
+                weigh=self.gauge.weigh,
+                start_seq=self._start(),
+                budget_override=max(1, budget - held_back),
+            )
+        except CannotFit as error:
+            needed = error.needed_tokens + held_back
+            raise CannotFit(part=error.part, budget_tokens=budget, needed_tokens=needed) from None
+        kept = [
+            replace(self.arranged[at], message=message)
+            for at, message in zip(made.positions, made.messages, strict=True)
+        ]
+        return [self.gauge.piece(item) for item in kept]
+
+    def _is_after(self, position: int | None) -> bool:
+        return position is not None and position >= self.begins_at
+
+    def _windowed(self, pieces: Sequence[Piece]) -> Windowed:
+        if [id(piece.message) for piece in pieces] != [id(item.message) for item in self.arranged]:
+            pieces = list(unbound(pieces, self.gauge.binds))
+        positions = sorted(piece.position for piece in pieces if piece.position is not None)
+        after, covered = list(filter(self._is_after, positions)), self.begins_at
+        holes = holes_between(after, covered, len(self.sequences))
+        last = max(positions, default=None)
+        uncut = {id(item.message) for item in self.arranged}
+        shown = kept_apart(pieces, self.gauge.format.name)
+        sent = list(runs(shown, self.gauge.format.name))
+        return Windowed(
+            messages=written(shown, self.gauge.format, self.gauge.marks_beside),
+            positions=tuple(run[0].position for run in sent),
+            sizes=tuple(sum(piece.tokens for piece in run) for run in sent),
+            tokens=self.gauge.total(pieces),
+            budget=self.gauge.budget.tokens,
+            truncated_count=sum(piece.position is not None and id(piece.message) not in uncut for piece in pieces),
+            excluded_count=sum(end - start for start, end in holes),
+            covered_count=covered - (len(positions) - len(after)),
+            first_included=min(positions, default=None),
+            last_included=last,
+            holes=holes,
+            last_included_seq=None if last is None else self.sequences[last],
+        )

@@ -1,0 +1,300 @@
+"""The gauge: one place that knows the format, the counters, the budget and the policy of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any
+
+from plimsoll.compaction.draft import Draft, Referrer, no_reference
+from plimsoll.compaction.join import piece_of
+from plimsoll.compaction.piece import Piece, Weigh, blocks_of
+from plimsoll.compaction.repair import WANTS_USER_FIRST, Arranged
+from plimsoll.compaction.task import Task
+from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
+from plimsoll.errors import SettingError
+from plimsoll.formats.anthropic.marks import NO_MARKS, MarksBeside, marks_beside
+from plimsoll.formats.detect import tool_list
+from plimsoll.formats.format import Format, SystemText
+from plimsoll.formats.system_text import system_message
+from plimsoll.formats.wire import plain
+from plimsoll.limits import RECALL_OUTPUT_TOKENS_MAX
+from plimsoll.message import Message, Reasoning
+from plimsoll.policy.budget import Budget, Level, LoadLines, ResolvedLines, Status, level_of, status_of
+from plimsoll.policy.policy import Policy, PolicyChoice, policy_of
+from plimsoll.protocols import TokenCounter
+from plimsoll.summary.frame import Language
+from plimsoll.summary.ledger import Ledger
+from plimsoll.tokens.calibrate import Calibrator
+from plimsoll.tokens.counter import counter_for, margin_of, message_counter_for, steps_of
+from plimsoll.tokens.framing import MessageCounter
+from plimsoll.tokens.own import CounterChoice
+
+DEFAULT_MODEL = "gpt-4o"
+"""Counts for callers who name no model; its vocabulary is public, so the count is exact."""
+
+
+VIEW_SHARE_MIN = 20
+"""A view keeps at least one part in so many of the budget, whatever the provider counts beyond it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gauge:
+    """Measures one conversation. `messages` gives upper bounds; where the vocabulary is public they are exact."""
+
+    format: Format
+    policy: Policy
+    budget: Budget
+    counter: TokenCounter
+    messages: MessageCounter
+    model: str = DEFAULT_MODEL
+    choice: CounterChoice = None
+    """The counter that the caller chose instead of the model's."""
+    recall: bool = False
+    """Whether the model has the tools to search and read what left its view."""
+    tool_names: ToolNames = TOOL_NAMES
+    system: SystemText = None
+    """System text that is sent beside every view, as Anthropic wants it: counted, and never part of the view."""
+    tool_marks: MarksBeside = NO_MARKS
+    """Cache marks in the tool definitions, as Anthropic counts them."""
+    unseen_excess: int = 0
+    """Tokens that the provider counts beyond what it was given here and that the budget has no room for."""
+
+    @property
+    def tool_answer_tokens_max(self) -> int:
+        """What an answer of those tools may cost so that it is not cut on arrival, and leaves room for others."""
+        limit = self.policy.tool_result_limit(self.budget.tokens)
+        return min(RECALL_OUTPUT_TOKENS_MAX, self.budget.tokens // 4, limit or RECALL_OUTPUT_TOKENS_MAX)
+
+    @property
+    def marks_beside(self) -> MarksBeside:
+        """The cache marks that a request has before its messages."""
+        own = marks_beside(self.system, ())
+        return MarksBeside(self.tool_marks.number + own.number, self.tool_marks.has_short or own.has_short)
+
+    @property
+    def lines(self) -> ResolvedLines:
+        """The load lines of this budget, in tokens."""
+        return self.policy.lines.resolve(self.budget.tokens)
+
+    @property
+    def reserve_tokens(self) -> int:
+        """What every view pays besides its messages."""
+        beside = 0 if self.system is None else self.messages.message(system_message(self.system))
+        return self.messages.messages(()) + beside
+
+    def calibrated(self, calibration: Calibrator) -> Gauge:
+        """The gauge corrected by what the provider reported: estimates by its ratio, the budget by what it counts beyond them."""
+        exact, margin = self.counter.exact, margin_of(self.model, self.choice)
+        tuned = self._holding_back(calibration.unseen(before=margin, exact=exact))
+        is_counting = getattr(self.counter, "steps", None) == steps_of(calibration, margin)
+        if exact or not calibration.differences or is_counting:
+            return tuned
+        return replace(
+            tuned,
+            counter=counter_for(self.model, calibration, choice=self.choice),
+            messages=message_counter_for(self.model, calibration, choice=self.choice).upper,
+        )
+
+    def _holding_back(self, unseen: int) -> Gauge:
+        """The gauge with so many tokens of the budget taken by what was not given here, as far as that leaves a view room."""
+        whole = replace(self.budget, unseen_tokens=0)
+        held = min(unseen, whole.tokens - max(1, whole.tokens // VIEW_SHARE_MIN))
+        budget = replace(whole, unseen_tokens=max(0, held))
+        return replace(
+            self, budget=budget, policy=_in_order(self.policy, whole, budget), unseen_excess=unseen - max(0, held)
+        )
+
+    def estimated(self, messages: Iterable[Message]) -> int:
+        """Tokens of a request with these messages and the tools, uncorrected, as close as can be: what a report is held against."""
+        counting = message_counter_for(self.model, choice=self.choice)
+        beside = [] if self.system is None else [system_message(self.system)]
+        return counting.messages([*beside, *messages]) + self.budget.tools_tokens
+
+    def estimates(self, messages: Iterable[Message]) -> list[int]:
+        """What `estimated` gives for the first of these messages, none, one, two and so on."""
+        counting = message_counter_for(self.model, choice=self.choice)
+        return list(accumulate(map(counting.message, messages), initial=self.estimated(())))
+
+    def with_policy(self, policy: Policy) -> Gauge:
+        """The gauge with another policy."""
+        whole = replace(self.budget, unseen_tokens=0)
+        return replace(self, policy=_in_order(policy, whole, self.budget))
+
+    def reported_view(self, reported: int) -> int:
+        """Tokens of the messages of a request by what the provider counted for it, without what else it carried."""
+        return max(0, reported - self.budget.tools_tokens - self.budget.unseen_tokens - self.reserve_tokens)
+
+    def weigh(self, message: Message) -> int:
+        """Tokens of a message as it goes out: one that was edited or made here is counted as its encoding reads back."""
+        beside = message.role == "system" and message.format is None and self.format.name == "anthropic"
+        if not beside and (message.wire is None or message.edited):
+            return self.messages.message(self.format.decode(self.format.encode(message), 0))
+        return self.messages.message(message)
+
+    def binds(self, message: Message) -> bool:
+        """Whether the thinking in a message is good only behind what it was made for, by the model that said it or comes next."""
+        if not any(isinstance(part, Reasoning) for part in message.parts):
+            return False
+        from plimsoll.tokens.registry import look_up  # noqa: PLC0415 - the table is read only where it is asked
+
+        said_by = (message.wire or {}).get("model")
+        return any(look_up(name).binds_thinking for name in (said_by, self.model) if isinstance(name, str))
+
+    def bound(self, said: Iterable[tuple[int, Message]]) -> list[int]:
+        """The positions of the messages whose thinking is."""
+        return [position for position, message in said if self.binds(message)]
+
+    def piece(self, arranged: Arranged, weigh: Weigh | None = None) -> Piece:
+        """An arranged message as a piece of a view. Pieces that stay share one `weigh`, where it is given."""
+        return piece_of(arranged, weigh or self.weigh)
+
+    def load(self, pieces: Sequence[Piece]) -> int:
+        """Tokens of a view; of one that passes the budget, only what shows that it does, counted from its newest."""
+        load = self.reserve_tokens
+        for piece in reversed(pieces):
+            if load > self.budget.tokens:
+                break
+            load += piece.tokens
+        return load
+
+    def total(self, pieces: Iterable[Piece]) -> int:
+        """Tokens of a view."""
+        return self.reserve_tokens + sum(piece.tokens for piece in pieces)
+
+    def status(self, tokens: int) -> Status:
+        """How full a view of that size is, with what the provider counts beyond it."""
+        return status_of(tokens, self.lines, unseen=self.budget.unseen_tokens)
+
+    def level(self, tokens: int) -> Level:
+        """How far past the load lines a view of that size is."""
+        return level_of(tokens, self.lines)
+
+    @property
+    def voiced(self) -> Policy:
+        """The policy with a summary's role that the format can carry: Anthropic's messages have no system among them."""
+        if self.policy.summary_role == "system" and self.format.name == "anthropic":
+            return replace(self.policy, summary_role="user")
+        return self.policy
+
+    def draft(
+        self,
+        pieces: Sequence[Piece],
+        *,
+        refer: Referrer = no_reference,
+        language: Language = "en",
+    ) -> Draft:
+        """A view to work on."""
+        return Draft(
+            blocks=blocks_of(list(pieces)),
+            weigh=self.weigh,
+            counter=self.counter,
+            reserve_tokens=self.reserve_tokens,
+            language=language,
+            refer=refer,
+            user_first=self.format.name in WANTS_USER_FIRST,
+            recall=self.tool_names.recall if self.recall else None,
+            list_items_max=self.policy.result_list_items_max,
+            binds=self.binds,
+        )
+
+    def task(  # noqa: PLR0913 - the options of a compaction
+        self,
+        tokens: int,
+        *,
+        ledger: Ledger | None = None,
+        covers: tuple[int, int] | None = None,
+        pins: frozenset[int] = frozenset(),
+        focus: str | None = None,
+        ask_model: bool = False,
+        original: Callable[[int], Message | None] | None = None,
+        level: Level | None = None,
+    ) -> Task:
+        """What to do about a view of that size. `level` asks for a stronger step than the size does."""
+        measured = self.level(tokens)
+        if tokens > self.budget.tokens:
+            measured = Level.emergency
+        working = max(measured, level or Level.none)
+        return Task(
+            policy=self.voiced,
+            budget_tokens=self.budget.tokens,
+            goal_tokens=self.policy.target_tokens(self.budget.tokens),
+            level=working,
+            load=measured,
+            steps=self.policy.steps_at(working),
+            ledger=ledger or Ledger.empty(),
+            covers=covers,
+            pins=pins,
+            focus=focus,
+            ask_model=ask_model and self.policy.use_summarizer,
+            original=original,
+        )
+
+
+def gauge_for(  # noqa: PLR0913 - the options of fit
+    format: Format,
+    *,
+    model: str | None = None,
+    max_tokens: int | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    policy: PolicyChoice = "fill",
+    counter: CounterChoice = None,
+) -> Gauge:
+    """The gauge of a conversation. `max_tokens` is the budget including tools; without it the model's window gives it.
+
+    Raises SettingError for impossible options, naming the field.
+    """
+    if model is not None and (not isinstance(model, str) or not model):
+        raise SettingError("model", "must be the name of a model")
+    chosen, counted_as = policy_of(policy, "fill"), model or DEFAULT_MODEL
+    tools = checked_tools(tools)
+    counting = message_counter_for(counted_as, choice=counter).upper
+    return Gauge(
+        format=format,
+        policy=chosen,
+        budget=_budget(chosen, model, max_tokens, counting.tools(tools)),
+        counter=counter_for(counted_as, choice=counter),
+        messages=counting,
+        model=counted_as,
+        choice=counter,
+        tool_marks=marks_beside(None, tools or ()),
+    )
+
+
+def _in_order(policy: Policy, whole: Budget, budget: Budget) -> Policy:
+    """The policy with load lines that are in order in a smaller budget too: marks in tokens become shares where they are not."""
+    try:
+        policy.lines.resolve(budget.tokens)
+    except SettingError:
+        lines = policy.lines.resolve(whole.tokens)
+        shares = {name: max(1, getattr(lines, name)) / whole.tokens for name in ("soft", "warn", "hard", "target")}
+        return replace(policy, lines=LoadLines(**shares))
+    return policy
+
+
+def checked_tools(tools: object) -> list[Mapping[str, Any]] | None:
+    """Tool definitions, as objects. Raises SettingError for anything else."""
+    if tools is None:
+        return None
+    found = [plain(tool) for tool in tool_list(tools)]
+    if not all(isinstance(tool, Mapping) for tool in found):
+        raise SettingError("tools", "each tool definition must be an object")
+    return found
+
+
+def _budget(policy: Policy, model: str | None, max_tokens: int | None, tools_tokens: int) -> Budget:
+    """An explicit size is the budget. Else the policy's window, else the model's, less what the reply needs."""
+    if max_tokens is not None:
+        return Budget.of(max_tokens) if not tools_tokens else Budget(max_tokens, tools_tokens=tools_tokens)
+    if model is None and policy.window_tokens is not None:
+        return policy.budget(tools_tokens=tools_tokens)
+    from plimsoll.tokens.registry import model_info  # noqa: PLC0415 - the table is read only where a window is asked for
+
+    info = model_info(model or DEFAULT_MODEL)
+    window = min(info.window_tokens, policy.window_tokens or info.window_tokens)
+    reserve = policy.output_reserve_tokens
+    if reserve is None:
+        reserve = min(info.max_output_tokens, window // 2)
+    longest_input = info.max_input_tokens or window
+    return Budget(min(window, longest_input + reserve), output_reserve_tokens=reserve, tools_tokens=tools_tokens)

@@ -1,0 +1,61 @@
+"""What the two tools that search a session and read from it are called, beside the caller's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from plimsoll.errors import SettingError
+from plimsoll.validation import shown
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""What every provider takes for the name of a tool."""
+
+
+class ToolNames(NamedTuple):
+    """The names of the tool that searches and the tool that reads."""
+
+    recall: str = "recall"
+    read: str = "read"
+
+
+TOOL_NAMES = ToolNames()
+"""What they are called where nothing else is."""
+
+
+def tool_names(wanted: object, tools: Iterable[Mapping[str, Any]]) -> ToolNames:
+    """The names that `recall_tools` asks for: a mapping of `recall` and `read` to names, else the first that no other tool has.
+
+    Raises SettingError for a name that is taken or that no provider takes, and for anything that is no such mapping.
+    """
+    taken = set(_names(tools))
+    if not isinstance(wanted, Mapping):
+        return ToolNames(*(next(_free(name, taken)) for name in TOOL_NAMES))
+    for kind, name in wanted.items():
+        if kind not in ToolNames._fields:
+            raise SettingError("recall_tools", f"names are given for recall and read, not for {shown(kind)}")
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise SettingError("recall_tools", f"a tool's name is 1 to 64 of a-z, A-Z, 0-9, _ and -, not {shown(name)}")
+        if name in taken:
+            raise SettingError("recall_tools", f"another of the tools is called {name!r}")
+    names = TOOL_NAMES._replace(**wanted)
+    if names.recall == names.read or names.recall in taken or names.read in taken:
+        raise SettingError(
+            "recall_tools", f"each tool needs a name of its own: {names.recall!r} and {names.read!r} do not do"
+        )
+    return names
+
+
+def _free(name: str, taken: set[str]) -> Iterator[str]:
+    candidates = (name, f"{name}_history", *(f"{name}_history_{number}" for number in range(2, len(taken) + 3)))
+    return (candidate for candidate in candidates if candidate not in taken)
+
+
+def _names(tools: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The names of tools as the providers' definitions give them."""
+    for tool in tools:
+        for holder in (tool, tool.get("function"), tool.get("custom"), tool.get("toolSpec")):
+            name = holder.get("name") if isinstance(holder, Mapping) else None
+            if isinstance(name, str):
+                yield name

@@ -1,0 +1,1 @@
+"""Where a session runs: computer, project, and what goes on in it."""

@@ -1,0 +1,104 @@
+"""What happened lately in a conversation: requests, calls and how they went. Computed from its newest messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from plimsoll.environment.layers import RecentCall, ToolContext, ToolState
+from plimsoll.exchange import speaks
+from plimsoll.limits import (
+    ACTIVITY_CALLS_MAX,
+    ACTIVITY_TEXT_CHARS_MAX,
+    ACTIVITY_TOPIC_CHARS_MAX,
+    ACTIVITY_TOPICS_MAX,
+)
+from plimsoll.message import Message, Text, ToolCall, ToolResult
+from plimsoll.summary.ledger.calls import understand
+from plimsoll.summary.ledger.outcome import succeeded
+
+Timed = tuple[int, Message]
+"""A message and its Unix time in milliseconds."""
+
+_NAMES = re.compile(r"[\w./@#-]{4,200}")
+_TELLING = re.compile(r"[0-9]{5}|[A-Za-z]-?[0-9]|[0-9]-?[A-Za-z]|\w[./_#@]\w")
+"""What makes a word the name of one thing: digits beside letters, many digits, or a sign within it."""
+
+
+def topics(messages: Sequence[Timed]) -> tuple[str, ...]:
+    """The first lines of the newest requests, oldest first."""
+    words = (_first_line(message) for _, message in reversed(messages) if speaks(message))
+    newest = [line for line, _ in zip((line for line in words if line), range(ACTIVITY_TOPICS_MAX), strict=False)]
+    return tuple(reversed(newest))
+
+
+def tool_context(messages: Iterable[Timed]) -> ToolContext:
+    """The calls in these messages, each with the first result under its id that follows it."""
+    messages = list(messages)
+    calls: list[RecentCall] = []
+    open_at: dict[str, tuple[int, ToolCall]] = {}
+    for at_ms, message in messages:
+        for part in message.parts:  # a message may hold a call and its result
+            if isinstance(part, ToolCall):
+                open_at[part.id] = (len(calls), part)
+                calls.append(RecentCall(tool_name=part.name, at_ms=at_ms, success=None))
+            elif isinstance(part, ToolResult) and part.call_id in open_at:
+                index, asked = open_at.pop(part.call_id)
+                success = succeeded(understand(asked.name, asked.arguments), part, message.wire)
+                calls[index] = RecentCall(tool_name=asked.name, at_ms=at_ms, success=success)
+    return ToolContext(
+        recent_calls=tuple(calls[-ACTIVITY_CALLS_MAX:]),
+        tool_states=_states(calls),
+        dependencies=_dependencies(message for _, message in messages),
+    )
+
+
+def _dependencies(messages: Iterable[Message]) -> dict[str, tuple[str, ...]]:
+    """Each tool with the tools that found what it was called with: a path, an id or a number that a result named first."""
+    found: dict[str, dict[str, None]] = {}
+    named_by: dict[str, str | None] = {}
+    asked: dict[str, str] = {}
+    for message in messages:
+        for part in message.parts:
+            match part:
+                case ToolResult():
+                    _note(named_by, part.content, asked.get(part.call_id))
+                case Text():
+                    _note(named_by, part.text, None)
+                case ToolCall():
+                    asked[part.id] = part.name
+                    sources = [tool for name in _names(part.arguments) if (tool := named_by.get(name))]
+                    found.setdefault(part.name, {}).update(dict.fromkeys(tool for tool in sources if tool != part.name))
+                    _note(named_by, part.arguments, None)
+                case _:
+                    pass
+    return {tool: tuple(sources) for tool, sources in found.items() if sources}
+
+
+def _note(named_by: dict[str, str | None], text: str, tool: str | None) -> None:
+    """Remember who named a thing first: a tool, or nobody's tool."""
+    for name in _names(text):
+        named_by.setdefault(name, tool)
+
+
+def _names(text: str) -> Iterator[str]:
+    """The names in the beginning of a text, without the signs around them."""
+    for match in _NAMES.finditer(text[:ACTIVITY_TEXT_CHARS_MAX]):
+        if _TELLING.search(name := match[0].strip("./#-")):
+            yield name
+
+
+def _states(calls: Iterable[RecentCall]) -> dict[str, ToolState]:
+    states: dict[str, ToolState] = {}
+    for call in calls:
+        before = states.get(call.tool_name, ToolState(calls=0, failed=0, last_ms=call.at_ms))
+        failed = before.failed + (call.success is False)
+        states[call.tool_name] = ToolState(calls=before.calls + 1, failed=failed, last_ms=call.at_ms)
+    return states
+
+
+def _first_line(message: Message) -> str:
+    """The first line that says something, from the first few thousand characters of each text."""
+    texts = (part.text[:4_000].strip() for part in message.parts if isinstance(part, Text))
+    line = next((text.split("\n", 1)[0].strip() for text in texts if text), "")
+    return line if len(line) <= ACTIVITY_TOPIC_CHARS_MAX else f"{line[: ACTIVITY_TOPIC_CHARS_MAX - 1]}…"

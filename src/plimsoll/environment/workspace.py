@@ -1,0 +1,215 @@
+"""The computer and the project around a session, read from a few small files. No program is run and nothing is raised.
+
+Whatever lies in a project was written by others: only regular files that are no links are opened, only their beginnings are read,
+and a pipe or a device in the place of a file is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from plimsoll.environment.layers import UNKNOWN, Package, SystemContext, WorkspaceContext
+from plimsoll.limits import DEPENDENCIES_MAX, PROJECT_FILE_SIZE_BYTES_MAX, PROJECT_TEXT_CHARS_MAX
+
+_FOLDERS_MAX: Final = 64
+"""Folders from the project's up that are looked at for `.git` and a manifest."""
+
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_COMMIT_CHARS: Final = 7
+_BRANCH: Final = "ref: refs/heads/"
+_NO_BRANCH: Final = ".invalid"
+"""The branch that HEAD names where a repository keeps its references in tables and HEAD among them."""
+
+_REMOTE = re.compile(r'\[remote "([^"\n]*)"\]')
+_URL = re.compile(r'url\s*=\s*"?([^"#;\s]+)')
+_SECRET = re.compile(r"(?<=://)[^/@\s]*@")
+_PROJECT = re.compile(r"^\[project\][ \t]*(?:#[^\n]*)?$(.*?)(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
+_VALUE = r"""[ \t]*=[ \t]*(?:"([^"\\\n]*)"|'([^'\n]*)')"""
+_NAME = re.compile("^name" + _VALUE, re.MULTILINE)
+_VERSION = re.compile("^version" + _VALUE, re.MULTILINE)
+_DEPENDENCIES = re.compile(r"^dependencies[ \t]*=[ \t]*\[", re.MULTILINE)
+_LIST = re.compile(r"""(?:[^\]"'#]|"[^"\n]*"|'[^'\n]*'|#[^\n]*)*+""")
+_STRING = re.compile(r"""#[^\n]*|"([^"\n]*)"|'([^'\n]*)'""")
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]{0,99})\s*(.*)", re.DOTALL)
+
+
+def system_context() -> SystemContext:
+    """The computer and this process."""
+    name = os.uname() if hasattr(os, "uname") else None
+    return SystemContext(
+        os_type=name.sysname if name else {"win32": "Windows"}.get(sys.platform, sys.platform),
+        os_version=name.release if name else UNKNOWN,
+        shell=_short(os.environ.get("SHELL") or os.environ.get("COMSPEC")) or UNKNOWN,
+        runtime_version=".".join(map(str, sys.version_info[:3])),
+        cwd=_here(),
+    )
+
+
+def workspace_context(project: str | os.PathLike[str] | None = None) -> WorkspaceContext:
+    """The project in a folder, by default the current one, or in the nearest folder above that has `.git` or a manifest."""
+    start = Path(_here()) if project is None else project_folder(project)
+    folders = [start, *start.parents][:_FOLDERS_MAX]
+    root = next((folder for folder in folders if _exists(folder, ".git")), None)
+    inside = folders[: folders.index(root) + 1] if root else folders
+    packages = ((folder, package) for folder in inside if (package := _package(folder)) is not None)
+    home, package = next(packages, (None, None))
+    branch, detached, remote = _git(root) if root else (None, None, None)
+    return WorkspaceContext(
+        project_path=str(root or home or start),
+        git_branch=branch,
+        git_detached_at=detached,
+        git_remote=remote,
+        package=package,
+    )
+
+
+def project_folder(project: str | os.PathLike[str]) -> Path:
+    """The whole path of a project's folder. Links in it stay as they are named."""
+    return Path(os.path.normpath(Path(_here()) / os.fsdecode(project)))
+
+
+def _here() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError:  # it was removed
+        return UNKNOWN
+
+
+# --- git
+
+
+def _git(root: Path) -> tuple[str | None, str | None, str | None]:
+    """Branch, commit without a branch, and remote of the repository in a folder."""
+    place = _git_folder(root)
+    if place is None:
+        return None, None, None
+    common = _read(place, "commondir")
+    shared = place if common is None else Path(os.path.normpath(place / common.strip()))
+    head, remote = (_read(place, "HEAD") or "").strip(), _remote(_read(shared, "config") or "")
+    if head.startswith(_BRANCH):
+        branch = _short(head.removeprefix(_BRANCH))
+        return None if branch == _NO_BRANCH else branch, None, remote
+    return None, head[:_COMMIT_CHARS] if _COMMIT.fullmatch(head) else None, remote
+
+
+def _git_folder(root: Path) -> Path | None:
+    """Where the repository is: `.git`, or where that file points (a worktree, a submodule)."""
+    pointer = _read(root, ".git")
+    if pointer is None:
+        place = root / ".git"
+    elif pointer.startswith("gitdir:"):
+        place = Path(os.path.normpath(root / pointer.removeprefix("gitdir:").strip()))
+    else:
+        return None
+    return place if _is_folder(place) else None
+
+
+def _remote(config: str) -> str | None:
+    """The URL of `origin`, else of the first remote, without name and password. Included files are not followed."""
+    found: dict[str, str] = {}
+    section = None
+    for line in map(str.strip, config.splitlines()):
+        if line.startswith("["):
+            named = _REMOTE.match(line)
+            section = named[1] if named else None
+        elif section is not None and (given := _URL.match(line)):
+            found.setdefault(section, given[1])
+    url = found.get("origin") or next(iter(found.values()), None)
+    return None if url is None else _short(_SECRET.sub("", url))
+
+
+# --- manifests
+
+
+def _package(folder: Path) -> Package | None:
+    text = _read(folder, "pyproject.toml")
+    if text is not None and (section := _PROJECT.search(text)):
+        return _python_package(section[1])
+    text = _read(folder, "package.json")
+    return None if text is None else _node_package(text)
+
+
+def _python_package(section: str) -> Package:
+    """What stands in `[project]` as everybody writes it. The standard library's reader of TOML takes 6 ms to load."""
+    start = _DEPENDENCIES.search(section)
+    listed = _LIST.match(section, start.end()) if start else None
+    requirements = [match[1] or match[2] or "" for match in _STRING.finditer(listed[0])] if listed else []
+    named = [match for text in requirements if (match := _REQUIREMENT.fullmatch(text))]
+    return Package(
+        manifest="pyproject.toml",
+        name=_value(_NAME.search(section)),
+        version=_value(_VERSION.search(section)),
+        dependencies=_dependencies({match[1]: match[2] for match in named}),
+    )
+
+
+def _value(match: re.Match[str] | None) -> str | None:
+    return None if match is None else _short(match[1] if match[1] is not None else match[2])
+
+
+def _node_package(text: str) -> Package | None:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict):
+        return None
+    wanted = data.get("dependencies")
+    return Package(
+        manifest="package.json",
+        name=_short(data.get("name")),
+        version=_short(data.get("version")),
+        dependencies=_dependencies(wanted if isinstance(wanted, dict) else {}),
+    )
+
+
+def _dependencies(wanted: Mapping[str, Any]) -> dict[str, str]:
+    rows = [(_short(name), _short(versions)) for name, versions in wanted.items()]
+    return {name: versions for name, versions in rows[:DEPENDENCIES_MAX] if name and versions is not None}
+
+
+# --- files
+
+
+def _read(folder: Path, name: str) -> str | None:
+    """The text of a small regular file; None for anything else, links included."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        fd = os.open(folder / name, flags)
+    except (OSError, ValueError):
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return None
+        data = os.read(fd, PROJECT_FILE_SIZE_BYTES_MAX + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+    return data.decode("utf-8", "replace") if len(data) <= PROJECT_FILE_SIZE_BYTES_MAX else None
+
+
+def _exists(folder: Path, name: str) -> bool:
+    return _mode(folder / name) is not None
+
+
+def _is_folder(path: Path) -> bool:
+    return stat.S_ISDIR(_mode(path) or 0)
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return path.lstat().st_mode
+    except (OSError, ValueError):
+        return None
+
+
+def _short(value: object) -> str | None:
+    return value[:PROJECT_TEXT_CHARS_MAX] if isinstance(value, str) else None

@@ -1,0 +1,1 @@
+"""Budgets, load lines and policies: pure values and arithmetic."""

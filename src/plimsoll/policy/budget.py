@@ -1,0 +1,368 @@
+"""Budgets, load lines and levels: how full a view is, and how strong a step that allows. Pure values and arithmetic."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import IntEnum
+from typing import Any, Literal, TypeAlias
+
+from plimsoll.errors import SettingError
+from plimsoll.validation import share, shown, whole
+
+Mark: TypeAlias = float | int | tuple[float, int]
+"""Where a line lies: a float in (0, 1] is a ratio of the budget, an int above 1 a number of tokens, a pair is both and
+the smaller wins. The int 1 reads as the ratio 1.0."""
+
+Urgency: TypeAlias = Literal["none", "soft", "hard"]
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The tokens a view may use: window − output reserve − tool schemas − what the provider counts beyond those (`unseen_tokens`).
+
+    Raises SettingError when nothing would be left, naming the field that took it.
+    """
+
+    window_tokens: int
+    output_reserve_tokens: int = field(default=0, kw_only=True)
+    tools_tokens: int = field(default=0, kw_only=True)
+    unseen_tokens: int = field(default=0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        window = whole("window_tokens", self.window_tokens, least=1)
+        reserve = whole("output_reserve_tokens", self.output_reserve_tokens)
+        tools = whole("tools_tokens", self.tools_tokens)
+        if reserve >= window:
+            raise SettingError("output_reserve_tokens", f"{reserve} leaves nothing of a window of {window} tokens")
+        if reserve + tools >= window:
+            raise SettingError("tools_tokens", f"{tools} leaves nothing of {window - reserve} tokens")
+        if reserve + tools + whole("unseen_tokens", self.unseen_tokens) >= window:
+            raise SettingError(
+                "unseen_tokens", f"{self.unseen_tokens} leaves nothing of {window - reserve - tools} tokens"
+            )
+
+    @classmethod
+    def of(cls, max_tokens: int) -> Budget:
+        """A budget of exactly `max_tokens`, nothing held back."""
+        return cls(whole("max_tokens", max_tokens, least=1))
+
+    @property
+    def tokens(self) -> int:
+        """What a view may use. Always above 0."""
+        return self.window_tokens - self.output_reserve_tokens - self.tools_tokens - self.unseen_tokens
+
+
+class Level(IntEnum):
+    """How far past the load lines a view is. Ordered, so that `level >= Level.normal` reads as it sounds."""
+
+    none = 0
+    normal = 1
+    aggressive = 2
+    emergency = 3
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def _missing_(cls, value: object) -> Level | None:
+        """A level of a newer version: it has no name here, but it still compares and prints, as `Level(99)`."""
+        if isinstance(value, bool) or not isinstance(value, int):
+            return None
+        unknown = int.__new__(cls, value)
+        unknown._name_ = f"Level({shown(value)})"
+        unknown._value_ = value
+        return unknown
+
+
+def level_named(field_name: str, value: object) -> Level:
+    """A level, given as itself or by name. Raises SettingError naming the field for anything else."""
+    for level in Level:
+        if value is level or (isinstance(value, str) and value == level.name):
+            return level
+    raise SettingError(field_name, f"{shown(value)} is not one of {', '.join(level.name for level in Level)}")
+
+
+def check_mark(name: str, value: object) -> Mark:
+    """A mark in its one spelling. Raises SettingError naming `name` for anything that is neither ratio nor tokens."""
+    match value:
+        case bool():
+            raise SettingError(name, "a ratio or a number of tokens is needed, not bool")
+        case int() if value != 1:
+            return whole(name, value, least=2)
+        case int() | float():
+            return share(name, value)
+        case (ratio, tokens):
+            return share(name, ratio), whole(name, tokens, least=2)
+        case _:
+            raise SettingError(name, "must be a ratio, a number of tokens, or a pair of both")
+
+
+def mark_tokens(mark: Mark, budget_tokens: int, *, up: bool = False) -> int:
+    """Where a mark lies in a budget, in tokens, never past the budget.
+
+    A ratio is read to the millionth and multiplied in whole numbers, so that 0.07 of 100 is 7 and not a hair more. It
+    rounds down, or up with `up`: a line is reached when the usage ratio is, so lines round up and targets down.
+    """
+    match mark:
+        case (ratio, tokens):
+            return min(mark_tokens(ratio, budget_tokens, up=up), tokens)
+        case float():
+            scaled = budget_tokens * max(1, round(mark * _MILLION))
+            return -(-scaled // _MILLION) if up else scaled // _MILLION
+        case _:
+            return min(mark, budget_tokens)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedLines:
+    """The load lines of one budget, in tokens: 0 <= target < soft <= warn <= hard <= budget."""
+
+    target: int
+    soft: int
+    warn: int
+    hard: int
+    budget: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadLines:
+    """The marks on the way up, and the target to come down to. Order: 0 < target < soft <= warn <= hard.
+
+    The order of marks of one kind is checked here; where ratios meet tokens it depends on the budget, and `resolve`
+    checks it. Raises SettingError naming the mark that is out of place.
+    """
+
+    soft: Mark = 0.70
+    warn: Mark = 0.85
+    hard: Mark = 0.95
+    target: Mark = 0.50
+
+    def __post_init__(self) -> None:
+        for name in ("soft", "warn", "hard", "target"):
+            object.__setattr__(self, name, check_mark(name, getattr(self, name)))
+        _in_order("target", self.target, "soft", self.soft, strictly=True)
+        _in_order("soft", self.soft, "warn", self.warn)
+        _in_order("warn", self.warn, "hard", self.hard)
+
+    def resolve(self, budget_tokens: int) -> ResolvedLines:
+        """The lines of a budget, in tokens. A mark above the budget lies at the budget.
+
+        Where that clips the soft line itself down onto an absolute target, the target is half the soft line. Raises
+        SettingError when marks of different kinds are out of order in this budget.
+        """
+        budget = whole("budget_tokens", budget_tokens, least=1)
+        soft, warn, hard = (mark_tokens(mark, budget, up=True) for mark in (self.soft, self.warn, self.hard))
+        target = mark_tokens(self.target, budget)
+        if soft > warn:
+            raise SettingError("soft", f"{soft} tokens lie above warn ({warn}) in a budget of {budget}")
+        if warn > hard:
+            raise SettingError("warn", f"{warn} tokens lie above hard ({hard}) in a budget of {budget}")
+        if target >= soft == budget:
+            target = soft // 2
+        if target >= soft:
+            raise SettingError("target", f"{target} tokens do not lie below soft ({soft}) in a budget of {budget}")
+        return ResolvedLines(target=target, soft=soft, warn=warn, hard=hard, budget=budget)
+
+
+def _in_order(name: str, low: Mark, above: str, high: Mark, *, strictly: bool = False) -> None:
+    if isinstance(low, tuple) or isinstance(high, tuple) or isinstance(low, float) != isinstance(high, float):
+        return
+    if low > high or (strictly and low == high):
+        raise SettingError(name, f"{low} must lie {'below' if strictly else 'at or below'} {above} ({high})")
+
+
+def level_of(tokens: int, lines: ResolvedLines) -> Level:
+    """The level of a size in tokens. A line is passed by reaching it (>=)."""
+    if tokens >= lines.hard:
+        return Level.emergency
+    if tokens >= lines.warn:
+        return Level.aggressive
+    return Level.normal if tokens >= lines.soft else Level.none
+
+
+def urgency_of(level: Level) -> Urgency:
+    """The level in three words: soft may wait, hard may not."""
+    if level >= Level.emergency:
+        return "hard"
+    return "soft" if level >= Level.normal else "none"
+
+
+def threshold_of(level: Level, lines: ResolvedLines) -> int:
+    """The line that was reached, or the next one when none was, in tokens."""
+    if level >= Level.emergency:
+        return lines.hard
+    return lines.warn if level >= Level.aggressive else lines.soft
+
+
+def recommend(tokens: int, lines: ResolvedLines, *, unseen: int = 0) -> str:
+    """One sentence for people. It starts CRITICAL, WARNING, INFO or OK, by level. `unseen` is added to every size."""
+    load, budget = tokens + unseen, lines.budget + unseen
+    used = f"{load:,} of {budget:,} tokens used ({load / budget:.0%})"
+    used += f", {unseen:,} of them by what the provider counts and was not given here" if unseen else ""
+    match level_of(tokens, lines):
+        case Level.none:
+            return f"OK: {used}"
+        case Level.normal:
+            return f"INFO: {used}; worth monitoring, only reversible steps are due"
+        case Level.aggressive:
+            return f"WARNING: {used}; compaction recommended"
+        case _:
+            return f"CRITICAL: {used}; immediate compaction required"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Whether a view is due for compaction, and by which line. All sizes in tokens."""
+
+    should_compact: bool
+    urgency: Urgency
+    level: Level
+    current_tokens: int
+    max_tokens: int
+    threshold: int
+    """The line that was reached, or the next one when none was."""
+    recommendation: str
+    unseen_tokens: int = 0
+    """How much of each size the provider counts beyond what it was given here."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; the level as its name."""
+        return {**asdict(self), "level": str(self.level)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """How full a view is. `max_tokens` is the budget: the window less the output reserve and the tools.
+
+    `unseen_tokens`, part of both, is what the provider counts beyond what it was given here: see `Session.record_usage`.
+    """
+
+    current_tokens: int
+    max_tokens: int
+    usage_ratio: float
+    level: Level
+    recommendation: str
+    unseen_tokens: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; the level as its name."""
+        return {**asdict(self), "level": str(self.level)}
+
+
+def check_of(tokens: int, lines: ResolvedLines, *, act_at: Level = Level.normal) -> Check:
+    """The check of a size in tokens. Below `act_at` a passed line is reported and nothing is due."""
+    level = level_of(tokens, lines)
+    return Check(
+        should_compact=level > Level.none and level >= act_at,
+        urgency=urgency_of(level),
+        level=level,
+        current_tokens=tokens,
+        max_tokens=lines.budget,
+        threshold=threshold_of(level, lines),
+        recommendation=recommend(tokens, lines),
+    )
+
+
+def status_of(tokens: int, lines: ResolvedLines, *, unseen: int = 0) -> Status:
+    """The status of a size in tokens. `unseen` is added to it and to the budget."""
+    load, budget = tokens + unseen, lines.budget + unseen
+    return Status(
+        current_tokens=load,
+        max_tokens=budget,
+        usage_ratio=load / budget,
+        level=level_of(tokens, lines),
+        recommendation=recommend(tokens, lines, unseen=unseen),
+        unseen_tokens=unseen,
+    )
+
+
+class TokenBudget:
+    """A number of tokens shared out by category. Safe to use from several threads.
+
+    `caps` bound a category; `reservations` keep tokens for a category that the others cannot take. Amounts are whole
+    numbers of tokens; anything else, negative amounts included, is refused with SettingError and changes nothing.
+    """
+
+    def __init__(
+        self,
+        total_tokens: int,
+        *,
+        caps: Mapping[str, int] | None = None,
+        reservations: Mapping[str, int] | None = None,
+    ) -> None:
+        self.total_tokens = whole("total_tokens", total_tokens)
+        self._caps = _shares("caps", caps)
+        self._reserved = _shares("reservations", reservations)
+        self._used: dict[str, int] = {}
+        self._lock = threading.Lock()
+        if sum(self._reserved.values()) > self.total_tokens:
+            raise SettingError("reservations", f"together they pass the total of {self.total_tokens} tokens")
+        for name, reserved in self._reserved.items():
+            if reserved > self._caps.get(name, self.total_tokens):
+                raise SettingError(f"reservations[{shown(name)}]", f"{reserved} passes the cap of that category")
+
+    def allocate(self, category: str, tokens: int) -> bool:
+        """Take tokens for a category; what it took before stays. False, and nothing taken, when they do not fit."""
+        amount = whole("tokens", tokens)
+        with self._lock:
+            if amount > self._room(_category(category)):
+                return False
+            self._used[category] = self._used.get(category, 0) + amount
+            return True
+
+    def release(self, category: str, tokens: int | None = None) -> int:
+        """Give back some or (None) all of a category's tokens; returns how many. More than it holds is refused."""
+        with self._lock:
+            held = self._used.get(_category(category), 0)
+            amount = held if tokens is None else whole("tokens", tokens)
+            if amount > held:
+                raise SettingError("tokens", f"{amount} is more than the {held} that {shown(category)} holds")
+            if amount == held:
+                self._used.pop(category, None)
+            else:
+                self._used[category] = held - amount
+            return amount
+
+    def reset(self) -> None:
+        """Give everything back."""
+        with self._lock:
+            self._used.clear()
+
+    def remaining(self, category: str | None = None) -> int:
+        """Tokens nobody took; with a category, those it could still take under its cap and the others' reservations."""
+        with self._lock:
+            if category is None:
+                return self.total_tokens - sum(self._used.values())
+            return self._room(_category(category))
+
+    def breakdown(self) -> dict[str, int]:
+        """Tokens taken, by category, in the order of their first allocation."""
+        with self._lock:
+            return dict(self._used)
+
+    def _room(self, category: str) -> int:
+        free = self.total_tokens - sum(self._used.values())
+        held_back = sum(
+            max(0, reserved - self._used.get(name, 0)) for name, reserved in self._reserved.items() if name != category
+        )
+        under_cap = self._caps.get(category, self.total_tokens) - self._used.get(category, 0)
+        return max(0, min(free - held_back, under_cap))
+
+
+def _shares(field_name: str, shares: Mapping[str, int] | None) -> dict[str, int]:
+    """A checked copy of tokens by category."""
+    if shares is None:
+        return {}
+    if not isinstance(shares, Mapping) or not all(isinstance(name, str) for name in shares):
+        raise SettingError(field_name, "a mapping of category names to tokens is needed")
+    return {name: whole(f"{field_name}[{shown(name)}]", tokens) for name, tokens in shares.items()}
+
+
+def _category(name: object) -> str:
+    if not isinstance(name, str):
+        raise SettingError("category", f"a name is needed, not {type(name).__name__}")
+    return name

@@ -1,0 +1,323 @@
+"""Policies: what a compaction may do and how much it keeps, as data. Nothing here acts; the engine reads it.
+
+A preset (policy/presets.py) is a policy with a name. `policy_named` gives one, with any field overridden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
+from types import MappingProxyType
+from typing import Any, TypeAlias, Unpack, get_args
+
+from plimsoll.errors import SettingError
+from plimsoll.limits import SUMMARIZER_INPUT_TOKENS_MIN
+from plimsoll.policy.budget import Budget, Level, LoadLines, Mark, check_mark, level_named, level_of, mark_tokens
+from plimsoll.policy.presets import (
+    PRESETS,
+    Language,
+    PolicyFields,
+    PresetName,
+    Step,
+    Strategy,
+    SummaryFrame,
+    SummaryRole,
+)
+from plimsoll.validation import flag, one_of, share, shown, whole
+
+STEP_LEVELS: Mapping[Step, Level] = MappingProxyType(
+    {
+        "collapse": Level.normal,
+        "offload": Level.normal,
+        "clip": Level.aggressive,
+        "summarise": Level.aggressive,
+        "window": Level.aggressive,
+        "ledger": Level.emergency,
+    }
+)
+"""The level from which a step is allowed. Steps of level normal lose nothing."""
+
+_ADAPTIVE: tuple[Step, ...] = ("collapse", "offload", "clip", "summarise", "ledger")
+
+STRATEGIES: Mapping[Strategy, Mapping[str, Any]] = MappingProxyType(
+    {
+        "adaptive": MappingProxyType({"steps": _ADAPTIVE, "levels_up": 0}),
+        "summary": MappingProxyType({"steps": ("summarise", "collapse", "offload", "clip", "ledger"), "levels_up": 0}),
+        "pruning": MappingProxyType({"steps": ("collapse", "offload", "clip", "window"), "levels_up": 0}),
+        "sliding": MappingProxyType({"steps": ("window",), "levels_up": 0}),
+        "aggressive": MappingProxyType({"steps": _ADAPTIVE, "levels_up": 1}),
+    }
+)
+"""A strategy is nothing but these fields of a policy: cheapest first; summary first; no summary; the window only; one
+level higher than the lines say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How a view is kept within its budget. Data only; raises SettingError naming the field with an impossible value.
+
+    Whatever a policy says, the newest request, system text, pinned messages and an unfinished exchange stay, and what
+    comes out fits the budget.
+    """
+
+    name: str = "custom"
+    source: str = field(default="", compare=False)
+    """Where its numbers come from, for people."""
+
+    lines: LoadLines = field(default_factory=LoadLines)
+    window_tokens: int | None = None
+    """The window to assume where the caller names neither a model nor a size."""
+    output_reserve_tokens: int | None = None
+    """Tokens held back for the reply; None leaves it to the model's own figure."""
+
+    steps: tuple[Step, ...] = _ADAPTIVE
+    """Steps that may run, in this order, until the view is at the target."""
+    act_at: Level = Level.normal
+    """A compaction nobody asked for starts at this level; below it a passed line is only reported."""
+    levels_up: int = 0
+    """Levels above the measured one whose steps are allowed too, once a line is passed."""
+    fill: bool = False
+    """Use the whole budget: act only on what is over it, and come down to it rather than to the target."""
+    clear_at_least: float = 0.40
+    """Unless past hard, a compaction nobody asked for waits until this share of the budget is new since the last."""
+
+    keep_last_messages: int | None = None
+    keep_last_turns: int | None = None
+    """A turn is a user request and everything up to the next one."""
+    keep_tokens: Mark | None = None
+    keep_fraction: float | None = None
+    """Share of all messages. Of these four caps on the verbatim tail the tightest wins; with none the target does."""
+    keep_last_messages_min: int | None = None
+    """At least so many of the newest messages stay, whatever caps and target say; where the budget is too small they are cut."""
+    keep_fraction_after_failure: float | None = None
+    """Replaces `keep_fraction` where a summariser failed: without its prose, more stays word for word."""
+
+    summary_tokens_max: int | None = None
+    summary_share: float = 0.10
+    """A summary's share of the budget; with `summary_tokens_max` the smaller wins."""
+    summary_role: SummaryRole = "user"
+    """Summaries hold words from tools: with "system" these have the authority of system text."""
+    summary_frame: SummaryFrame = "numbered"
+    language: Language = "auto"
+    """Language of the fixed strings: summary headings, markers. `auto` follows the conversation."""
+    summary_model: str | None = None
+    """The model to write summaries with, handed to the summariser as `request.model`."""
+    use_summarizer: bool = True
+    """Ask the summariser, where one is configured, for the prose of a summary."""
+    summarizer_attempts: int = 2
+    """How often the summariser is asked before it has failed."""
+    summarizer_input_tokens_max: int = 24_000
+    """What one request to the summariser may hold. More is shared out over several, each going on from the answer before."""
+    summarizer_requests_max: int = 8
+    """The most requests for one summary, further attempts not counted. What is too much even so is cut to a level length."""
+    summarizer_fallback: bool = True
+    """When the summariser fails, summarise by rules. Without it, what was to be summarised only leaves, marked."""
+
+    tool_result_tokens_max: Mark | None = None
+    """A tool result larger than this is shrunk on arrival; None shrinks none on arrival."""
+    message_tokens_max: Mark | None = None
+    """What the step `clip` cuts other messages down to; None clips none."""
+    kept_message_tokens_max: Mark | None = None
+    """In an emergency, messages that must stay are cut down to it, system text too; the newest request is not. None: none are."""
+    result_list_items_max: int = 20
+    preview_chars: int = 500
+    """Size of the preview beside a reference."""
+
+    def __post_init__(self) -> None:
+        _check_words(self)
+        _check_amounts(self)
+        for name in ("keep_tokens", "tool_result_tokens_max", "message_tokens_max", "kept_message_tokens_max"):
+            mark = getattr(self, name)
+            object.__setattr__(self, name, None if mark is None else check_mark(name, mark))
+        object.__setattr__(self, "steps", _steps(self.steps))
+        object.__setattr__(self, "act_at", level_named("act_at", self.act_at))
+
+    @classmethod
+    def named(cls, name: PresetName | Policy, **overrides: Unpack[PolicyFields]) -> Policy:
+        """A preset by name, or a policy, with the given fields replaced and all others kept: see `policy_named`."""
+        return policy_named(name, **overrides)
+
+    @property
+    def strategy(self) -> Strategy | None:
+        """The strategy whose steps and levels these are; None for steps of one's own."""
+        mine = {"steps": self.steps, "levels_up": self.levels_up}
+        return next((name for name, theirs in STRATEGIES.items() if theirs == mine), None)
+
+    def budget(self, window_tokens: int | None = None, *, tools_tokens: int = 0) -> Budget:
+        """The budget in a window, by default this policy's own. Raises SettingError without one, or nothing left."""
+        window = self.window_tokens if window_tokens is None else window_tokens
+        if window is None:
+            raise SettingError("window_tokens", f"the policy {shown(self.name)} names no window; give one")
+        return Budget(window, output_reserve_tokens=self.output_reserve_tokens or 0, tools_tokens=tools_tokens)
+
+    def acts_at(self, tokens: int, budget_tokens: int) -> bool:
+        """Whether a view of that size is due for a compaction nobody asked for."""
+        if self.fill:
+            return tokens > budget_tokens
+        level = level_of(tokens, self.lines.resolve(budget_tokens))
+        return level > Level.none and level >= self.act_at and bool(self.steps_at(level))
+
+    def steps_at(self, level: Level) -> tuple[Step, ...]:
+        """The steps allowed at a measured level, in order. None at level none, whatever `levels_up` says."""
+        if level <= Level.none:
+            return ()
+        return tuple(step for step in self.steps if STEP_LEVELS[step] <= level + self.levels_up)
+
+    def target_tokens(self, budget_tokens: int) -> int:
+        """What a compaction comes down to."""
+        return budget_tokens if self.fill else self.lines.resolve(budget_tokens).target
+
+    @property
+    def caps_tail(self) -> bool:
+        """Whether the verbatim tail has a cap besides the target."""
+        caps = (self.keep_last_messages, self.keep_last_turns, self.keep_tokens, self.keep_fraction)
+        return any(cap is not None for cap in caps)
+
+    def summary_limit(self, budget_tokens: int) -> int:
+        """The most tokens a summary may take of a budget."""
+        limit = mark_tokens(self.summary_share, budget_tokens)
+        return limit if self.summary_tokens_max is None else min(limit, self.summary_tokens_max)
+
+    def tool_result_limit(self, budget_tokens: int) -> int | None:
+        """The most tokens a tool result may have on arrival, or None."""
+        return None if self.tool_result_tokens_max is None else mark_tokens(self.tool_result_tokens_max, budget_tokens)
+
+    def kept_message_limit(self, budget_tokens: int) -> int | None:
+        """What a message that must stay is cut down to in an emergency, or None."""
+        mark = self.kept_message_tokens_max
+        return None if mark is None else mark_tokens(mark, budget_tokens)
+
+    def message_limit(self, budget_tokens: int) -> int | None:
+        """What the step `clip` cuts messages down to, or None."""
+        return None if self.message_tokens_max is None else mark_tokens(self.message_tokens_max, budget_tokens)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: levels by name, pairs as lists. `from_dict` gives an equal policy."""
+        return {key: _plain(value) for key, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Policy:
+        """The policy `to_dict` described; missing fields take defaults. Raises SettingError for unknown ones."""
+        return _overridden(cls(), data)
+
+
+PolicyChoice: TypeAlias = "PresetName | Policy | Mapping[str, Any]"
+"""What the option `policy` takes: a preset's name, a policy, or some fields in the place of those of the default one."""
+
+
+def policy_of(choice: PolicyChoice, default: PresetName | Policy) -> Policy:
+    """The policy that an option means. A mapping replaces fields of `default`, or of the preset that its key `preset` names.
+
+    Raises SettingError as `policy_named` does.
+    """
+    if not isinstance(choice, Mapping):
+        return policy_named(choice)
+    fields_given = dict(choice)
+    return _overridden(policy_named(fields_given.pop("preset", default)), fields_given)
+
+
+def policy_named(policy: PresetName | Policy, **overrides: Unpack[PolicyFields]) -> Policy:
+    """A preset by name (or a policy as it is), with the given fields replaced and all others kept.
+
+    `lines` may be a LoadLines or a mapping with some of its marks; `strategy` names an order of steps (STRATEGIES).
+    Raises SettingError for an unknown preset (listing those there are), an unknown field and an impossible value.
+    """
+    if isinstance(policy, Policy):
+        return _overridden(policy, overrides)
+    if not isinstance(policy, str) or policy not in PRESETS:
+        raise SettingError("policy", f"{shown(policy)} is not one of {', '.join(PRESETS)}")
+    return _overridden(_named(policy), overrides)
+
+
+@cache
+def _named(name: PresetName) -> Policy:
+    return _overridden(Policy(name=name), PRESETS[name])
+
+
+def _overridden(policy: Policy, overrides: Mapping[str, Any]) -> Policy:
+    if not isinstance(overrides, Mapping):
+        raise SettingError("policy", f"a mapping of fields is needed, not {type(overrides).__name__}")
+    changes = dict(overrides)
+    if "strategy" in changes:
+        strategy = one_of("strategy", changes.pop("strategy"), get_args(Strategy))
+        changes = {**STRATEGIES[strategy], **changes}
+    if isinstance(changes.get("lines"), Mapping):
+        changes["lines"] = _lines_overridden(policy.lines, changes["lines"])
+    _check_known(changes, {known.name for known in fields(Policy)})
+    return replace(policy, **changes) if changes else policy
+
+
+def _lines_overridden(lines: LoadLines, marks: Mapping[str, Any]) -> LoadLines:
+    _check_known(marks, {known.name for known in fields(LoadLines)})
+    return replace(lines, **marks)
+
+
+def _check_known(given: Mapping[str, Any], known: set[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise SettingError(
+                name if isinstance(name, str) else "policy", f"no such option; known: {', '.join(sorted(known))}"
+            )
+
+
+def _check_words(policy: Policy) -> None:
+    for name in ("name", "source"):
+        if not isinstance(getattr(policy, name), str):
+            raise SettingError(name, "must be text")
+    if policy.summary_model is not None and not (isinstance(policy.summary_model, str) and policy.summary_model):
+        raise SettingError("summary_model", "must be the name of a model")
+    if not isinstance(policy.lines, LoadLines):
+        raise SettingError("lines", f"LoadLines are needed, not {type(policy.lines).__name__}")
+    one_of("summary_role", policy.summary_role, get_args(SummaryRole))
+    one_of("summary_frame", policy.summary_frame, get_args(SummaryFrame))
+    one_of("language", policy.language, get_args(Language))
+    for name in ("fill", "use_summarizer", "summarizer_fallback"):
+        flag(name, getattr(policy, name))
+
+
+def _check_amounts(policy: Policy) -> None:
+    whole("summarizer_attempts", policy.summarizer_attempts, least=1)
+    whole("summarizer_requests_max", policy.summarizer_requests_max, least=1)
+    whole("summarizer_input_tokens_max", policy.summarizer_input_tokens_max, least=SUMMARIZER_INPUT_TOKENS_MIN)
+    for name in (
+        "window_tokens",
+        "keep_last_messages",
+        "keep_last_turns",
+        "keep_last_messages_min",
+        "summary_tokens_max",
+    ):
+        if getattr(policy, name) is not None:
+            whole(name, getattr(policy, name), least=1)
+    if policy.output_reserve_tokens is not None:
+        whole("output_reserve_tokens", policy.output_reserve_tokens)
+    for name in ("keep_fraction", "keep_fraction_after_failure", "summary_share"):
+        if getattr(policy, name) is not None or name == "summary_share":
+            object.__setattr__(policy, name, share(name, getattr(policy, name)))
+    if not isinstance(policy.clear_at_least, int) or policy.clear_at_least != 0:
+        share("clear_at_least", policy.clear_at_least)
+    whole("result_list_items_max", policy.result_list_items_max, least=1)
+    whole("preview_chars", policy.preview_chars)
+    if whole("levels_up", policy.levels_up) > Level.emergency:
+        raise SettingError("levels_up", f"there are {int(Level.emergency)} levels to go up")
+
+
+def _steps(steps: object) -> tuple[Step, ...]:
+    if isinstance(steps, str) or not isinstance(steps, (tuple, list)):
+        raise SettingError("steps", "a sequence of step names is needed")
+    named = tuple(one_of("steps", step, get_args(Step)) for step in steps)
+    if len(set(named)) != len(named):
+        raise SettingError("steps", "each step may be named once")
+    return named
+
+
+def _plain(value: object) -> object:
+    match value:
+        case Level():
+            return str(value)
+        case tuple():
+            return list(value)
+        case dict():
+            return {key: _plain(inner) for key, inner in value.items()}
+        case _:
+            return value

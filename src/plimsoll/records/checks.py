@@ -1,0 +1,254 @@
+"""Whether a record says what the session layer writes: another program may have written it, or it is another session's.
+
+A record that does not is treated as one that cannot be read. Nothing is judged that later code looks at anyway before it uses it:
+messages by their format, options by the policy and the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from plimsoll.compaction.readers import READERS
+from plimsoll.errors import FormatError, PlimsollError
+from plimsoll.formats.registry import FORMATS
+from plimsoll.policy.budget import Level
+from plimsoll.protocols import Record
+from plimsoll.records.values import unpacked
+from plimsoll.tokens.calibrate import Calibrator
+
+_POSITIONS_MAX = 10**12
+_LEVELS = tuple(level.name for level in Level)
+_ORIGINS = ("history", "summary", "made")
+
+
+def flaw_of(record: Record) -> str | None:
+    """Why a record cannot be used; None where it can, or is of a kind that says nothing here."""
+    check = _CHECKS.get(record.kind)
+    return None if check is None or check(record, record.data) else f"it does not say what a {record.kind} says"
+
+
+def _session(record: Record, data: Mapping[str, Any]) -> bool:
+    return record.seq > 0 or all(isinstance(data.get(name, {}), dict) for name in ("options", "context"))
+
+
+def _message(record: Record, data: Mapping[str, Any]) -> bool:
+    return isinstance(data.get("m"), dict) and ("shown" not in data or _items(data["shown"], record.position))
+
+
+def _compaction(record: Record, data: Mapping[str, Any]) -> bool:
+    try:
+        data = unpacked(data)
+    except FormatError:
+        return False
+    covers = data.get("covers", ())
+    return (
+        all(isinstance(data.get(name), str) for name in ("trigger", "stage"))
+        and data.get("level") in _LEVELS
+        and all(_is_count(data.get(name)) for name in ("before", "after"))
+        and _is_count(data.get("reported", 0))
+        and all(isinstance(data.get(name, 0), str | None) for name in ("summary", "note"))
+        and isinstance(data.get("written"), str | None)
+        and (covers is None or _is_run(covers, record.position))
+        and _are(data.get("actions"), _is_action)
+        and _items(data.get("view"), record.position - 1)
+        and _state(data.get("state"))
+        and _ledger(data.get("ledger"))
+        and all(_is_earlier(data.get(name, -1), record.seq) for name in ("base", "prev"))
+    )
+
+
+def _rollback(record: Record, data: Mapping[str, Any]) -> bool:
+    return (
+        _is_count(data.get("about"))
+        and _are(data.get("unbound", []), _is_count)
+        and all(_is_earlier(data.get(name, -1), record.seq) for name in ("base", "prev"))
+        and _state(data.get("state"))
+    )
+
+
+def _edit(record: Record, data: Mapping[str, Any]) -> bool:
+    return (
+        _are(data.get("left"), lambda run: _is_span(run, record.position))
+        and _are(data.get("changed"), lambda pair: _is_wording(pair, record.position))
+        and _are(data.get("unbound", []), _is_count)
+        and all(_is_earlier(data.get(name, -1), record.seq) for name in ("base", "prev"))
+    )
+
+
+def _is_span(value: object, stop: int) -> bool:
+    """Whether a value is a run `[start, stop)` of positions."""
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_count, value)) and value[0] < value[1] <= stop
+
+
+def _is_wording(value: object, stop: int) -> bool:
+    """Whether a value is a position and a message."""
+    if not isinstance(value, list) or len(value) != 2 or not _is_count(value[0]):
+        return False
+    return bool(value[0] < stop) and isinstance(value[1], dict)
+
+
+def _is_branch(value: object) -> bool:
+    """Whether a value says what the edits of a log have come to."""
+    if value is None:
+        return True
+    if not isinstance(value, dict):
+        return False
+    return (
+        _are(value.get("left"), lambda run: _is_span(run, _POSITIONS_MAX))
+        and _are(
+            value.get("changed"), lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))
+        )
+        and _are(value.get("unbound", []), _is_count)
+    )
+
+
+def _pin(_record: Record, data: Mapping[str, Any]) -> bool:
+    return _is_count(data.get("position")) and isinstance(data.get("pinned"), bool)
+
+
+def _usage(record: Record, data: Mapping[str, Any]) -> bool:
+    return (
+        all(_is_count(data.get(name)) for name in ("prompt", "completion", "cached"))
+        and all(_is_count(data.get(name, 0)) for name in ("counted", "written", "position"))
+        and isinstance(data.get("model", ""), str)
+        and _is_earlier(data.get("event"), record.seq)
+    )
+
+
+def _note(_record: Record, data: Mapping[str, Any]) -> bool:
+    match data.get("what"):
+        case "format":
+            return _is_format(data.get("format"))
+        case "context":
+            return isinstance(data.get("context"), dict)
+        case "title":
+            return isinstance(data.get("title"), str)
+        case "source":
+            return isinstance(data.get("blob"), str) and _source(data)
+        case _:
+            return True
+
+
+def _source(data: Mapping[str, Any]) -> bool:
+    return (
+        all(
+            _is_count(data.get(name))
+            for name in (
+                "messages",
+                *(name for name in ("taken", "base", "budget", "window") if data.get(name) is not None),
+            )
+        )
+        and isinstance(data.get("path", ""), str)
+        and _are(data.get("more", []), lambda name: isinstance(name, str))
+        and _are(data.get("runs", []), lambda run: isinstance(run, list) and len(run) == 3 and all(map(_is_count, run)))
+    )
+
+
+_CHECKS: dict[str, Callable[[Record, Mapping[str, Any]], bool]] = {
+    "session": _session,
+    "message": _message,
+    "compaction": _compaction,
+    "rollback": _rollback,
+    "edit": _edit,
+    "pin": _pin,
+    "usage": _usage,
+    "note": _note,
+}
+
+
+def _items(value: object, last: int) -> bool:
+    """Whether a value is a view, of messages up to position `last`."""
+    return _are(value, lambda item: _is_run(item, last) if isinstance(item, list) else _is_item(item, last))
+
+
+def _is_item(item: object, last: int) -> bool:
+    if not isinstance(item, dict) or item.get("o") not in _ORIGINS:
+        return False
+    shows = isinstance(item.get("m"), dict) or ("m" not in item and _is_change(item.get("c")))
+    return shows and ("p" not in item or (_is_count(item["p"]) and item["p"] <= last))
+
+
+def _is_change(value: object) -> bool:
+    """Whether a value is a change of an object. Whether it fits what it is a change of is seen when it is made."""
+    return isinstance(value, dict) and not value.keys().isdisjoint({"=", "~", "[]", "{}"})
+
+
+def _is_run(value: object, last: int) -> bool:
+    if not isinstance(value, list) or len(value) != 2 or not all(map(_is_count, value)):
+        return False
+    return bool(value[0] <= value[1] <= last)
+
+
+def _is_action(row: object) -> bool:
+    if not isinstance(row, list) or len(row) != 8:
+        return False
+    decision, first, final, what, reason, before, after, references = row
+    return (
+        all(isinstance(text, str) for text in (decision, what, reason))
+        and all(map(_is_count, (first, final, before, after)))
+        and first <= final
+        and _are(references, lambda name: isinstance(name, str))
+    )
+
+
+def _state(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    stats, context = value.get("stats"), value.get("context")
+    return (
+        (value.get("format", 0) is None or _is_format(value.get("format")))
+        and _are(value.get("pins"), _is_count)
+        and isinstance(stats, list)
+        and len(stats) == 4
+        and all(isinstance(number, int | float) and -_POSITIONS_MAX <= number <= _POSITIONS_MAX for number in stats)
+        and _calibration(value.get("calibration"))
+        and (context is None or _is_count(context))
+        and isinstance(value.get("title", ""), str)
+        and value.get("reader") in (None, *READERS)
+        and _open(value.get("open"))
+        and _is_branch(value.get("branch"))
+    )
+
+
+def _calibration(value: object) -> bool:
+    try:
+        Calibrator.from_dict(value if isinstance(value, dict) else {"weight": None})
+    except PlimsollError:
+        return False
+    return True
+
+
+def _open(value: object) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("pending"), dict):
+        return False
+    calls = (call for many in value["pending"].values() for call in (many if isinstance(many, list) else [None]))
+    return (
+        all(isinstance(value.get(name), bool) for name in ("begun", "answering"))
+        and _are(value.get("held"), _is_count)
+        and all(isinstance(call, list) and list(map(type, call)) == [str, str] for call in calls)
+    )
+
+
+def _ledger(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    if "whole" in value:
+        return isinstance(value["whole"], dict)
+    return _is_change(value.get("changes")) and _is_count(value.get("since")) and _is_count(value.get("chars"))
+
+
+def _is_format(value: object) -> bool:
+    return isinstance(value, str) and value in FORMATS
+
+
+def _is_earlier(value: object, seq: int) -> bool:
+    return value is None or (isinstance(value, int) and _is_count(value) and value < seq)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _POSITIONS_MAX
+
+
+def _are(value: object, check: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(check, value))

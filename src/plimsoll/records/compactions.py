@@ -1,0 +1,160 @@
+"""The chain of compactions, rollbacks and edits in a log: which there were, and which of them the view goes on from.
+
+Each names the one before it. Where that one cannot be read, the log is searched for the one before that: damage to one record
+costs that record and no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import Final
+
+from plimsoll.errors import SessionDamaged, SettingError
+from plimsoll.protocols import Record, SessionLog
+from plimsoll.records.stats import Stats
+from plimsoll.records.values import Compaction, compaction_of, seq_of, unpacked
+from plimsoll.validation import shown
+
+IMPORT: Final = "import"
+"""The stage of the compactions that another tool had made, and the trigger of the one that a session begins to go on from."""
+
+_EVENTS = ("compaction", "rollback", "edit")
+
+
+def record_at(log: SessionLog, seq: int) -> Record:
+    """The record of that number. Raises SessionDamaged where it cannot be read."""
+    found = next(iter(log.read(seq)), None)
+    if found is None or found.seq != seq:
+        raise SessionDamaged(log.name, detail=f"record {seq} cannot be read")
+    return found
+
+
+def compaction_at(log: SessionLog, seq: int) -> Record:
+    """The compaction's record of that number. Raises SessionDamaged where it cannot be read, or is another's by now."""
+    found = record_at(log, seq)
+    if found.kind != "compaction":
+        raise SessionDamaged(log.name, detail=f"the compaction in record {seq} cannot be read")
+    return found
+
+
+def standing(log: SessionLog, seq: int | None) -> Record | None:
+    """The compaction that a view goes on from: the one meant or, where it cannot be read, the newest before it that can."""
+    while seq is not None:
+        try:
+            return compaction_at(log, seq)
+        except SessionDamaged:
+            seq = _standing_before(log, seq)
+    return None
+
+
+def totals_at(log: SessionLog, seq: int | None) -> list[float]:
+    """The stats of the compactions that a view goes on from: as its compaction wrote them, none at the beginning."""
+    base = standing(log, seq)
+    return Stats().totals() if base is None else list(base.data["state"]["stats"])
+
+
+def turned_at(log: SessionLog, base: int | None) -> int:
+    """How many messages there were when the view that went on from a compaction first went on from something else."""
+    since = 0 if base is None else base + 1
+    return next((record.position for record in log.read(since) if record.kind in _EVENTS), log.messages)
+
+
+def _standing_before(log: SessionLog, seq: int) -> int | None:
+    """The compaction in force when a record was written, as far as the events before it can be read."""
+    event = _event_before(log, seq)
+    if event is None or event.kind == "compaction":
+        return None if event is None else event.seq
+    return _earlier(log, event, "base")
+
+
+def _event_at(log: SessionLog, seq: int) -> Record | None:
+    """The event of that number, or where it cannot be read the newest before it."""
+    try:
+        found = record_at(log, seq)
+    except SessionDamaged:
+        return _event_before(log, seq)
+    return found if found.kind in _EVENTS else _event_before(log, seq)
+
+
+def _event_before(log: SessionLog, seq: int) -> Record | None:
+    """The newest event before a record that can be read."""
+    return next((found for found in log.read_back() if found.seq < seq and found.kind in _EVENTS), None)
+
+
+def _earlier(log: SessionLog, record: Record, field: str) -> int | None:
+    """The number of an earlier record that this one names. Raises SessionDamaged where it names none: nobody goes in circles."""
+    seq = record.data.get(field, -1)
+    if seq is None or (isinstance(seq, int) and 0 <= seq < record.seq):
+        return seq
+    raise SessionDamaged(log.name, detail=f"record {record.seq} does not say what it goes on from")
+
+
+class Events:
+    """Follows the chain in one log. `newest` is the last event, `base` the compaction the view goes on from."""
+
+    def __init__(self, log: SessionLog, *, newest: int | None, base: int | None) -> None:
+        self._log = log
+        self._newest = newest
+        self._base = base
+
+    def before(self, seq: int) -> int | None:
+        """The compaction that the one of that number went on from. Raises SessionDamaged where either cannot be read."""
+        base = _earlier(self._log, compaction_at(self._log, seq), "base")
+        return None if base is None else compaction_at(self._log, base).seq
+
+    def compactions(self) -> list[Compaction]:
+        """Every compaction that can be read, oldest first, those undone included."""
+        in_force = set(self.in_force())
+        found = [record for record in self._back() if record.kind == "compaction"]
+        return [compaction_of(record, undone=record.seq not in in_force) for record in reversed(found)]
+
+    def written(self, after: int) -> list[tuple[Record, str]]:
+        """The compactions after record `after` whose summaries were written by a model, a person or another tool, with their words.
+
+        Oldest first, those undone included: what was written stays, whatever the view goes on from.
+        """
+        found = takewhile(lambda record: record.seq > after, self._back())
+        told = [(record, unpacked(record.data).get("written")) for record in found if record.kind == "compaction"]
+        return [(record, words) for record, words in reversed(told) if words]
+
+    def in_force(self) -> list[int]:
+        """Numbers of the compactions that the view goes on from, newest first."""
+        found, seq = [], self._base
+        while (record := standing(self._log, seq)) is not None:
+            found.append(record.seq)
+            seq = _earlier(self._log, record, "base")
+        return found
+
+    def to_undo(self, compaction_id: str | None) -> int:
+        """The compaction in force that is meant, by default the newest one of our own. Raises SettingError without one."""
+        in_force = self.in_force()
+        if compaction_id is None:
+            own = [seq for seq in in_force if unpacked(compaction_at(self._log, seq).data)["stage"] != IMPORT]
+            if not own:
+                raise SettingError(
+                    "compaction_id", "no compaction is in force; what was imported is undone by its id only"
+                )
+            return own[0]
+        seq = seq_of(compaction_id)
+        if seq not in in_force:
+            raise SettingError("compaction_id", f"{shown(compaction_id)} is no compaction in force")
+        return seq
+
+    def to_redo(self, compaction_id: str | None) -> int:
+        """The undone compaction that is meant, by default the newest. Raises SettingError without one."""
+        undone = [compaction.id for compaction in self.compactions() if compaction.undone]
+        chosen = undone[-1] if compaction_id is None and undone else compaction_id
+        if chosen not in undone:
+            raise SettingError("compaction_id", "no such compaction has been undone")
+        return seq_of(chosen)
+
+    def _back(self) -> Iterator[Record]:
+        """Every event, newest first."""
+        seq = self._newest
+        while seq is not None:
+            record = _event_at(self._log, seq)
+            if record is None:
+                return
+            yield record
+            seq = _earlier(self._log, record, "prev")

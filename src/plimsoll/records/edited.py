@@ -1,0 +1,57 @@
+"""What an edit of the history does to a view that was made before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.steps import REPEATED
+from plimsoll.formats.format import Format
+from plimsoll.formats.words import words_of
+from plimsoll.message import Message, Part, Reasoning, Text, ToolResult
+from plimsoll.records.history import Branch
+from plimsoll.records.values import is_plain
+
+
+def items_left(data: Mapping[str, Any], branch: Branch, *, since: int) -> list[Any]:
+    """The items of the view in a compaction's record, of what is in the history still, changed messages as they read now.
+
+    Where messages have left, a result that stood for a later one is shown itself again: the later one may be gone.
+    """
+    if branch == Branch():
+        return list(data["view"])
+    has_left = branch.left != Branch.of_data(data["state"].get("branch", {})).left
+    items: list[Any] = []
+    for item in data["view"]:
+        position = item.get("p") if isinstance(item, dict) else None
+        if position is None:
+            items.append(item)
+        elif branch.holds(position):
+            is_stale = branch.changed.get(position, -1) > since or (has_left and _points_to_later(item))
+            items.append([position, position] if is_stale else item)
+    return items
+
+
+def _points_to_later(item: Mapping[str, Any]) -> bool:
+    """Whether an item of a view may hold a result that says no more than that a later one has the same content."""
+    return any(line in str(item) for line in REPEATED.values())
+
+
+def may_replace(piece: Piece, message: Message, format: Format) -> bool:
+    """Whether a message may take the place of a piece, and nothing around it has to change."""
+    says = bool(message.parts) and all(map(_says_something, message.parts))
+    return says and is_plain(piece) and tied([piece.message]) == tied([message]) and format.is_sound(message)
+
+
+def tied(messages: Iterable[Message]) -> list[tuple[str, list[str], list[str]]]:
+    """What ties messages to each other: who speaks, which calls are made, and which are answered."""
+    return [
+        (message.role, [call.id for call in message.calls], [result.call_id for result in message.results])
+        for message in messages
+    ]
+
+
+def _says_something(part: Part) -> bool:
+    """Whether a part has words, or is of a kind that needs none."""
+    return not isinstance(part, Text | ToolResult | Reasoning) or bool(words_of(part).strip())

@@ -1,0 +1,51 @@
+"""What compactions have done: how many there were, and how much they saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from plimsoll.policy.budget import Level
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """What compactions have done so far. A value: `after` gives the next one, so threads can share it."""
+
+    compactions: int = 0
+    emergencies: int = 0
+    tokens_saved: int = 0
+    ratio_sum: float = field(default=0.0, repr=False)
+
+    @property
+    def mean_ratio(self) -> float:
+        """Mean of tokens after / tokens before, in [0, 1]; 1.0 while nothing was compacted."""
+        return self.ratio_sum / self.compactions if self.compactions else 1.0
+
+    def after(self, *, tokens_before: int, tokens_after: int, level: Level) -> Stats:
+        """The stats once this compaction is counted: once, whatever its level and however many steps it took.
+
+        Compacting nothing is not counted. One that grew counts as having saved nothing.
+        """
+        if tokens_before <= 0:
+            return self
+        kept = min(max(0, tokens_after), tokens_before)
+        return Stats(
+            compactions=self.compactions + 1,
+            emergencies=self.emergencies + (level >= Level.emergency),
+            tokens_saved=self.tokens_saved + tokens_before - kept,
+            ratio_sum=self.ratio_sum + kept / tokens_before,
+        )
+
+    def totals(self) -> list[float]:
+        """As a row for the log: compactions, emergencies, tokens saved, sum of ratios."""
+        return [self.compactions, self.emergencies, self.tokens_saved, self.ratio_sum]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "compactions": self.compactions,
+            "emergencies": self.emergencies,
+            "mean_ratio": self.mean_ratio,
+            "tokens_saved": self.tokens_saved,
+        }

@@ -1,0 +1,1 @@
+"""Sessions: the class, how one is opened, and what its methods do."""

@@ -1,0 +1,136 @@
+"""What a session does for callers that await, and what both kinds of callers share: its lock, its turn and its compactions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial, wraps
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar, get_args
+
+from plimsoll.compaction.drive import AsyncSummarizer, adrive
+from plimsoll.compaction.result import Plan, View, Wish
+from plimsoll.errors import SessionClosed
+from plimsoll.message import MessageLike
+from plimsoll.policy.policy import PolicyChoice
+from plimsoll.records.values import Compaction, Trigger
+from plimsoll.session.compact import Carrying, carried_out, compacted, viewed, wish_for
+from plimsoll.session.concurrency import THREADS, CompactionTurn, in_worker
+from plimsoll.session.recorder import Chronicle
+from plimsoll.validation import one_of, whole
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+Own = TypeVar("Own", bound="AwaitedSession")
+
+
+def locked(method: Callable[Concatenate[Own, P], Result]) -> Callable[Concatenate[Own, P], Result]:
+    """A method of a session that has the session to itself while it runs. Raises SessionClosed once that is closed."""
+
+    @wraps(method)
+    def alone(self: Own, /, *args: P.args, **kwargs: P.kwargs) -> Result:
+        with self._access():
+            return method(self, *args, **kwargs)
+
+    return alone
+
+
+class AwaitedSession(ABC):
+    """The half of a session that awaits. Its work is done in a thread, so the event loop is never blocked.
+
+    When a caller is cancelled the session is sound: a compaction or an append that had begun is carried out whole, one that had
+    not is not.
+    """
+
+    def __init__(self, chronicle: Chronicle, summarizer: AsyncSummarizer | None) -> None:
+        self._chronicle = chronicle
+        self._summarizer = summarizer
+        self._turn = CompactionTurn()
+
+    @abstractmethod
+    def append(self, message: MessageLike) -> str:
+        """See Session."""
+
+    @abstractmethod
+    def extend(self, messages: Sequence[MessageLike], *, times_ms: Sequence[int | None] | None = None) -> list[str]:
+        """See Session."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """See Session."""
+
+    async def aappend(self, message: MessageLike) -> str:
+        """`append` for callers that await."""
+        return await in_worker(partial(self.append, message))
+
+    async def aextend(
+        self, messages: Sequence[MessageLike], *, times_ms: Sequence[int | None] | None = None
+    ) -> list[str]:
+        """`extend` for callers that await."""
+        return await in_worker(partial(self.extend, messages, times_ms=times_ms))
+
+    async def aview(self, query: str | None = None) -> View:
+        """`view` for callers that await; the summariser may be a coroutine function.
+
+        While it writes, the session may be used: what is appended then is in the view. Compactions wait for each other.
+        """
+        steps = self._viewing(query)
+        async with self._turn.aheld():
+            return await adrive(steps, self._summarizer, THREADS, self._access)
+
+    async def acompact(  # noqa: PLR0913 - as compact
+        self,
+        plan: Plan | None = None,
+        *,
+        trigger: Trigger = "manual",
+        focus: str | None = None,
+        policy: PolicyChoice | None = None,
+        rebase: bool = False,
+        actual_pre_tokens: int | None = None,
+        target_tokens: int | None = None,
+    ) -> Compaction:
+        """`compact` for callers that await. What is appended meanwhile follows the compacted view."""
+        wish = wish_for(self._chronicle, focus, policy, target_tokens)
+        steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
+        async with self._turn.aheld():
+            return await adrive(steps, self._summarizer, THREADS, self._access)
+
+    async def aclose(self) -> None:
+        """`close` for callers that await."""
+        await in_worker(self.close)
+
+    async def __aenter__(self) -> Self:
+        """The session itself; leaving the block closes it."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    @contextmanager
+    def _access(self) -> Iterator[None]:
+        """Have the session's state to oneself. Raises SessionClosed."""
+        with self._chronicle.lock:
+            if self._chronicle.is_closed:
+                raise SessionClosed(self._chronicle.log.name, path=self._chronicle.log.where)
+            yield
+
+    @property
+    def _asks_model(self) -> bool:
+        """A summariser that uses its own session is not asked again for that: rules write what it needs."""
+        return self._summarizer is not None and not self._turn.is_ours()
+
+    def _viewing(self, query: str | None) -> Carrying[View]:
+        return viewed(self._chronicle, query, asks_model=self._asks_model)
+
+    def _compacting(
+        self, plan: Plan | None, trigger: Trigger, wish: Wish, *, rebase: bool, actual: int | None
+    ) -> Carrying[Compaction]:
+        one_of("trigger", trigger, get_args(Trigger))
+        known = None if actual is None else whole("actual_pre_tokens", actual, least=1)
+        if plan is None:
+            return compacted(self._chronicle, wish, trigger, asks_model=self._asks_model, actual=known)
+        asks = self._asks_model
+        return carried_out(self._chronicle, plan, trigger, rebase=rebase, asks_model=asks, actual=known)

@@ -1,0 +1,152 @@
+"""What a session's log says of where it runs and whose it is: recorded when it is made, and again when it has changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from plimsoll.environment.activity import tool_context, topics
+from plimsoll.environment.layers import (
+    ContextLayers,
+    ContextMetadata,
+    ConversationContext,
+    priorities_of,
+    session_of,
+    system_of,
+    workspace_of,
+)
+from plimsoll.environment.layers_text import context_text, relevance_scores
+from plimsoll.environment.workspace import project_folder, system_context, workspace_context
+from plimsoll.errors import FormatError, LimitExceeded, SettingError
+from plimsoll.formats.wire import copied
+from plimsoll.limits import ACTIVITY_MESSAGES_MAX
+from plimsoll.session.recorder import Chronicle
+from plimsoll.validation import shown, whole
+
+Project = str | os.PathLike[str] | bool | None
+"""A project's folder; True for the current one; False for nothing about any, nor about the computer. None is False, except that
+a session whose log says something of them already is brought up to date."""
+
+
+def surroundings(
+    project: Project,
+    user_id: str | None,
+    agent_id: str | None,
+    preferences: Mapping[str, Any] | None,
+    configuration: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """What is known now, JSON-ready; what was not given is not in it. Raises SettingError for what JSON cannot hold.
+
+    The computer and the folder are looked at only where a project is asked for: a log may be shared.
+    """
+    owners = {"user_id": user_id, "agent_id": agent_id}
+    for name, owner in owners.items():
+        if owner is not None and not isinstance(owner, str):
+            raise SettingError(name, f"text is needed, not {shown(owner)}")
+    found = _around(project)
+    given = {
+        "preferences": _object("preferences", preferences),
+        "configuration": _object("configuration", configuration),
+    }
+    found |= {name: value for name, value in {**owners, **given}.items() if value is not None}
+    return dict(json.loads(json.dumps(found)))  # as it will be read back
+
+
+def _around(project: Project) -> dict[str, Any]:
+    """The computer and the project, as far as they are asked for."""
+    if project is None or project is False:
+        return {}
+    if project is True:
+        return {"system": asdict(system_context()), "workspace": asdict(workspace_context())}
+    if not isinstance(project, (str, os.PathLike)):
+        raise SettingError("project", f"a folder, True or False is needed, not {shown(project)}")
+    folder = str(project_folder(project))
+    return {"system": asdict(system_context()), "workspace": asdict(workspace_context(folder)), "project": folder}
+
+
+def _object(field: str, value: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise SettingError(field, f"an object is needed, not {shown(value)}")
+    try:
+        found = copied(value)
+        json.dumps(found, allow_nan=False)
+    except (FormatError, LimitExceeded, ValueError) as error:
+        raise SettingError(field, str(error)) from error
+    return found
+
+
+def recorded(chronicle: Chronicle) -> dict[str, Any]:
+    """What the log says: its newest note about it, else its session record."""
+    seq = chronicle.timeline.context
+    record = next(chronicle.log.read(seq or 0), None)
+    if record is None or record.seq != (seq or 0):
+        return {}
+    found = record.data.get("context")
+    return dict(found) if isinstance(found, Mapping) else {}
+
+
+def keep(chronicle: Chronicle, now: Mapping[str, Any], project: Project, title: str | None) -> None:
+    """Write down what has changed. A project that was named stays the session's until another is named."""
+    before = recorded(chronicle)
+    if "workspace" in before and (project is None or project is True):
+        named = before.get("project")
+        now = {**now, **_around(named if isinstance(named, str) else True)}
+    after = {**before, **json.loads(json.dumps(now))}
+    if after != before:
+        chronicle.note({"what": "context", "context": after})
+    if title is not None and title != _title(chronicle):
+        chronicle.note({"what": "title", "title": title})
+
+
+def _title(chronicle: Chronicle) -> str | None:
+    """The title it was given last."""
+    first = next(chronicle.log.read(), None)
+    made = first.data.get("title") if first is not None and first.seq == 0 else None
+    return chronicle.timeline.title or (made if isinstance(made, str) else None)
+
+
+def layers(chronicle: Chronicle, *, query: str | None = None, priorities: object = None) -> ContextLayers:
+    """Every layer: what the log holds of them, and what its newest messages show. Raises SettingError."""
+    if query is not None and not isinstance(query, str):
+        raise SettingError("query", "must be text")
+    data, log = recorded(chronicle), chronicle.log
+    records = list(chronicle.timeline.history.messages(log.messages - ACTIVITY_MESSAGES_MAX))
+    decode = chronicle.gauge.format.decode
+    newest = [(record.at_ms, decode(record.data["m"], record.position)) for record in records]
+    first = next(log.read(), None)
+    first = first if first and first.seq == 0 else None
+    found = ContextLayers(
+        system=system_of(data.get("system")),
+        session=session_of(
+            data,
+            session_id=log.name,
+            start_ms=first.at_ms if first else None,
+            made={**(first.data if first else {}), **({"title": title} if (title := _title(chronicle)) else {})},
+        ),
+        conversation=ConversationContext(
+            messages=log.messages, topics=topics(newest), last_activity_ms=newest[-1][0] if newest else None
+        ),
+        tool=tool_context(newest),
+        workspace=workspace_of(data.get("workspace")),
+        metadata=ContextMetadata(
+            total_tokens=chronicle.total(),
+            budget_tokens=chronicle.gauge.budget.tokens,
+            last_updated_ms=next((record.at_ms for record in log.read_back()), None),
+            priority=priorities_of(priorities),
+        ),
+    )
+    if query is None:
+        return found
+    return replace(found, metadata=replace(found.metadata, relevance_score=relevance_scores(found, query)))
+
+
+def layers_text(chronicle: Chronicle, max_tokens: int, *, query: str | None = None, priorities: object = None) -> str:
+    """The layers as text within `max_tokens`. Raises SettingError."""
+    whole("max_tokens", max_tokens)
+    found = layers(chronicle, query=query, priorities=priorities)
+    return context_text(found, tokens_max=max_tokens, counter=chronicle.gauge.counter)

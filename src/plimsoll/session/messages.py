@@ -1,0 +1,147 @@
+"""A session's history as values: stretches of it, each message with its id and its time, and the files it names."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from plimsoll.compaction.references import checked, named_text, place_of, position_named, summary_of, text_of, text_said
+from plimsoll.environment.layers import Filter
+from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
+from plimsoll.formats.wire import copied
+from plimsoll.limits import TIME_MS_MAX
+from plimsoll.message import Message
+from plimsoll.protocols import Record
+from plimsoll.records.compactions import compaction_at
+from plimsoll.records.usage import Usage
+from plimsoll.records.values import unpacked
+from plimsoll.session.recorder import Chronicle
+from plimsoll.session.usage_reports import usage_since
+from plimsoll.store.blobs import is_blob_name, text_of_blob
+from plimsoll.summary.file_mentions import FileMention
+from plimsoll.summary.ledger import extend
+from plimsoll.validation import number_or_none, shown, whole
+
+NO_FILTER = Filter(max_tokens=None, max_messages=None, time_window_s=None)
+
+_STEP = 64
+"""Messages that are read at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryMessage:
+    """One message of the history, whole. `id` is what `pin` and `fork` take, `at_ms` Unix time in milliseconds.
+
+    `usage` is what the provider reported with an answer, where that was recorded.
+    """
+
+    id: str
+    at_ms: int
+    message: dict[str, Any]
+    usage: Usage | None = None
+
+
+def newest(
+    chronicle: Chronicle, *, last: int | None, since_ms: int | None, max_tokens: int | None, before: str | int | None
+) -> list[HistoryMessage]:
+    """The newest messages that all the bounds allow, in order; bounds that are not given are the session's own.
+
+    Reads these and few more. Raises SettingError.
+    """
+    usual = chronicle.kept.default_filter or NO_FILTER
+    room = usual.max_tokens if max_tokens is None else whole("max_tokens", max_tokens)
+    left = usual.max_messages if last is None else whole("last", last)
+    earliest = number_or_none("since_ms", since_ms)
+    if earliest is None and usual.time_window_s is not None:
+        earliest = int((time.time() - usual.time_window_s) * 1000)
+    stop = chronicle.log.messages if before is None else chronicle.position(before)
+    found: list[HistoryMessage] = []
+    for record in _back(chronicle, stop):
+        if (left is not None and len(found) >= left) or (earliest is not None and record.at_ms < earliest):
+            break
+        if room is not None:
+            room -= chronicle.gauge.weigh(chronicle.gauge.format.decode(record.data["m"], record.position))
+            if room < 0:
+                break
+        found.append(HistoryMessage(id=f"m{record.position}", at_ms=record.at_ms, message=copied(record.data["m"])))
+    reports = usage_since(chronicle.log, stop - len(found))
+    return [replace(said, usage=reports.get(int(said.id[1:]))) for said in found[::-1]]
+
+
+def files(chronicle: Chronicle, compaction_id: str | None) -> list[FileMention]:
+    """The files named so far, or up to where a compaction's summary reached, in order of path. Raises SettingError."""
+    if compaction_id is None:
+        found = chronicle.ledger(chronicle.timeline.base)
+        found = extend(found, chronicle.timeline.history.read(found.end, chronicle.log.messages), found.end)
+    else:
+        found = chronicle.ledger(chronicle.compaction(compaction_id).seq)
+    rows = [
+        FileMention(
+            path=fact.text,
+            mentions=fact.mentions,
+            last_mentioned=max(fact.last, fact.position),
+            modified=fact.state == "modified",
+        )
+        for fact in found.of("file")
+    ]
+    return sorted(rows, key=lambda row: row.path)
+
+
+def checked_times(times_ms: Sequence[int | None], count: int) -> list[int | None]:
+    """The times of so many messages, each from 1970 to 9999 or not known. Raises SettingError."""
+    times = list(times_ms) if isinstance(times_ms, Sequence) and not isinstance(times_ms, (str, bytes)) else []
+    if len(times) != count:
+        raise SettingError("times_ms", "one time is needed for each message")
+    for at_ms in times:
+        if at_ms is not None and (
+            isinstance(at_ms, bool) or not isinstance(at_ms, int) or not 0 <= at_ms <= TIME_MS_MAX
+        ):
+            raise SettingError("times_ms", f"Unix milliseconds are needed, not {shown(at_ms)}")
+    return times
+
+
+def _back(chronicle: Chronicle, stop: int) -> Iterator[Record]:
+    """Message records before a position, newest first."""
+    while stop > 0:
+        start = max(0, stop - _STEP)
+        yield from reversed(list(chronicle.timeline.history.messages(start, stop)))
+        stop = start
+
+
+def _messages_at(chronicle: Chronicle, position: int, reference: str) -> list[Message]:
+    """A message of the log as it reads now, and where it was changed or has left the history, as it was said before."""
+    decode, branch = chronicle.gauge.format.decode, chronicle.timeline.history.branch
+    now = [chronicle.message(position, reference)] if branch.holds(position) else []
+    if now and position not in branch.changed:
+        return now
+    before = [decode(wire, position) for wire in chronicle.timeline.history.wordings(position)]
+    return [*now, *before] or [chronicle.message(position, reference)]
+
+
+def text_at(chronicle: Chronicle, reference: str) -> str:
+    """The text that a reference or the name of a blob means, or all of a message by its name.
+
+    Raises ReferenceNotFound, SessionDamaged.
+    """
+    position = position_named(reference)
+    if position is not None:
+        return text_said(_messages_at(chronicle, position, str(reference))[0])
+    if is_blob_name(reference):
+        return text_of_blob(chronicle.log.get_blob(reference))
+    seq = summary_of(reference)
+    if seq is None:
+        found = _messages_at(chronicle, place_of(reference)[0], reference)
+        named = (named_text(message, reference) for message in found)
+        text = next((text for text in named if text is not None), None)
+        return text_of(found[0], reference) if text is None else text
+    try:
+        written = unpacked(compaction_at(chronicle.log, seq).data).get("written")
+    except SessionDamaged:
+        if any(damage.kind != "torn" for damage in chronicle.log.damage):
+            raise
+        raise ReferenceNotFound(reference) from None
+    if written is None:
+        raise ReferenceNotFound(reference)
+    return checked(written, reference)

@@ -1,0 +1,392 @@
+"""A session's log and the state it has come to: the only place that writes records.
+
+Each change is a record first and an effect second, so a write that fails changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from threading import RLock
+from typing import Any
+from weakref import ReferenceType, finalize, ref
+
+from plimsoll.compaction import readers
+from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.engine import Compacting, compact
+from plimsoll.compaction.join import origins, parted
+from plimsoll.compaction.levels import check_view, with_unseen
+from plimsoll.compaction.meter import Gauge
+from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.plan import Outline
+from plimsoll.compaction.references import position_named, reference_of
+from plimsoll.compaction.repair import Arranger
+from plimsoll.compaction.result import View, Wish
+from plimsoll.compaction.settle import without_placeholders
+from plimsoll.compaction.task import Task
+from plimsoll.compaction.writing import ViewWriter, written
+from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
+from plimsoll.formats.intake import received
+from plimsoll.formats.wire import copied
+from plimsoll.message import Message, MessageLike
+from plimsoll.policy.budget import Check, Level
+from plimsoll.protocols import Record, RecordDraft, SessionLog
+from plimsoll.records.arrival import Arrivals
+from plimsoll.records.checks import flaw_of
+from plimsoll.records.compactions import IMPORT, Events, compaction_at, record_at, totals_at, turned_at
+from plimsoll.records.format_state import FIXED
+from plimsoll.records.ledgers import Ledgers, ledger_data, read_again
+from plimsoll.records.replay import Timeline
+from plimsoll.records.usage import Usage, usage_data
+from plimsoll.records.values import (
+    Compaction,
+    as_stored,
+    compaction_data,
+    compaction_from,
+    compaction_of,
+    packed,
+    seq_of,
+    unpacked,
+    view_items,
+)
+from plimsoll.session.level_log import noticed
+from plimsoll.session.message_cache import Originals
+from plimsoll.session.settings import Kept
+from plimsoll.session.usage_reports import Estimates, Sent, warn_of_excess
+from plimsoll.store.copying import fork
+from plimsoll.summary.language import language_of
+from plimsoll.summary.ledger import Ledger
+from plimsoll.validation import flag, shown
+
+State = tuple[int, int | None, str]
+"""How many messages there are, which event the view goes on from, and a digest of the view and the pins: what a plan was made
+for. The digest tells sessions apart that have come as far.
+"""
+
+
+class Hold:
+    """What keeps a chronicle open: once nobody refers to it any more, the log is closed."""
+
+    def __init__(self, chronicle: Chronicle) -> None:
+        self.chronicle = chronicle
+
+
+class Chronicle:
+    """One open session: its log, its timeline, and the gauge that measures its view."""
+
+    def __init__(self, log: SessionLog, gauge: Gauge, kept: Kept) -> None:
+        self.log = log
+        self.lock = RLock()
+        """Held by whoever reads or changes the state below; not while a model is asked."""
+        self._hold: ReferenceType[Hold] | None = None
+        self.is_closed = False
+        self.gauge = gauge
+        self.kept = kept
+        self._level = Level.none
+        self.sent: Sent | None = None
+        self.estimates = Estimates()
+        self._writer = ViewWriter()
+        self.timeline = Timeline.of(log, gauge.format, gauge.weigh, known=kept.knowledge.is_recorded)
+        self.timeline.format_fixed = kept.knowledge.is_fixed
+        self.originals = Originals(lambda start, stop: self.timeline.history.gathered([(start, stop)]), kept.storage)
+        self._ledgers = Ledgers(
+            lambda seq: unpacked(compaction_at(log, seq).data)["ledger"],
+            lambda seq: read_again(
+                self.timeline.history.said(0, (compaction_at(log, seq).data["covers"] or (0, 0))[1])
+            ),
+        )
+        self.calibrate()
+
+    # --- reading
+
+    def state(self) -> State:
+        """What a plan made now is good for."""
+        shown = json.dumps([self.written(), sorted(self.timeline.pins)])
+        return self.log.messages, self.timeline.event, hashlib.sha256(shown.encode()).hexdigest()
+
+    def total(self) -> int:
+        """Tokens of the view as it stands, upper bound."""
+        return self.reserve() + self.timeline.tokens
+
+    def check(self) -> Check:
+        """Whether a compaction is due: over the budget always, past a line when it can make progress."""
+        gauge, timeline, total = self.gauge, self.timeline, self.total()
+        fresh = None if timeline.base is None else timeline.tally.fresh_tokens
+        found = check_view(total, gauge.policy, gauge.budget.tokens, new_tokens=fresh)
+        stuck = timeline.is_stuck(found.level, gauge.budget.tokens)
+        due = total > gauge.budget.tokens or (found.should_compact and not stuck)
+        found = with_unseen(found, gauge.lines, gauge.budget.unseen_tokens)
+        return replace(found, should_compact=due)
+
+    def tell_level(self, found: Check) -> None:
+        """Tell the program's log where the level of the view is another than the one told last."""
+        self._level = noticed(self.log.name, self._level, found)
+
+    def written(self) -> View:
+        """The view as it stands, in the session's format."""
+        shown, format = list(self.timeline.sendable()), self.gauge.format
+        return View(self._writer.write(shown, format, self.gauge.marks_beside), lambda: origins(shown, format.name))
+
+    def history(self, *, all: bool = False) -> list[dict[str, Any]]:
+        """Every message of the history, whole; or `all` that were ever appended."""
+        records = self.log.read_messages() if flag("all", all) else self.timeline.history.messages()
+        return [copied(record.data["m"]) for record in records]
+
+    def message(self, position: int, reference: str) -> Message:
+        """A message of the history. Raises ReferenceNotFound, or SessionDamaged where it was and cannot be read."""
+        found = self.originals.find(position)
+        if found is not None:
+            return found
+        if position < self.log.messages:
+            raise SessionDamaged(self.log.name, detail=f"message {position} cannot be read")
+        raise ReferenceNotFound(reference)
+
+    def cost(self, message: MessageLike) -> int:
+        """Tokens a message would add to the view. Raises FormatError."""
+        format = self.kept.knowledge.format_of([message], self.gauge.format)
+        return sum(self.gauge.weigh(format.decode(wire, 0)) for wire in received([message]).wires)
+
+    def compactions(self) -> list[Compaction]:
+        """Every compaction, oldest first."""
+        return self._events().compactions()
+
+    def compaction(self, compaction_id: str) -> Record:
+        """The record of a compaction. Raises SettingError."""
+        seq = seq_of(compaction_id)
+        record = record_at(self.log, seq) if 0 <= seq < self.log.length else None
+        if record is not None and record.kind == "compaction":
+            return record
+        raise SettingError("compaction_id", f"{shown(compaction_id)} is no compaction of this session")
+
+    def view_after(self, compaction_id: str) -> View:
+        """The view that a compaction led to. Raises SettingError."""
+        record = self.compaction(compaction_id)
+        format = self.gauge.format
+        shown = self.timeline.then(record).sendable()
+        return View(written(shown, format, self.gauge.marks_beside), lambda: origins(shown, format.name))
+
+    # --- messages
+
+    def append(
+        self, messages: Sequence[MessageLike], times_ms: Sequence[int | None] = (), edit: RecordDraft | None = None
+    ) -> list[int]:
+        """Add messages, all or none, after an edit of those before; their positions. Raises as `Session.extend` does."""
+        taken = received(messages)
+        told = self.kept.knowledge.told(taken, self.gauge.format)
+        format = told or self.gauge.format
+        said = [as_stored(format.decode(wire, index), format, index) for index, wire in enumerate(taken.wires)]
+        if not said and edit is None:
+            return []
+        if times_ms and len(times_ms) != len(said):
+            raise SettingError("times_ms", f"{len(times_ms)} times for {len(said)} messages")
+        first = self.log.messages
+        arrivals = Arrivals(self.gauge, self.timeline, told=told, limit_tokens=self._result_limit, edit=edit)
+        for index, message in enumerate(said):
+            arrivals.add(message, first + index, times_ms[index] if times_ms else None)
+        self.log.append(arrivals.drafts)
+        arrivals.settle()
+        self.gauge, self.timeline = arrivals.gauge, arrivals.timeline
+        if edit is not None:
+            self.originals.clear()
+        self.kept = self.kept if told is None else replace(self.kept, knowledge=FIXED)
+        return list(range(first, first + len(said)))
+
+    # --- compaction
+
+    def draft(self, pieces: Sequence[Piece], *, reserve_tokens: int | None = None, gauge: Gauge | None = None) -> Draft:
+        """Pieces to work on, with references into this session."""
+        gauge = gauge or self.gauge
+        language = language_of((piece.message for piece in self.timeline.pieces), gauge.policy.language)
+        draft = gauge.draft(pieces, refer=partial(reference_of, read=self.originals.find), language=language)
+        if reserve_tokens is not None:
+            draft.reserve_tokens = reserve_tokens
+        draft.reserve_tokens += readers.reserve_tokens(self.timeline.reader, gauge.weigh)
+        return draft
+
+    def task(
+        self, focus: str | None, *, asked: bool = False, asks_model: bool = False, gauge: Gauge | None = None
+    ) -> Task:
+        """What to do about the view now. Asked for, it is done whatever the load: down to half of what there is."""
+        total = self.total()
+        task = (gauge or self.gauge).task(
+            total,
+            ledger=self._ledgers.at(self.timeline.base)[0],
+            covers=self.timeline.covers,
+            pins=frozenset(self.timeline.pins),
+            focus=focus,
+            ask_model=asks_model,
+            original=self.originals.find,
+            level=Level.aggressive if asked else None,
+        )
+        return task.asked_for(total) if asked else task
+
+    def planning(self, wish: Wish, *, asked: bool, asks_model: bool) -> Compacting:
+        """The steps to a compaction of the view as it stands, as it is wished."""
+        gauge = self.gauge if wish.policy is None else self.gauge.with_policy(wish.policy)
+        task = self.task(wish.focus, asked=asked, asks_model=asks_model, gauge=gauge)
+        if wish.target_tokens is not None:
+            task = replace(task, goal_tokens=min(wish.target_tokens, task.budget_tokens), forced=False)
+        settled, reader = self.timeline.sending.settled(self.timeline.pieces, moves=True), self.timeline.reader
+        pieces = parted(settled, gauge.format.name)
+        draft = self.draft(readers.bare(pieces, reader), gauge=gauge)
+        reserve, before = self.gauge.reserve_tokens, self.total()
+        planning = readers.planned(compact(draft, task), reader, pieces, reserve_tokens=reserve, before=before)
+        outline = yield from planning
+        return replace(outline, pieces=without_placeholders(outline.pieces))
+
+    def commit(
+        self, outline: Outline, arranger: Arranger, trigger: str, actual: int | None = None, at_ms: int | None = None
+    ) -> Compaction:
+        """Record a compaction and let it have its effect. One that changes nothing is remembered, not recorded.
+
+        `arranger` stands at the end of the outline's view.
+        """
+        compaction = compaction_from(outline, trigger, _now_ms(), actual or self.timeline.reported)
+        if not outline.changed:
+            self.timeline.futile = (outline.level, len(self.timeline.pieces))
+            return compaction
+        return compaction_of(self._write("compaction", self._compaction_record(compaction, outline, arranger), at_ms))
+
+    def _compaction_record(self, compaction: Compaction, outline: Outline, arranger: Arranger) -> dict[str, Any]:
+        """Everything a reader needs who starts at this record."""
+        timeline = self.timeline
+        before, chars = self._ledgers.at(timeline.base)
+        stats = timeline.stats
+        if self.kept.stats and compaction.stage != IMPORT:
+            stats = stats.after(
+                tokens_before=outline.tokens_before, tokens_after=outline.tokens_after, level=outline.level
+            )
+        pieces, history = outline.pieces, timeline.originals(outline.pieces, self.originals.held)
+        data = {
+            **compaction_data(compaction),
+            "view": view_items(pieces, self.gauge.format, history, summary=compaction.summary),
+            "state": {**timeline.snapshot(), "stats": stats.totals(), "open": arranger.to_dict()},
+            "ledger": ledger_data(before, outline.ledger, timeline.base, chars),
+            "base": timeline.base,
+            "prev": timeline.event,
+        }
+        return packed(data) if self.kept.storage.compress else data
+
+    def ledger(self, seq: int | None) -> Ledger:
+        """The ledger as a compaction left it; None for the beginning."""
+        return self._ledgers.at(seq)[0]
+
+    def note(self, data: Mapping[str, Any]) -> None:
+        """Put a note beside the messages; its kind is in `what`."""
+        self._write("note", data)
+
+    def notes(self, what: str) -> list[Mapping[str, Any]]:
+        """The notes of one kind, oldest first. Reads the whole log."""
+        return [record.data for record in self.log.read() if record.kind == "note" and record.data.get("what") == what]
+
+    def rollback(self, compaction_id: str | None) -> Compaction:
+        """Take back a compaction in force and those after it."""
+        events = self._events()
+        seq = events.to_undo(compaction_id)
+        return self._go_on_from(events.before(seq), seq)
+
+    def reapply(self, compaction_id: str | None) -> Compaction:
+        """Go on again from a compaction that was taken back."""
+        seq = self._events().to_redo(compaction_id)
+        return self._go_on_from(seq, seq)
+
+    def _go_on_from(self, base: int | None, about: int) -> Compaction:
+        timeline = self.timeline
+        undone = {**timeline.snapshot(), "stats": totals_at(self.log, base)}
+        bound = self.gauge.bound(timeline.history.said(turned_at(self.log, base), self.log.messages))
+        told = {"about": about, "base": base, "prev": timeline.event, "unbound": bound, "state": undone}
+        self._write("rollback", told)
+        return compaction_of(record_at(self.log, about), undone=about not in self._events().in_force())
+
+    # --- pins, usage, forks
+
+    def pin(self, message_id: str | int, *, pinned: bool) -> None:
+        """Keep a message in every view, or let it leave again."""
+        self._write("pin", {"position": self.position(message_id), "pinned": pinned})
+
+    def record_usage(self, usages: Sequence[Usage], event: int | None) -> None:
+        """Note what was reported on requests that were made of the view since that compaction or rollback, and count by it.
+
+        The next report is for another request.
+        """
+        drafts = [RecordDraft(kind="usage", data=usage_data(one, event), at_ms=one.at_ms) for one in usages]
+        seq = self.log.append(drafts)
+        for record in self.log.read(seq):
+            self.timeline.take(record)
+        self.sent = None
+        self.calibrate()
+
+    def calibrate(self) -> None:
+        """Measure by what has been reported from now on."""
+        self.gauge, before = self.gauge.calibrated(self.timeline.calibration), self.gauge
+        self._result_limit = self.gauge.policy.tool_result_limit(self.gauge.budget.tokens)
+        if self.gauge.counter is not before.counter:
+            self.timeline.reweigh(self.gauge.weigh)
+        if self.timeline.anchor is not None and not self.gauge.counter.exact:
+            pieces, reported = self.timeline.anchor
+            self.timeline.tally.know(pieces, self.gauge.reported_view(reported))
+        warn_of_excess(self.log.name, before, self.gauge)
+
+    def fork(self, at: str | int | None, name: str | None) -> Chronicle:
+        """A new session whose log begins as a copy of this one's, up to and including message `at`."""
+        place = None if at is None else self.position(at)
+        stop = None if place is None else self._message_record(place).seq
+        forked_at = None if place is None else f"m{place}"
+        about = {**record_at(self.log, 0).data, "forked_from": self.log.name, "forked_at": forked_at}
+        chosen = fork(self.log, self.kept.store, about, stop=stop, name=name, now_ms=_now_ms())
+        log = self.kept.store.open(chosen)
+        log.judge(flaw_of)
+        return Chronicle(log, self.gauge, self.kept)
+
+    def _message_record(self, position: int) -> Record:
+        found = next(iter(self.log.read_messages(position, position + 1)), None)
+        if found is None:
+            raise SessionDamaged(self.log.name, detail=f"message {position} cannot be read")
+        return found
+
+    def held(self) -> Hold:
+        """Keep the log open while the result is referred to."""
+        hold = None if self._hold is None else self._hold()
+        if hold is None:
+            hold = Hold(self)
+            self._hold = ref(hold)
+            finalize(hold, self.close)
+        return hold
+
+    def close(self) -> None:
+        """Let go of the log, and of what its store holds open. Twice is fine."""
+        if not self.is_closed:
+            self.is_closed = True
+            self.log.close()
+            self.kept.store.close()
+
+    def position(self, message_id: str | int) -> int:
+        """Where a message stands in the history. Raises SettingError for an id that is not in it."""
+        found = position_named(message_id)
+        if found is None or found >= self.log.messages:
+            raise SettingError("message_id", f"{shown(message_id)} is no message of this session")
+        return found
+
+    # --- records
+
+    def reserve(self) -> int:
+        """Tokens of what every view pays besides its pieces, placeholder results included."""
+        return self.gauge.reserve_tokens + self.timeline.missing_tokens
+
+    def _write(self, kind: str, data: Mapping[str, Any], at_ms: int | None = None) -> Record:
+        """Append one record and let it have its effect."""
+        seq = self.log.append([RecordDraft(kind=kind, data=data, at_ms=at_ms)])
+        record = record_at(self.log, seq)
+        self.timeline.take(record)
+        return record
+
+    def _events(self) -> Events:
+        return Events(self.log, newest=self.timeline.event, base=self.timeline.base)
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,82 @@
+"""What a session does about text that left its view: search it, read it back, and let a model do both."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from plimsoll.compaction.drive import AsyncSummarizer
+from plimsoll.session.awaiting import AwaitedSession, locked
+from plimsoll.session.messages import text_at
+from plimsoll.session.recorder import Chronicle
+from plimsoll.validation import stretch
+
+if TYPE_CHECKING:
+    from plimsoll.recall.search import Hit
+    from plimsoll.recall.tools import ToolFormat
+    from plimsoll.session.finder import Finder
+
+
+class SearchedSession(AwaitedSession, ABC):
+    """The half of a session that looks back."""
+
+    def __init__(self, chronicle: Chronicle, summarizer: AsyncSummarizer | None) -> None:
+        super().__init__(chronicle, summarizer)
+        self._finder: Finder | None = None
+
+    @locked
+    def read(self, reference: str, *, offset: int = 0, limit: int | None = None) -> str:
+        """Text that left the view, or was put beside it, by its reference: the same text, checked by hash.
+
+        `m12` reads the words of message 12, all its parts. A picture reads as what it was: kind, type, size, hash. `offset` and
+        `limit` are in characters. Raises ReferenceNotFound, SessionDamaged.
+        """
+        return text_at(self._chronicle, reference)[stretch(offset, limit)]
+
+    @locked
+    def recall(self, query: str, *, max_tokens: int = 2000, limit: int | None = None) -> list[Hit]:
+        """Stretches of the history that answer a query and that the view does not show word for word, best first.
+
+        There are at most `limit` of them, and their texts are at most `max_tokens` in all. `read(hit.reference)` gives the whole
+        part that a hit stands in. The first search reads the whole history. Raises SettingError, StoreError.
+        """
+        from plimsoll.session.finder import Finder  # noqa: PLC0415 - only where something is searched
+
+        chronicle = self._chronicle
+        gauge, self._finder = chronicle.gauge, self._finder or Finder(chronicle.gauge.tool_names)
+        return self._finder.find(query, chronicle.timeline, counter=gauge.counter, max_tokens=max_tokens, limit=limit)
+
+    def tools(self, format: ToolFormat = "openai-chat") -> list[Any]:
+        """`recall` and `read` as tool definitions for the model: openai-chat, openai-responses or anthropic.
+
+        Open the session with `recall_tools=True` where the model is given them: then the budget counts them, and summaries
+        say that the rest can be found. Where one of the caller's `tools` has such a name, ours takes another; so ask `is_tool`.
+        Raises SettingError for another format.
+        """
+        from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only where a model has them
+
+        return definitions(format, self._chronicle.gauge.tool_names)
+
+    def is_tool(self, name: str) -> bool:
+        """Whether a call of that name is for `call_tool`, and not for one of the caller's own tools."""
+        return isinstance(name, str) and name in self._chronicle.gauge.tool_names
+
+    @locked
+    def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> str:
+        """Run one of `tools()` for the model; `arguments` as an object or as JSON text.
+
+        The answer is small enough to stay whole when it is appended; for arguments it cannot use, it says what to do. Raises
+        SettingError for another tool, StoreError.
+        """
+        from plimsoll.recall.tools import Toolbox  # noqa: PLC0415 - as above
+
+        gauge = self._chronicle.gauge
+        toolbox = Toolbox(
+            recall=lambda query, tokens_max: self.recall(query, max_tokens=tokens_max),
+            read=self.read,
+            counter=gauge.counter,
+            tokens_max=gauge.tool_answer_tokens_max,
+            names=gauge.tool_names,
+        )
+        return toolbox.call(name, arguments)

@@ -1,0 +1,333 @@
+"""A session: a conversation with a life of its own. Everything said is in its log; what the model sees is a view of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from plimsoll.brief import Brief, Fact, counted
+from plimsoll.compaction.drive import AsyncSummarizer, checked, drive
+from plimsoll.compaction.result import Plan, View
+from plimsoll.environment.layers import ContextLayers
+from plimsoll.errors import FormatError, PlimsollError
+from plimsoll.message import FormatName, MessageLike
+from plimsoll.policy.budget import Check, Status
+from plimsoll.policy.policy import PolicyChoice
+from plimsoll.protocols import Damage
+from plimsoll.records.stats import Stats
+from plimsoll.records.usage import Usage
+from plimsoll.records.values import Compaction, Trigger
+from plimsoll.session.awaiting import locked
+from plimsoll.session.compact import previewed, wish_for
+from plimsoll.session.environment import layers, layers_text
+from plimsoll.session.messages import HistoryMessage, checked_times, files, newest
+from plimsoll.session.recorder import Chronicle
+from plimsoll.session.searching import SearchedSession
+from plimsoll.session.sharing import SharedSession
+from plimsoll.session.syncing import SyncedSession
+from plimsoll.session.usage_reports import sent_now, usage_of, usage_told, usages
+from plimsoll.store.cache import CacheStats
+from plimsoll.summary.file_mentions import FileMention
+
+PolicyGiven: TypeAlias = "PolicyChoice | None"
+"""A policy's name, a policy, or some fields of one in the place of the session's own."""
+
+
+class Session(SyncedSession, SearchedSession, SharedSession, Brief):
+    """One conversation. Make one with `plimsoll.open`.
+
+    Sizes are in tokens. Appending is durable when it returns. A method that raises leaves the session as it was. A session may be
+    used from several threads at once: each method is carried out whole, one after the other, and while a model writes a summary
+    the others go on. A session that is dropped without `close` lets go of its files and its write lock.
+    """
+
+    def __init__(self, chronicle: Chronicle, *, summarizer: AsyncSummarizer | None = None) -> None:
+        super().__init__(chronicle, checked(summarizer))
+        self._hold = chronicle.held()
+
+    @property
+    def name(self) -> str:
+        """Its name in its store."""
+        return self._chronicle.log.name
+
+    @property
+    def summarizer(self) -> AsyncSummarizer | None:
+        """Who is asked for the prose of summaries. Set another one, or None, at any time: the next request goes to it."""
+        return self._summarizer
+
+    @summarizer.setter
+    def summarizer(self, summarizer: AsyncSummarizer | None) -> None:
+        """Raises SettingError for what cannot be asked; the one before then stays."""
+        self._summarizer = checked(summarizer)
+
+    def append(self, message: MessageLike) -> str:
+        """Add a message to the end of the history and return its id. Raises FormatError, LimitExceeded, StoreError.
+
+        An SDK's message is taken as it is, and so is a whole response, which may hold several: then the id is that of the last.
+        A response without output adds nothing; the id is that of the message before it.
+        """
+        added = self.extend([message])
+        newest = self._chronicle.log.messages - 1
+        if not added and newest < 0:
+            raise FormatError("a response without output holds no message", position=0)
+        return added[-1] if added else f"m{newest}"
+
+    @locked
+    def extend(self, messages: Sequence[MessageLike], *, times_ms: Sequence[int | None] | None = None) -> list[str]:
+        """Add several messages, all or none, and return their ids.
+
+        `times_ms` are the Unix times in milliseconds when they were said, one for each, where that was not now. The order of the
+        messages is the order they are given in. Raises FormatError, LimitExceeded, SettingError, StoreError.
+        """
+        times = () if times_ms is None else checked_times(times_ms, len(messages))
+        return [f"m{position}" for position in self._chronicle.append(messages, times)]
+
+    @locked
+    def times_ms(self) -> list[int]:
+        """When each message of the history was said: Unix time in milliseconds."""
+        return [record.at_ms for record in self._chronicle.timeline.history.messages()]
+
+    def view(self, query: str | None = None) -> View:
+        """The messages to send now: within the budget, valid for the provider. Compacts first when the load lines say so.
+
+        Between two compactions a view is the one before it and the new messages, byte for byte. `query` says what is asked
+        next: a compaction that is due keeps longer what answers it. The list's `origins` say where in the history each message
+        was said. Raises CannotFit, StoreError.
+        """
+        steps = self._viewing(query)
+        with self._turn.held():
+            return drive(steps, self._summarizer, self._access)
+
+    @locked
+    def peek(self) -> View:
+        """The view as it stands: what `view` would give if no compaction were due. Changes nothing, also when only reading."""
+        return self._chronicle.written()
+
+    @locked
+    def check(self) -> Check:
+        """Whether a compaction is due, how urgently, and by which line. Changes and logs nothing."""
+        return self._chronicle.check()
+
+    @locked
+    def status(self) -> Status:
+        """How full the view is. Changes nothing."""
+        return self._chronicle.gauge.status(self._chronicle.total())
+
+    @locked
+    def stats(self) -> Stats:
+        """What compactions have done so far. With `plimsoll.open(stats=False)` nothing is added to it."""
+        return self._chronicle.timeline.stats
+
+    @locked
+    def cache_info(self) -> CacheStats:
+        """How often a message that was read back from the log was still at hand, and how many are held. Never the whole history."""
+        return self._chronicle.originals.info()
+
+    @locked
+    def can_append(self, message: MessageLike) -> bool:
+        """Whether the view with this message still fits its budget without a compaction. Raises FormatError."""
+        return self._chronicle.total() + self._chronicle.cost(message) <= self._chronicle.gauge.budget.tokens
+
+    def preview(
+        self, *, focus: str | None = None, policy: PolicyGiven = None, target_tokens: int | None = None
+    ) -> Plan:
+        """What `compact` would do now. Changes nothing. Raises CannotFit, SettingError."""
+        wish = wish_for(self._chronicle, focus, policy, target_tokens)
+        steps = previewed(self._chronicle, wish, asks_model=self._asks_model)
+        return drive(steps, self._summarizer, self._access)
+
+    def compact(  # noqa: PLR0913 - what a compaction may be told
+        self,
+        plan: Plan | None = None,
+        *,
+        trigger: Trigger = "manual",
+        focus: str | None = None,
+        policy: PolicyGiven = None,
+        rebase: bool = False,
+        actual_pre_tokens: int | None = None,
+        target_tokens: int | None = None,
+    ) -> Compaction:
+        """Compact now, or carry out a plan from `preview`. Recorded, and undone by `rollback`.
+
+        What is about `focus` stays longer. `policy` holds for this once: a name, a Policy, or some of its fields in place of the
+        session's own. `target_tokens` is what to come down to; None: the policy's target, and at most half of what there is. A
+        plan has its own; all three are for one that is made here.
+
+        A plan made before the newest messages raises PlanIsStale; with `rebase` a new one is made and an edited summary is
+        put into it. With nothing to do nothing is recorded, and the compaction returned has no id. `trigger` is what the record
+        says of why: "manual" or "auto"; `actual_pre_tokens` what the provider counted before it, where that is not what
+        `record_usage` was told last. Raises CannotFit, SettingError.
+        """
+        wish = wish_for(self._chronicle, focus, policy, target_tokens)
+        steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
+        with self._turn.held():
+            return drive(steps, self._summarizer, self._access)
+
+    @locked
+    def compactions(self) -> list[Compaction]:
+        """Every compaction carried out, oldest first, those undone since included."""
+        return self._chronicle.compactions()
+
+    @locked
+    def view_after(self, compaction_id: str) -> list[Any]:
+        """The view that a compaction led to, as it was then. Raises SettingError for an id of no compaction."""
+        return self._chronicle.view_after(compaction_id)
+
+    @locked
+    def rollback(self, compaction_id: str | None = None) -> Compaction:
+        """Undo a compaction (by default the newest in force) and those after it: the view is again what it was.
+
+        Messages appended since are in it as they would have been. `reapply` undoes this. Raises SettingError when there is
+        no such compaction in force.
+        """
+        return self._chronicle.rollback(compaction_id)
+
+    @locked
+    def reapply(self, compaction_id: str | None = None) -> Compaction:
+        """Undo a rollback: the view goes on again from a compaction that was undone (by default the newest such).
+
+        Raises SettingError when there is none.
+        """
+        return self._chronicle.reapply(compaction_id)
+
+    @locked
+    def history(self, *, all: bool = False) -> list[Any]:
+        """Every message appended, whole, in order.
+
+        Where `sync` has found that the host took messages back or changed them, these are the messages as the host holds them;
+        with `all` every message that was ever appended, as it came.
+        """
+        return self._chronicle.history(all=all)
+
+    @locked
+    def messages(
+        self,
+        *,
+        last: int | None = None,
+        since_ms: int | None = None,
+        max_tokens: int | None = None,
+        before: str | int | None = None,
+    ) -> list[HistoryMessage]:
+        """The newest messages of the history, in order, each whole and with its id and time.
+
+        At most `last` of them, none older than the Unix time `since_ms`, together no more than `max_tokens`, and only those before
+        the message with the id `before`: whichever is reached first. Bounds that are not given are those of the session's
+        `default_filter`; without one it gives all. Reads no further back. Raises SettingError, StoreError.
+        """
+        return newest(self._chronicle, last=last, since_ms=since_ms, max_tokens=max_tokens, before=before)
+
+    @locked
+    def files(self, compaction_id: str | None = None) -> list[FileMention]:
+        """The files that calls and commands have named, those a compaction had read of when it is named, in order of path.
+
+        Kept with each compaction, so only messages since the newest are read. Very many are forgotten: the least important first.
+        Raises SettingError, StoreError.
+        """
+        return files(self._chronicle, compaction_id)
+
+    @locked
+    def context(self, query: str | None = None, *, priorities: Mapping[str, int] | None = None) -> ContextLayers:
+        """Where the session runs and what goes on in it: system, session, conversation, tools, workspace.
+
+        System and workspace are as `plimsoll.open` found them last, the session's layer is what it was given; the others are
+        gathered from the newest messages now. With a `query` each layer is scored by it; `priorities` replaces those of some
+        layers (`plimsoll.environment.layers.PRIORITIES`). Raises SettingError, StoreError.
+        """
+        return layers(self._chronicle, query=query, priorities=priorities)
+
+    @locked
+    def context_text(
+        self, max_tokens: int = 400, *, query: str | None = None, priorities: Mapping[str, int] | None = None
+    ) -> str:
+        """The context as lines for a system prompt; where not all fit, the layers of the highest priority and relevance stay.
+
+        Raises SettingError, StoreError.
+        """
+        return layers_text(self._chronicle, max_tokens, query=query, priorities=priorities)
+
+    @locked
+    def pin(self, message_id: str | int) -> None:
+        """Keep a message in every view. Raises SettingError for an id that is not in the history."""
+        self._chronicle.pin(message_id, pinned=True)
+
+    @locked
+    def unpin(self, message_id: str | int) -> None:
+        """Let a message leave again. Raises SettingError for an id that is not in the history."""
+        self._chronicle.pin(message_id, pinned=False)
+
+    @locked
+    def record_usage(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> None:
+        """What the provider reported for the view last handed out: counts and the budget go by it from now on.
+
+        `prompt_tokens` is the whole request, cached tokens included: for Anthropic `input_tokens`, `cache_creation_input_tokens`
+        and `cache_read_input_tokens` together (where `cached_tokens` is the larger one, both are added). Two things are learnt:
+        by how much estimated counts are off, and how much the provider counts beyond what it was given here, such as a system
+        prompt or tools that the host keeps to itself. That much of the budget is held back, and is in `status().unseen_tokens`.
+        Where nothing would be left, views keep a small part and UnseenTokensWarning is given. A report of less than half of
+        what was sent changes nothing. Call it before or after the answer is appended, once for each request. Raises
+        SettingError.
+        """
+        told, now = usage_told(prompt_tokens, completion_tokens, cached_tokens), self._chronicle
+        sent = now.sent or sent_now(now.timeline, now.log.messages)
+        now.record_usage([usage_of(sent, told, now.gauge, now.estimates, now.originals)], sent.event)
+
+    @locked
+    def usage(self) -> list[Usage]:
+        """Every report, oldest first, each with the id of the answer it came with. Reads the whole log."""
+        return usages(self._chronicle.log)
+
+    @locked
+    def fork(self, at: str | int | None = None, *, name: str | None = None) -> Session:
+        """A new session with the same history up to and including message `at` (None: all of it), and its own future.
+
+        Raises SettingError for an id that is not in the history, StoreError.
+        """
+        return Session(self._chronicle.fork(at, name), summarizer=self._summarizer)
+
+    @property
+    def damage(self) -> tuple[Damage, ...]:
+        """What could not be read of the log so far. Everything else is there; `plimsoll verify` looks at all of it."""
+        return self._chronicle.log.damage
+
+    @property
+    def format(self) -> FormatName:
+        """The format its messages came in; "openai-chat" while there are none."""
+        return self._chronicle.gauge.format.name
+
+    @property
+    def system(self) -> Any:
+        """The system text that is sent beside every view, if it was given apart."""
+        return self._chronicle.gauge.system
+
+    def _facts(self) -> Iterable[Fact]:
+        """Never waits for another thread, nor raises for a session that is closed."""
+        yield "name", repr(self.name)
+        lock = self._chronicle.lock
+        if self._chronicle.is_closed:
+            yield "state", "closed"
+        elif not lock.acquire(blocking=False):
+            yield "state", "in use by another thread"
+        else:
+            try:
+                found = [("history", counted(self._chronicle.log.messages, "message"))]
+                found.append(("view", f"view {self._chronicle.total():,} of {self._chronicle.gauge.budget.tokens:,}"))
+            except PlimsollError as error:
+                found = [("state", type(error).__name__)]
+            finally:
+                lock.release()
+            yield from found
+
+    def close(self) -> None:
+        """Let go of the log and its write lock. Closing twice is fine; any other method then raises SessionClosed."""
+        with self._chronicle.lock:
+            self._chronicle.close()
+
+    def __enter__(self) -> Self:
+        """The session itself; leaving the block closes it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,22 @@
+"""What a session was opened with and goes on with, besides what measures it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from plimsoll.environment.layers import Filter, Storage
+from plimsoll.protocols import Store
+from plimsoll.records.format_state import FIXED, Knowledge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """The same in every fork of a session."""
+
+    store: Store
+    knowledge: Knowledge = FIXED
+    """What is known of the format that the session is in."""
+    storage: Storage = field(default_factory=Storage)
+    default_filter: Filter | None = None
+    stats: bool = True
+    """Whether compactions are counted."""

@@ -1,0 +1,102 @@
+"""What a session does with other tools' files: it comes from one, takes in what that has grown by, and becomes one again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+from plimsoll.errors import SettingError
+from plimsoll.records.adoption import Adoption
+from plimsoll.records.usage import Usage
+from plimsoll.records.values import Compaction
+from plimsoll.session.awaiting import AwaitedSession, locked
+from plimsoll.session.compact import adopt
+from plimsoll.validation import flag
+
+if TYPE_CHECKING:
+    from plimsoll.formats.format import Converted
+    from plimsoll.transcripts.values import Exported
+
+
+class SharedSession(AwaitedSession):
+    """The part of a session that other tools have a share in."""
+
+    @locked
+    def put_blob(self, data: bytes) -> str:
+        """Keep bytes beside the session and return the name that `get_blob` reads them by. Raises StoreError."""
+        return self._chronicle.log.put_blob(data)
+
+    @locked
+    def get_blob(self, reference: str) -> bytes:
+        """The same bytes, checked by hash. Raises ReferenceNotFound, SessionDamaged."""
+        return self._chronicle.log.get_blob(reference)
+
+    @locked
+    def notes(self, what: str) -> list[Mapping[str, Any]]:
+        """Notes of one kind that were put beside the messages, oldest first."""
+        return self._chronicle.notes(what)
+
+    @locked
+    def adopt(self, adoption: Adoption) -> Compaction:
+        """Go on from a view as another tool left it: recorded as a compaction with that tool's trigger."""
+        return adopt(self._chronicle, adoption)
+
+    @locked
+    def adopt_source(self, note: Mapping[str, Any], usages: Sequence[Usage] = (), *, is_of_view: bool = True) -> None:
+        """Keep where the session comes from, and what was reported there, of the view or of one before it."""
+        self._chronicle.note(note)
+        self._chronicle.record_usage(usages, self._chronicle.timeline.event if is_of_view else None)
+
+    @locked
+    def export(
+        self,
+        *,
+        to: str | None = None,
+        path: str | PathLike[str] | None = None,
+        in_place: bool = False,
+        at: str | None = None,
+    ) -> Exported | Converted:
+        """The session as a file of Claude Code, Codex or pi, or its history in another format, with what could not be carried.
+
+        A session imported from the same tool gives its lines back byte for byte, and then what is new. Where the view is not what
+        the tool would make of the messages, a compaction of the tool's own kind and the view follow them: the tool goes on from
+        the view, word for word. A loss of the kind "view" says that it would read something else.
+
+        `path` is where a tool's file is written, whole or not at all. `in_place` writes it over the file that the session came
+        from, which has to be as it was read last and stays beside it as a backup. `at` is the ISO time of what is new, by default
+        now.
+
+        Returns: the lines or messages, the losses and, of a tool's file, where it belongs and the command that goes on with it.
+
+        Raises: SettingError for a target that is none, or a session that came from no file; SourceChanged; ViewDiffers, where a
+        file would be written that its tool reads otherwise; StoreError.
+        """
+        from plimsoll.session.transfer.export import export, export_in_place, export_to  # noqa: PLC0415 - only where something is exported
+
+        if flag("in_place", in_place):
+            return export_in_place(self._chronicle, to=to, path=path, at=at)
+        if path is not None:
+            return export_to(self._chronicle, _path_text(path), to=to, at=at)
+        return export(self._chronicle, to=to, at=at)
+
+    @locked
+    def update(self, source: str | PathLike[str] | bytes | None = None) -> int:
+        """Take in what the file that the session came from has grown by; how many messages were new.
+
+        `source` is the file, or its bytes; None: where it was. It must begin with what was read before, and the session have no
+        messages that the file has not. After a compaction of this session the view goes on with what is new, unless the tool has
+        compacted, or gone back, itself.
+
+        Raises: SettingError for a session that came from no file; SourceChanged; LimitExceeded; StoreError.
+        """
+        from plimsoll.session.transfer.update import update  # noqa: PLC0415 - only where a file is read again
+
+        return update(self._chronicle, source)
+
+
+def _path_text(path: object) -> str:
+    found = fspath(path) if isinstance(path, PathLike) else path
+    if isinstance(found, str):
+        return found
+    raise SettingError("path", f"a path is needed, not {type(path).__name__}")

@@ -1,0 +1,1 @@
+"""A host's own list of messages, held against a session."""

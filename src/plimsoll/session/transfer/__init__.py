@@ -1,0 +1,1 @@
+"""Sessions from other tools' files, and back."""

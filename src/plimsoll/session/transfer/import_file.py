@@ -1,0 +1,176 @@
+"""Sessions from other tools' files, and back: nothing said is lost, and what that tool would send next is the first view."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+from plimsoll.compaction.meter import gauge_for
+from plimsoll.errors import SessionExists
+from plimsoll.formats.format import Converted
+from plimsoll.formats.registry import format_named
+from plimsoll.limits import FOREIGN_COMPACTIONS_MAX
+from plimsoll.policy.policy import policy_of
+from plimsoll.records.adoption import Adoption
+from plimsoll.session.open import is_taken, store_for
+from plimsoll.session.open import open as open_session
+from plimsoll.session.session import Session
+from plimsoll.session.transfer.recorded_usage import (
+    Recorded,
+    adoption_of,
+    left_of,
+    reader_of,
+    recorded,
+    replayed,
+    times_ms,
+    view_of,
+)
+from plimsoll.session.transfer.source import source_note
+from plimsoll.store.memory import MemoryStore
+from plimsoll.store.open import StoreSpec, archive_oldest
+from plimsoll.tokens.registry import look_up
+from plimsoll.transcripts import Conversation, Exported, Transcript, load_file
+from plimsoll.transcripts.source import stem_of
+from plimsoll.transcripts.values import raw_of
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def import_file(
+    source: str | PathLike[str] | bytes,
+    *,
+    name: str | None = None,
+    store: StoreSpec = None,
+    update: bool = False,
+    path: str | PathLike[str] | None = None,
+    **options: Any,
+) -> Session:
+    """A new session with everything a file holds: of Claude Code, Codex or pi, or plain messages as JSON or JSON lines.
+
+    The first view is what that tool would send next, compactions of its own included. Tools, model and system text that the
+    file names are remembered. A view of the tool's that is larger than the budget it is known to have raises the budget; the
+    session's note of its source says so (`budget`).
+
+    Args:
+        source: the file, or what is in it.
+        name: the session's name; None: the id that the file says, or the file's name.
+        store: as in `plimsoll.open`.
+        update: the session is there already, and takes in what its file has grown by: see `Session.update`.
+        path: where the file is, if `source` is what was read from it.
+        options: those of `plimsoll.open`; they come before what the file says.
+
+    Raises: FormatError, LimitExceeded, MissingExtra, SessionExists, StoreError; then there is no new session. With `update`
+    SessionNotFound and SourceChanged; then the session is as it was.
+
+    """
+    found = load_file(source)
+    if update:
+        return _updated(source, _name_for(found, source) if name is None else name, store, options)
+    chosen = _name_for(found, source) if name is None else name
+    place = store_for(store, options.get("durability") or "fsync")
+    if is_taken(chosen, place):
+        raise SessionExists(chosen)
+    given = {key: value for key, value in options.items() if value is not None}
+    told, known, about = _counted(found, {"format": found.format, **_told(found), **given}, given)
+    told = {"project": False, **told}  # it was said elsewhere
+    draft = MemoryStore()
+    with open_session(chosen, store=draft, **told) as session:
+        _fill(session, found, known, {"path": _path_of(source, path), **about})
+    with draft.open(chosen, writable=False) as log:
+        place.create_from(chosen, log.lines(), map(log.get_blob, log.blobs()))
+    if given.get("max_sessions") is not None:
+        archive_oldest(place, sessions_max=given["max_sessions"])
+    return open_session(chosen, store=place, **told)
+
+
+def _updated(source: str | PathLike[str] | bytes, name: str, store: StoreSpec, options: Mapping[str, Any]) -> Session:
+    session = open_session(name, store=store, create=False, **{"project": False, **options})
+    try:
+        session.update(source)
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def _path_of(source: str | PathLike[str] | bytes, path: str | PathLike[str] | None) -> str | None:
+    """Where the file is, in full. What is a link now may be another file tomorrow."""
+    known = path if path is not None or isinstance(source, bytes) else source
+    return None if known is None else os.fspath(os.path.realpath(known))
+
+
+def _told(found: Transcript | Conversation) -> dict[str, Any]:
+    """What a file says of how its conversation is to be opened. A model nobody knows would only shrink the window."""
+    model = found.meta.model if isinstance(found, Transcript) else found.model
+    told: dict[str, Any] = {"model": model if model and look_up(model).match != "unknown" else None}
+    if isinstance(found, Conversation):
+        told |= {"tools": list(found.tools) or None, "system": found.system}
+    else:
+        told |= {"title": found.meta.title, "system": found.system}
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _counted(
+    found: Transcript | Conversation, options: Mapping[str, Any], given: Mapping[str, Any]
+) -> tuple[dict[str, Any], Recorded | None, dict[str, int | None]]:
+    """The options with the budget that the tool had, what its file reports, counted by them, and what is noted of both.
+
+    The tool's view was sent, so where it is larger than any budget that is known, it is the budget; then that one is noted, too.
+    """
+    if isinstance(found, Conversation):
+        return dict(options), None, {}
+    gauge = gauge_for(
+        format_named(found.format),
+        model=options.get("model"),
+        max_tokens=options.get("max_tokens"),
+        tools=options.get("tools"),
+        policy=policy_of(options.get("policy") or "ladder", "ladder"),
+        counter=options.get("counter"),
+    )
+    told = recorded(found, replace(gauge, system=options.get("system")))
+    if options.get("max_tokens") is not None:
+        return dict(options), told, {"window": told.window_tokens}
+    known = None if given.get("model") else told.budget_tokens
+    budget = known or gauge.budget.tokens + gauge.budget.tools_tokens
+    needed = max(told.needed_tokens, budget)
+    sized = {**options, "max_tokens": needed} if known or needed > budget else dict(options)
+    return sized, told, {"window": told.window_tokens, "budget": budget if needed > budget else None}
+
+
+def _name_for(found: Transcript | Conversation, source: str | PathLike[str] | bytes) -> str:
+    """A name from the session's own id, else from the file's."""
+    known = found.meta.session_id if isinstance(found, Transcript) else None
+    stem = known or ("imported" if isinstance(source, bytes) else stem_of(str(source)))
+    return (_UNSAFE.sub("-", stem).strip(".-") or "imported")[:64]
+
+
+def _fill(session: Session, found: Transcript | Conversation, known: Recorded | None, about: Mapping[str, Any]) -> None:
+    """Say everything again that was said, with the tool's own compactions where they were made. `about` is for the note."""
+    if isinstance(found, Conversation):
+        session.extend(found.messages)
+        return
+    wires, times, said = [said.wire for said in found.messages], times_ms(found), 0
+    made = replayed(found)[-FOREIGN_COMPACTIONS_MAX:]
+    places = [compaction.ends for compaction in made]
+    for compaction, place, following in zip(made, places, [*places, len(wires)][1:], strict=True):
+        adoption = adoption_of(found, compaction, following)
+        needed = [part.position + 1 for part in adoption.view if part.position is not None]
+        until = max(place, said, *needed)  # the lines of a damaged file may be in another order
+        session.extend(wires[said:until], times_ms=times[said:until])
+        session.adopt(adoption)
+        said = until
+    session.extend(wires[said:], times_ms=times[said:])
+    raw = session.put_blob(raw_of(found))
+    note = source_note(found.tool, raw, taken=len(found.messages), **about)
+    newest = next((compaction.summary for compaction in reversed(found.compactions) if compaction.summary), None)
+    session.adopt(Adoption(view=view_of(found), summary=newest, reader=reader_of(found), left=left_of(found)))
+    session.adopt_source(note, () if known is None else known.usages, is_of_view=known is not None and known.is_of_view)
+
+
+def export(session: Session, *, to: str, at: str | None = None) -> Exported | Converted:
+    """The session as a file of Claude Code, Codex or pi, or as messages in another format: `Session.export` without a path."""
+    return session.export(to=to, at=at)

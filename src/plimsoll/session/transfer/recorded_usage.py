@@ -1,0 +1,214 @@
+"""What the file of another tool says was counted, held against what is counted here, and how large its window was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from plimsoll.compaction.meter import Gauge
+from plimsoll.compaction.piece import Origin
+from plimsoll.compaction.readers import Reader
+from plimsoll.formats.registry import decode_all
+from plimsoll.limits import TIME_MS_MAX
+from plimsoll.message import Wire
+from plimsoll.records.adoption import Adopted, Adoption
+from plimsoll.records.usage import Usage
+from plimsoll.tokens.calibrate import Calibrator
+from plimsoll.tokens.registry import look_up
+from plimsoll.transcripts.values import MADE, SUMMARY, ToolCompaction, ToolName, Transcript, Viewed
+from plimsoll.transcripts.writing import moment
+
+ANSWER_TOKENS: Mapping[ToolName, int] = {"claude-code": 20_000, "codex": 0, "pi": 16_384}
+"""What a tool keeps of its window for the answer. The window that Codex records is without it."""
+
+CODEX_WINDOW_TOKENS = 258_400
+"""The window that Codex works in where its file names none."""
+
+TOOL_NAMES: Mapping[ToolName, str] = {"claude-code": "Claude Code", "codex": "Codex", "pi": "pi"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What a file says was counted. `usages` of requests that were made of the present view say what is counted here, too."""
+
+    usages: tuple[Usage, ...]
+    calibration: Calibrator
+    window_tokens: int | None
+    """The window that the tool worked in: as its file says or shows it, else its model's; None where neither is known."""
+    budget_tokens: int | None
+    """What a request of that tool may have of it."""
+    needed_tokens: int
+    """What the view needs as it stands, with what is not in the file."""
+    is_of_view: bool
+    """Whether requests that were counted here, too, were made of the present view, and not before the newest compaction."""
+
+
+def recorded(found: Transcript, gauge: Gauge) -> Recorded:
+    """The reports of a file, counted by this gauge. Where none is of the present view, those of the view before it are counted."""
+    made = replayed(found)
+    since = made[-1].ends if made else 0
+    counting = _Counting(found, gauge, found.viewed)
+    usages, is_of_view = counting.usages(range(since, len(found.messages))), True
+    if made and all(usage.counted_tokens is None for usage in usages):
+        start = made[-2].ends if len(made) > 1 else 0
+        usages, is_of_view = _Counting(found, gauge, made[-1].saw()).usages(range(start, made[-1].position)), False
+    calibration = Calibrator()
+    for usage in usages:
+        if usage.counted_tokens is not None:
+            calibration = calibration.record(counted=usage.counted_tokens, reported=usage.prompt_tokens)
+    window = _window(found)
+    return Recorded(
+        usages=usages,
+        calibration=calibration,
+        window_tokens=window,
+        budget_tokens=None
+        if window is None or window <= ANSWER_TOKENS[found.tool]
+        else window - ANSWER_TOKENS[found.tool],
+        needed_tokens=counting.needed(gauge.calibrated(calibration), usages if is_of_view else ()),
+        is_of_view=is_of_view,
+    )
+
+
+class _Counting:
+    """What the requests counted here that a view was made by: each had the messages before its answer."""
+
+    def __init__(self, found: Transcript, gauge: Gauge, viewed: Sequence[Viewed]) -> None:
+        parts = [part for one in viewed for part in parts_of(found, one)]
+        _, self._messages = decode_all([part.wire for part in parts], found.format)
+        self._found = found
+        self._sizes = gauge.estimates(self._messages)
+        self._begins = {part.position: place for place, part in reversed(list(enumerate(parts)))}
+
+    def usages(self, answers: range) -> tuple[Usage, ...]:
+        """The reports of these answers with what their requests count here; the others as they are."""
+
+        def counted(usage: Usage) -> int | None:
+            position = usage.position or 0
+            is_of_view = position in answers and self._found.messages[position].on_path and position in self._begins
+            return self._sizes[self._begins[position]] if is_of_view else None
+
+        return tuple(replace(usage, counted_tokens=counted(usage)) for usage in self._found.usages)
+
+    def needed(self, gauge: Gauge, usages: Sequence[Usage]) -> int:
+        """The newest request as it was reported and what was said since; all of it as it is counted where that is exact."""
+        last = next((usage for usage in reversed(usages) if usage.counted_tokens is not None), None)
+        if last is None or gauge.counter.exact:
+            beside = gauge.reserve_tokens + gauge.budget.tools_tokens + gauge.budget.unseen_tokens
+            return beside + sum(map(gauge.messages.message, self._messages))
+        return last.prompt_tokens + sum(map(gauge.messages.message, self._messages[self._begins[last.position] :]))
+
+
+def _window(found: Transcript) -> int | None:
+    if found.tool == "codex":
+        return found.window_tokens or CODEX_WINDOW_TOKENS
+    known = look_up(found.meta.model) if found.tool == "pi" and found.meta.model else None
+    return known.window_tokens if known is not None and known.match != "unknown" else found.window_tokens
+
+
+def adoption_of(found: Transcript, compaction: ToolCompaction, following: int) -> Adoption:
+    """A compaction of the tool's, as the session records it. `following` is where the next one begins."""
+    after = compaction.tokens_after or _next_request(found, compaction, following)
+    return Adoption(
+        view=[part for viewed in compaction.see() for part in parts_of(found, viewed)],
+        summary=compaction.summary,
+        trigger=compaction.trigger[:40],
+        at_ms=time_ms(compaction.at),
+        tokens_before=compaction.tokens_before,
+        tokens_after=after,
+        by=TOOL_NAMES[found.tool],
+        reader=reader_of(found),
+    )
+
+
+def reader_of(found: Transcript) -> Reader | None:
+    """How the tool reads a view back, where that is not as it stands."""
+    return None if found.tool == "claude-code" else found.tool
+
+
+def _next_request(found: Transcript, compaction: ToolCompaction, following: int) -> int | None:
+    """What the provider counted for the first request after a compaction, where the file says what it was before that, too."""
+    if compaction.tokens_before is None:
+        return None
+    first = compaction.ends
+    usages = (usage for usage in found.usages if first <= (usage.position or 0) < following)
+    return next((usage.prompt_tokens for usage in usages), None)
+
+
+Places: TypeAlias = Callable[[int], int | None]
+"""Where a message of the file is in the session; None for one that is not."""
+
+
+def in_place(index: int) -> int:
+    """The place of a message in a session that was made of the whole file."""
+    return index
+
+
+def view_of(found: Transcript, places: Places = in_place, *, since: int = 0) -> list[Adopted]:
+    """What the tool would send next, as parts; those of messages before `since`, and of none, are left out where it is given."""
+    parts = (part for viewed in found.viewed for part in parts_of(found, viewed))
+    return [
+        replace(part, position=None if part.position is None else places(part.position))
+        for part in parts
+        if since == 0 or (part.position is not None and part.position >= since)
+    ]
+
+
+def left_of(found: Transcript, places: Places = in_place) -> list[int]:
+    """Where the messages of this conversation are up to the last that the tool's own compactions have taken out of what it sends.
+
+    Those that stayed among them are named too: a ledger goes on from a position.
+    """
+    shown = {index for viewed in found.viewed for index in viewed.messages}
+    said = [index for index, one in enumerate(found.messages) if one.on_path and one.kind == "said"]
+    last = max((index for index in said if index not in shown), default=-1)
+    return [position for index in said if index <= last and (position := places(index)) is not None]
+
+
+def parts_of(found: Transcript, viewed: Viewed) -> list[Adopted]:
+    """A message of the tool's view as parts, one for each message of the session that speaks in it.
+
+    So the user's words stay a request where the tool sends them in one message with results, or with a summary.
+    """
+    content, origins = viewed.wire.get("content"), list(dict.fromkeys(viewed.origins))
+    if len(origins) < 2 or not isinstance(content, list):
+        return [_part(found, viewed.wire, (*origins, *viewed.messages[-1:], MADE)[0])]
+    blocks = {origin: [b for b, o in zip(content, viewed.origins, strict=True) if o == origin] for origin in origins}
+    if _results_first([block for origin in origins for block in blocks[origin]]) != content:
+        return [_part(found, viewed.wire, max(origins))]
+    parts = [_part(found, {**viewed.wire, "content": blocks[origin]}, origin) for origin in origins]
+    return [part if number == 0 else replace(part, joined=True) for number, part in enumerate(parts)]
+
+
+def _results_first(blocks: list[Wire]) -> list[Wire]:
+    """Blocks as they go out when parts are joined."""
+    return sorted(blocks, key=lambda block: block.get("type") != "tool_result")
+
+
+def _part(found: Transcript, wire: Wire, origin: int) -> Adopted:
+    if origin < 0:
+        return Adopted(wire=wire, origin="summary" if origin == SUMMARY else "made")
+    kind: Origin = "summary" if found.messages[origin].kind == "summary" else "history"
+    return Adopted(wire=wire, position=origin, origin=kind)
+
+
+def times_ms(found: Transcript) -> list[int | None]:
+    """When each message was said, by its first line; one without a time has that of the message before it."""
+    times: list[int | None] = []
+    for said in found.messages:
+        value = found.entries[said.lines[0]].value if said.lines else None
+        at_ms = time_ms((value or {}).get("timestamp"))
+        times.append(at_ms if at_ms is not None else times[-1] if times else None)
+    return times
+
+
+def time_ms(text: object) -> int | None:
+    """An ISO time as Unix milliseconds; None for what is none, or out of range."""
+    at = moment(text)
+    at_ms = -1 if at is None else int(at.timestamp() * 1000)
+    return at_ms if 0 <= at_ms <= TIME_MS_MAX else None
+
+
+def replayed(found: Transcript) -> Sequence[ToolCompaction]:
+    """The compactions that the conversation went through, oldest first."""
+    return sorted((made for made in found.compactions if made.on_path), key=lambda made: made.ends)

@@ -1,0 +1,126 @@
+"""Taking in what a file has grown by since a session was made of it: new lines become messages, and the tool's compactions hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
+
+from plimsoll.brief import counted
+from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.writing import written
+from plimsoll.errors import SettingError, SourceChanged
+from plimsoll.records.adoption import Adoption
+from plimsoll.records.usage import Usage
+from plimsoll.session.compact import adopt, as_pieces
+from plimsoll.session.recorder import Chronicle
+from plimsoll.session.transfer.recorded_usage import left_of, recorded, times_ms, view_of
+from plimsoll.session.transfer.source import SourceFile, own_compaction
+from plimsoll.transcripts import Transcript, load_file
+from plimsoll.transcripts.source import read_lines
+
+
+def update(chronicle: Chronicle, given: str | PathLike[str] | bytes | None) -> int:
+    """Take in what a session's file has grown by, as `Session.update` says; how many messages were new."""
+    newest = SourceFile.of(chronicle)
+    if newest is None or newest.transcript is None:
+        raise SettingError("update", "the session was not made of a file of Claude Code, Codex or pi")
+    file = newest.path if given is None else given
+    if file is None:
+        raise SettingError("source", "nobody knows where the file is: it was read from bytes; name it")
+    where = newest.path or chronicle.log.name if isinstance(file, bytes) else fspath(file)
+    path = newest.path if isinstance(file, bytes) or not Path(file).is_file() else os.path.realpath(where)
+    lines = read_lines(file)
+    raw = b"\n".join(lines.lines) + (b"\n" if lines.whole and lines.lines else b"")
+    source = SourceFile.of(chronicle, raw) or newest
+    found = load_file(raw) if raw.startswith(source.raw) else None
+    if not isinstance(found, Transcript) or source.transcript is None or found.tool != source.tool:
+        reason = "it no longer begins with what was imported; import it as a session of its own"
+        raise SourceChanged(where, reason=reason)
+    if raw != source.raw:
+        return _Growth(chronicle, source, source.transcript, found).take_in(where, raw, path)
+    if path != newest.path:
+        chronicle.note({**source.note, "path": path})
+    return 0
+
+
+class _Growth:
+    """What a file has grown by, and what that means for the session; one use."""
+
+    def __init__(self, chronicle: Chronicle, source: SourceFile, old: Transcript, new: Transcript) -> None:
+        self._chronicle = chronicle
+        self._source = source
+        self._old = old
+        self._new = new
+        self._same = _alike(old, new)
+        """Messages at the beginning that say what they said before. The last may have grown by a line."""
+        runs = [(start, min(stop, self._same), to) for start, stop, to in source.runs if start < self._same]
+        self._runs = [*runs, (self._same, len(new.messages), source.taken)]
+
+    def take_in(self, where: str, raw: bytes, path: str | None) -> int:
+        """Say what is new, note the file, and go on from the view that follows."""
+        chronicle, since = self._chronicle, self._same + self._said_already(where)
+        before = list(chronicle.timeline.pieces)
+        fresh = self._new.messages[since:]
+        chronicle.append([said.wire for said in fresh], times_ms(self._new)[since:])
+        note = self._source.grown(chronicle, raw, self._runs, path=path)
+        kept, adoption = self._goes_on_from(before, since)
+        pieces = [*kept, *as_pieces(chronicle, adoption)]
+        if (
+            written(chronicle.timeline.sending.settled(pieces), chronicle.gauge.format, chronicle.gauge.marks_beside)
+            != chronicle.written()
+        ):
+            adopt(chronicle, adoption, kept)
+        chronicle.note(note)
+        told = recorded(self._new, chronicle.gauge)
+        usages = self._usages(told.usages, since, is_ours=bool(kept))
+        chronicle.record_usage(usages, chronicle.timeline.event if told.is_of_view else None)
+        return len(fresh)
+
+    def _usages(self, told: Sequence[Usage], since: int, *, is_ours: bool) -> list[Usage]:
+        """What was reported for the new messages. Requests with a view that is not ours say nothing of what is counted here."""
+        found: list[Usage] = []
+        for usage in told:
+            place = None if usage.position is None or usage.position < since else self._place(usage.position)
+            if place is not None:
+                counted = None if is_ours else usage.counted_tokens
+                found.append(replace(usage, position=place, counted_tokens=counted))
+        return found
+
+    def _said_already(self, where: str) -> int:
+        """How many of the new messages the session has from elsewhere. It may have no others."""
+        own = self._chronicle.history()[self._source.taken :]
+        fresh = [dict(said.wire) for said in self._new.messages[self._same : self._same + len(own)]]
+        if own != fresh:
+            reason = f"the session has {counted(len(own), 'message')} not in it: import it as a session of its own"
+            raise SourceChanged(where, reason=reason)
+        return len(own)
+
+    def _goes_on_from(self, before: Sequence[Piece], since: int) -> tuple[list[Piece], Adoption]:
+        """What the view goes on from, and what then follows: our own where the tool only went on from its own, else the tool's."""
+        reader = self._chronicle.timeline.reader
+        if own_compaction(self._chronicle) is None or not self._goes_on():
+            view, left = view_of(self._new, self._place), left_of(self._new, self._place)
+            return [], Adoption(view=view, reader=reader, left=left)
+        grown = {self._source.position(index) for index in range(self._same, len(self._old.messages))} - {None}
+        kept = [piece for piece in before if piece.position not in grown]
+        return kept, Adoption(view=view_of(self._new, self._place, since=since), reader=reader)
+
+    def _goes_on(self) -> bool:
+        """Whether the tool sends what it sent before and more: no compaction since, and no way back."""
+        if len(self._new.compactions) != len(self._old.compactions):
+            return False
+        old, new = ([origin for shown in found.viewed for origin in shown.origins] for found in (self._old, self._new))
+        return new[: len(old)] == old
+
+    def _place(self, index: int) -> int | None:
+        return next((to + index - start for start, stop, to in self._runs if start <= index < stop), None)
+
+
+def _alike(old: Transcript, new: Transcript) -> int:
+    """How many messages at the beginning are the same in both."""
+    pairs = enumerate(zip(old.messages, new.messages, strict=False))
+    least = min(len(old.messages), len(new.messages))
+    return next((number for number, (one, other) in pairs if one.wire != other.wire), least)

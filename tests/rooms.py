@@ -1,0 +1,52 @@
+"""The rooms of plimsoll from the bottom up: what each is for, and what may be in it. The tests and the page on architecture go by it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Room(NamedTuple):
+    """A module or package directly under plimsoll."""
+
+    name: str
+    layer: str
+    about: str
+
+
+ROOMS = (
+    Room("brief", "values", "one-line representations of large values"),
+    Room("errors", "values", "every error and warning"),
+    Room("limits", "values", "every limit, with its unit"),
+    Room("message", "values", "one message and its parts"),
+    Room("exchange", "values", "a call and its results, which are never split"),
+    Room("validation", "values", "checks of option values"),
+    Room("provenance", "values", "keyed tags on text that plimsoll wrote"),
+    Room("policy", "values", "budgets, load lines, policies and presets"),
+    Room("protocols", "ports", "what the core and sessions need from outside, as Protocols"),
+    Room("formats", "core", "providers' message formats: read, write, check, convert"),
+    Room("tokens", "core", "counting tokens, and what is known of models"),
+    Room("truncation", "core", "cutting one text, one JSON value, one tool result"),
+    Room("summary", "core", "the ledger of facts, and summaries by rules and models"),
+    Room("compaction", "core", "planning a view that fits"),
+    Room("records", "core", "what a session's log says, and the state it leads to"),
+    Room("environment", "outside", "the computer and project around a session"),
+    Room("store", "outside", "logs on disk, in a database, in memory"),
+    Room("recall", "outside", "searching and reading what left the view"),
+    Room("transcripts", "outside", "the session files of coding agents"),
+    Room("session", "app", "sessions: opening, appending, viewing, compacting, synchronising, importing"),
+    Room("api", "app", "the calls that need no session"),
+    Room("", "app", "the public names"),
+    Room("report", "edges", "tables for the terminal, and the HTML page"),
+    Room("cli", "edges", "the command line"),
+    Room("__main__", "edges", "`python -m plimsoll`"),
+)
+"""From the bottom up: a module imports from its own layer and those before it, and packages have an order without circles."""
+
+LAYERS = tuple(dict.fromkeys(room.layer for room in ROOMS))
+LAYER_OF = {room.name: room.layer for room in ROOMS}
+
+
+def table() -> str:
+    """The rooms as the page on architecture shows them, from the top down."""
+    rows = [f"| {room.layer} | `{room.name or '__init__'}` | {room.about} |" for room in reversed(ROOMS)]
+    return "\n".join(["| layer | place | what it is for |", "| --- | --- | --- |", *rows])
