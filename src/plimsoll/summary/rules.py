@@ -14,7 +14,7 @@ from plimsoll.summary.ledger.sentences import line
 from plimsoll.summary.room import allot, bias_of, estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from plimsoll.protocols import TokenCounter
     from plimsoll.summary.frame import Language
@@ -137,14 +137,16 @@ class _Page:
             shares = {**shares, "request": shares["request"] * 3, "constraint": shares["constraint"] * 3}
         rest = sections.build(ledger, self.words, bias)
         needed = {section.name: sum(estimate(item.text) for item in section.items) for section in rest}
+        apart = [fact.text for fact in sections.insisted(ledger)] if ledger.is_dialogue else []
         if ledger.is_dialogue:
             needed["chat"] = sum(estimate(fact.text) for fact in ledger.of("chat"))
+            needed["constraint"] = sum(estimate(text) + 2 for text in apart) + _TITLE_TOKENS * bool(apart)
+            shares = {**shares, "constraint": _constraint_share(shares)}
         wanted = sum(estimate(fact.text) for fact in ledger.of("request"))
         allotted = allot({**needed, "request": wanted + _TITLE_TOKENS}, shares, self._room())
         chars_per_token = 1.2 if language == "zh" else 3.6
         room = max(0, allotted["request"] - _TITLE_TOKENS)
         chars = int(room * chars_per_token) if room < wanted else _WHOLE_CHARS
-        apart = [fact.text for fact in sections.insisted(ledger)] if ledger.is_dialogue else []
         asked = sections.requests(ledger, self.words, chars, apart, numbered=numbered)
         insisted = sections.constraints(ledger, asked, bias)
         self.spelt["constraint"] = sections.spelt_out(ledger, asked)
@@ -350,6 +352,14 @@ class _Page:
             else:
                 high = middle - 1
         return self._rendered(text[:low], self.counter.upper(text[:low]) if low else 0)
+
+
+def _constraint_share(shares: Mapping[str, float]) -> float:
+    """What gives the constraints of a dialogue their whole need, while that is at most a third of the room.
+
+    They hold for all that is said later, and are short: in their usual share of a small room none of them fits.
+    """
+    return (sum(shares.values()) - shares["constraint"]) / 2
 
 
 def _heading_tokens(group: str) -> int:
