@@ -80,6 +80,7 @@ def test_every_module_has_a_layer(sources):
     assert [source.place for source in sources if room(source.name) not in LAYER_OF] == []
 
 
+@pytest.mark.slow
 def test_imports_go_down(sources):
     """No module imports from a layer above its own, not even inside a function."""
     names = {source.name for source in sources}
@@ -125,6 +126,7 @@ def test_the_page_shows_the_layers():
     assert table() in ARCHITECTURE.read_text()
 
 
+@pytest.mark.slow
 def test_absolute_imports(sources):
     """Imports name plimsoll in full, so that a search finds every user of a module."""
     relative = [
@@ -167,6 +169,7 @@ def test_core_is_pure(sources):
     assert impure == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", HEAVY_MODULES)
 def test_import_is_light(module, loaded_by_import):
     """Having all of plimsoll's public names leaves the heavy modules to those who use them."""

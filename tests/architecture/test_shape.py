@@ -6,6 +6,8 @@ import ast
 import re
 import statistics
 
+import pytest
+
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 59
 FUNCTION_LINES_P90_MAX = 22
@@ -33,6 +35,7 @@ def test_files_are_small(sources):
     assert {place: size for place, size in sizes.items() if size > FILE_LINES_MAX} == {}
 
 
+@pytest.mark.slow
 def test_functions_are_short(sources):
     """No function is 60 lines or longer, its docstring included."""
     assert [entry for entry in lengths(sources) if entry[0] > FUNCTION_LINES_MAX] == []
@@ -51,6 +54,7 @@ def test_no_vague_file_names(sources):
     assert [source.place for source in sources if source.path.stem in VAGUE_FILES] == []
 
 
+@pytest.mark.slow
 def test_no_vague_class_names(sources):
     """No class is named for managing, handling or helping."""
     vague = [
@@ -82,6 +86,7 @@ def test_public_functions_have_docstrings(sources):
     assert bare == []
 
 
+@pytest.mark.slow
 def test_few_broad_excepts(sources):
     """At most three places catch every exception and go on; raising it again, or an error of ours from it, is not going on."""
     broad = [
@@ -103,6 +108,7 @@ def test_no_silenced_type_checker(sources):
     assert [source.place for source in sources if silence in source.text or "pyright: " + "ignore" in source.text] == []
 
 
+@pytest.mark.slow
 def test_nothing_is_printed_from_the_library(sources):
     """Only the command line prints; everything else returns what it found."""
     printed = [
@@ -115,6 +121,7 @@ def test_nothing_is_printed_from_the_library(sources):
     assert printed == []
 
 
+@pytest.mark.slow
 def test_every_test_says_what_it_expects(test_sources):
     """Every test has a docstring."""
     silent = [

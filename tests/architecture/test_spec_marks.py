@@ -43,6 +43,7 @@ def numbers() -> set[str]:
     return {f"{part}-{number:02}" for part, count in COUNTS.items() for number in range(1, count + 1)}
 
 
+@pytest.mark.slow
 def test_every_id_has_a_test(marked: set[str]) -> None:
     """No feature and no fault is without a test, but for those that wait."""
     assert sorted(numbers() - marked - LATER.keys() - UNMARKED) == []

@@ -338,6 +338,7 @@ def test_what_json_cannot_give_back_is_refused(store: Store, kind: str, data: di
         assert log.append([message("next")]) == 1
 
 
+@pytest.mark.slow
 def test_nesting_is_limited_and_never_recursed_into(store: Store) -> None:
     """A payload at the limit of nesting is stored; a deeper, an endless and an exponential one are refused at once."""
     deep: list[object] = []
@@ -447,6 +448,7 @@ def append_many(open_again: Again, worker: int, times: int) -> None:
                 done += 1
 
 
+@pytest.mark.slow
 def test_processes_take_turns(again: Again, request: pytest.FixtureRequest) -> None:
     """Eight processes with 200 appends each are refused or served in turn: none lost, none mixed."""
     if "memory" in request.node.name:

@@ -26,6 +26,7 @@ def blocks(path):
     return [(text.count("\n", 0, match.start(1)) + 1, match.group(1)) for match in BLOCK.finditer(text)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [path for path in DOCUMENTS if blocks(path)], ids=place)
 def test_code_runs(path, tmp_path, monkeypatch):
     """The Python blocks of a document run from top to bottom, as one program, in a folder with the examples in it.

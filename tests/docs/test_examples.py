@@ -14,6 +14,7 @@ TEXT = (EXAMPLES / "conversation.json").read_text(encoding="utf-8")
 MESSAGES = json.loads(TEXT)
 
 
+@pytest.mark.slow
 def test_size():
     """The recording is long enough to need compaction and small enough to be committed."""
     vocabulary = splintr.Tokenizer.from_pretrained("o200k_base")

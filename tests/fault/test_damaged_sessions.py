@@ -141,6 +141,7 @@ def use(spec: str, name: str = "a") -> Counter[tuple[str, str]]:
     return refused
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["changed", "gone", "repaired"])
 @pytest.mark.parametrize("kind", ["jsonl", "sqlite"])
 def test_any_record_may_be_lost(tmp_path: Path, kind: str, how: str) -> None:
@@ -234,6 +235,7 @@ def test_a_view_goes_on_from_what_can_be_read(tmp_path: Path) -> None:
         assert session.compact().id is not None
 
 
+@pytest.mark.slow
 def test_facts_are_gathered_again(tmp_path: Path) -> None:
     """Where the ledger of a compaction leads back to a record that is lost, its facts come from the history, and the next is whole."""
     spec = str(tmp_path / "store")
@@ -317,6 +319,7 @@ FIELDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FIELDS)
 def test_records_that_say_something_else(tmp_path: Path, kind: str) -> None:
     """A field that another program wrote wrongly makes its record unreadable, or does no harm: nothing breaks, and verify says so."""
@@ -354,6 +357,7 @@ def record_of(spec: str, number: int) -> Record:
     return record
 
 
+@pytest.mark.slow
 def test_nothing_that_is_written_has_a_flaw(tmp_path: Path) -> None:
     """No record that sessions write is taken for another's."""
     for number, options in enumerate(({}, {"format": "anthropic"}, {"max_tokens": 900})):

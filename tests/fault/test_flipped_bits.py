@@ -183,6 +183,7 @@ def attempt(place: Path, kind: str, format: Any, rng: random.Random) -> None:
         shutil.rmtree(place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["jsonl", "sqlite"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_damage_costs_what_it_hits(tmp_path: Path, format: str, kind: str) -> None:

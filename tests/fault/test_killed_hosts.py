@@ -78,6 +78,7 @@ def texts(messages: list[Wire]) -> Counter[str]:
     return Counter(repr(message) for message in messages if message["role"] != "system")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["{place}", "sqlite:///{place}/all.db"], ids=["jsonl", "sqlite"])
 def test_hosts_killed_while_they_sync(kind: str, tmp_path: Path) -> None:
     """After each kill the history is the list taken in last or the one after it, and the log everything taken in so far, once."""

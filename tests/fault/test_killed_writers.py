@@ -91,6 +91,7 @@ def spec_of(kind: str, path) -> str:
     return f"sqlite:///{path}/file.db" if kind == "sqlite" else f"{path}/store"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-07")
 @pytest.mark.parametrize("kind", ["jsonl", "sqlite"])
 def test_killed_150_times(kind, tmp_path):

@@ -74,6 +74,7 @@ def written(tmp_path_factory):
     return Written(tmp_path_factory.mktemp("damage"))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-18")
 def test_cut_at_every_byte(written):
     """Cut at any byte, the log ends after its last whole append, and all bytes after that count as torn."""
@@ -90,6 +91,7 @@ def test_cut_at_every_byte(written):
     file.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writable", [False, True])
 def test_a_log_that_lost_its_end_says_so(written, writable):
     """Cut anywhere, between records too, a log lacks what was acknowledged: all that is readable is read, and every other number
@@ -131,6 +133,7 @@ def test_a_witness_that_cannot_be_read_is_none(written):
         assert (len(records), damage) == (written.whole(cut), ()), lock
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-19")
 def test_append_after_a_cut_is_not_glued_to_it(written):
     """After a cut the writer puts the torn bytes aside, whole, and what it appends is read back with what was there."""
@@ -156,6 +159,7 @@ def test_append_after_a_cut_is_not_glued_to_it(written):
         assert damage == (), cut
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_is_found(written):
     """Of 2,000 logs with one bit flipped each opens, gives every other record both ways, and reports the flipped byte."""
     rng = random.Random(11)
@@ -179,6 +183,7 @@ def test_every_flipped_bit_is_found(written):
         assert written.log_path.read_bytes() == changed, bit
 
 
+@pytest.mark.slow
 def test_writing_after_damage_spreads_nothing(written):
     """Appending to a log with a flipped bit leaves its bytes as they were and every other record readable."""
     rng = random.Random(13)
@@ -199,6 +204,7 @@ def test_writing_after_damage_spreads_nothing(written):
         assert written.log_path.read_bytes().startswith(changed)
 
 
+@pytest.mark.slow
 def test_runs_of_nul_are_damage_around_readable_records(written):
     """Runs of NUL bytes, as a lost power supply leaves them, hide only the records they lie on."""
     rng = random.Random(17)
@@ -217,6 +223,7 @@ def test_runs_of_nul_are_damage_around_readable_records(written):
         assert damage
 
 
+@pytest.mark.slow
 def test_what_was_synced_survives_any_fate_of_what_was_not(written):
     """Lose power during an append: with its sectors there, zeroed or missing, all that was synced before is read."""
     rng = random.Random(43)
@@ -260,6 +267,7 @@ def test_lines_taken_out_repeated_or_swapped_are_reported(written):
         assert len(records) == len(written.records) - count
 
 
+@pytest.mark.slow
 def test_seeking_past_damage(written):
     """A record is found by number and a message by position with damage before, after and around it."""
     rng = random.Random(19)
@@ -281,6 +289,7 @@ def test_seeking_past_damage(written):
                 assert message.position >= record.position
 
 
+@pytest.mark.slow
 def test_every_damaged_log_is_proved_damaged_and_repaired_beside(written, tmp_path):
     """Verify reports every kind of damage, repair writes a copy that verifies, and the original stays byte for byte."""
     rng = random.Random(23)
@@ -307,6 +316,7 @@ def test_every_damaged_log_is_proved_damaged_and_repaired_beside(written, tmp_pa
         assert written.log_path.read_bytes() == changed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [
@@ -376,6 +386,7 @@ def test_rows_of_a_database_are_checked_like_lines(tmp_path):
     store.close()
 
 
+@pytest.mark.slow
 def test_flipped_bits_in_a_database_open_or_refuse_with_a_typed_error(tmp_path):
     """A database file with a flipped bit opens and reads, or raises one of our errors; nothing else escapes."""
     from plimsoll.store.sqlite import SqliteStore

@@ -144,6 +144,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_every_call_fails_once(tmp_path, fault):
     """Whichever call of a session's life fails, the error is ours, nothing acknowledged is lost, and work goes on after."""

@@ -44,6 +44,7 @@ def thoughts(view: Any) -> int:
     return json.dumps(view).count('"signature"') + json.dumps(view).count('"redacted_thinking"')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", ["by the session", "by its answers"])
 def test_thinking_leaves_with_a_compaction_and_no_sooner(named: str) -> None:
     """What is thought later stays, as does all of it before the first compaction."""
@@ -62,6 +63,7 @@ def test_thinking_leaves_with_a_compaction_and_no_sooner(named: str) -> None:
     assert provider.refused == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [BOUND, FREE])
 def test_compactions_are_taken_back_and_done_again_at_any_time(model: str, tmp_path: Path) -> None:
     """With every request accepted, also by a session that is opened again; what is taken back is what it was."""
@@ -86,6 +88,7 @@ def test_compactions_are_taken_back_and_done_again_at_any_time(model: str, tmp_p
     assert provider.refused == []
 
 
+@pytest.mark.slow
 def test_other_models_keep_the_thinking_that_they_ask_for() -> None:
     """An answer whose calls are being worked on keeps its thinking where the provider insists on it."""
     provider, host = hosted(FREE)
@@ -99,6 +102,7 @@ def test_other_models_keep_the_thinking_that_they_ask_for() -> None:
     assert provider.refused == []
 
 
+@pytest.mark.slow
 def test_answers_that_come_while_a_summary_is_written_leave_their_thinking_too() -> None:
     """They were thought behind the messages that the summary stands for."""
     provider, host = hosted(BOUND)
@@ -120,6 +124,7 @@ def test_answers_that_come_while_a_summary_is_written_leave_their_thinking_too()
     assert provider.refused == []
 
 
+@pytest.mark.slow
 def test_a_fitted_list_and_a_window_leave_it_where_they_change_anything() -> None:
     """And keep it where they change nothing."""
     _, host = hosted(BOUND)
@@ -148,6 +153,7 @@ def edited(held: list[Any], rng: random.Random) -> list[Any]:
     return [*held[:at], {"role": "user", "content": cleared}, *held[at + 1 :]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "appends"), [(BOUND, "content"), (BOUND, "response"), (FREE, "content")])
 def test_thinking_leaves_behind_what_a_host_changes_in_its_list(
     model: str, appends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

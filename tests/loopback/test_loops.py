@@ -68,6 +68,7 @@ def test_long_sessions_are_never_refused(which: str, window: int) -> None:
     check_session(which, window, TURNS_LONG)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("which", "window"), [loop for loop in LOOPS if not loop[0].endswith("entire")])
 def test_sessions_are_never_refused(which: str, window: int) -> None:
     """A session that is given each message as the SDK gave it."""
@@ -83,6 +84,7 @@ def check_session(which: str, window: int, turns: int) -> None:
         check(served, window)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["chat", "responses-stream", "anthropic-content", "anthropic-stream"])
 def test_fit_at_each_call_is_never_refused(which: str) -> None:
     """A host that keeps the whole list, and fits it at each call."""
@@ -93,6 +95,7 @@ def test_fit_at_each_call_is_never_refused(which: str) -> None:
         check(served, window)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["chat", "responses", "anthropic-content"])
 def test_the_newest_messages_alone_are_refused(which: str) -> None:
     """The control: the server refuses what a host sends that keeps the last messages and no more."""
@@ -102,6 +105,7 @@ def test_the_newest_messages_alone_are_refused(which: str) -> None:
         assert len(served.refused) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("which", "synced"),
     [("chat", True), ("responses", False), ("anthropic-content", True), ("anthropic-stream", False)],
@@ -127,6 +131,7 @@ async def _awaited(host: Host, window: int, options: dict[str, Any], *, synced: 
         assert session.stats().compactions >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["chat", "responses", "anthropic-stream"])
 def test_synced_lists_keep_their_prefix_and_are_never_refused(which: str) -> None:
     """A host that hands over its whole list at each call."""

@@ -63,6 +63,7 @@ def check_host(seed: int, turns: int) -> None:
     assert [rule for rule in agent.CONSTRAINTS if rule not in json.dumps(provider.bodies[-1])] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_hosts_are_never_refused(seed: int) -> None:
     """Some of them, for some turns."""

@@ -162,11 +162,13 @@ def change(rng: random.Random, session: plimsoll.Session, told: list[str]) -> No
     session.compact(plan)
 
 
+@pytest.mark.slow
 def test_attacks_on_fit() -> None:
     """No attack makes `fit` raise, pass its budget, give an invalid or nearly empty view, or lose a message without a mark."""
     run(check_fit, range(FIT_CASES))
 
 
+@pytest.mark.slow
 def test_attacks_on_sessions() -> None:
     """The same of every view of a session; and what a summary told is still found after later compactions."""
     run(check_session, range(SESSION_CASES))

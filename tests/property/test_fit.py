@@ -186,6 +186,7 @@ def asked_exchange(plan: plimsoll.Plan, position: int) -> range:
     return next((range(act.first, act.last + 1) for act in plan.actions if act.first <= position <= act.last), range(0))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-15", "W1-12")
 def test_fit_keeps_its_promises() -> None:
     """On histories of every kind and format only CannotFit is raised, and only where the frame is too small."""
@@ -194,6 +195,7 @@ def test_fit_keeps_its_promises() -> None:
     assert fitted > SMALL_CASES * 0.9
 
 
+@pytest.mark.slow
 def test_fit_keeps_its_promises_on_hostile_histories() -> None:
     """Whatever stands in a history, and wherever: the same promises."""
     for number in range(HOSTILE_CASES):
@@ -225,6 +227,7 @@ def test_near_messages_give_a_typed_error_or_a_view(soup: Any, format: Any, budg
     assert fitted is None or fitted.report.tokens_after <= budget
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("kind", ["one letter", "spaces", "digits", "emoji", "json", "lines", "markers"])
 def test_one_huge_message_fits(format: str, kind: str) -> None:

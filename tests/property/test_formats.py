@@ -168,6 +168,7 @@ def test_nesting_is_limited(depth: int) -> None:
         assert caught.value.position == 0
 
 
+@pytest.mark.slow
 def test_shared_references_do_not_explode() -> None:
     """An object of forty levels that holds the next one twice is refused at the limit, not copied for ever."""
     value: Any = ["x"]

@@ -101,11 +101,13 @@ def check_small(number: int, tmp_path: Path) -> None:
         session.close()
 
 
+@pytest.mark.slow
 def test_sessions_show_what_fit_shows() -> None:
     """Results wherever they come, fields of responses, marks, ids and names of any length: sessions and `fit` agree."""
     run(check_large, range(CASES))
 
 
+@pytest.mark.slow
 def test_small_sessions_keep_their_promises(tmp_path: Path) -> None:
     """Hostile histories in small budgets, with everything that may happen to a session in between."""
     run(lambda number: check_small(number, tmp_path), range(CASES // 2))

@@ -307,6 +307,7 @@ def options_of(function: Callable[..., Any]) -> list[str]:
     return [each.name for each in parameters if each.kind is not each.VAR_KEYWORD and each.name != "self"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_take_odd_options(name: str) -> None:
     """Each option of a public function in turn."""
@@ -314,6 +315,7 @@ def test_functions_take_odd_options(name: str) -> None:
     assert faults(call, base, options_of(getattr(plimsoll, name))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_take_odd_options(name: str) -> None:
     """Each option of a session's methods, and the session goes on afterwards."""
@@ -346,6 +348,7 @@ def test_files_are_read_with_odd_options(name: str, tmp_path: Path) -> None:
     assert faults(read(tmp_path), {}, options_of(getattr(plimsoll, name))) == []
 
 
+@pytest.mark.slow
 def test_sessions_open_with_odd_options() -> None:
     """Each option of `open`, in a session that is used."""
     names = [name for name in options_of(plimsoll.open) if name != "name"]
@@ -353,6 +356,7 @@ def test_sessions_open_with_odd_options() -> None:
     assert faults(lambda name: plimsoll.open(name, store="memory:").close(), {}, ["name"]) == []
 
 
+@pytest.mark.slow
 def test_policies_take_odd_fields() -> None:
     """Each field of a policy, as a value and in a mapping."""
     assert faults(with_policy, {}, [each.name for each in dataclasses.fields(Policy)]) == []
@@ -365,6 +369,7 @@ def _fresh(make: Callable[[], Any], method: str) -> Callable[..., Any]:
     return call
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VALUES)
 def test_methods_of_values_take_odd_options(name: str) -> None:
     """Each option of a method of a value."""

@@ -40,6 +40,7 @@ def check_words(given: list[Wire], messages: list[Wire], origins: Any) -> None:
         assert not positions or proof.strange_words([message], [given[origin] for origin in positions]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_origins_of_a_fit_name_the_input(format: str) -> None:
     """Whatever comes in: positions are in range and in order, and an unchanged message has its own."""
@@ -66,6 +67,7 @@ def test_origins_of_a_fit_name_the_input(format: str) -> None:
             check_words(messages, windowed.messages, windowed.origins)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_fits_is_where_it_was(format: str) -> None:
     """A valid history that fits has the positions 0, 1, 2, ..."""
@@ -76,6 +78,7 @@ def test_what_fits_is_where_it_was(format: str) -> None:
         assert fitted.to_dict()["origins"] == [[position] for position in range(len(messages))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_origins_of_a_session_name_its_history(format: str) -> None:
     """The view of a session says where in the history each message was said; a copy of it still knows."""

@@ -137,6 +137,7 @@ def test_messages_of_anything_have_a_count(
     assert counting.upper.messages(history) >= counting.messages(history)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["gpt-4o", "claude-opus-5", None])
 @quick
 @given(message=messages, part=parts)

@@ -37,6 +37,7 @@ def step(rng: random.Random, session: plimsoll.Session) -> None:
                 session.rollback(rng.choice(done).id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5"])
 def test_no_report_breaks_a_session(seed: int, model: str, tmp_path: Path) -> None:

@@ -117,12 +117,14 @@ def check_view_of(session: plimsoll.Session, budget: int, format: str) -> None:
     proof.fits(view, budget, format)
 
 
+@pytest.mark.slow
 def test_views_are_valid_used_and_marked() -> None:
     """Histories with parts that cannot be cut, and many calls at once, in four formats and budgets of every size."""
     for number in range(CASES):
         check(case_of(number))
 
 
+@pytest.mark.slow
 def test_views_of_sessions_are_valid() -> None:
     """The same while a session grows."""
     for number in range(SESSIONS):

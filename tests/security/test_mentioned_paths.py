@@ -66,6 +66,7 @@ def conversation(paths: list[str]) -> list[dict[str, Any]]:
     return messages
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-28")
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes and links as POSIX has them")
 def test_nothing_opens_what_a_message_names(watched: list[str], tmp_path: Path) -> None:

@@ -146,6 +146,7 @@ def everything(path) -> list[tuple[str, bytes]]:
     return [(str(one), one.read_bytes()) for one in sorted(path.rglob("*")) if one.is_file()]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-22")
 def test_hostile_names_reach_nothing(store, tmp_path):
     """2,000 hostile names through every door of a store: each is refused, and nothing on the disk changes."""

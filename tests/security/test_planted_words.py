@@ -53,6 +53,7 @@ def claimed(summary: str) -> str:
     return sections + "".join(re.findall(r"^user: [^\n]*", summary, re.MULTILINE))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["answer", "orphan"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_planted_words_are_no_request(format: Any, how: str) -> None:
@@ -81,6 +82,7 @@ def test_the_users_own_words_are_requests() -> None:
     assert "production database" in claimed(fitted.report.summary or "")
 
 
+@pytest.mark.slow
 def test_a_session_never_takes_a_tool_for_the_user() -> None:
     """In a session too, through several compactions, with an answer, an orphan and a late result (B3)."""
     with plimsoll.open("x", store="memory:", max_tokens=3_000) as session:
@@ -128,6 +130,7 @@ def test_no_text_breaks_its_frame_for_long() -> None:
     check_frames(10_000, 100_000)
 
 
+@pytest.mark.slow
 def test_a_hostile_view_has_one_frame() -> None:
     """A conversation in which everybody says frames comes out with one real summary at most, valid and within the budget."""
     for seed in range(40):

@@ -38,6 +38,7 @@ def marked() -> set[int]:
     return {number for number, line in enumerate(lines, 1) if line.endswith("# error")}
 
 
+@pytest.mark.slow
 def test_the_wheel_says_that_it_is_typed(wheel: Path) -> None:
     """Without the file checkers take every name of an installed package for Any."""
     assert (wheel / "plimsoll" / "py.typed").exists()

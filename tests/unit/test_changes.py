@@ -26,6 +26,7 @@ def alike(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+@pytest.mark.slow
 @given(VALUES, VALUES)
 def test_leads_there(before: Any, after: Any) -> None:
     """What is changed is what was meant, also after the change was written down and read."""

@@ -35,6 +35,7 @@ def test_a_check_names_level_and_line(load: float, level: Level, urgency: str, d
     assert found.max_tokens == int(TOTAL / load)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["ladder", "fill", "threshold-80", "small-window", "five-turns"])
 @pytest.mark.parametrize("messages", [TALK, work(82, 25)], ids=["talk", "work"])
 def test_a_check_says_what_fit_and_a_session_do(messages: Any, policy: str) -> None:

@@ -144,6 +144,7 @@ def test_what_tools_print_names_no_file() -> None:
     )
 
 
+@pytest.mark.slow
 def test_hostile_conversations() -> None:
     """Any number of paths, and paths of any length, are bounded; the format may be any."""
     many = [user(" ".join(f"d{n}/f.py" for n in range(at, at + 5_000))) for at in range(0, 20_000, 5_000)]
@@ -192,6 +193,7 @@ def asked_with(messages: list[Wire], root: Path, **options: Any) -> Any:
     return asked[0]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S1-43", "S1-45")
 def test_the_model_is_shown_the_files(tmp_path: Path) -> None:
     """The prompt of a summary holds the files that what leaves is about, as data, and nothing of those that may not be read
@@ -209,6 +211,7 @@ def test_the_model_is_shown_the_files(tmp_path: Path) -> None:
     assert "Important files" not in str(asked_with(talk(91, 90), tmp_path).prompt)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-15")
 def test_files_do_not_pass_the_prompts_limit(tmp_path: Path) -> None:
     """Large files are cut to a share of it: the conversation is there all the same (W1-15)."""

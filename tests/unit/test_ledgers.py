@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 import workloads
 from plimsoll.formats.registry import decode_all
 from plimsoll.records.ledgers import Ledgers, ledger_data
@@ -28,6 +30,7 @@ def written(count: int) -> tuple[dict[int, dict[str, Any]], list[Ledger]]:
     return records, ledgers[1:]
 
 
+@pytest.mark.slow
 def test_read_back() -> None:
     """Every ledger is read back as it was, from changes and now and then a whole one, in any order."""
     records, ledgers = written(16)
@@ -38,6 +41,7 @@ def test_read_back() -> None:
             assert shelf.at(number)[0] == ledgers[number]
 
 
+@pytest.mark.slow
 def test_reading_does_not_grow_with_the_session() -> None:
     """A whole ledger is written again before the changes are longer than one: so many records are read at most, however many
     compactions there were, and the log grows by no more than the facts do.
@@ -53,6 +57,7 @@ def test_reading_does_not_grow_with_the_session() -> None:
         assert changes <= 1.5 * len(json.dumps(ledgers[number].to_dict()))
 
 
+@pytest.mark.slow
 def test_the_next_is_read_from_its_own_changes() -> None:
     """Going on from the ledger at hand reads one record a compaction, and nothing twice."""
     records, _ = written(16)

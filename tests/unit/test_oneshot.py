@@ -61,6 +61,7 @@ def test_a_changed_result_changes_no_later_one() -> None:
     assert plimsoll.fit(WORK, max_tokens=TOTAL).messages == WORK
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [300, 2_000, 8_000])
 @pytest.mark.parametrize("policy", ["fill", "ladder"])
 def test_plan_shows_what_fit_does(budget: int, policy: str) -> None:

@@ -55,6 +55,7 @@ def test_packed_fields_that_are_none(value: Any) -> None:
         unpacked({"z": value})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [8_000, 32_000])
 def test_a_log_is_little_larger_than_its_messages(tmp_path: Path, budget: int) -> None:
     """With all its compactions a log takes at most half as much again as its short messages as JSON."""
@@ -70,6 +71,7 @@ def test_a_log_is_little_larger_than_its_messages(tmp_path: Path, budget: int) -
     assert (tmp_path / "a" / "log.jsonl").stat().st_size <= 1.5 * raw
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["openai-chat", "anthropic", "openai-responses"])
 def test_cut_messages_are_read_back_as_they_were_shown(tmp_path: Path, format: Any) -> None:
     """A view with cut results and a summary is the same bytes after resuming, in every format."""

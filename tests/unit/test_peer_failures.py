@@ -45,6 +45,7 @@ def both(messages: list[Wire], budget: int, **options: Any) -> list[plimsoll.Fit
     return [fitted, other]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["fill", "ladder"])
 def test_a_fact_of_the_first_turn_survives(policy: str) -> None:
     """PEER LangChain: 62k of history, the fact said first, 20k: its summariser was shown 2,059 tokens and the fact was lost."""
@@ -58,6 +59,7 @@ def test_a_fact_of_the_first_turn_survives(policy: str) -> None:
         assert "HERON-4471" in str(fitted.messages)
 
 
+@pytest.mark.slow
 def test_the_summariser_is_shown_what_leaves() -> None:
     """PEER LangChain: the summariser saw a trimmed piece. Ours sees everything that leaves, each message once."""
     history = [*workloads.talk(3, 40)[:-1], {"role": "user", "content": FACT}, *workloads.talk(4, 300)[1:]]
@@ -108,6 +110,7 @@ def test_a_long_system_text() -> None:
         assert "tokens cut" in cut
 
 
+@pytest.mark.slow
 def test_a_verbose_summariser() -> None:
     """PEER LangMem: 8,000 sent 18,523: the summary is longer than the budget."""
     history = workloads.talk(5, 200)
@@ -196,6 +199,7 @@ def test_four_big_parallel_results_are_all_seen() -> None:
         assert fitted.report.tokens_after > 6_000
 
 
+@pytest.mark.slow
 def test_a_summariser_that_raises_ends_nothing() -> None:
     """PEER deepagents: the run was aborted. Ours goes on by rules and reports it."""
 

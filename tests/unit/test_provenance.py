@@ -80,6 +80,7 @@ def test_a_notice_is_known_by_its_tag():
     assert omitted(omission(12, "en") + "\nmore") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(LOOK_ALIKES))
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("newest", [False, True])
@@ -97,6 +98,7 @@ def test_a_pinned_look_alike_is_a_message(name, format, newest):
         assert "ZQTOKEN" in json.dumps(session.view(), ensure_ascii=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(LOOK_ALIKES))
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_look_alike_in_the_middle_is_accounted_for(name, format):
@@ -111,6 +113,7 @@ def test_a_look_alike_in_the_middle_is_accounted_for(name, format):
     assert [action.decision for action in covering] == ["summarise"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PRESENTATIONS))
 def test_a_real_summary_that_is_pinned_or_newest_is_a_message(name):
     """Even what we made stays as it is where the user pins it, or it is the newest thing said."""
@@ -125,6 +128,7 @@ def test_a_real_summary_that_is_pinned_or_newest_is_a_message(name):
         assert ours in [message["content"] for message in session.view()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", ["numbered", "bracketed", "emergency", "chinese"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_chain_of_fits_goes_on_from_every_frame(frame, format):

@@ -27,6 +27,7 @@ def file(home, tool):
     return path
 
 
+@pytest.mark.slow
 def test_compacted_exported_in_place_and_taken_in_again(run, file, tool):
     """Import, compact to a target, write in place, and take in what the tool has added: each says what it did and how to go on."""
     raw = file.read_bytes()
@@ -44,6 +45,7 @@ def test_compacted_exported_in_place_and_taken_in_again(run, file, tool):
     assert run("import", "--update", file, "--as", "s", "--json").json["messages_added"] == 0
 
 
+@pytest.mark.slow
 def test_a_moved_file_is_named_by_an_update(run, file, tool):
     """The file that an update names is the one that is written from then on; a folder and a file that is not there are refused."""
     run("import", file, "--as", "s")
@@ -55,6 +57,7 @@ def test_a_moved_file_is_named_by_an_update(run, file, tool):
     assert "moved.jsonl" in run("export", "s", "--in-place").err
 
 
+@pytest.mark.slow
 def test_a_file_packed_by_gzip_is_a_file(run, home, tool):
     """Sessions and messages, imported under the name they had, counted and fitted; one that is cut is read as far as it goes."""
     Path("s.jsonl.gz").write_bytes(gzip.compress(session_file(tool)))
@@ -65,6 +68,7 @@ def test_a_file_packed_by_gzip_is_a_file(run, home, tool):
     assert "archive" in run("import", "cut.jsonl.gz").err
 
 
+@pytest.mark.slow
 def test_what_its_tool_cannot_hold_is_said_before_a_compaction(run, home):
     """A line of `compact` and of its preview names it, before anything is recorded; an export ends with status 3."""
     Path("f.jsonl").write_bytes(session_file("pi"))
@@ -78,6 +82,7 @@ def test_what_its_tool_cannot_hold_is_said_before_a_compaction(run, home):
     assert run("export", "s", "--in-place").status == 1
 
 
+@pytest.mark.slow
 def test_where_it_belongs_is_said(run, file, tool):
     """After any export to a tool standard error says where the file belongs and the command that goes on with it."""
     run("import", file, "--as", "s", "--max-tokens", "30k")
@@ -89,6 +94,7 @@ def test_where_it_belongs_is_said(run, file, tool):
     assert {"name", "lines", "losses", "place", "resume", "path", "backup"} == set(found)
 
 
+@pytest.mark.slow
 def test_grown_and_changed_files_are_refused(run, file, tool):
     """Written over is only what was read, and taken in only what goes on from it: else one line says why and what to do."""
     raw = file.read_bytes()
@@ -123,6 +129,7 @@ def test_options_that_do_not_go_together(run, home, words):
     assert run(*words).status == 2
 
 
+@pytest.mark.slow
 def test_the_written_file_weighs_what_the_session_does(run, file):
     """Tokens, window and what is not in the file are the same, though the newest report is of before the compaction."""
     run("import", file, "--as", "s")
@@ -137,6 +144,7 @@ def test_the_written_file_weighs_what_the_session_does(run, file):
             assert ("as the provider counted it" in said) == ("before the newest compaction" in said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["home/.codex/sessions/2026/03/02", "elsewhere"])
 def test_a_file_belongs_where_it_was(run, home, folder):
     """Under the name that its tool gave it, by a clock of another zone: another name would be a second file of the same session."""

@@ -92,6 +92,7 @@ def test_standard_input(run, chat, monkeypatch, messages):
     assert run("fit", "-", "--max-tokens", BUDGET).json == plimsoll.fit(messages, max_tokens=BUDGET).messages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "option", [("--policy", "ladder"), ("--query", "number 3 light"), ("--format", "openai-responses")]
 )

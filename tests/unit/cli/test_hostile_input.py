@@ -52,6 +52,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "command", [("count",), ("inspect",), ("fit", "--max-tokens", "2k"), ("import",)], ids=lambda c: c[0]
@@ -113,6 +114,7 @@ def hostile_messages(attack):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ATTACKS)
 def test_text_is_neutral(run, tmp_path, name):
     """No command sends a control or invisible character of a conversation to the terminal, in reports or in JSON."""
@@ -229,6 +231,7 @@ def process(*words, **more):
     )
 
 
+@pytest.mark.slow
 def test_process(chat):
     """The program reads a file and prints JSON on standard output only."""
     done = process("count", chat, "--json")
@@ -237,6 +240,7 @@ def test_process(chat):
     assert json.loads(done.stdout)["messages"] == 38
 
 
+@pytest.mark.slow
 def test_process_pipes(chat):
     """Standard input to standard output, whatever the locale says."""
     messages = json.dumps([{"role": "user", "content": "灯在码头 💡"}], ensure_ascii=False).encode()
@@ -246,6 +250,7 @@ def test_process_pipes(chat):
     assert json.loads(done.stdout)[0]["content"] == "灯在码头 💡"
 
 
+@pytest.mark.slow
 def test_ascii_terminal(chat):
     """Bars are escaped where the output cannot hold them, instead of an error."""
     done = process("inspect", chat, env={"PYTHONIOENCODING": "ascii"})
@@ -269,6 +274,7 @@ def test_help_and_version(run):
     assert run("--version").out.startswith("plimsoll ")
 
 
+@pytest.mark.slow
 def test_unknown_model_is_one_line(chat):
     """A warning of the library is one line on standard error, without a place in its source."""
     done = process("count", chat, "--model", "nobody-knows-this")
@@ -278,6 +284,7 @@ def test_unknown_model_is_one_line(chat):
     assert done.stderr.startswith(b"note: unknown model 'nobody-knows-this'")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="pipes of a shell")
 def test_closed_pipe(chat):
     """A reader that goes away ends the program quietly."""
@@ -306,6 +313,7 @@ def test_interrupt(run, chat, monkeypatch):
     assert (ran.status, ran.err) == (130, "plimsoll: interrupted\n")
 
 
+@pytest.mark.slow
 def test_fault_is_one_line(chat, tmp_path):
     """A mistake of ours is one line that says where, and with PLIMSOLL_TRACEBACK all of it."""
     script = "import sys, plimsoll.api.fit, plimsoll.cli.main as m\nplimsoll.api.fit.fit = None\nsys.exit(m.main())"
@@ -339,6 +347,7 @@ def test_help_is_fast():
     assert len([name for name in loaded if name.startswith("plimsoll")]) < 25
 
 
+@pytest.mark.slow
 def test_no_colour_for_a_pipe(chat):
     """Output that is no terminal has no escape sequences."""
     assert b"\x1b" not in process("inspect", chat).stdout
@@ -368,6 +377,7 @@ def in_a_terminal(*words, **env):
     return seen.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="a terminal to look through")
 @pytest.mark.parametrize(("env", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_colour_in_a_terminal(chat, env, coloured):
@@ -375,6 +385,7 @@ def test_colour_in_a_terminal(chat, env, coloured):
     assert ("\x1b[34m" in in_a_terminal("inspect", chat, **env)) == coloured
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="a terminal to look through")
 def test_progress_in_a_terminal(messages, tmp_path):
     """Long work shows that it goes on, in a terminal; short work and pipes see nothing of it."""
@@ -398,6 +409,7 @@ def test_options_name_all_formats():
     assert TOOLS == TOOL_NAMES
 
 
+@pytest.mark.slow
 def test_hostile_session_names(tmp_path, monkeypatch, capsys):
     """2,000 hostile names through commands that take one: each is refused in one line, and nothing appears on the disk."""
     outside, store = tmp_path / "outside", tmp_path / "store"

@@ -20,6 +20,7 @@ def smallest(tool):
     return path or pytest.skip(f"no sessions of {tool} beside the checkout")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", ["claude-code", "codex", "pi"])
 def test_fit_and_inspect_take_them_as_they_are(run, tool):
     """`fit` and `inspect` read the file's current view; what comes out fits and is valid."""
@@ -55,6 +56,7 @@ def reported(path):
     return newest
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SESSIONS.is_dir(), reason=f"the real session files are not at {SESSIONS}")
 @pytest.mark.parametrize("path", sorted(SESSIONS.glob("*/*.jsonl")), ids=lambda path: path.stem[-24:])
 def test_sizes_of_a_file_and_its_session_are_the_same(run, path):
@@ -71,6 +73,7 @@ def test_sizes_of_a_file_and_its_session_are_the_same(run, path):
     assert {key: file[key] for key in same} == {key: session[key] for key in same}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SESSIONS.is_dir(), reason=f"the real session files are not at {SESSIONS}")
 @pytest.mark.filterwarnings("ignore::plimsoll.errors.UnseenTokensWarning")
 def test_a_preview_of_a_long_session_is_shown_whole(run):
@@ -81,6 +84,7 @@ def test_a_preview_of_a_long_session_is_shown_whole(run):
         assert run("compact", "real", "--preview", "--target", "20k", "--max-tokens", "30k", *more).status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", ["claude-code", "codex", "pi"])
 def test_import_and_export_give_the_file_back(run, tool):
     """A session imported and exported to its own tool is the same file, and its first view is the tool's."""

@@ -122,6 +122,7 @@ def test_import_as_needs_a_file(run):
     assert run("import", "--as", "x").status == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", ["openai-chat", "openai-responses", "anthropic", "ui-parts"])
 def test_export_messages(run, messages, session, to):
     """An export in a message format is what `convert` makes of the history."""
@@ -132,6 +133,7 @@ def test_export_messages(run, messages, session, to):
     assert not isinstance(made, dict) or made["system"] == wanted.system
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", ["claude-code", "codex", "pi"])
 def test_export_to_a_tool_is_read_back(run, messages, session, tmp_path, to):
     """A tool's file has what was said, and losses are listed on standard error."""
@@ -156,6 +158,7 @@ def test_export_losses(run, messages, session):
     ]
 
 
+@pytest.mark.slow
 def test_export_preview(run, session, tmp_path):
     """--preview lists what an export would not carry, ends as that would, and writes nothing."""
     for to in ("claude-code", "openai-responses", "anthropic"):
@@ -192,6 +195,7 @@ def test_sessions(run, chat):
     assert "one" in run("sessions").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["elsewhere", "sqlite:///sessions.db"])
 @pytest.mark.parametrize("command", ["show", "history", "compact", "verify", "inspect", "export", "delete"])
 def test_archived_sessions(run, chat, spec, command):
@@ -223,6 +227,7 @@ def test_project_sessions(run, chat, tmp_path, monkeypatch):
     assert run("show", "one", "--store", f"project:{tmp_path / 'one'}").status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["elsewhere", "sqlite:///sessions.db"])
 def test_store(run, chat, spec):
     """--store keeps sessions in another place, on every command."""
@@ -354,6 +359,7 @@ def test_history_for_people(run, session):
     assert "undone" in out
 
 
+@pytest.mark.slow
 def test_rollback_and_reapply(run, session):
     """A rollback gives the view back as it was, --reapply undoes that."""
     before = run("show", session, "--json").json["messages"]
@@ -411,6 +417,7 @@ def scratch(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 def test_edit_commits_what_is_saved(run, long_session, editor, scratch):
     """The summary that the editor saves is the one that is recorded; no file is left."""
     editor("path.write_text('Edited: the lamp is broken.')")
@@ -422,6 +429,7 @@ def test_edit_commits_what_is_saved(run, long_session, editor, scratch):
     assert list(scratch.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_visual_before_editor(run, long_session, editor):
     """$VISUAL is asked before $EDITOR."""
     editor("path.write_text('by editor')")
@@ -430,6 +438,7 @@ def test_visual_before_editor(run, long_session, editor):
     assert run("compact", long_session, "--edit", "--json").json["summary"] == "by visual"
 
 
+@pytest.mark.slow
 def test_edit_file_is_private(run, long_session, editor, scratch, tmp_path):
     """Nobody else can read the summary while it is edited, and it is the plan's."""
     wanted = run("compact", long_session, "--preview", "--json").json["summary"]
@@ -440,6 +449,7 @@ def test_edit_file_is_private(run, long_session, editor, scratch, tmp_path):
     assert (tmp_path / "seen").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
@@ -463,6 +473,7 @@ def test_edit_refused(  # noqa: PLR0917 - fixtures
     assert list(scratch.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_edit_without_a_terminal(run, long_session):
     """Without a terminal and without an editor of the user's nothing is started."""
     ran = run("compact", long_session, "--edit")
@@ -471,6 +482,7 @@ def test_edit_without_a_terminal(run, long_session):
     assert run("history", long_session, "--json").json == []
 
 
+@pytest.mark.slow
 def test_edit_left_as_it_was_compacts(run, long_session, editor):
     """What is saved unchanged is the plan's own summary, without the line that says how to cancel."""
     wanted = run("compact", long_session, "--preview", "--json").json["summary"]
@@ -493,6 +505,7 @@ def test_edit_of_no_summary(run, chat):
     assert "nothing to edit" in run("compact", session, "--edit").err
 
 
+@pytest.mark.slow
 def test_edit_loses_no_words(run, long_session, editor, scratch, monkeypatch):
     """When the session grew under the editor, the compaction is refused and the text kept where the message says."""
     monkeypatch.setenv("PYTHONPATH", str(Path(plimsoll.__file__).parents[1]))
@@ -577,6 +590,7 @@ def test_unknown_session(run, command, home):
     assert run("sessions", "--json").json == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [*COMMANDS, "count", "inspect"])
 @pytest.mark.parametrize("name", ["../x", "a/../../b", "", ".", "a\nb", "CON", "x" * 65, "\x1b[2J", "\udcff"])
 def test_hostile_names(run, command, name, home):

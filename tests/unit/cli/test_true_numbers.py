@@ -69,6 +69,7 @@ def imported(run: Any, claude: Path) -> str:
     return "light"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["count", "inspect"])
 @pytest.mark.parametrize("source", ["s.jsonl", "light"])
 def test_the_newest_request_is_shown_as_it_was_counted(run: Any, imported: str, command: str, source: str) -> None:
@@ -128,6 +129,7 @@ def test_history_has_the_tools_own_compactions(run: Any, imported: str) -> None:
     assert run("show", imported, "--at", rows[0]["id"], "--full").status == 2
 
 
+@pytest.mark.slow
 def test_a_message_has_one_number(run: Any, session: str) -> None:
     """A table's, a hit's and a reference's number is the message's place in the history, and can be typed back."""
     run("compact", session)
@@ -171,6 +173,7 @@ def test_a_pipe_gets_one_line_a_row(run: Any, chat: Path, monkeypatch: pytest.Mo
     assert any(line.startswith(name) for line in run("sessions").out.splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("show", "light", "--full"), ("history", "light"), ("count", "s.jsonl")])
 def test_a_reader_that_goes_away_is_no_error(imported: str, command: tuple[str, ...]) -> None:
     """The status is 141, as the documents say, and nothing is written on standard error."""

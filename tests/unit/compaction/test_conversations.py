@@ -65,6 +65,7 @@ def check_frame(messages: list[Any], system: Any, fitted: plimsoll.Fitted, forma
         assert proof.strange_words(fitted.messages, messages) == []
 
 
+@pytest.mark.slow
 def test_conversations_fit() -> None:
     """Each conversation at one budget in each format: the promises hold, and what had to be cut uses the budget."""
     used = [(budget, check_view(id, format, budget)) for id, format, budget in cases(sample=True)]
@@ -85,6 +86,7 @@ def test_all_conversations_fit(budget: int, format: str) -> None:
     assert budget < 4_000 or median(shares) >= 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["ladder", "graded-200k", "threshold-80", "five-turns", "medium-window"])
 def test_conversations_fit_under_other_policies(policy: str) -> None:
     """One in eight conversations under each policy: within the budget, valid, in order."""

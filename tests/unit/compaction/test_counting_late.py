@@ -39,6 +39,7 @@ def chars(messages: list[dict[str, Any]]) -> int:
     return sum(len(str(message)) for message in messages)
 
 
+@pytest.mark.slow
 def test_what_left_is_not_counted_for_the_view(counted_chars: list[int]) -> None:
     """Ten times the history is not ten times the counting; asking for the report counts the rest."""
     short, long = work(71, 60), work(72, 600)

@@ -28,6 +28,7 @@ ORPHANS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["fill", "ladder"])
 @pytest.mark.parametrize("format", ORPHANS)
 def test_a_cut_note_is_still_a_note(format: Any, policy: str) -> None:

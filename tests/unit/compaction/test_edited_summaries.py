@@ -18,6 +18,7 @@ def history(format: Any, count: int = 20) -> list[dict[str, Any]]:
     return plimsoll.convert(messages, to=format).messages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["fill", "ladder"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_an_edited_summary_fits_to_the_token(format: Any, policy: str) -> None:

@@ -19,6 +19,7 @@ def text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("marks", [1, 2, 3])
 @pytest.mark.parametrize("policy", [STRICT, "fill", "ladder"])
 def test_a_joined_view_that_fits_stays_as_it_is(marks: int, policy: Any) -> None:

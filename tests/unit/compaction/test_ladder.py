@@ -27,6 +27,7 @@ def loaded(name: str, load: float) -> tuple[plimsoll.Fitted, int]:
     return plimsoll.fit(messages, max_tokens=budget, policy="ladder"), budget
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-01", "W0-10", "W0-13")
 @pytest.mark.parametrize("name", CONVERSATIONS)
 @pytest.mark.parametrize("load", LOADS)
@@ -43,6 +44,7 @@ def test_each_load_has_its_level(name: str, load: float) -> None:
         assert report.tokens_after <= budget // 2 or report.note
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-01")
 def test_a_sweep_passes_all_levels() -> None:
     """From an empty to an overfull budget all four levels come up, in order (W0-01)."""
@@ -80,6 +82,7 @@ def test_normal_brings_work_down_but_has_nothing_for_talk() -> None:
     assert talked.report.note
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-02")
 @pytest.mark.parametrize("name", CONVERSATIONS)
 @pytest.mark.parametrize("policy", ["fill", "ladder"])
@@ -110,6 +113,7 @@ def test_aggressive_summarises_and_keeps_a_tail(name: str) -> None:
         assert fitted.report.tokens_after > budget * 0.45
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-25")
 @pytest.mark.spec("W0-04")
 def test_an_emergency_keeps_the_newest_request_whole() -> None:
@@ -141,6 +145,7 @@ def summaries(messages: list[dict[str, Any]]) -> int:
     return str(messages).count("[Summary of messages")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-05")
 @pytest.mark.parametrize("format", ["openai-chat", "anthropic", "openai-responses"])
 def test_a_caller_without_a_session_can_go_on_from_the_view(format: Any) -> None:

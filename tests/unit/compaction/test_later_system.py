@@ -12,6 +12,7 @@ import plimsoll
 NOTE = "From now on every berth is checked twice before a pallet is moved there. " * 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["system", "developer"])
 @pytest.mark.parametrize("format", ["openai-chat", "openai-responses"])
 def test_the_newest_system_text_between_messages_stays(role: str, format: Any) -> None:

@@ -42,6 +42,7 @@ def cranes(start: int, stop: int) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-17", "S2-17")
 @pytest.mark.parametrize("prose", ["The pier was painted on Monday by Ana. " * 10, "Painted.", "the " * 300])
 @pytest.mark.parametrize("frame", ["numbered", "bracketed", "emergency", "chinese"])
@@ -63,6 +64,7 @@ def test_no_summary_is_empty_or_over_its_cap(frame: Any, prose: str) -> None:
             assert ours or "are not shown" in str(fitted.messages) or "条消息未显示" in str(fitted.messages)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-17", "W2-05")
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("asks", [True, False])
@@ -93,6 +95,7 @@ def test_nothing_is_summarised_and_shown_at_once(format: Any, asks: bool) -> Non
     assert bool(sent) == asks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_page_that_a_model_quotes_asks_for_nothing(format: Any) -> None:
     """Titles of ours in a model's prose are quoted: what stands under them is not the user's, now or when it is read back."""
@@ -112,6 +115,7 @@ def test_a_page_that_a_model_quotes_asks_for_nothing(format: Any) -> None:
     assert "999" not in (second.report.summary or "").rsplit("\n", 1)[-1]
 
 
+@pytest.mark.slow
 def test_a_long_history_reaches_the_model_whole() -> None:
     """What is too long for one request goes into several, each message into one, and each goes on from the last answer."""
     history = [
@@ -145,6 +149,7 @@ def test_a_long_history_reaches_the_model_whole() -> None:
     assert all(f"ZQ{n}77" in (fitted.report.summary or "") for n in range(1, len(asked) + 1))
 
 
+@pytest.mark.slow
 def test_a_request_that_fails_late_leaves_the_rules_to_speak() -> None:
     """Where one of several requests fails in all its attempts, no further one is made."""
     asked: list[Any] = []
@@ -159,6 +164,7 @@ def test_a_request_that_fails_late_leaves_the_rules_to_speak() -> None:
     assert len(asked) == 1 + 3
 
 
+@pytest.mark.slow
 def test_a_model_is_not_waited_for_a_third_time() -> None:
     """While each answer comes, so much is said that a compaction is due again: a view asks twice, and then the rules speak."""
     asked: list[int] = []

@@ -210,6 +210,7 @@ CHANGES: dict[str, tuple[Callable[[Policy], Any], dict[str, Any], Any]] = {
 """Field -> what is looked at, the change, and what is then seen (None: anything else than before)."""
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-11", "W1-24", "W2-01", "W2-03", "W2-06")
 @pytest.mark.parametrize("field", CHANGES)
 def test_every_field_changes_what_comes_out(field: str) -> None:
@@ -227,6 +228,7 @@ def test_no_field_is_forgotten() -> None:
     assert {field.name for field in dataclasses.fields(Policy)} == {*CHANGES}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-21", "S1-48", "S2-11")
 @pytest.mark.parametrize("role", ["user", "system", "assistant"])
 @pytest.mark.parametrize(
@@ -274,6 +276,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-11")
 @pytest.mark.parametrize("option", OPTIONS)
 def test_every_option_of_fit_changes_what_comes_out(option: str) -> None:
@@ -327,6 +330,7 @@ def test_a_policy_knows_its_strategy() -> None:
     assert Policy(steps=("offload",)).strategy is None
 
 
+@pytest.mark.slow
 def test_a_query_keeps_what_answers_it() -> None:
     """An old exchange about what is asked next stays word for word; without the query it leaves."""
     needle = {"role": "assistant", "content": "The zanzibar endpoint wants header X-Quorum: 17 on every call."}

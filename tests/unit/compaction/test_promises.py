@@ -127,6 +127,7 @@ FRAMES: dict[str, tuple[Any, list[dict[str, Any]]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5"])
 @pytest.mark.parametrize("frame", FRAMES)
 def test_a_refusal_tells_the_truth(frame: str, model: str) -> None:
@@ -145,6 +146,7 @@ def test_a_refusal_tells_the_truth(frame: str, model: str) -> None:
     assert "'content': ''" not in str(view)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5", "no-such-model"])
 def test_nothing_is_cut_to_nothing(model: str) -> None:
     """However short room is, each text that stays says at least that something was cut."""

@@ -29,6 +29,7 @@ def texts(view: list[dict[str, Any]]) -> list[str]:
     return [text for message in view for text in list(proof._values(message))[1:] if text]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["fill", "ladder"])
 @pytest.mark.parametrize(("system", "request_size"), [(0, 0), (0, 1), (3, 0), (3, 1), (1, 6), (0, 6), (20, 0)])
 @pytest.mark.parametrize("format", FORMATS)

@@ -58,6 +58,7 @@ FAILURES: dict[str, tuple[Callable[[Any], Any], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S1-49", "S2-16")
 @pytest.mark.spec("W0-17", "W1-09", "W1-16", "W1-33")
 @pytest.mark.parametrize("history", HISTORIES)
@@ -90,6 +91,7 @@ def test_a_coroutine_given_to_a_caller_that_does_not_await_fails() -> None:
     assert "coroutine" in (fitted.report.note or "")
 
 
+@pytest.mark.slow
 def test_an_async_summariser_is_awaited() -> None:
     """`afit` takes coroutine functions and plain ones, and both give the same view."""
     plain = asyncio.run(plimsoll.afit(HISTORIES["talk"], max_tokens=BUDGET, summarizer=lambda _: GOOD))
@@ -101,6 +103,7 @@ def test_an_async_summariser_is_awaited() -> None:
     assert failed.report.note == "TimeoutError: 30 s"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1), asyncio.CancelledError()])
 def test_a_wish_to_stop_is_no_failure(error: BaseException) -> None:
     """What is meant to end the program ends it."""
@@ -120,6 +123,7 @@ def test_good_prose_is_used_and_completed() -> None:
     proof.fits(fitted.messages, BUDGET, "openai-chat")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-15")
 def test_the_request_says_what_to_write() -> None:
     """The model is told how long, in which language and about what, and is shown nothing longer than it can read (W1-15)."""
@@ -136,6 +140,7 @@ def test_the_request_says_what_to_write() -> None:
         assert sum(plimsoll.count_tokens(part["content"]) for part in request.prompt) <= 24_000
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S2-28", "S2-32")
 @pytest.mark.spec("W1-13", "W2-05")
 def test_the_next_summary_goes_on_from_the_last() -> None:
@@ -168,6 +173,7 @@ def test_use_summarizer() -> None:
     assert (on.report.stage, off.report.stage) == ("model", "rules")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attempts", [1, 2, 3])
 def test_a_summariser_is_asked_again(attempts: int) -> None:
     """After a failure it is asked the same once more, or as often as the policy says; the last failure is the one reported."""
@@ -196,6 +202,7 @@ def test_summarizer_fallback() -> None:
     proof.fits(fitted.messages, BUDGET, "openai-chat")
 
 
+@pytest.mark.slow
 def test_keep_fraction_after_failure() -> None:
     """Where the model failed, the policy's other fraction of the messages stays."""
     policy = policy_named("threshold-80", keep_fraction=0.1, keep_fraction_after_failure=0.3)
@@ -210,6 +217,7 @@ def test_keep_fraction_after_failure() -> None:
     assert 0.25 < kept["bad"] < 0.35
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-10")
 def test_a_session_reports_the_failure() -> None:
     """A compaction that a model failed says so, and is one all the same; nothing of the history is lost."""

@@ -150,6 +150,7 @@ def test_a_search_in_the_tail_costs_only_itself() -> None:
     assert [action.first for action in fitted.report.actions if action.decision != "keep"] == [9]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [700, 2_000, 6_000])
 @pytest.mark.parametrize(
     ("format", "calls"),

@@ -37,6 +37,7 @@ def opened(messages: list[dict[str, Any]], **options: Any) -> plimsoll.Session:
     return session
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-14", "S1-43")
 @pytest.mark.parametrize("window", [4_000, 20_000, 128_000, 1_000_000])
 def test_a_manual_compaction_reaches_its_target_with_a_tail(window: int) -> None:
@@ -161,6 +162,7 @@ def test_a_mark_counts_what_left() -> None:
     assert f"[{60 - len(stayed)} earlier messages are not shown" in str(second)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-05")
 @pytest.mark.parametrize("size", [1, 150, 200])
 def test_the_level_is_that_of_the_load(size: int) -> None:
@@ -186,6 +188,7 @@ def test_filling_is_an_emergency_only_where_it_is_one(messages: Any, budget: int
     assert plimsoll.fit(messages, max_tokens=budget).report.level is level
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-02", "W0-14", "S0-20")
 @pytest.mark.parametrize("target", [0.3, 0.5, 0.6])
 def test_graded_200k_comes_down_to_its_target(target: float) -> None:
@@ -274,6 +277,7 @@ def test_the_model_for_summaries_reaches_the_summariser() -> None:
     assert set(asked) == {"gpt-4o-mini"}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S1-48", "S2-11")
 @pytest.mark.parametrize(
     ("policy", "header"),

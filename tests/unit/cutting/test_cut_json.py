@@ -164,6 +164,7 @@ def test_markers_follow_the_language():
     assert "已略去" in str(cut({"rows": list(range(5_000))}, 60, language="zh"))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_large_json_is_cut():
     """Twenty megabytes of rows do not hang the cutting."""

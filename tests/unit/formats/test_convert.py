@@ -179,6 +179,7 @@ def _conversations() -> Iterator[Any]:
             yield json.loads(line)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not EVALS.is_dir(), reason="shared/evals is not beside the checkout")
 def test_real_conversations_convert() -> None:
     """Every valid real conversation converts to valid ones, and comes back the same wherever no loss was reported."""

@@ -32,6 +32,7 @@ def target(request: pytest.FixtureRequest) -> tuple[str, Any]:
     return request.param, _adapter(request.param)
 
 
+@pytest.mark.slow
 def test_conversions_satisfy_the_sdk(target: tuple[str, Any]) -> None:
     """Every message converted from every format passes the SDK's request type."""
     format, adapter = target

@@ -32,6 +32,7 @@ def views(format: Any, policy: str, **options: Any) -> list[str]:
     return shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["fill", "ladder"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_references_and_tools_are_named_only_where_there_are_tools(format: str, policy: str) -> None:

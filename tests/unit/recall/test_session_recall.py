@@ -37,6 +37,7 @@ def test_what_left_the_view_is_found_and_read_back(session):
     assert session.read(hit.reference) == session.history()[1]["content"]
 
 
+@pytest.mark.slow
 def test_what_the_view_shows_is_not_found(session):
     """The newest message, which the view shows word for word, is no hit until it leaves."""
     session.append({"role": "user", "content": "The gangway is closed, says the harbourmaster."})
@@ -64,6 +65,7 @@ def test_a_result_cut_on_arrival_is_found_whole():
         assert hit.voice == "tool result bash"
 
 
+@pytest.mark.slow
 def test_rolling_back_shows_again_what_was_found(session):
     """After a rollback to the beginning the view shows the message, and recall no longer brings it."""
     while any(not one.undone for one in session.compactions()):
@@ -72,6 +74,7 @@ def test_rolling_back_shows_again_what_was_found(session):
     assert session.recall("beacon blink") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reopened", [False, True])
 def test_a_session_that_is_opened_again_finds_the_same(tmp_path, reopened):
     """The index is made from the log: hits do not depend on when it was made."""
@@ -92,6 +95,7 @@ def test_a_session_that_is_opened_again_finds_the_same(tmp_path, reopened):
     session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("query", "max_tokens"), [(None, 100), (7, 100), ("x", -1), ("x", 1.5), ("x", None)])
 def test_impossible_questions_are_refused(session, query, max_tokens):
     """A query that is no text, or a size that is no number of tokens, is a SettingError."""
@@ -99,6 +103,7 @@ def test_impossible_questions_are_refused(session, query, max_tokens):
         session.recall(query, max_tokens=max_tokens)
 
 
+@pytest.mark.slow
 def test_answers_of_tools_stay_whole_in_the_view(session):
     """An answer appended as a tool's result is not cut on arrival: no answer is read back by another."""
     reference = session.recall("beacon blink")[0].reference
@@ -140,6 +145,7 @@ def test_reading_a_long_result_by_pages(tmp_path):
     assert "".join(pages) == text
 
 
+@pytest.mark.slow
 def test_summaries_name_the_tool_when_the_model_has_it(session):
     """With `recall_tools` the frame of a summary says that the rest can be found; without, it does not."""
     named = [m["content"] for m in session.view() if "Summary of messages" in str(m["content"])]

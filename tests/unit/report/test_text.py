@@ -34,6 +34,7 @@ def test_neutral(text, expected):
     assert neutral(text) == expected
 
 
+@pytest.mark.slow
 @given(ANY_TEXT)
 def test_neutral_is_total(text):
     """Always something every terminal and encoding can show, and the same when done twice."""

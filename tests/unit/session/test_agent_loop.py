@@ -61,6 +61,7 @@ def check_loop(turns: list[list[Wire]], budget: int, *, format: Any = "openai-ch
         assert (done > 0) == (new_tokens > 0.7 * budget)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-13", "W1-14", "W2-11")
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("which", range(2))
@@ -69,18 +70,21 @@ def test_the_longest_conversations_turn_by_turn(which: int, budget: int) -> None
     check_loop(by_turn(conversations()[longest()[which]]), budget)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_the_longest_conversation_message_by_message(budget: int) -> None:
     """The view asked for in the middle of exchanges too: calls without a result have a placeholder at the end, and nowhere else."""
     check_loop([[message] for message in conversations()[longest()[0]]], budget)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_the_longest_conversation_in_anthropics_form(budget: int) -> None:
     """The same in Anthropic's form."""
     check_loop([[message] for message in anthropic(longest()[0])[0]], budget, format="anthropic")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-42", "S1-01", "S1-57", "S2-01")
 @pytest.mark.spec("W1-01", "W1-02", "W1-14", "W2-11")
 @pytest.mark.parametrize(("seed", "budget"), [(0, 3_000), (1, 8_000), (2, 20_000)])

@@ -67,6 +67,7 @@ def tokens(wires, format):
     return plimsoll.count_tokens(messages, model="gpt-4o") if messages else 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_the_tool_reads_the_compacted_view(tool):
     """After a compaction the exported file is the old bytes and then the view, word for word."""
@@ -82,6 +83,7 @@ def test_the_tool_reads_the_compacted_view(tool):
     assert loaded(exported.data).meta == loaded(raw).meta
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_what_is_said_after_the_compaction_follows_it(tool):
     """Messages of after the compaction are lines of their own behind the view."""
@@ -96,6 +98,7 @@ def test_what_is_said_after_the_compaction_follows_it(tool):
     assert "LATER" in exported.lines[-3] + exported.lines[-2] + exported.lines[-4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_shortened_result_is_shortened_in_the_file(tool):
     """A result that is cut when it arrives is read as it is shown, not as it was said."""
@@ -119,6 +122,7 @@ def _call_and_result(text, *, responses):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_an_untouched_session_is_the_same_bytes(tool):
     """Without anything new the file comes back byte for byte; with a message more it is the old bytes and that message."""
@@ -130,6 +134,7 @@ def test_an_untouched_session_is_the_same_bytes(tool):
     assert len(exported.lines) <= raw.count(b"\n") + 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_compaction_is_read_back_as_one(tool):
     """Imported again, the exported file has one compaction more, with our summary, and goes on from the same view."""
@@ -147,6 +152,7 @@ def test_a_compaction_is_read_back_as_one(tool):
         assert str(again.peek()).count(REQUESTS[10]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_compaction_after_a_turn_was_taken_back(tool):
     """A compaction is no part of the turn before it, so it stays where the user has taken that turn back."""
@@ -159,6 +165,7 @@ def test_a_compaction_after_a_turn_was_taken_back(tool):
         goes_on(session, tool, raw)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("to", TOOLS)
 def test_another_tool_reads_the_compacted_view_too(tool, to):
@@ -216,6 +223,7 @@ def test_codex_is_told_how_large_the_view_is():
     assert [info["total_token_usage"]["total_tokens"] for info in counts] == [9_000, 14_070]
 
 
+@pytest.mark.slow
 @needs_files
 @real_files
 def test_the_tool_reads_the_compacted_view_of_a_real_session(path):
@@ -228,6 +236,7 @@ def test_the_tool_reads_the_compacted_view_of_a_real_session(path):
     assert exported.losses == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_who_speaks_in_a_merged_message_is_known(tool):
     """What a tool sends in one message with results or with a summary stays a request, with its number in the history."""
@@ -246,6 +255,7 @@ def session_history(tool):
     return loaded(session_file(tool)).messages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [1, 2, 3])
 @pytest.mark.parametrize("policy", [{}, {"steps": ("collapse", "offload")}, {"steps": ("summarise",)}])
 def test_pi_reads_every_view_whatever_its_version_and_however_it_was_made(version, policy):
@@ -292,6 +302,7 @@ def test_a_plan_for_pi_says_what_is_done():
         assert promised.report.tokens_after == session.status().current_tokens
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_an_earlier_summary_of_the_tool_is_carried_on(tool):
     """The tool's own summary, and every request it spoke for, are in ours, one compaction after the other."""

@@ -96,6 +96,7 @@ def turns_of(session: plimsoll.Session, seed: int, work: Work) -> tuple[list[tup
     return quiet, busy
 
 
+@pytest.mark.slow
 @pytest.mark.spec("WE-10")
 def test_a_quiet_turn_costs_what_is_new(work: Work) -> None:
     """Without a compaction only the new messages are counted and decoded, and nothing is read, however long the history
@@ -111,6 +112,7 @@ def test_a_quiet_turn_costs_what_is_new(work: Work) -> None:
         assert done.read == 0
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-32")
 def test_a_compaction_costs_what_the_budget_is(work: Work) -> None:
     """The last compactions of a long history read and count no more than the first ones: the view, not the history (W1-32)."""
@@ -125,6 +127,7 @@ def test_a_compaction_costs_what_the_budget_is(work: Work) -> None:
     assert sum(done.decoded for done in late) <= 2 * sum(done.decoded for done in early) + 60
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S1-33")
 @pytest.mark.spec("W1-32")
 def test_opening_reads_back_to_the_last_compaction(work: Work) -> None:

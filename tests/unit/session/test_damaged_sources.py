@@ -46,6 +46,7 @@ def goes_through(raw, chance):
             assert "view" not in {loss.kind for loss in session.export(to=to).losses}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", [*TOOLS, "the first version of pi"])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_a_damaged_file_goes_through_or_is_refused(source, kind):
@@ -55,6 +56,7 @@ def test_a_damaged_file_goes_through_or_is_refused(source, kind):
     goes_through(kind(raw.splitlines(keepends=True), chance), chance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", TOOLS)
 def test_a_view_without_messages_is_read_as_one(to):
     """Where the tool would send nothing, because the line before the newest is not there, neither would any other."""

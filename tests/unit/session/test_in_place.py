@@ -14,6 +14,7 @@ from plimsoll.session.transfer.import_file import import_file
 from plimsoll.transcripts import load_file
 
 
+@pytest.mark.slow
 def test_in_place_is_the_compacted_file_with_a_backup(session, path, tool):
     """The file holds the view, as private as before; what was there is beside it; the tool's own command goes on."""
     raw = path.read_bytes()
@@ -30,6 +31,7 @@ def test_in_place_is_the_compacted_file_with_a_backup(session, path, tool):
     assert exported.resume.split(" && ")[-1].split()[0] == {"claude-code": "claude"}.get(tool, tool)
 
 
+@pytest.mark.slow
 def test_in_place_twice_writes_nothing_new(session, path):
     """What is written already is not written again."""
     session.compact()
@@ -40,6 +42,7 @@ def test_in_place_twice_writes_nothing_new(session, path):
     assert (path.read_bytes(), again.backup) == (written, None)
 
 
+@pytest.mark.slow
 def test_after_in_place_the_session_goes_on(session, path, tmp_path):
     """Said, compacted and written again, also after it was closed, the file is what the tool reads; nothing is written twice."""
     session.compact()
@@ -56,6 +59,7 @@ def test_after_in_place_the_session_goes_on(session, path, tmp_path):
         assert again.export(to=load_file(path).tool).data == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_file_that_has_grown_is_not_written_over(session, path):
     """The file that the tool has written to since is refused, and the line says what to do first."""
     session.compact()
@@ -72,6 +76,7 @@ def test_a_file_that_has_grown_is_not_written_over(session, path):
     assert b"NEWER" in path.read_bytes()
 
 
+@pytest.mark.slow
 def test_another_file_is_not_written_over(session, path):
     """A file that is no longer the one that was read is refused, and so are a link, a folder and nothing at all."""
     session.compact()
@@ -87,6 +92,7 @@ def test_another_file_is_not_written_over(session, path):
         session.export(in_place=True)
 
 
+@pytest.mark.slow
 def test_a_session_of_no_file_is_not_written_in_place(tmp_path, tool):
     """Bytes have no place, a session of our own came from no file, and a place has no other format."""
     with import_file(session_file(tool), name="x", store="memory:") as made, pytest.raises(SettingError):
@@ -101,6 +107,7 @@ def test_a_session_of_no_file_is_not_written_in_place(tmp_path, tool):
                 made.export(in_place=True, **options)
 
 
+@pytest.mark.slow
 def test_export_to_a_path_is_whole_or_not_there(session, tmp_path, tool):
     """A tool's file is written where it is wanted; messages are not a tool's file."""
     out = tmp_path / "out.jsonl"
@@ -112,6 +119,7 @@ def test_export_to_a_path_is_whole_or_not_there(session, tmp_path, tool):
         session.export(to=tool, path=tmp_path / "none" / "out.jsonl")
 
 
+@pytest.mark.slow
 def test_what_a_file_has_grown_by_is_taken_in(session, path):
     """New lines become messages with their times, and the view is the tool's; the same file again is nothing new."""
     before = len(session.history())
@@ -125,6 +133,7 @@ def test_what_a_file_has_grown_by_is_taken_in(session, path):
     assert session.export(to=load_file(path).tool).data == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_compacted_view_goes_on_with_what_is_new(session, path):
     """What the tool has added to its own view comes behind ours; the compaction holds."""
     session.compact(policy={"steps": ("summarise",)})
@@ -138,6 +147,7 @@ def test_a_compacted_view_goes_on_with_what_is_new(session, path):
     same_as_the_tool(session, path)
 
 
+@pytest.mark.slow
 def test_a_compaction_of_the_tool_holds(session, path):
     """Where the tool has compacted meanwhile, its view is the session's."""
     for ours in (False, True):
@@ -152,6 +162,7 @@ def test_a_compaction_of_the_tool_holds(session, path):
             break
 
 
+@pytest.mark.slow
 def test_in_place_and_growing_take_turns(session, path):
     """Written in place, gone on with in the tool, taken in, compacted and written again: nothing is lost or doubled."""
     for turn in range(3):
@@ -165,6 +176,7 @@ def test_in_place_and_growing_take_turns(session, path):
     assert [sum(f"TURN {turn}" in str(message) for message in session.history()) for turn in range(3)] == [1, 1, 1]
 
 
+@pytest.mark.slow
 def test_a_session_with_messages_of_its_own_is_not_updated(session, path):
     """Both have gone on: that is refused with one line, and the session is as it was. The same messages on both sides are fine."""
     session.append({"role": "user", "content": "MINE"})
@@ -175,6 +187,7 @@ def test_a_session_with_messages_of_its_own_is_not_updated(session, path):
     assert session.history() == before
 
 
+@pytest.mark.slow
 def test_a_file_that_does_not_begin_so_is_not_taken_in(session, path):
     """Another file, a shorter one and no file at all are refused."""
     raw = path.read_bytes()
@@ -187,6 +200,7 @@ def test_a_file_that_does_not_begin_so_is_not_taken_in(session, path):
         session.update()
 
 
+@pytest.mark.slow
 def test_import_file_updates_the_session_it_made(path, tmp_path):
     """`import_file(update=True)` opens the session of that file; where there is none, nothing is made."""
     store = str(tmp_path / "store")
@@ -200,6 +214,7 @@ def test_import_file_updates_the_session_it_made(path, tmp_path):
         assert "NEW" in str(session.history()[-1])
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_not_written_to_its_end_is_taken_in_whole(tmp_path):
     """Claude Code writes an answer on several lines: one that was cut between them is there once in the view."""
     raw = session_file("claude-code")

@@ -16,6 +16,7 @@ from plimsoll.errors import SettingError, SourceChanged, StoreUnusable
 from plimsoll.session.transfer.import_file import import_file
 
 
+@pytest.mark.slow
 def test_what_another_process_writes_meanwhile_is_not_lost(session, path, monkeypatch):
     """A tool that writes before the file is replaced, or at that very moment, is noticed: its file is there as it wrote it."""
     session.compact()
@@ -44,6 +45,7 @@ def test_what_another_process_writes_meanwhile_is_not_lost(session, path, monkey
         assert list(path.parent.iterdir()) == [path]
 
 
+@pytest.mark.slow
 def test_what_a_tool_writes_to_the_old_file_afterwards_is_in_the_backup(session, path):
     """A tool that has the file open does not see that another is in its place."""
     session.compact()
@@ -54,6 +56,7 @@ def test_what_a_tool_writes_to_the_old_file_afterwards_is_in_the_backup(session,
     assert path.read_bytes() == exported.data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device")])
 def test_stopped_before_the_file_is_replaced(session, path, monkeypatch, error):
     """Nothing is left behind, and the next attempt does all of it: the file is known as it was."""
@@ -73,6 +76,7 @@ def test_stopped_before_the_file_is_replaced(session, path, monkeypatch, error):
     same_as_the_tool(session, path)
 
 
+@pytest.mark.slow
 def test_no_room_for_the_new_file(session, path, monkeypatch):
     """A folder that cannot be written to is a typed error, and nothing changes."""
     session.compact()
@@ -87,6 +91,7 @@ def test_no_room_for_the_new_file(session, path, monkeypatch):
     assert (list(path.parent.iterdir()), path.read_bytes()) == ([path], raw)
 
 
+@pytest.mark.slow
 def test_a_file_put_back_is_known(session, path):
     """Whoever puts the backup back has the file of before: it is written again, and grows again."""
     raw = path.read_bytes()
@@ -102,6 +107,7 @@ def test_a_file_put_back_is_known(session, path):
     same_as_the_tool(session, path)
 
 
+@pytest.mark.slow
 def test_backups_have_names_of_their_own(session, path, monkeypatch):
     """Also where the clock stands still, and where the disk has no second names for a file."""
     from plimsoll.transcripts import filing
@@ -127,6 +133,7 @@ def test_backups_have_names_of_their_own(session, path, monkeypatch):
     assert {file.stat().st_mode & 0o777 for file in backups} == {0o640}
 
 
+@pytest.mark.slow
 def test_a_file_that_was_moved_is_named_once(session, path, tmp_path):
     """Named by an update, a file at another place is the session's from then on; bytes have no place."""
     session.compact()
@@ -146,6 +153,7 @@ def test_a_file_that_was_moved_is_named_once(session, path, tmp_path):
     same_as_the_tool(session, copied)
 
 
+@pytest.mark.slow
 def test_a_packed_file_is_only_read(path, tmp_path):
     """It is imported, and takes in what it has grown by; it is never written over."""
     raw = path.read_bytes()
@@ -159,6 +167,7 @@ def test_a_packed_file_is_only_read(path, tmp_path):
         assert session.update() == 1
 
 
+@pytest.mark.slow
 def test_a_tool_that_was_not_closed_goes_on_from_its_own_view(session, path, tool):
     """A tool that kept the conversation in memory while its file was written has not seen our view: its own is taken in."""
     old = path.read_bytes()

@@ -21,6 +21,7 @@ def same(one, other):
     return json.dumps(one) == json.dumps(other)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FILES, reason="the real session files are not beside the checkout")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem[:24])
 def test_real_file_becomes_a_session(path, tmp_path):

@@ -41,6 +41,7 @@ def descriptors() -> set[str]:
     return {path for path in found if path.startswith("/") and not path.startswith(("/dev", "/proc"))}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system does not list open files")
 @pytest.mark.filterwarnings("error::ResourceWarning")
 def test_a_dropped_session_lets_go(store: str) -> None:
@@ -57,6 +58,7 @@ def test_a_dropped_session_lets_go(store: str) -> None:
         assert again.history() == [HELLO]
 
 
+@pytest.mark.slow
 def test_a_session_in_a_cycle_lets_go_when_it_is_collected(store: str) -> None:
     """Where objects refer to each other, the garbage collector frees the lock; also while another session of the store works."""
 
@@ -83,6 +85,7 @@ def test_an_error_between_opening_and_closing(store: str) -> None:
     plimsoll.open("a", store=store).close()
 
 
+@pytest.mark.slow
 def test_a_plan_outlives_its_session(store: str) -> None:
     """What `preview` gave can be edited and applied while the session it was made in is dropped; then the session is free."""
     session = plimsoll.open("a", store=store, max_tokens=1_500)
@@ -105,6 +108,7 @@ def test_busy_says_whether_it_is_this_process(store: str) -> None:
     assert refusal.value.name == "a"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["jsonl", "sqlite"])
 def test_busy_says_whether_it_is_another_process(kind: str, tmp_path: Path) -> None:
     """A session that another process has open is said to be open there, and `wait_s` waits for it."""
@@ -123,6 +127,7 @@ def test_busy_says_whether_it_is_another_process(kind: str, tmp_path: Path) -> N
         plimsoll.open("a", store=store, wait_s=60).close()
 
 
+@pytest.mark.slow
 def test_waiting_for_a_session(store: str) -> None:
     """`wait_s` waits so long for a session that is busy and no longer; what is no time is refused."""
     session = plimsoll.open("a", store=store)
@@ -202,6 +207,7 @@ def test_reading_beside_a_writer(store: str) -> None:
         assert writer.history() == [HELLO, HELLO]
 
 
+@pytest.mark.slow
 def test_at_the_end_of_the_process(store: str) -> None:
     """An interpreter that ends with sessions open, in use by an event loop's worker, ends at once and says nothing."""
     program = f"""

@@ -84,6 +84,7 @@ def run(session: plimsoll.Session, how: str) -> list[Wire]:
 WAYS = ("view", "aview", "compact", "acompact")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-08", "W2-10")
 @pytest.mark.parametrize("later", LATER)
 @pytest.mark.parametrize("how", WAYS)
@@ -115,6 +116,7 @@ def test_what_is_said_meanwhile_is_in_the_view(how: str, later: str) -> None:
         assert json.dumps(again.peek()) == json.dumps(view)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", WAYS)
 def test_the_record_says_what_the_view_is(how: str) -> None:
     """The sizes that the compaction reports are those of the view with what came meanwhile in it, and undoing it gives all."""
@@ -129,6 +131,7 @@ def test_the_record_says_what_the_view_is(how: str) -> None:
         assert session.peek() == session.history()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", WAYS)
 def test_another_compaction_meanwhile(how: str) -> None:
     """A plan for a view that another compaction or a rollback has replaced is made anew, by rules, and never put over it."""
@@ -164,6 +167,7 @@ def test_compactions_wait_for_each_other() -> None:
         assert asyncio.run(at_once()) == [first, *others]  # in another event loop
 
 
+@pytest.mark.slow
 def test_awaiting_changes_nothing_else() -> None:
     """With the same messages and the same prose `aview` and `acompact` give what `view` and `compact` give."""
     found = {}
@@ -175,6 +179,7 @@ def test_awaiting_changes_nothing_else() -> None:
     assert found["compact"] == found["acompact"]
 
 
+@pytest.mark.slow
 def test_awaiting_a_plan() -> None:
     """`acompact` carries out a plan as `compact` does: as shown, refused when stale, and rebased with the model's new prose."""
     model = Model(lambda _: None)

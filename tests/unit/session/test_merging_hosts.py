@@ -53,6 +53,7 @@ def merged(messages, format, *, as_text):
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("as_text", [False, True])
 @pytest.mark.parametrize("frame", ["numbered", "bracketed", "emergency", "chinese"])
@@ -80,6 +81,7 @@ def test_summaries_do_not_pile_up_where_a_host_merges(format, as_text, frame):
     assert kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("as_text", [False, True])
 def test_a_session_takes_a_summary_out_of_a_merged_message(format, as_text):

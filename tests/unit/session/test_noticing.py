@@ -63,6 +63,7 @@ def test_asking_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
     assert found.recommendation in record.getMessage()
 
 
+@pytest.mark.slow
 def test_without_a_log_nothing_is_said() -> None:
     """A program that has set up no log sees no word of it on standard error."""
     script = (

@@ -58,6 +58,7 @@ ELSEWHERE = {
 """Tested below, in tests/unit/session_context and in tests/contract: they change no view."""
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-11", "W1-02", "W1-24")
 @pytest.mark.parametrize("option", OPTIONS)
 def test_every_option_changes_what_comes_out(option: str) -> None:
@@ -94,6 +95,7 @@ def test_options_are_remembered_and_may_be_changed(tmp_path: Path) -> None:
         assert session.status().max_tokens == made + 6_000
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-27", "W0-11")
 def test_stats_can_be_switched_off(tmp_path: Path) -> None:
     """Without them the same view is made and nothing is counted, also in forks and later openings."""
@@ -116,6 +118,7 @@ def test_stats_can_be_switched_off(tmp_path: Path) -> None:
         plimsoll.open("x", store="memory:", stats="no")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-30")
 def test_the_summariser_of_an_open_session_can_be_exchanged() -> None:
     """The next compaction asks the new one; None leaves the rules to speak; what cannot be asked is refused and changes nothing."""

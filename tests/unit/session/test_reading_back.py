@@ -58,6 +58,7 @@ def pushed_out(format: Any, messages: list[Wire], **options: Any) -> plimsoll.Se
     return session
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("format", "messages"), [row[1:] for row in HIDDEN], ids=[row[0] for row in HIDDEN])
 def test_every_part_is_found_and_read(format: str, messages: list[Wire]) -> None:
     """Words in a part of any kind are found by recall, and its reference reads the part's words back."""
@@ -68,6 +69,7 @@ def test_every_part_is_found_and_read(format: str, messages: list[Wire]) -> None
         assert KEY in session.read(hits[0].reference)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["openai-chat", "anthropic", "openai-responses", "ui-parts"])
 def test_an_image_reads_back_as_what_it_is(format: Any) -> None:
     """A picture that left the view is found and read as its kind, type, size and hash."""

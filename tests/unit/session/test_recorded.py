@@ -170,6 +170,7 @@ def test_results_that_a_tool_emptied_are_a_row_too() -> None:
         assert WORDS in json.dumps(session.history())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FILES, reason="the real session files are not beside the checkout")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem[:40])
 def test_real_sessions_count_as_their_files_say(path: Path) -> None:

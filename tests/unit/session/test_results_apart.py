@@ -90,6 +90,7 @@ def session_of(messages: list[Wire], **options: Any) -> plimsoll.Session:
     return session
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", BETWEEN)
 @pytest.mark.parametrize("format", MAKERS)
 def test_a_message_between_leaves_no_orphan(tmp_path: Path, format: Any, between: str) -> None:
@@ -194,6 +195,7 @@ def codex_file(between: str) -> bytes:
     return "".join(json.dumps({"timestamp": "2026-01-01T00:00:00Z", **line}) + "\n" for line in lines).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", ["developer", "user", "assistant"])
 def test_an_imported_message_between_leaves_no_orphan(between: str) -> None:
     """A view as another tool left it is put in order for a compaction: call and output stay or leave together."""
@@ -237,6 +239,7 @@ def test_messages_before_the_format_was_known_are_repaired(tmp_path: Path, first
         assert view == plimsoll.fit([*first, *told], max_tokens=1_000).messages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "call",
     [

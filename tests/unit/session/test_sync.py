@@ -49,6 +49,7 @@ def records(session: plimsoll.Session) -> int:
     return session._chronicle.log.length
 
 
+@pytest.mark.slow
 def test_a_growing_list_is_appended(session: plimsoll.Session) -> None:
     """Each call takes in what is new; the view fits, and mostly it is the one before with more at its end."""
     messages = conversation(0)

@@ -139,6 +139,7 @@ def responses() -> list[Host]:
 MADE = {"openai-chat": chat, "anthropic": anthropic, "openai-responses": responses}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", MADE)
 def test_written_anew_it_says_the_same(format: str) -> None:
     """From each way to write a conversation down to each other: nothing is recorded, and what follows is appended."""
@@ -157,6 +158,7 @@ def test_written_anew_it_says_the_same(format: str) -> None:
             assert session.history()[-1] == new
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", MADE)
 def test_other_values_are_noticed(format: str) -> None:
     """1, 1.0 and true are different arguments, also where the host changes them in the very object that it gave before."""

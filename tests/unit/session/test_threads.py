@@ -99,6 +99,7 @@ def said(who: int, number: int) -> Wire:
     return {"role": ("user", "assistant")[number % 2], "content": f"thread {who} message {number}: " + "tide " * 30}
 
 
+@pytest.mark.slow
 def test_everything_at_once(store: str) -> None:
     """Threads that append, view, compact, roll back, search and read leave a history with every message once, in the order in
     which each thread said them, and a view that is valid, within the budget, and the same after reopening.
@@ -123,6 +124,7 @@ def test_everything_at_once(store: str) -> None:
         assert again.damage == ()
 
 
+@pytest.mark.slow
 def test_appending_while_a_model_writes(store: str) -> None:
     """While a model is asked in one thread, another appends and looks; a second compaction waits and does not ask again."""
     asked, answer = threading.Event(), threading.Event()
@@ -151,6 +153,7 @@ def test_appending_while_a_model_writes(store: str) -> None:
         assert (len(times), len(session.compactions())) == (1, 1)
 
 
+@pytest.mark.slow
 def test_a_summariser_may_use_its_session(store: str) -> None:
     """A summariser that views the session that asks it, in its own thread or another, does not wait for itself."""
     with plimsoll.open("a", store=store, max_tokens=BUDGET, durability="os") as session:
@@ -196,6 +199,7 @@ def test_threads_and_event_loops_together(store: str) -> None:
         assert len(session.history()) == 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after_s", [0.0, 0.001, 0.01, 0.05])
 def test_cancelled(store: str, after_s: float) -> None:
     """A view, a compaction or an append that is cancelled at any time leaves a session that goes on, with nothing half done."""
@@ -263,6 +267,7 @@ def test_closed_while_a_model_writes(store: str) -> None:
         assert (len(again.history()), again.compactions()) == (80, [])
 
 
+@pytest.mark.slow
 def test_a_slow_summariser_does_not_block_the_loop(tmp_path: Path) -> None:
     """A summariser that is no coroutine function runs in a thread: the event loop goes on meanwhile."""
     ticks = []
@@ -288,6 +293,7 @@ def test_a_slow_summariser_does_not_block_the_loop(tmp_path: Path) -> None:
     assert len(ticks) > 10
 
 
+@pytest.mark.slow
 def test_a_forked_process_has_a_worker_of_its_own(tmp_path: Path) -> None:
     """After a fork, awaiting callers of the child get a thread, though the parent's is not there any more."""
     program = """

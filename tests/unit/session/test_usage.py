@@ -55,6 +55,7 @@ def run(
     return prompts
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S1-14")
 @pytest.mark.parametrize("order", ["report first", "answer first"])
 @pytest.mark.parametrize(
@@ -100,6 +101,7 @@ def test_the_offset_follows_when_tools_change() -> None:
                 assert session.status().unseen_tokens == pytest.approx(unseen, abs=60)
 
 
+@pytest.mark.slow
 def test_reports_without_unseen_tokens_change_nothing() -> None:
     """A provider that counts what is counted here leaves the budget as it was, in every order of calls."""
     for order in ("report first", "answer first"):
@@ -177,6 +179,7 @@ def test_a_report_beyond_the_budget_is_said_and_leaves_a_view() -> None:
         assert session.can_append(user("short"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lines", [{"soft": 0.7, "warn": 8_000, "hard": 0.95}, {"soft": 6_000, "target": 5_000}])
 def test_lines_in_tokens_stay_in_order_beside_unseen_tokens(lines: dict[str, Any]) -> None:
     """Marks that were in order in the whole budget never make a report fail."""

@@ -33,6 +33,7 @@ SAID = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", SAID)
 @pytest.mark.parametrize("compacts", [False, True])
 @pytest.mark.parametrize("tool", ["claude-code", "pi"])

@@ -49,6 +49,7 @@ def place(store, tmp_path):
     return {"memory:": "memory:", "jsonl": tmp_path, "sqlite": f"sqlite:///{tmp_path}/s.db"}[store]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("store", STORES)
 def test_an_edited_summary_is_carried_on(format, store, tmp_path):
@@ -68,6 +69,7 @@ def test_an_edited_summary_is_carried_on(format, store, tmp_path):
             assert all("ZQEDIT" in view for view in go_on(again, 40, 50))
 
 
+@pytest.mark.slow
 def test_an_edit_that_does_not_fit_is_found():
     """Of an edited summary that is longer than its room every word is found, and read back as it was written."""
     text = "\n".join(f"Fact {number}: the locker ZQ{number:04d} is at berth {number * 7}." for number in range(900))
@@ -81,6 +83,7 @@ def test_an_edit_that_does_not_fit_is_found():
         assert text in found_and_read(session, "ZQ0449")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_models_summary_is_carried_on_by_rules(format):
     """With the model down, what it said is in the view after every later compaction."""
@@ -101,6 +104,7 @@ def test_a_models_summary_is_carried_on_by_rules(format):
     assert all("ZQEDIT" in view for view in views)
 
 
+@pytest.mark.slow
 def test_a_models_summary_is_carried_on_by_a_model_that_forgets_it():
     """A model that does not say again what its last summary said: those sentences stand beside its prose, and are found."""
     said = iter(
@@ -116,6 +120,7 @@ def test_a_models_summary_is_carried_on_by_a_model_that_forgets_it():
         assert "Crane work 0 goes on." in found_and_read(session, "Crane work 0") or "Crane work 0" in views[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("frame", ["numbered", "bracketed", "emergency", "chinese"])
 def test_a_session_goes_on_from_a_fitted_view(format, frame):
@@ -136,6 +141,7 @@ def test_a_session_goes_on_from_a_fitted_view(format, frame):
         assert all("ZQCONSTRAINT" in view and "ZQFIRST" in view for view in views)
 
 
+@pytest.mark.slow
 def test_another_tools_summary_is_carried_on(tmp_path):
     """What an imported session's own tool had summarised is in the view after every compaction of ours, and found."""
     lines = [

@@ -27,6 +27,7 @@ def history_of(format: str, rounds: int = 30) -> list[dict[str, Any]]:
     return [wire for wire in wires if wire.get("role") not in ("system", "developer")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_growing_view_is_written_as_if_anew(format: str) -> None:
     """After each message the view is what encoding all of its pieces gives."""
@@ -77,6 +78,7 @@ def test_texts_of_other_classes_are_written() -> None:
     assert session.view() == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_an_edited_view_is_written_as_if_anew(format: str) -> None:
     """Whichever message reads otherwise, in the system text, among what was written long ago, and at the end."""

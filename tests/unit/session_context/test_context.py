@@ -139,6 +139,7 @@ def test_no_message_asks_the_project(tmp_path: Path, project: Path) -> None:
     assert found.git_branch == "main"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", STORES)
 def test_found_behind_compactions(tmp_path: Path, project: Path, kind: str) -> None:
     """A change recorded before a compaction or a rollback is found by whoever opens the session after it."""
@@ -323,6 +324,7 @@ OUTCOMES: list[tuple[str, dict[str, Any], str, bool]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S1-08")
 @pytest.mark.parametrize("format", ["openai-chat", "openai-responses", "anthropic", "ui-parts"])
 @pytest.mark.parametrize(("name", "arguments", "text", "success"), OUTCOMES)

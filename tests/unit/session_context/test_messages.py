@@ -46,6 +46,7 @@ def run_of(first: int, stop: int) -> list[str]:
     return [f"m{number}" for number in range(first, stop)]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S1-12")
 @pytest.mark.parametrize(
     ("bounds", "expected"),
@@ -135,6 +136,7 @@ def test_files(tmp_path: Path) -> None:
 WORDS = [{"role": "user", "content": f"word {number}"} for number in range(80)]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S1-12", "W1-24")
 @pytest.mark.parametrize(
     ("default_filter", "kept"),
@@ -202,6 +204,7 @@ def test_impossible_bounds(session: plimsoll.Session, bounds: dict[str, Any]) ->
         session.messages(**bounds)
 
 
+@pytest.mark.slow
 def test_reads_no_further_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A few newest messages of a long history are found by reading few."""
     with plimsoll.open("a", store=str(tmp_path), durability="os", project=False, format="openai-chat") as session:

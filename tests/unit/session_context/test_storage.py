@@ -27,6 +27,7 @@ def searched(session: plimsoll.Session) -> Any:
     return session.cache_info()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S1-11", "S1-35", "W1-24")
 def test_messages_are_held_up_to_a_number(tmp_path: Path) -> None:
     """`messages_held_max` bounds what is held; the view is the same whatever is held."""
@@ -57,6 +58,7 @@ def test_messages_are_held_for_a_time() -> None:
             assert (session.cache_info().hits == before) is expired
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S1-11", "S1-27")
 def test_records_are_deflated_or_not(tmp_path: Path) -> None:
     """Without `compress` the log can be read by eye and is longer; both open to the same view, whatever is asked for later."""

@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 import plimsoll
 from plimsoll.protocols import RecordDraft
 from plimsoll.records.values import unpacked
@@ -106,6 +108,7 @@ def lived(store: str) -> list[plimsoll.Session]:
     return [session, session.fork("m9"), import_file(export(session, to="pi").data, name="b", store=store)]
 
 
+@pytest.mark.slow
 def test_every_field_is_on_the_page(tmp_path):
     """Each field of each record that sessions write is named in its kind's row or below the table, and every kind is written."""
     seen = set()

@@ -24,6 +24,7 @@ def sealed(body: bytes) -> bytes:
     return body + seal(body)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)))
 def test_lines_are_plain_json_in_ascii(data):
     """Whatever the payload, a line is ASCII, holds one newline, and is JSON with the payload under "d"."""
@@ -35,6 +36,7 @@ def test_lines_are_plain_json_in_ascii(data):
     assert json.loads(written)["d"] == data
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200))
 def test_decoding_is_total(data):
     """No bytes make the codec raise, and spans account for every byte."""
@@ -115,6 +117,7 @@ def test_a_payload_that_holds_a_record_is_not_searched_into():
     assert [span.record for span in spans(bytes(outer))] == [None]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "unit", [START, b'{"n": 1, "m": ', b', "c": "00000000"}', START + b', "c": "00000000"}', b"\0", b'"']

@@ -220,6 +220,7 @@ def test_any_text_is_read(text: str) -> None:
     assert len(without_code(text)) <= len(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit", ["*a ", "`", "**", "- ", "a: b\n", "a := ", "__x", "| a ", "a(", "a, ", "1. ", "```\n"]
 )

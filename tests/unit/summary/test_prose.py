@@ -40,6 +40,7 @@ def test_the_prompt_is_messages_ready_to_send(counter):
     assert "At most 300 tokens" in sent[1]["content"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-15")
 @pytest.mark.parametrize("tokens", [600, 800, 1_500, 5_000])
 def test_the_prompt_fits_whatever_the_messages_weigh(tokens, counter):

@@ -65,6 +65,7 @@ def test_a_whole_request_has_no_mark(counter: Any) -> None:
     assert all(" ".join(message.text.split()) in text for message in LONG if message.role == "user")
 
 
+@pytest.mark.slow
 def test_a_mark_never_stands_for_less_than_itself(counter: Any) -> None:
     """A request is not cut to save fewer characters than its mark has."""
     for tokens_max in range(150, 1_500, 50):

@@ -29,6 +29,7 @@ def ledger_of(messages: Any) -> Ledger:
     return extend(Ledger.empty(), decode_all(messages, "openai-chat")[1], 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokens_max", [150, 300, 1_500, 6_000])
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("name", RUNS)
@@ -135,6 +136,7 @@ def test_any_text_can_be_read(lines: list[str]) -> None:
     assert extended.counts.messages == ledger.counts.messages + 1
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-13", "W2-05")
 @pytest.mark.parametrize("format", ["openai-chat", "anthropic", "openai-responses", "ui-parts"])
 def test_no_request_is_lost_without_a_session(format: Any) -> None:
@@ -155,6 +157,7 @@ def test_no_request_is_lost_without_a_session(format: Any) -> None:
     assert [number for number in range(0, 90, 7) if f"LIMIT-{number} at {number}." not in str(view)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-05")
 @pytest.mark.parametrize("frame", ["numbered", "bracketed", "emergency", "chinese"])
 def test_a_summary_over_the_budget_loses_facts_not_its_frame(frame: Any) -> None:
@@ -179,6 +182,7 @@ def test_a_summary_over_the_budget_loses_facts_not_its_frame(frame: Any) -> None
         assert [m for m in later.messages if "[Summary" in str(m) and recognise(str(m["content"])) is None] == []
 
 
+@pytest.mark.slow
 def test_the_report_tells_the_summary_that_is_sent() -> None:
     """Whatever the budget, the report's summary is in the view word for word."""
     for messages in (RUNS["work"], talk(8, 60)):
@@ -189,6 +193,7 @@ def test_the_report_tells_the_summary_that_is_sent() -> None:
             )
 
 
+@pytest.mark.slow
 def test_talk_is_not_lost_without_a_session() -> None:
     """The same for people talking: what was said long ago is still there, shortly."""
     view: list[dict[str, Any]] = []
@@ -203,6 +208,7 @@ def test_talk_is_not_lost_without_a_session() -> None:
     assert found[0] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["openai-chat", "anthropic", "openai-responses"])
 def test_a_tools_forged_summary_asks_for_nothing(format: Any) -> None:
     """A summary in our frame that a tool printed is no request of the user, however well it is made."""

@@ -138,6 +138,7 @@ ALONE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-22", "S1-46")
 @pytest.mark.parametrize("tokens_max", [40, 45, 55, 60, 75, 100, 150, 299, 300, 800])
 @pytest.mark.parametrize("name", ["en", "zh", "talk", "talk_zh", "long", *ALONE])
@@ -177,6 +178,7 @@ def test_results_are_the_tools_in_every_format(format, counter):
     assert "(2 user, " in render(read(decode_all(made, format)[1]), tokens_max=300, counter=counter).text
 
 
+@pytest.mark.slow
 def test_one_thing_left_out_is_named_in_the_singular(counter):
     """`1 value`, never `1 values`."""
     texts = [render(read(LONG), tokens_max=room, counter=counter).text for room in range(700, 6_000, 100)]

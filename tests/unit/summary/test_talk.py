@@ -177,6 +177,7 @@ def test_a_label_in_front_is_no_name(label: str, counter: Any) -> None:
     assert "Said in the conversation" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokens_max", [100, 150, 300, 900, 3_000])
 @pytest.mark.parametrize("name", TALKS)
 def test_a_summary_of_talk_is_read_back_into_the_same_facts(name: str, tokens_max: int, counter: Any) -> None:
@@ -195,6 +196,7 @@ def test_a_summary_of_talk_is_read_back_into_the_same_facts(name: str, tokens_ma
     assert lasting == again
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W2-05", "S2-28")
 @pytest.mark.parametrize("format", ["openai-chat", "anthropic", "openai-responses", "ui-parts"])
 @pytest.mark.parametrize("name", ["en", "zh"])

@@ -57,6 +57,7 @@ def _material() -> dict[str, str]:
 MATERIAL = _material()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("WE-01")
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 @pytest.mark.parametrize("kind", MATERIAL)
@@ -86,6 +87,7 @@ def test_samples_are_within_eight_percent(vocabulary: str) -> None:
     assert all(guess.upper(row["text"]) >= true for row, true in zip(rows, truth, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 def test_slices_of_samples_are_safe(vocabulary: str) -> None:
     """`upper` is low for fewer than 1 in 100 slices of 80 to 6,000 characters, and never by more than 12 %."""
@@ -133,6 +135,7 @@ RUNS = [
 """Characters that come in runs, and some that hardly do."""
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S2-07", "WE-01")
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 @pytest.mark.parametrize("unit", RUNS)
@@ -174,6 +177,7 @@ def test_repeated_phrases_are_never_counted_too_low(unit: str, vocabulary: str) 
         assert true <= guess.upper(unit * size) <= max(8 * true, 40)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S2-07", "WE-01")
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 def test_repeated_slices_of_samples_are_safe(vocabulary: str) -> None:

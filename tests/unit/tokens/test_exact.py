@@ -81,6 +81,7 @@ def _no_network(*_: object, **__: object) -> None:
     raise AssertionError("the network was asked")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 def test_the_vocabulary_is_openais(vocabulary: str) -> None:
     """The engine's tokens, written in OpenAI's file format, have the hash of OpenAI's own file."""
@@ -107,6 +108,7 @@ def test_known_counts(text: str, o200k: int, cl100k: int) -> None:
     assert exact_counter("cl100k_base").count(text) == cl100k
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 def test_two_engines_agree_on_hostile_text(vocabulary: str, offline_tiktoken: dict[str, ExactCounter]) -> None:
     """Splintr and tiktoken, two implementations, give the same count for every hostile string and mixtures of them."""
@@ -116,6 +118,7 @@ def test_two_engines_agree_on_hostile_text(vocabulary: str, offline_tiktoken: di
     assert [ours.count(text) for text in texts] == [theirs.count(text) for text in texts]
 
 
+@pytest.mark.slow
 def test_engines_and_samples_agree(offline_tiktoken: dict[str, ExactCounter]) -> None:
     """Both engines give the true count of every text in some 45 languages and kinds."""
     if not SAMPLES.is_file():
@@ -127,6 +130,7 @@ def test_engines_and_samples_agree(offline_tiktoken: dict[str, ExactCounter]) ->
         assert [offline_tiktoken[vocabulary].count(row["text"]) for row in rows] == truth
 
 
+@pytest.mark.slow
 def test_tiktoken_survives_a_million_spaces(offline_tiktoken: dict[str, ExactCounter]) -> None:
     """Where tiktoken by itself aborts, its count stays within one token of the truth for every 100,000 spaces."""
     text = f"a{' ' * 1_100_000}b"
@@ -204,6 +208,7 @@ class Recorder:
         return exact_counter("o200k_base").count(text)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("WE-08")
 @pytest.mark.parametrize("name", LONG)
 def test_every_character_is_counted_once(name: str) -> None:

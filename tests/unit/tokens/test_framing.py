@@ -261,6 +261,7 @@ def _deep() -> Any:
     return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [
@@ -378,6 +379,7 @@ def test_never_below_the_contract(wire: dict[str, Any]) -> None:
     assert least <= counter.message(message) <= least + 30
 
 
+@pytest.mark.slow
 def test_real_conversations_are_never_below_the_contract() -> None:
     """No message of the recorded conversations is below the contract's least, and all together at most 6 % above it."""
     if not CONVERSATIONS.is_dir():

@@ -70,6 +70,7 @@ def size_of(messages: list[Any], count: Callable[[str], int], format: str = "ope
     return message_counter_for("gpt-4o", choice=count).messages(decoded)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-08")
 @pytest.mark.parametrize("name", COUNTERS)
 @pytest.mark.parametrize("messages", [TALK, WORK], ids=["talk", "work"])
@@ -231,6 +232,7 @@ def test_the_estimating_counter_can_be_chosen(tmp_path: Path) -> None:
             assert session.status().current_tokens == estimate
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-08", "WE-11")
 def test_reported_usage_corrects_only_what_calls_itself_inexact() -> None:
     """A plain function decides alone what messages weigh; a counter that says it is not exact is corrected as our estimates are."""

@@ -13,6 +13,7 @@ from plimsoll.truncation.tool_results import lines, listing
 COUNT = 300_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["\n" * COUNT, "abc\n" + "\n" * COUNT + "end", "a\n" * (COUNT // 2), "\n\n " * (COUNT // 3)]
 )

@@ -88,6 +88,7 @@ def test_huge_integers_are_rendered():
     assert render_result(10**100) == str(10**100)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W3-15")
 @given(
     st.recursive(

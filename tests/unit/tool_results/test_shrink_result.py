@@ -297,6 +297,7 @@ def test_long_lines_keep_their_ends():
     assert "last" in text
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "content",
@@ -339,6 +340,7 @@ def test_impossible_options_are_refused():
         shrink_result("tool", {"a": 1}, tokens_max=5, counter=COUNTER)
 
 
+@pytest.mark.slow
 def test_real_results_shrink_to_any_size():
     """Real logs, listings, searches and JSON shrink to any limit, JSON stays JSON and the reference is there."""
     if not TOOL_OUTPUTS.is_dir():

@@ -348,6 +348,7 @@ def test_unknown_lines_are_entries_and_nothing_else():
     assert len(found.entries) == 1001
 
 
+@pytest.mark.slow
 def test_every_cut_of_a_file_can_be_read():
     """A file that ends after any of its lines, or in the middle of one, gives a valid view."""
     s = _Session()

@@ -226,6 +226,7 @@ def test_files_from_before_the_envelope_are_read():
     assert _said(found) == ["go", "went"]
 
 
+@pytest.mark.slow
 def test_too_many_compactions_are_refused():
     """More compactions than any session has are refused by name, not replayed for ever."""
     rows = [_line("compacted", message="s")] * (TRANSCRIPT_COMPACTIONS_MAX + 1)

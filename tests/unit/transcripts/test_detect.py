@@ -117,6 +117,7 @@ def packed_by(ending, data):
     return pytest.importorskip("zstandard").ZstdCompressor(write_checksum=True).compress(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["zst", "gz"])
 def test_archives_are_read(tmp_path, ending):
     """A packed rollout reads as the file it was made of; a cut one gives what can be read, with a finding."""
@@ -156,6 +157,7 @@ def test_files_of_sub_agents_are_named(tmp_path):
     assert found.beside == (str(beside / "agent-1.jsonl"),)
 
 
+@pytest.mark.slow
 def test_an_archive_that_unpacks_too_far_is_refused_early() -> None:
     """Half a kilobyte of archive that holds millions of lines is refused before they are read, and costs little memory."""
     zstandard = pytest.importorskip("zstandard")

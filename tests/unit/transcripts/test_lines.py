@@ -63,6 +63,7 @@ def test_bytes_that_are_not_utf8_are_read_with_a_finding():
     assert [(f.kind, f.line) for f in findings] == [("not-utf8", 0)]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_a_hundred_thousand_lines_are_read_in_one_pass():
     """A long session is read in one linear pass by each reader."""
@@ -85,6 +86,7 @@ def test_a_hundred_thousand_lines_are_read_in_one_pass():
     assert len(found.messages) == 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_one_answer_on_very_many_lines_is_read_in_one_pass():
     """Thirty thousand lines of one answer cost no more than those of many."""

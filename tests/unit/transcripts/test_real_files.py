@@ -62,6 +62,7 @@ def _plain(tool, rows):
     )
 
 
+@pytest.mark.slow
 def test_it_is_imported_whole(path):
     """Its tool is recognised, and messages, calls and results are as many as a plain reading finds."""
     transcript = _transcript(path)
@@ -69,6 +70,7 @@ def test_it_is_imported_whole(path):
     assert _counted(transcript) == _plain(transcript.tool, _rows(path))
 
 
+@pytest.mark.slow
 def test_its_view_is_valid_for_its_provider(path):
     """Nothing in the view would be refused, and only what the tool itself repairs was repaired."""
     transcript = _transcript(path)
@@ -77,11 +79,13 @@ def test_its_view_is_valid_for_its_provider(path):
     assert {finding.kind for finding in transcript.findings} <= REPAIRS
 
 
+@pytest.mark.slow
 def test_written_back_it_is_the_same_bytes(path):
     """Import and export to the same tool change not one byte."""
     assert write(_transcript(path), to=path.parent.name).data == path.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", ["claude-code", "codex", "pi"])
 def test_it_becomes_a_session_of_every_tool(path, to):
     """Each tool's file of it is read back without damage, with a valid view and as many compactions."""
@@ -94,6 +98,7 @@ def test_it_becomes_a_session_of_every_tool(path, to):
     assert [c.summary for c in found.compactions if not c.cleared] == [c.summary for c in full]
 
 
+@pytest.mark.slow
 def test_cut_after_any_line_it_can_be_read(path):
     """Forty cuts over the file: every prefix gives a valid view and loses no line."""
     data = path.read_bytes()

@@ -274,6 +274,7 @@ def _told(path: Path) -> list[tuple[int, int]]:
     return [(prompt, completion) for prompt, completion in found.values() if prompt > 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem[:40])
 def test_recorded_usage_equals_the_files(path: Path) -> None:
     """Every report in a real file is read, in its order, with the file's own numbers."""

@@ -57,6 +57,7 @@ def check(number: int, format: Any) -> None:
     accounted(made, messages, min(start_seq, len(messages)))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-15", "W0-16")
 @pytest.mark.parametrize("format", FORMATS)
 def test_any_history_has_a_window(format: Any) -> None:
