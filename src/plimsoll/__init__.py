@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from plimsoll.records.stats import Stats as Stats
     from plimsoll.records.usage import Usage as Usage
     from plimsoll.records.values import Compaction as Compaction
+    from plimsoll.session.messages import HistoryMessage as HistoryMessage
     from plimsoll.session.open import delete as delete
     from plimsoll.session.open import open as open  # noqa: A004 - the public name, as pathlib's and gzip's
     from plimsoll.session.open import sessions as sessions
@@ -78,6 +79,7 @@ _HOMES = {
     "FileMention": "summary.file_mentions",
     "Filter": "environment.layers",
     "Fitted": "compaction.result",
+    "HistoryMessage": "session.messages",
     "Hit": "recall.search",
     "Level": "policy.budget",
     "LoadLines": "policy.budget",

@@ -61,6 +61,7 @@ RETURNED = {
     "FileContent": "path content cut problem to_dict",
     "FileMention": "path mentions last_mentioned modified to_dict",
     "Filter": "",
+    "HistoryMessage": "id message at_ms",
     "Hit": "text reference",
     "Level": "none normal aggressive emergency",
     "Loss": "",
