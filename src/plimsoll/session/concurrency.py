@@ -7,6 +7,7 @@ from the event loop more often. One worker thread is shared by all sessions of t
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections import deque
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 Result = TypeVar("Result")
+
+SWITCH_INTERVAL_S = 0.0005
+"""How long the worker keeps the interpreter from a thread that waits for it."""
 
 _PAUSE_S_MIN = 0.005
 _PAUSE_S_MAX = 0.1
@@ -128,6 +132,25 @@ def _worker() -> ThreadPoolExecutor:
         return _executor
 
 
+def _yielding(function: Callable[[], Result]) -> Result:
+    """Run a step so that the event loop need not wait long for the interpreter.
+
+    A thread that wants to run waits a switch interval for the one that does, and one turn of an event loop wants to run several
+    times: when its wait ends, and for each read of what woke it. At Python's 5 ms such turns took 40 to 60 ms beside this thread,
+    at half a millisecond up to 15 ms, with no loss of speed. The interval is the whole process's; it is put back after each step.
+    """
+    before_s = sys.getswitchinterval()
+    if before_s <= SWITCH_INTERVAL_S:
+        return function()
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    set_s = sys.getswitchinterval()
+    try:
+        return function()
+    finally:
+        if sys.getswitchinterval() == set_s:  # else somebody has chosen another meanwhile
+            sys.setswitchinterval(before_s)
+
+
 def _forget_worker() -> None:
     """A forked child has no threads but the one that forked."""
     global _executor, _starting
@@ -149,7 +172,7 @@ class Threads:
         """
         from asyncio import wrap_future  # noqa: PLC0415 - callers that do not await need not load it
 
-        return await wrap_future(_worker().submit(copy_context().run, function))
+        return await wrap_future(_worker().submit(copy_context().run, _yielding, function))
 
     @staticmethod
     async def call(function: Callable[[], Result]) -> Result:

@@ -19,6 +19,7 @@ import pytest
 import plimsoll
 import proof
 from plimsoll.errors import SettingError
+from plimsoll.session.concurrency import SWITCH_INTERVAL_S, in_worker
 
 Wire = dict[str, Any]
 BUDGET = 3_000
@@ -308,3 +309,32 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == ("7\n", "")
+
+
+def test_the_worker_lets_the_event_loop_run_often_and_puts_the_interval_back() -> None:
+    """While a step runs the switch interval is short; after it, and after one that fails, it is what it was; others may choose."""
+    before_s = sys.getswitchinterval()
+    seen: list[float] = []
+
+    def failing() -> None:
+        seen.append(sys.getswitchinterval())
+        raise ValueError("planned")
+
+    async def steps() -> None:
+        await in_worker(lambda: seen.append(sys.getswitchinterval()))
+        with pytest.raises(ValueError, match="planned"):
+            await in_worker(failing)
+
+    asyncio.run(steps())
+    assert seen == pytest.approx([SWITCH_INTERVAL_S] * 2, rel=0.01)
+    assert sys.getswitchinterval() == before_s
+    try:
+        asyncio.run(in_worker_once(lambda: sys.setswitchinterval(0.02)))
+        assert sys.getswitchinterval() == pytest.approx(0.02)
+    finally:
+        sys.setswitchinterval(before_s)
+
+
+async def in_worker_once(function: Callable[[], None]) -> None:
+    """One step in the worker."""
+    await in_worker(function)
