@@ -5,6 +5,7 @@ usage: run.py [one_shot] [agent_loop] [import_time] [session] [counting] [sync] 
 
 from __future__ import annotations
 
+import compileall
 import json
 import sys
 import tempfile
@@ -37,6 +38,7 @@ def main() -> None:
     asked = sys.argv[1:] or list(TOPICS)
     if unknown := set(asked) - set(TOPICS):
         sys.exit(f"no such topic: {', '.join(sorted(unknown))}; there are {', '.join(TOPICS)}")
+    compileall.compile_dir(peers.ROOT / "src", quiet=1)  # the peers are installed, and have their bytecode
     peers.build()
     versions = peers.versions()
     print(", ".join(f"{name} {version}" for name, version in versions.items()), flush=True)

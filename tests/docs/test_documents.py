@@ -58,8 +58,8 @@ def test_links_lead_somewhere(path):
 @pytest.mark.parametrize("path", DOCUMENTS, ids=place)
 def test_make_targets_exist(path):
     """Every `make` target that a document names is in the Makefile."""
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    named = set(re.findall(r"(?:^|`)make ([a-z]+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = set(re.findall(r"(?:^|`)make ([a-z-]+)", path.read_text(encoding="utf-8"), re.MULTILINE))
 
     assert named <= targets
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from loopback.agent import Answer
-from loopback.rules import NAME, Refusal, need, objects, only, picture, tools_tokens, twice, words
+from loopback.rules import NAME, Refusal, need, objects, only, openai_error, picture, tools_tokens, twice, words
 
 Wire = dict[str, Any]
 
@@ -58,13 +58,7 @@ class Chat:
 
     def refusal(self, refusal: Refusal) -> Wire:
         """A refusal as the API words it."""
-        told = {
-            "message": refusal.message,
-            "type": "invalid_request_error",
-            "param": refusal.param,
-            "code": refusal.code,
-        }
-        return {"error": told}
+        return openai_error(refusal)
 
     def respond(self, answer: Answer, number: int, body: Wire) -> Wire:
         """A chat completion."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from loopback.agent import Answer
 from loopback.chat import check_name, pieces
-from loopback.rules import Refusal, need, objects, only, picture, tools_tokens, twice, words
+from loopback.rules import Refusal, need, objects, only, openai_error, picture, tools_tokens, twice, words
 
 Wire = dict[str, Any]
 
@@ -100,13 +100,7 @@ class Responses:
 
     def refusal(self, refusal: Refusal) -> Wire:
         """A refusal as the API words it."""
-        told = {
-            "message": refusal.message,
-            "type": "invalid_request_error",
-            "param": refusal.param,
-            "code": refusal.code,
-        }
-        return {"error": told}
+        return openai_error(refusal)
 
     def respond(self, answer: Answer, number: int, body: Wire) -> Wire:
         """A response; its reasoning is remembered."""

@@ -101,3 +101,9 @@ def compact(value: object) -> str:
 def tools_tokens(tools: object) -> int:
     """Tokens of the definitions of tools."""
     return words(map(compact, tools if isinstance(tools, list) else ()))
+
+
+def openai_error(refusal: Refusal) -> dict[str, Any]:
+    """A refusal as OpenAI's APIs word it."""
+    told = {"message": refusal.message, "type": "invalid_request_error", "param": refusal.param, "code": refusal.code}
+    return {"error": told}

@@ -148,13 +148,12 @@ def test_another_part_never_makes_a_message_cheaper(model: str | None, message: 
 
 
 @quick
-@given(st.lists(st.tuples(st.integers(-5, 10**7), st.integers(-5, 10**7)), max_size=12), st.integers(0, 10**7))
-def test_calibration_stays_in_its_bounds(calls: list[tuple[int, int]], counted: int) -> None:
+@given(st.lists(st.tuples(st.integers(-5, 10**7), st.integers(-5, 10**7)), max_size=12))
+def test_calibration_stays_in_its_bounds(calls: list[tuple[int, int]]) -> None:
     """Whatever is reported, the ratio stays between 0.5 and 3, the margin at least 1, and the state survives writing."""
     state = Calibrator()
     for ours, theirs in calls:
         state = state.record(counted=ours, reported=theirs)
     assert 0.5 <= state.ratio <= 3
     assert state.margin(1.15) >= 1
-    assert state.predict_upper(counted, before=1.15) >= state.predict(counted) >= 0
     assert Calibrator.from_dict(state.to_dict()) == state

@@ -13,7 +13,7 @@ from typing import get_args
 import pytest
 
 from plimsoll.policy.budget import Level
-from plimsoll.policy.policy import Policy
+from plimsoll.policy.policy import STRATEGIES, Policy
 from plimsoll.policy.presets import PRESETS, LevelName, PolicyFields, PresetName, Strategy
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -92,4 +92,4 @@ def test_the_names_that_checkers_know_are_those_there_are() -> None:
     assert set(get_args(LevelName)) == {level.name for level in Level}
     known = set(PolicyFields.__annotations__)
     assert known == {name for name in Policy.__dataclass_fields__ if name != "name"} | {"strategy"}
-    assert get_args(Strategy)
+    assert set(get_args(Strategy)) == set(STRATEGIES)

@@ -40,9 +40,9 @@ def refuse_filters(arguments: argparse.Namespace) -> None:
 
 def list_found(arguments: argparse.Namespace) -> int:
     """List them, the newest first, each under the number that `import` takes."""
+    from plimsoll.brief import counted
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, show
-    from plimsoll.report.figures import plural
     from plimsoll.report.terminal import table
     from plimsoll.transcripts import discover
 
@@ -58,7 +58,7 @@ def list_found(arguments: argparse.Namespace) -> int:
     columns = (">no", "tool", "changed", ">tokens", ">size", "~what", "project", *(() if is_terminal else ("file",)))
     show(table(columns, [_row(number, found)[: len(columns)] for number, found in rows[:most]]))
     if len(rows) > most:
-        say(f"and {plural(len(rows) - most, 'older session')}: --last N, --tool and --project choose")
+        say(f"and {counted(len(rows) - most, 'older session')}: --last N, --tool and --project choose")
     say("import one with: plimsoll import NO")
     return DONE
 

@@ -67,9 +67,10 @@ def working(label: str, *, size_bytes: int = 0, messages: int = 0) -> Iterator[N
     if not is_long or not sys.stderr.isatty():
         yield
         return
-    from plimsoll.report.figures import plural, size
+    from plimsoll.brief import counted
+    from plimsoll.report.figures import size
     from plimsoll.report.terminal import console_on, line
 
-    how_much = size(size_bytes) if size_bytes else plural(messages, "message")
+    how_much = size(size_bytes) if size_bytes else counted(messages, "message")
     with console_on(sys.stderr).status(line(f"{label} {how_much}")):
         yield

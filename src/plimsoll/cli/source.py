@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from plimsoll.session.recorder import Chronicle
     from plimsoll.transcripts import Conversation, Finding, ToolCompaction, Transcript
 
-SOURCE_NOTE = "source"
-"""The note in an imported session that says where it comes from; `docs/format.md` has its fields."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:

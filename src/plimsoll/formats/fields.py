@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 Fields: TypeAlias = frozenset[str]
 
 ByType: TypeAlias = Mapping[str, Fields]
 """The fields of each type of block or item. A type that is not in it is newer than this version: nothing is known of its fields."""
-
-NO_FIELDS: Final[ByType] = {}
 
 
 def fields(words: str) -> Fields:

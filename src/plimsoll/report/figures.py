@@ -43,8 +43,3 @@ def when(at_ms: int | None, *, now: datetime | None = None, full: bool = False) 
     if at.date() == today.date():
         return f"{at:%H:%M}"
     return f"{at:%d %b %H:%M}" if at.year == today.year else f"{at:%d %b %Y}"
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 message`, `2 messages`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

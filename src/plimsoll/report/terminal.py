@@ -12,8 +12,9 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from plimsoll.brief import counted
 from plimsoll.compaction.result import Report
-from plimsoll.report.figures import number, plural, share
+from plimsoll.report.figures import number, share
 from plimsoll.report.inspection import ActionGroup, Inspection, grouped
 from plimsoll.report.measure import Measure
 from plimsoll.report.neutral import neutral, one_line
@@ -77,7 +78,7 @@ def _cell(value: Cell, *, cut: bool) -> Text:
     return Text(text, no_wrap=True, overflow="ellipsis") if cut else Text(text)
 
 
-def counted(measure: Measure) -> RenderableType:
+def count_table(measure: Measure) -> RenderableType:
     """What a conversation weighs: roles, kinds, tools, and its largest messages."""
     weights = measure.weights
     return Group(
@@ -105,7 +106,9 @@ def inspected(inspection: Inspection) -> RenderableType:
 def _measured(measure: Measure, level: str = "", style: str = "") -> list[Text]:
     """How large it is, how that was counted, and what the provider counted."""
     told = measure.reported
-    shown = [line(f"{measure.heading} ({plural(measure.weights.messages, 'message')}){level}", f"bold {style}".strip())]
+    shown = [
+        line(f"{measure.heading} ({counted(measure.weights.messages, 'message')}){level}", f"bold {style}".strip())
+    ]
     return [*shown, line(measure.counted, "dim"), *([] if told is None else [line(told)])]
 
 
@@ -170,6 +173,6 @@ def outcome(report: Report) -> Text:
     """One line: the size before and after, the budget, the level and the means."""
     lost = sum(action.last - action.first + 1 for action in report.lost)
     change = f"{number(report.tokens_before)} → {number(report.tokens_after)} tokens of {number(report.budget)}"
-    left = f", {plural(lost, 'message')} out of the view" if lost else ""
+    left = f", {counted(lost, 'message')} out of the view" if lost else ""
     text = f"{change} ({share(report.tokens_after, report.budget)}), level {report.level}, stage {report.stage}{left}"
     return line(text, _LEVEL_STYLE.get(str(report.level), ""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plimsoll.compaction.drive import AsyncSummarizer, adrive, drive
 from plimsoll.compaction.meter import checked_tools
@@ -19,7 +19,9 @@ from plimsoll.session.awaiting import AwaitedSession
 from plimsoll.session.compact import Carrying, viewed
 from plimsoll.session.concurrency import THREADS
 from plimsoll.session.recorder import Chronicle
-from plimsoll.session.sync.mirror import Mirror
+
+if TYPE_CHECKING:
+    from plimsoll.session.sync.mirror import Mirror
 
 Tools = Sequence[Mapping[str, Any]]
 
@@ -36,7 +38,8 @@ class SyncedSession(AwaitedSession):
 
     def __init__(self, chronicle: Chronicle, summarizer: AsyncSummarizer | None) -> None:
         super().__init__(chronicle, summarizer)
-        self._mirror = Mirror()
+        self._mirror: Mirror | None = None
+        """What the lists have said so far; None before the first."""
         self._tools: list[Mapping[str, Any]] | None = None
         self._beside_changed = False
         """Whether what is sent beside the messages has changed since a list was taken in."""
@@ -93,11 +96,14 @@ class SyncedSession(AwaitedSession):
     def _syncing(
         self, messages: Sequence[Any], query: str | None, system: SystemText, tools: Tools | None
     ) -> Carrying[View]:
+        from plimsoll.session.sync.mirror import Mirror  # noqa: PLC0415 - only where lists are taken in
+
         self._take_options(system, tools)
-        self._mirror.take_in(self._chronicle, messages, beside_changed=self._beside_changed)
+        mirror = self._mirror = self._mirror or Mirror()
+        mirror.take_in(self._chronicle, messages, beside_changed=self._beside_changed)
         self._beside_changed = False
         view = yield from viewed(self._chronicle, query, asks_model=self._asks_model)
-        return self._mirror.placed(view)
+        return mirror.placed(view)
 
     def _take_options(self, system: SystemText, tools: Tools | None) -> None:
         """Measure by what the host sends beside the messages this time."""

@@ -146,23 +146,6 @@ class Calibrator:
         )
         return ceil(max(beyond, default=0.0))
 
-    def predict(self, counted: int) -> int:
-        """Tokens that the provider will report for a request of `counted` tokens, rounded up.
-
-        While requests grow this is the last report and only the difference times `ratio`, so nothing that every request
-        carries is estimated twice. After a smaller request it is `counted` times `ratio`.
-        """
-        return ceil(self._predict(counted, self.ratio))
-
-    def predict_upper(self, counted: int, *, before: float) -> int:
-        """The same by the ratio with its margin: a number the report is not expected to pass."""
-        return ceil(self._predict(counted, self.ratio * self.margin(before)))
-
-    def _predict(self, counted: int, ratio: float) -> float:
-        if self.counted is None or self.reported is None or counted < self.counted:
-            return counted * ratio
-        return self.reported + (counted - self.counted) * ratio
-
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON data."""
         return asdict(self)

@@ -196,11 +196,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_note_fork)
 
 
-def splintr_engine(vocabulary: str) -> Engine:
-    """Counts one text at a time by splintr."""
-    return SplintrEngine(vocabulary).count
-
-
 def tiktoken_engine(encoding: Encoding) -> Engine:
     """Count by tiktoken, with an encoding that is already here.
 

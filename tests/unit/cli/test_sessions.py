@@ -614,7 +614,7 @@ def elsewhere(home):
     claude.mkdir(parents=True)
     codex.mkdir(parents=True)
     usage = {"input_tokens": 2, "cache_creation_input_tokens": 8, "cache_read_input_tokens": 1_224, "output_tokens": 1}
-    said = {"type": "user", "uuid": "1", "parentUuid": None, "cwd": "/work/harbour", "sessionId": "s"}
+    said = {"type": "user", "uuid": "1", "parentUuid": None, "cwd": "/home/ann/harbour", "sessionId": "s"}
     first = {**said, "message": {"role": "user", "content": "/mode"}}
     second = {
         **said,
@@ -625,7 +625,7 @@ def elsewhere(home):
     answer = {"role": "assistant", "id": "a", "content": "ok", "usage": usage}
     third = {**said, "type": "assistant", "uuid": "3", "parentUuid": "2", "message": answer}
     (claude / "one.jsonl").write_text("".join(json.dumps(row) + "\n" for row in (first, second, third)))
-    meta = {"type": "session_meta", "timestamp": "t", "payload": {"id": "x", "cwd": "/work/pier"}}
+    meta = {"type": "session_meta", "timestamp": "t", "payload": {"id": "x", "cwd": "/home/ann/pier"}}
     asked = {"type": "event_msg", "payload": {"type": "user_message", "message": "Mend the pier"}}
     info = {"last_token_usage": {"input_tokens": 5_000, "cached_input_tokens": 9, "output_tokens": 1}}
     count = {"type": "event_msg", "payload": {"type": "token_count", "info": info}}
@@ -661,7 +661,7 @@ def test_import_list_says_what_is_worth_knowing(run, elsewhere):
     assert rows[3]["title"].endswith("red…")
     assert "2023-11-1" in out
     assert "1,234" in out
-    assert any("work/harbour" in line and "one.jsonl" in line for line in out.splitlines())
+    assert any("ann/harbour" in line and "one.jsonl" in line for line in out.splitlines())
 
 
 def test_import_filters_are_for_the_list(run, chat):

@@ -98,6 +98,14 @@ def test_published_framings(published: Callable[..., int], message: Message, tok
     assert published(message, len) == tokens
 
 
+@pytest.mark.spec("S0-11", "S3-23", "WE-06")
+@pytest.mark.parametrize("published", [bytes_arguments, content_only])
+def test_no_request_counts_less_than_published(published: Callable[..., int]) -> None:
+    """What those leave out is counted here: roles, ids, arguments as the text they are, and the reply."""
+    for request in ([SAY], [NAMED], [DO, GET], [SAY, DO, GET]):
+        assert MessageCounter(Letters()).messages(request) > sum(published(message, len) for message in request)
+
+
 @pytest.mark.spec("S0-09")
 @pytest.mark.spec("WE-06")
 @pytest.mark.parametrize(

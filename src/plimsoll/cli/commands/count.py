@@ -54,18 +54,18 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(measure.to_dict())
         return DONE
-    from plimsoll.report.terminal import counted
+    from plimsoll.report.terminal import count_table
 
-    show(counted(measure))
+    show(count_table(measure))
     return DONE
 
 
 def _count_text(arguments: argparse.Namespace, text: str) -> int:
+    from plimsoll.brief import counted
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
     from plimsoll.cli.source import label_of
     from plimsoll.compaction.meter import DEFAULT_MODEL
-    from plimsoll.report.figures import plural
     from plimsoll.tokens.counter import counter_for
 
     model = arguments.model or DEFAULT_MODEL
@@ -75,6 +75,6 @@ def _count_text(arguments: argparse.Namespace, text: str) -> int:
         about = {"label": label_of(arguments.file), "model": model, "counter": counter.name, "exact": counter.exact}
         print_json({**about, "tokens": tokens, "characters": len(text)})
     else:
-        size = f"{plural(tokens, 'token')}, {plural(len(text), 'character')}"
+        size = f"{counted(tokens, 'token')}, {counted(len(text), 'character')}"
         say(f"{label_of(arguments.file)}, plain text, {model}: {size}, by {counter.name}")
     return DONE

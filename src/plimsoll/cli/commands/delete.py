@@ -36,10 +36,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _ask(name: str, messages: int) -> None:
-    from plimsoll.report.figures import plural
+    from plimsoll.brief import counted
 
     if not sys.stdin.isatty():
         raise Refused(f"{name} was not deleted: nobody can be asked here; --yes deletes without asking")
-    print(f"Delete {name} and its {plural(messages, 'message')} for good? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"Delete {name} and its {counted(messages, 'message')} for good? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise Refused(f"{name} was not deleted")

@@ -132,8 +132,8 @@ def _view(chronicle: Chronicle, to: FormatName) -> Converted:
 def _tell(losses: list[dict[str, Any]]) -> None:
     if not losses:
         return
+    from plimsoll.brief import counted
     from plimsoll.cli.screen import tell
-    from plimsoll.report.figures import plural
     from plimsoll.report.terminal import line, table
 
     grouped: dict[tuple[str, str], list[int | None]] = {}
@@ -143,4 +143,4 @@ def _tell(losses: list[dict[str, Any]]) -> None:
         (what, len(places), "" if places[0] is None else f"m{places[0]}", reason)
         for (what, reason), places in grouped.items()
     ]
-    tell(line(f"not carried: {plural(len(losses), 'thing')}", "bold"), table(("what", ">count", "first", "why"), rows))
+    tell(line(f"not carried: {counted(len(losses), 'thing')}", "bold"), table(("what", ">count", "first", "why"), rows))

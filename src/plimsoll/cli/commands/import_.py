@@ -80,10 +80,11 @@ def _import(file: str, arguments: argparse.Namespace) -> int:
 
 def _update(file: str, arguments: argparse.Namespace) -> int:
     """What a file has grown by, into the session that was made of it."""
+    from plimsoll.brief import counted
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, working
     from plimsoll.cli.source import read_raw
-    from plimsoll.report.figures import number, plural
+    from plimsoll.report.figures import number
     from plimsoll.session.open import existing
     from plimsoll.session.session import Session
 
@@ -103,7 +104,7 @@ def _update(file: str, arguments: argparse.Namespace) -> int:
             print_json({"name": name, "messages_added": added, "compactions_added": compactions, **status.to_dict()})
             return DONE
         view = f"{number(status.current_tokens)} of {number(status.max_tokens)} tokens"
-        say(f"{name}: {plural(added, 'new message')}, the view has {view}, level {status.level}")
+        say(f"{name}: {counted(added, 'new message')}, the view has {view}, level {status.level}")
     return DONE
 
 
@@ -144,16 +145,17 @@ def _chosen(file: str) -> str:
 
 
 def _done(session: Session, *, as_json: bool) -> int:
+    from plimsoll.brief import counted
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
-    from plimsoll.report.figures import number, plural
+    from plimsoll.report.figures import number
 
     status, messages = session.status(), len(session.history())
     if as_json:
         print_json({"name": session.name, "format": session.format, "messages": messages, **status.to_dict()})
         return DONE
     view = f"{number(status.current_tokens)} of {number(status.max_tokens)} tokens"
-    say(f"{session.name}: {plural(messages, 'message')}, the view has {view}, level {status.level}")
+    say(f"{session.name}: {counted(messages, 'message')}, the view has {view}, level {status.level}")
     _tell_raised(session)
     return DONE
 

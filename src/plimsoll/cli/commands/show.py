@@ -85,15 +85,16 @@ def _facts(chronicle: Chronicle) -> dict[str, Any]:
 
 
 def _print(chronicle: Chronicle, messages: Sequence[Any], origins: Origins, *, whole: bool) -> None:
+    from plimsoll.brief import counted
     from plimsoll.cli.screen import show
     from plimsoll.compaction.references import named
     from plimsoll.formats.registry import decode_all
-    from plimsoll.report.figures import number, plural
+    from plimsoll.report.figures import number
     from plimsoll.report.terminal import line
 
     facts = _facts(chronicle)
     show(
-        line(f"{facts['name']}: {plural(facts['history_messages'], 'message')} in {facts['where']}", "bold"),
+        line(f"{facts['name']}: {counted(facts['history_messages'], 'message')} in {facts['where']}", "bold"),
         line(
             f"view: {number(facts['view_tokens'])} of {number(facts['budget_tokens'])} tokens, level {facts['level']}, "
             f"policy {facts['policy']}, {facts['format']}",
@@ -106,7 +107,7 @@ def _print(chronicle: Chronicle, messages: Sequence[Any], origins: Origins, *, w
 
 
 def _said(name: str, message: Message, *, short: bool) -> list[RenderableType]:
-    from plimsoll.report.figures import plural
+    from plimsoll.brief import counted
     from plimsoll.report.parts import parts_of
     from plimsoll.report.terminal import block, line
 
@@ -116,7 +117,7 @@ def _said(name: str, message: Message, *, short: bool) -> list[RenderableType]:
         cut = _shortened(text) if short else text
         shown.append(block(f"[{label}] {cut}" if label else cut))
         if len(cut) < len(text):
-            shown.append(line(f"… {plural(len(text) - len(cut), 'more character')}; --full shows all", "dim"))
+            shown.append(line(f"… {counted(len(text) - len(cut), 'more character')}; --full shows all", "dim"))
     return shown
 
 

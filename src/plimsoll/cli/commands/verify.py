@@ -60,11 +60,11 @@ def _report(verified: Verified, repaired: Repaired | None, *, as_json: bool) -> 
     if as_json:
         print_json(_data(verified, repaired))
         return
-    from plimsoll.report.figures import plural
+    from plimsoll.brief import counted
     from plimsoll.report.terminal import table
 
     state = "all of it is whole" if verified.ok else "damaged"
-    held = f"{plural(verified.records, 'record')}, {plural(verified.messages, 'message')}, {plural(verified.blobs, 'blob')}"
+    held = f"{counted(verified.records, 'record')}, {counted(verified.messages, 'message')}, {counted(verified.blobs, 'blob')}"
     say(f"{verified.name}: {held}: {state}")
     rows: list[tuple[str, str, int, int, str]] = [
         (found.kind, f"record {found.seq}", found.records, found.size_bytes, found.reason) for found in verified.damage
@@ -75,8 +75,8 @@ def _report(verified: Verified, repaired: Repaired | None, *, as_json: bool) -> 
     if rows:
         show(table(("damage", "where", ">records", ">bytes", "why"), rows))
     if repaired is not None:
-        lost = f"{plural(repaired.lost, 'record')} and {plural(len(repaired.blobs_lost), 'blob')} lost"
-        say(f"repaired copy: {repaired.name}, {plural(repaired.records, 'record')}, {lost}")
+        lost = f"{counted(repaired.lost, 'record')} and {counted(len(repaired.blobs_lost), 'blob')} lost"
+        say(f"repaired copy: {repaired.name}, {counted(repaired.records, 'record')}, {lost}")
 
 
 def _data(verified: Verified, repaired: Repaired | None) -> dict[str, Any]:
