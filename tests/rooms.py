@@ -18,7 +18,6 @@ ROOMS = (
     Room("errors", "values", "every error and warning"),
     Room("limits", "values", "every limit, with its unit"),
     Room("message", "values", "one message and its parts"),
-    Room("exchange", "values", "a call and its results, which are never split"),
     Room("validation", "values", "checks of option values"),
     Room("provenance", "values", "keyed tags on text that plimsoll wrote"),
     Room("policy", "values", "budgets, load lines, policies and presets"),

@@ -12,8 +12,8 @@ import plimsoll
 from amounts import examples
 from generated import FORMATS
 from plimsoll.compaction.repair import arrange
-from plimsoll.exchange import group
 from plimsoll.formats.convert import validate
+from plimsoll.formats.exchange import group
 from plimsoll.formats.registry import decode_all
 from strategies import broken_histories, formats, histories
 
@@ -74,7 +74,7 @@ def test_arranging_makes_any_history_valid(data: st.DataObject, format: Any) -> 
     """What was broken is valid once arranged, and no message is there twice (W1-06, W1-11)."""
     wires = data.draw(histories(format) | broken_histories(format))
     found, messages = decode_all(wires, format)
-    arranged = arrange(messages, found.name)
+    arranged = arrange(messages, found)
 
     assert validate([found.encode(item.message) for item in arranged], format=format) == []
     places = [item.position for item in arranged if item.position is not None]

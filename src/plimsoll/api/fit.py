@@ -16,7 +16,7 @@ from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.repair import Arranged, fed, placed
 from plimsoll.compaction.result import Fitted, Plan, Report, report_of
 from plimsoll.compaction.reunite import as_ordered
-from plimsoll.compaction.settle import MAY_STAND_APART, ordered
+from plimsoll.compaction.settle import ordered
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
 from plimsoll.compaction.writing import written
 from plimsoll.formats.detect import Beside
@@ -177,8 +177,8 @@ def _begin(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one place
     found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
     gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy, counter=counter)
     gauge.messages.prime(decoded, chars_max=gauge.budget.tokens * READ_CHARS_PER_TOKEN)
-    items = fed(decoded, found.name)
-    arranged = placed(items, found.name, moves=True)
+    items = fed(decoded, found)
+    arranged = placed(items, found, moves=True)
     system = repaired(system)
     beside = _beside(system, gauge)
     pieces = beside + [gauge.piece(item) for item in arranged]
@@ -201,8 +201,8 @@ def _as_said(
     messages = [item.message for item in arranged]
     if messages == decoded:
         return arranged
-    if format.name in MAY_STAND_APART:
-        found = placed(items, format.name, moves=False)
+    if format.rules.results_anywhere:
+        found = placed(items, format, moves=False)
         return arranged if [item.message for item in found] == messages else found
     if format.validate([said.wire or {} for said in decoded]):
         return arranged
@@ -223,7 +223,7 @@ def _planned(work: _Work, query: str | None, *, asks: bool) -> Generator[Summary
     task = gauge.task(tokens, focus=query, ask_model=asks)
     if not (tokens > gauge.budget.tokens or gauge.policy.acts_at(tokens, gauge.budget.tokens)):
         return untouched(work.as_said, task, tokens)
-    pieces = parted(work.pieces, gauge.format.name)
+    pieces = parted(work.pieces, gauge.format)
     task = _recollected(task, pieces)
     draft = gauge.draft(pieces, language=work.language)
     fits = tokens <= task.budget_tokens
@@ -271,11 +271,11 @@ def _write(work: _Work, outline: Outline) -> Fitted[Any]:
     pieces, system = list(outline.pieces), work.system
     if system is not None:
         system = system_text(pieces.pop(0).message, system)
-    if work.gauge.format.name not in MAY_STAND_APART:
-        pieces = ordered(pieces, work.gauge.format.name)  # what stood between results may have left, or become words
+    if not work.gauge.format.rules.results_anywhere:
+        pieces = ordered(pieces, work.gauge.format)  # what stood between results may have left, or become words
     return Fitted(
         messages=written(pieces, work.gauge.format, replace(work.gauge, system=system).marks_beside),
-        origins=origins(pieces, work.gauge.format.name),
+        origins=origins(pieces, work.gauge.format),
         system=system,
         make_report=partial(_report, work, outline),
     )

@@ -12,13 +12,12 @@ from plimsoll.compaction.join import kept_apart, runs
 from plimsoll.compaction.meter import Gauge, gauge_for
 from plimsoll.compaction.notes import OPENER
 from plimsoll.compaction.piece import Origins, Piece
-from plimsoll.compaction.repair import WANTS_USER_FIRST, Arranged, arrange
+from plimsoll.compaction.repair import Arranged, arrange
 from plimsoll.compaction.windows import apply_window, holes_between
 from plimsoll.compaction.writing import written
 from plimsoll.errors import CannotFit
-from plimsoll.exchange import group
-from plimsoll.formats.anthropic.repair import labelled
 from plimsoll.formats.detect import Beside
+from plimsoll.formats.exchange import group
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
 from plimsoll.message import FormatName, Message, MessageLike, said
@@ -101,7 +100,7 @@ def window(  # noqa: PLR0913 - one call with its options
     found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
     chosen = policy_of(policy, "five-turns")
     gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=chosen, counter=counter)
-    arranged = [item for item in arrange(decoded, found.name) if keep_system or item.message.role != "system"]
+    arranged = [item for item in arrange(decoded, found) if keep_system or item.message.role != "system"]
     sequences = _sequences(decoded)
     begins_at = next((position for position, number in enumerate(sequences) if number >= start_seq), len(sequences))
     measured = replace(gauge, system=system)
@@ -137,7 +136,7 @@ class _Window:
         opener = [self.gauge.piece(Arranged(message=said("user", OPENER), position=None))]
         opener_tokens = self.gauge.total(opener) - self.gauge.reserve_tokens
         pieces = self._labelled(self._pieces(opener_tokens if self._must_open() else 0))
-        if self.gauge.format.name not in WANTS_USER_FIRST:
+        if not self.gauge.format.rules.user_first:
             return self._windowed(pieces)
         spoken = [exchange for exchange in group([piece.message for piece in pieces]) if not exchange.is_system]
         if not spoken or spoken[0].messages[0].role != "assistant":
@@ -153,13 +152,13 @@ class _Window:
 
         Where the label does not fit, it is not in the window.
         """
-        if self.gauge.format.name not in WANTS_USER_FIRST:
+        if not self.gauge.format.rules.user_first:
             return pieces
         end = next((at for at, piece in enumerate(pieces) if piece.message.role != "system"), len(pieces))
         left = self.gauge.budget.tokens - self.gauge.total(pieces)
         kept: list[Piece] = []
         for piece in pieces[:end]:
-            message = labelled(piece.message)
+            message = self.gauge.format.labelled(piece.message)
             shown = piece if message is None else replace(piece, message=message, whole=False)
             if shown.tokens - piece.tokens <= left:
                 kept.append(shown)
@@ -173,8 +172,7 @@ class _Window:
         start = self._start()
         after = [each for each in group(self._messages()) if each.end > start and not each.is_system]
         held = next((each for each in reversed(after) if each.is_request), after[-1] if after else None)
-        is_strict = self.gauge.format.name in WANTS_USER_FIRST
-        return is_strict and held is not None and held.messages[0].role == "assistant"
+        return self.gauge.format.rules.user_first and held is not None and held.messages[0].role == "assistant"
 
     def _messages(self) -> list[Message]:
         return [item.message for item in self.arranged]
@@ -216,8 +214,8 @@ class _Window:
         holes = holes_between(after, covered, len(self.sequences))
         last = max(positions, default=None)
         uncut = {id(item.message) for item in self.arranged}
-        shown = kept_apart(pieces, self.gauge.format.name)
-        sent = list(runs(shown, self.gauge.format.name))
+        shown = kept_apart(pieces, self.gauge.format)
+        sent = list(runs(shown, self.gauge.format))
         return Windowed(
             messages=written(shown, self.gauge.format, self.gauge.marks_beside),
             positions=tuple(run[0].position for run in sent),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from plimsoll.cli.output import json_text
+from plimsoll.formats.rules import RULES
 from plimsoll.message import FormatName
 
 
@@ -24,9 +25,8 @@ class Container:
         """A list; or a request body where there is system text, which a list has no place for."""
         if not has_system:
             return ARRAY
-        if format == "openai-responses":
-            return cls(kind="body", messages_key="input", system_key="instructions")
-        return cls(kind="body")
+        rules = RULES[format]
+        return cls(kind="body", messages_key=rules.messages_key, system_key=rules.system_key)
 
     def text(self, messages: Sequence[Any], system: Any) -> str:
         """The same container around these messages, with a line feed at its end."""

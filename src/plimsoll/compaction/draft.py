@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from plimsoll.compaction.piece import Block, Decision, Piece, Weigh, blocks_of
+from plimsoll.formats.format import Format
 from plimsoll.message import Message, Part
 from plimsoll.protocols import TokenCounter
 from plimsoll.summary.frame import Language
@@ -33,13 +34,12 @@ class Draft:
     """
 
     blocks: list[Block]
+    format: Format
     weigh: Weigh
     counter: TokenCounter
     reserve_tokens: int
     language: Language = "en"
     refer: Referrer = no_reference
-    user_first: bool = False
-    """Whether the provider wants the first message to be the user's."""
     recall: str | None = None
     """The tool by which the reader of the view can search what left it; None where there is none, and nothing reads it back."""
     binds: Callable[[Message], bool] = never

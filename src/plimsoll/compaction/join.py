@@ -16,33 +16,31 @@ from plimsoll.compaction.notes import is_note
 from plimsoll.compaction.piece import Origin, Origins, Piece, Weigh
 from plimsoll.compaction.repair import Arranged
 from plimsoll.compaction.settle import ordered
-from plimsoll.formats.anthropic.repair import system_words
-from plimsoll.message import FormatName, Message, Part, Reasoning, Text, ToolResult
+from plimsoll.formats.format import Format
+from plimsoll.message import Message, Part, Reasoning, Role, Text, ToolResult
 from plimsoll.summary.frame import divided
 
-_JOINS = frozenset({"anthropic"})
 
-
-def outgoing(pieces: Sequence[Piece], format: FormatName) -> Iterator[Message]:
+def outgoing(pieces: Sequence[Piece], format: Format) -> Iterator[Message]:
     """The messages to encode, in order. Only messages of the history that were neighbours there stay neighbours of one role."""
-    return (as_one(run) for run in runs(pieces, format))
+    return (as_one(run, format) for run in runs(pieces, format))
 
 
-def origins(pieces: Sequence[Piece], format: FormatName) -> Origins:
+def origins(pieces: Sequence[Piece], format: Format) -> Origins:
     """For each message that `outgoing` gives, the positions of the messages it was made from, in order."""
     return tuple(
         tuple(sorted({piece.position for piece in run if piece.position is not None})) for run in runs(pieces, format)
     )
 
 
-def runs(pieces: Sequence[Piece], format: FormatName) -> Iterator[Sequence[Piece]]:
+def runs(pieces: Sequence[Piece], format: Format) -> Iterator[Sequence[Piece]]:
     """The pieces that go out as one message each."""
-    if format not in _JOINS:
+    if not format.rules.joins_roles:
         yield from ((piece,) for piece in pieces)
         return
     run: list[Piece] = []
     for piece in pieces:
-        if run and not _one(run[-1], piece):
+        if run and not _one(run[-1], piece, format):
             yield run
             run = []
         run.append(piece)
@@ -50,13 +48,13 @@ def runs(pieces: Sequence[Piece], format: FormatName) -> Iterator[Sequence[Piece
         yield run
 
 
-def kept_apart(pieces: Sequence[Piece], format: FormatName) -> list[Piece]:
+def kept_apart(pieces: Sequence[Piece], format: Format) -> list[Piece]:
     """Pieces that go out one by one, each as a message of its own."""
-    if format not in _JOINS:
+    if not format.rules.joins_roles:
         return list(pieces)
     kept = list(pieces[:1])
     for before, after in pairwise(pieces):
-        apart = _one(before, after) and not (after.joined or _answer_one_message(before, after))
+        apart = _one(before, after, format) and not (after.joined or _answer_one_message(before, after))
         kept.append(replace(after, apart=True) if apart else after)
     return kept
 
@@ -83,14 +81,15 @@ def piece_of(arranged: Arranged, weigh: Weigh) -> Piece:
     )
 
 
-def parted(pieces: Sequence[Piece], format: FormatName, *, divides: bool = True) -> list[Piece]:
+def parted(pieces: Sequence[Piece], format: Format, *, divides: bool = True) -> list[Piece]:
     """Pieces with our own words taken out of the messages they went out in: a view that comes back as a history.
 
     The summary in it is then a summary again, and what the user said beside it a request: where the format joins neighbours,
     and where a host has joined what users said, as parts of one message or, if `divides`, as one text.
     """
-    parts = [part for piece in pieces for part in _parted(piece, joins=format in _JOINS, divides=divides)]
-    return ordered(parts, format) if len(parts) > len(pieces) and format in _JOINS else parts
+    joins = format.rules.joins_roles
+    parts = [part for piece in pieces for part in _parted(piece, joins=joins, divides=divides)]
+    return ordered(parts, format) if len(parts) > len(pieces) and joins else parts
 
 
 def _parted(piece: Piece, *, joins: bool, divides: bool) -> Iterator[Piece]:
@@ -144,9 +143,10 @@ def _origin_of(part: Part) -> Origin:
     return "made" if is_note(part) else "history"
 
 
-def _one(before: Piece, after: Piece) -> bool:
+def _one(before: Piece, after: Piece, format: Format) -> bool:
     """Whether two pieces go out as one message: of one voice, and not neighbours in the history, or results in a row."""
-    if after.apart or _voice(before.message) != _voice(after.message) or _voice(before.message) == "system":
+    voice = _voice(before.message, format)
+    if after.apart or voice == "system" or voice != _voice(after.message, format):
         return False
     if after.joined or before.position is None or after.position is None:
         return True
@@ -158,18 +158,19 @@ def _answer_one_message(before: Piece, after: Piece) -> bool:
     return bool(before.message.results and after.message.results)
 
 
-def _voice(message: Message) -> str:
-    if message.role == "user" and system_words(message) is not None:
+def _voice(message: Message, format: Format) -> str:
+    if message.role == "user" and format.labelled(message) is not None:
         return "system"
     return "user" if message.role == "tool" else message.role
 
 
-def as_one(run: Sequence[Piece]) -> Message:
+def as_one(run: Sequence[Piece], format: Format) -> Message:
     """The message that a run of pieces goes out as."""
     if len(run) == 1:
         return run[0].message
     parts = _results_first(part for piece in run for part in piece.message.parts)
-    return Message(role="user" if _voice(run[0].message) == "user" else "assistant", parts=parts, format="anthropic")
+    role: Role = "user" if _voice(run[0].message, format) == "user" else "assistant"
+    return Message(role=role, parts=parts, format=format.name)
 
 
 def _results_first(parts: Iterable[Part]) -> tuple[Part, ...]:

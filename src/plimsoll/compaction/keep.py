@@ -10,7 +10,6 @@ from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.notes import OPENER
 from plimsoll.compaction.piece import Block
 from plimsoll.compaction.repair import LABELLED
-from plimsoll.formats.anthropic.repair import labelled
 from plimsoll.message import said
 
 SYSTEM = "system text"
@@ -34,7 +33,7 @@ _LATER_SYSTEM_SHARE = 0.2
 
 def open_with_user(draft: Draft) -> None:
     """See to it that a view that must begin with the user does, whatever has left it."""
-    if not draft.user_first:
+    if not draft.format.rules.user_first:
         return
     speaking = [block for block in draft.blocks if not block.exchange.is_system]
     draft.blocks = [block for block in draft.blocks if block.kept_as != OPENING]
@@ -52,7 +51,7 @@ def _label_leading_system(draft: Draft) -> None:
     """System text that stood between messages and is now the first goes out under a label, in the user's role."""
     for block in takewhile(lambda block: block.exchange.is_system, draft.blocks):
         piece = block.pieces[0]
-        message = labelled(piece.message)
+        message = draft.format.labelled(piece.message)
         if message is not None:
             block.pieces = [replace(piece, message=message, weigh=draft.weigh, whole=False)]
             block.decide("repair", LABELLED)

@@ -70,7 +70,7 @@ def shorten_marks(draft: Draft) -> None:
 def _keep_request_apart(draft: Draft, made: Block) -> None:
     """Where neighbours of one role go out as one message, a mark is not put to the end of the newest request."""
     at = draft.blocks.index(made)
-    if draft.user_first and at and draft.blocks[at - 1].kept_as == NEWEST_REQUEST:
+    if draft.format.rules.user_first and at and draft.blocks[at - 1].kept_as == NEWEST_REQUEST:
         draft.blocks[at - 1 : at + 1] = [made, draft.blocks[at - 1]]
 
 

@@ -10,11 +10,11 @@ from typing import Any
 from plimsoll.compaction.draft import Draft, Referrer, no_reference
 from plimsoll.compaction.join import piece_of
 from plimsoll.compaction.piece import Piece, Weigh, blocks_of
-from plimsoll.compaction.repair import WANTS_USER_FIRST, Arranged
+from plimsoll.compaction.repair import Arranged
 from plimsoll.compaction.task import Task
 from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
 from plimsoll.errors import SettingError
-from plimsoll.formats.anthropic.marks import NO_MARKS, MarksBeside, marks_beside
+from plimsoll.formats.cache_marks import NO_MARKS, MarksBeside, marks_beside
 from plimsoll.formats.detect import tool_list
 from plimsoll.formats.format import Format, SystemText
 from plimsoll.formats.system_text import system_message
@@ -128,7 +128,7 @@ class Gauge:
 
     def weigh(self, message: Message) -> int:
         """Tokens of a message as it goes out: one that was edited or made here is counted as its encoding reads back."""
-        beside = message.role == "system" and message.format is None and self.format.name == "anthropic"
+        beside = message.role == "system" and message.format is None and self.format.rules.user_first
         if not beside and (message.wire is None or message.edited):
             return self.messages.message(self.format.decode(self.format.encode(message), 0))
         return self.messages.message(message)
@@ -174,7 +174,7 @@ class Gauge:
     @property
     def voiced(self) -> Policy:
         """The policy with a summary's role that the format can carry: Anthropic's messages have no system among them."""
-        if self.policy.summary_role == "system" and self.format.name == "anthropic":
+        if self.policy.summary_role == "system" and self.format.rules.user_first:
             return replace(self.policy, summary_role="user")
         return self.policy
 
@@ -188,12 +188,12 @@ class Gauge:
         """A view to work on."""
         return Draft(
             blocks=blocks_of(list(pieces)),
+            format=self.format,
             weigh=self.weigh,
             counter=self.counter,
             reserve_tokens=self.reserve_tokens,
             language=language,
             refer=refer,
-            user_first=self.format.name in WANTS_USER_FIRST,
             recall=self.tool_names.recall if self.recall else None,
             list_items_max=self.policy.result_list_items_max,
             binds=self.binds,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from plimsoll.exchange import Exchange, group
-from plimsoll.formats.anthropic.marks import marks_of
+from plimsoll.formats.cache_marks import marks_of
+from plimsoll.formats.exchange import Exchange, group
 from plimsoll.message import Message
 
 Origin: TypeAlias = Literal["history", "summary", "made"]

@@ -16,7 +16,8 @@ from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.notes import note_of
 from plimsoll.compaction.piece import Block, Piece
 from plimsoll.compaction.shrink import LEAST_TOKENS, cut_spots, part_tokens, shrink_to, spots
-from plimsoll.exchange import speaks
+from plimsoll.formats.exchange import speaks
+from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import json_text
 from plimsoll.message import Message, Opaque, Part, Text, ToolResult, Wire, said
 from plimsoll.truncation import cut_json
@@ -232,4 +233,5 @@ def _line(draft: Draft, block: Block) -> Piece:
 
 def _wire_kept(message: Message) -> Wire | None:
     """UI messages keep their ids; elsewhere the other fields belong to what has left."""
-    return message.wire if message.format == "ui-parts" else None
+    keeps = message.format is not None and RULES[message.format].keeps_message_fields
+    return message.wire if keeps else None

@@ -14,24 +14,19 @@ from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import Any
 
-from plimsoll.compaction.blank import holds_blank, is_empty, is_unsaid, without_blanks
+from plimsoll.compaction.blank import is_empty, is_unsaid
 from plimsoll.compaction.notes import EMPTY, OPENER, note_of
-from plimsoll.compaction.settle import MAY_STAND_APART, UNANSWERED, Maker, settled
-from plimsoll.exchange import RUNS_OF_ONE_ANSWER, speaks
-from plimsoll.formats.anthropic.repair import labelled
-from plimsoll.formats.ids import CALL_ID_CHARS_MAX, SAFE
-from plimsoll.formats.openai_chat.decode import answers_by_name
-from plimsoll.formats.openai_responses.validate import is_led_to
-from plimsoll.formats.placeholder import is_legacy
-from plimsoll.formats.registry import FORMATS
+from plimsoll.compaction.settle import UNANSWERED, Maker, settled
+from plimsoll.formats.exchange import speaks
+from plimsoll.formats.format import Format
+from plimsoll.formats.ids import SAFE
+from plimsoll.formats.placeholder import answers_by_name, is_legacy
 from plimsoll.formats.repairs import repaired
-from plimsoll.message import FormatName, Message, Part, Reasoning, Text, ToolCall, ToolResult, said
+from plimsoll.formats.rules import Rules
+from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult, said
 
 MOVED = "results moved up to their calls"
 LABELLED = "system text in the user's role stands under a label of its own"
-WANTS_USER_FIRST = frozenset({"anthropic"})
-_WANTS_TEXT = frozenset({"anthropic"})
-"""Formats that refuse an empty text block even beside others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +47,7 @@ class Arranger:
     Calls without a result are not its business: settle.py puts something in their place when the view is written.
     """
 
-    format: FormatName
+    format: Format
     seen_ids: set[str] = field(default_factory=set)
     pending: dict[str, list[ToolCall]] = field(default_factory=dict)
     """Calls that a result may still answer: the id as the history wrote it -> the calls as the view names them."""
@@ -84,7 +79,7 @@ class Arranger:
 
     def feed(self, came: Message, position: int) -> list[Arranged]:
         """What the next message of the history becomes: itself, repaired, perhaps after made messages, in two, or not yet."""
-        if self.format == "openai-responses" and _only_reasons(came):
+        if self.format.rules.splits_answers and _only_reasons(came):
             self.held.append((position, came))
             return self._opening(came)
         repairs: list[str] = []
@@ -102,14 +97,14 @@ class Arranger:
                 case ToolResult():
                     answer, is_open = self.answers.get(part.call_id, 0), part.call_id in self.pending
                     is_next = is_open and self.in_sequence and part.call_id in self.asked
-                    is_late = is_open and not is_next and self.format not in MAY_STAND_APART
+                    is_late = is_open and not is_next and not self.format.rules.results_anywhere
                     (late.setdefault(answer, []) if is_late else parts).append(self._result(part, repairs))
                     follows = follows or is_next
                 case Text() if not part.text or part.text.isspace():
                     self._blank(part, parts, repairs)
                 case _:
                     parts.append(part)
-        if self.format == "ui-parts":
+        if self.format.rules.results_inside:
             self._close_within()
         if message.role != "assistant":
             self.in_sequence = self.in_sequence and (follows or not parts)
@@ -118,7 +113,7 @@ class Arranger:
     def _follow(self, message: Message) -> None:
         """Keep track of which answer the message belongs to."""
         is_answer = message.role == "assistant"
-        if is_answer and not (self.answering and self.format in RUNS_OF_ONE_ANSWER):
+        if is_answer and not (self.answering and self.format.rules.joins_answers):
             self.asked = set()
             self.newest += 1
         self.in_sequence = self.in_sequence or is_answer
@@ -155,19 +150,19 @@ class Arranger:
 
     def _by_itself(self, message: Message, position: int, repairs: list[str]) -> Message:
         """The message with what is refused of it whatever stands around it made acceptable."""
-        if message.format != self.format:
+        if message.format != self.format.name:
             return message
-        if self.format == "anthropic" and (message.role == "user" or not self.begun):
-            found = labelled(message)
+        if message.role == "user" or not self.begun:
+            found = self.format.labelled(message)
             if found is not None:
                 repairs.append(LABELLED)
                 return found
-        return repaired(FORMATS[self.format], message, position, repairs)
+        return repaired(self.format, message, position, repairs)
 
     def _released(self, message: Message) -> list[Arranged]:
         """Held reasoning, now that its answer is there; without an answer it stays out of the view."""
         held, self.held = self.held, []
-        if not is_led_to(message.wire or {"role": message.role}):
+        if not self.format.follows_reasoning(message.wire or {"role": message.role}):
             return []
         return [self._reasoned(reasoning, position) for position, reasoning in held]
 
@@ -178,7 +173,7 @@ class Arranger:
 
     def _blank(self, part: Text, parts: list[Part], repairs: list[str]) -> None:
         """Text of nothing but space, which some formats refuse."""
-        if self.format in _WANTS_TEXT:
+        if self.format.rules.refuses_blank_text:
             repairs.append("empty text left out")
         else:
             parts.append(part)
@@ -193,7 +188,7 @@ class Arranger:
     @classmethod
     def of_dict(  # noqa: PLR0913 - what of its state is written down, and what the view says
         cls,
-        format: FormatName,
+        format: Format,
         data: Mapping[str, Any],
         *,
         seen_ids: Iterable[str],
@@ -239,15 +234,15 @@ class Arranger:
         if self.begun or message.role == "system":
             return []
         self.begun = True
-        if self.format in WANTS_USER_FIRST and message.role not in ("user", "tool"):
+        if self.format.rules.user_first and message.role not in ("user", "tool"):
             return [_made(said("user", OPENER), "the first message must be the user's")]
         return []
 
     def _call(self, call: ToolCall, position: int, index: int, named: set[str], repairs: list[str]) -> ToolCall:
         """The call under an id the provider accepts, noted as open. `named` are the ids this message has used."""
-        fixed = call
-        refused = len(call.id) > CALL_ID_CHARS_MAX.get(self.format, len(call.id))
-        refused = refused or (self.format == "anthropic" and not SAFE.fullmatch(call.id))
+        fixed, rules = call, self.format.rules
+        refused = rules.call_id_chars_max is not None and len(call.id) > rules.call_id_chars_max
+        refused = refused or (rules.strict_ids and not SAFE.fullmatch(call.id))
         if not call.id or refused or call.id in named or self._is_taken(call.id):
             fixed = replace(call, id=self._fresh_id(position, index, named))
             repairs.append(f"call id {call.id[:80]!r} renamed")
@@ -269,8 +264,8 @@ class Arranger:
         return id
 
     def _is_taken(self, id: str) -> bool:
-        """Whether an id may not come again: anywhere for Anthropic, within an answer that waits for results for others."""
-        if self.format == "anthropic":
+        """Whether an id may not come again: anywhere where ids are strict, else within an answer that waits for results."""
+        if self.format.rules.strict_ids:
             return id in self.seen_ids
         return id in self.asked and id in self.pending
 
@@ -282,37 +277,39 @@ class Arranger:
         if not calls:
             repairs.append(f"result {result.call_id!r} answers no call before it")
             return Text(text=note_of(result))
-        call = calls.pop(-1 if self.format == "ui-parts" else 0)  # a UI result is in one part with its call
+        call = calls.pop(-1 if self.format.rules.results_inside else 0)  # a UI result is in one part with its call
         if not calls:
             del self.pending[result.call_id]
             self.answers.pop(result.call_id, None)
-        if self.format == "anthropic" and holds_blank(result):
+        filled = self.format.without_blanks(result)
+        if filled is not result:
             repairs.append("empty text left out of a result")
-            result = without_blanks(result)
-        if self.format == "anthropic" and result.is_error and not result.content.strip() and not result.media:
+            result = filled
+        if self.format.rules.refuses_blank_text and result.is_error and not result.content.strip() and not result.media:
             repairs.append("a failed result must say something")
             result = replace(result, content=EMPTY)
         return result if call.id == result.call_id else replace(result, call_id=call.id)
 
     def _finish(self, message: Message, parts: list[Part], repairs: list[str]) -> Message:
         """The message with its repaired parts, in a role that may say them; the same object when nothing changed."""
-        if is_unsaid(message, self.format):
+        rules = self.format.rules
+        if is_unsaid(message, rules):
             self.has_unsaid = True
             return message
         role = message.role
         if role == "tool" and not any(isinstance(part, ToolResult) for part in parts):
             role = "user"
-        if self.format == "anthropic" and role in ("user", "tool"):
+        if rules.results_first and role in ("user", "tool"):
             parts.sort(key=lambda part: not isinstance(part, ToolResult))
-        while self.format == "anthropic" and parts and isinstance(parts[-1], Reasoning):
+        while rules.refuses_thinking_last and parts and isinstance(parts[-1], Reasoning):
             repairs.append("thinking that led to nothing left out")
             parts.pop()
-        if is_empty(parts, role, self.format):
+        if is_empty(parts, role, rules):
             repairs.append("empty message")
             parts = [Text(text=EMPTY)]
         if role == message.role and _same(parts, message.parts):
             return message
-        if role != message.role and message.format != "anthropic":
+        if role != message.role and not rules.joins_roles:
             return Message(role=role, parts=tuple(parts), format=message.format)
         return replace(message.with_parts(tuple(parts)), role=role)
 
@@ -325,9 +322,9 @@ def _only_reasons(message: Message) -> bool:
     return bool(message.parts) and all(isinstance(part, Reasoning) for part in message.parts)
 
 
-def finished(message: Message, format: FormatName) -> Message:
-    """The last message of a view: Anthropic refuses one of the assistant's that ends in white space."""
-    if format != "anthropic" or message.role != "assistant" or not message.parts:
+def finished(message: Message, rules: Rules) -> Message:
+    """The last message of a view: one of the assistant's that the model continues may not end in white space."""
+    if not rules.continues_last or message.role != "assistant" or not message.parts:
         return message
     last = message.parts[-1]
     if not isinstance(last, Text) or last.text == last.text.rstrip():
@@ -344,18 +341,18 @@ def _made(message: Message, reason: str) -> Arranged:
     return Arranged(message=message, position=None, repairs=(reason,))
 
 
-def arrange(messages: Iterable[Message], format: FormatName) -> list[Arranged]:
+def arrange(messages: Iterable[Message], format: Format) -> list[Arranged]:
     """The whole history made acceptable, in order. Linear. A valid history comes back as it is, message for message."""
     return placed(fed(messages, format), format, moves=True)
 
 
-def fed(messages: Iterable[Message], format: FormatName) -> list[Arranged]:
+def fed(messages: Iterable[Message], format: Format) -> list[Arranged]:
     """The messages of a history made acceptable one by one; calls without results are left so."""
     arranger = Arranger(format)
     return [item for position, message in enumerate(messages) for item in arranger.feed(message, position)]
 
 
-def placed(arranged: Sequence[Arranged], format: FormatName, *, moves: bool) -> list[Arranged]:
+def placed(arranged: Sequence[Arranged], format: Format, *, moves: bool) -> list[Arranged]:
     """What `fed` gave, with results behind their calls and placeholders for those that are missing (see `settled`)."""
     return settled(arranged, format, _MAKER, moves=moves)
 

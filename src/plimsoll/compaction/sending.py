@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from plimsoll.compaction.piece import Piece, Weigh
-from plimsoll.compaction.settle import MAY_STAND_APART, Maker, settled
+from plimsoll.compaction.settle import Maker, settled
 from plimsoll.compaction.tally import Tally
-from plimsoll.message import FormatName, Message
+from plimsoll.formats.format import Format
+from plimsoll.message import Message
 
 
 class Sending:
     """Puts the pieces of a view in the order in which they are sent, and remembers the last view it did so for."""
 
-    def __init__(self, format: FormatName, weigh: Weigh) -> None:
-        self._format: FormatName = format
+    def __init__(self, format: Format, weigh: Weigh) -> None:
+        self._format = format
         self._weigh = weigh
         self._stand_ins: dict[tuple[str, ...], Piece] = {}
         self._newest: tuple[Tally, int, list[Piece]] | None = None
@@ -30,7 +31,7 @@ class Sending:
     def settled(self, pieces: Sequence[Piece], *, moves: bool | None = None) -> list[Piece]:
         """Pieces as they are sent. `moves` says whether results move up to their calls also where they may stand apart."""
         if moves is None:
-            moves = self._format not in MAY_STAND_APART
+            moves = not self._format.rules.results_anywhere
         return settled(pieces, self._format, Maker(made=self._made, edited=_edited), moves=moves)
 
     def _made(self, message: Message) -> Piece:

@@ -14,16 +14,12 @@ from typing import Generic, Protocol, TypeVar
 from plimsoll.compaction.blank import is_unsaid
 from plimsoll.compaction.notes import EMPTY
 from plimsoll.compaction.piece import Piece
-from plimsoll.exchange import RUNS_OF_ONE_ANSWER
+from plimsoll.formats.format import Format
 from plimsoll.formats.placeholder import NO_RESULT, is_legacy, placeholder
-from plimsoll.formats.ui_parts.validate import needs_result
-from plimsoll.message import FormatName, Message, Part, Text, ToolCall, ToolResult
+from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 
 UNANSWERED = "a call had no result"
 """Why something was put in its place."""
-
-MAY_STAND_APART = frozenset({"openai-responses"})
-"""Formats that take a result anywhere behind its call."""
 
 
 class Placed(Protocol):
@@ -71,14 +67,14 @@ class _Answer(Generic[Item]):
         return [call for calls in self.open.values() for call in calls if not is_legacy(call)]
 
 
-def settled(items: Sequence[Item], format: FormatName, maker: Maker[Item], *, moves: bool) -> list[Item]:
+def settled(items: Sequence[Item], format: Format, maker: Maker[Item], *, moves: bool) -> list[Item]:
     """The items as they are sent: results directly behind their calls, placeholders for those that are missing, and words for
     nothing in a message that says nothing and is not the last. Linear.
 
-    `moves` is False where results may stay where they came (see MAY_STAND_APART).
+    `moves` is False where results may stay where they came (see Rules.results_anywhere).
     """
-    if format == "ui-parts":
-        return [_within(item, maker, is_last=at == len(items) - 1) for at, item in enumerate(items)]
+    if format.rules.results_inside:
+        return [_within(item, format, maker, is_last=at == len(items) - 1) for at, item in enumerate(items)]
     found: list[Item] = []
     for answer in _answers(items, format, moves=moves):
         found += answer.said
@@ -87,31 +83,31 @@ def settled(items: Sequence[Item], format: FormatName, maker: Maker[Item], *, mo
     return [_saying_something(item, format, maker) for item in found[:-1]] + found[-1:]
 
 
-def _saying_something(item: Item, format: FormatName, maker: Maker[Item]) -> Item:
-    if not is_unsaid(item.message, format):
+def _saying_something(item: Item, format: Format, maker: Maker[Item]) -> Item:
+    if not is_unsaid(item.message, format.rules):
         return item
     return maker.edited(item, item.message.with_parts((Text(text=EMPTY),)), "empty message")
 
 
-def ordered(items: Sequence[Item], format: FormatName) -> list[Item]:
+def ordered(items: Sequence[Item], format: Format) -> list[Item]:
     """The items with results directly behind their calls. Linear."""
-    if format == "ui-parts":
+    if format.rules.results_inside:
         return list(items)
     return [item for answer in _answers(items, format, moves=True) for item in (*answer.said, *answer.late)]
 
 
-def unanswered(items: Iterable[Placed], format: FormatName) -> list[ToolCall]:
+def unanswered(items: Iterable[Placed], format: Format) -> list[ToolCall]:
     """The calls without a result, in order."""
-    if format == "ui-parts":
+    if format.rules.results_inside:
         return [call for item in items for call in _open_within(item.message)]
     return [call for answer in _answers(items, format, moves=True) for call in answer.missing()]
 
 
-def is_ready(items: Sequence[Placed], format: FormatName) -> bool:
+def is_ready(items: Sequence[Placed], format: Format) -> bool:
     """Whether every result stands directly behind its call, and every message says something."""
-    if any(is_unsaid(item.message, format) for item in items):
+    if any(is_unsaid(item.message, format.rules) for item in items):
         return False
-    return format == "ui-parts" or not any(answer.late for answer in _answers(items, format, moves=True))
+    return format.rules.results_inside or not any(answer.late for answer in _answers(items, format, moves=True))
 
 
 def without_placeholders(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
@@ -125,15 +121,15 @@ def is_placeholder(message: Message) -> bool:
     return made and all(isinstance(part, ToolResult) and part.content == NO_RESULT for part in message.parts)
 
 
-def _placeholders(calls: Sequence[ToolCall], format: FormatName) -> list[Message]:
+def _placeholders(calls: Sequence[ToolCall], format: Format) -> list[Message]:
     """Messages that answer the calls of one answer."""
     parts = tuple(map(placeholder, calls))
-    if format == "anthropic":
+    if format.rules.results_first:
         return [Message(role="tool", parts=parts)] if parts else []
     return [Message(role="tool", parts=(part,)) for part in parts]
 
 
-def _answers(items: Iterable[Item], format: FormatName, *, moves: bool) -> list[_Answer[Item]]:
+def _answers(items: Iterable[Item], format: Format, *, moves: bool) -> list[_Answer[Item]]:
     """The items as answers, each with its results, and the other messages, in order."""
     found: list[_Answer[Item]] = []
     homes: dict[str, _Answer[Item]] = {}
@@ -142,7 +138,7 @@ def _answers(items: Iterable[Item], format: FormatName, *, moves: bool) -> list[
     for item in items:
         message = item.message
         if message.role == "assistant":
-            if current is None or not speaking or format not in RUNS_OF_ONE_ANSWER:
+            if current is None or not speaking or not format.rules.joins_answers:
                 current = _Answer([])
                 found.append(current)
             speaking = True
@@ -185,10 +181,10 @@ def _open_within(message: Message) -> list[ToolCall]:
     return [call for calls in waiting.values() for call in calls]
 
 
-def _within(item: Item, maker: Maker[Item], *, is_last: bool) -> Item:
+def _within(item: Item, format: Format, maker: Maker[Item], *, is_last: bool) -> Item:
     """A UI message, where a call and its result are one, with every call in it answered that must be."""
     message = item.message
-    waiting = {id(call) for call in _open_within(message) if needs_result(call.wire or {}, is_last=is_last)}
+    waiting = {id(call) for call in _open_within(message) if format.needs_result(call.wire or {}, is_last)}
     if not waiting:
         return item
     parts: list[Part] = []

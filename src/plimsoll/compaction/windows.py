@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from plimsoll.errors import CannotFit
-from plimsoll.exchange import Exchange, group
+from plimsoll.formats.exchange import Exchange, group
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 from plimsoll.policy.budget import mark_tokens
 from plimsoll.policy.policy import Policy

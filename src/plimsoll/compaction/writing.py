@@ -12,7 +12,7 @@ from typing import Any
 from plimsoll.compaction.join import as_one, outgoing, runs
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.repair import finished
-from plimsoll.formats.anthropic.marks import NO_MARKS, MarksBeside, keep_last
+from plimsoll.formats.cache_marks import NO_MARKS, MarksBeside, keep_last
 from plimsoll.formats.format import Format
 
 Wires = list[dict[str, Any]]
@@ -32,16 +32,17 @@ def written(pieces: Sequence[Piece], format: Format, beside: MarksBeside = NO_MA
 
 
 def _encoded(pieces: Sequence[Piece], format: Format) -> Wires:
-    messages = list(outgoing(pieces, format.name))
+    messages = list(outgoing(pieces, format))
     if messages:
-        messages[-1] = finished(messages[-1], format.name)
+        messages[-1] = finished(messages[-1], format.rules)
     return [format.encode(message) for message in messages]
 
 
 def _unmark(wires: Wires, pieces: Sequence[Piece], format: Format, beside: MarksBeside) -> None:
     """Leave only as many cache marks as the provider takes, the last ones."""
-    if format.name == "anthropic" and any(piece.marks for piece in pieces):
-        keep_last(wires, beside)
+    marks_max = format.rules.cache_marks_max
+    if marks_max is not None and any(piece.marks for piece in pieces):
+        keep_last(wires, beside, marks_max)
 
 
 class _Reader(pickle.Unpickler):
@@ -144,7 +145,7 @@ class ViewWriter:
 
 
 def _frozen(pieces: Sequence[Piece], format: Format) -> Frozen:
-    return Frozen([format.encode(as_one(run)) for run in runs(pieces, format.name)], pieces)
+    return Frozen([format.encode(as_one(run, format)) for run in runs(pieces, format)], pieces)
 
 
 def _is_system(chunk: Frozen) -> bool:
@@ -158,7 +159,7 @@ def _system_pieces(pieces: Sequence[Piece]) -> int:
 
 def _is_parted(pieces: Sequence[Piece], at: int, format: Format) -> bool:
     """Whether the piece at an index is not joined to the one before. There has to be one: a last message is finished."""
-    return not at or len(list(runs(pieces[at - 1 : at + 1], format.name))) > 1
+    return not at or len(list(runs(pieces[at - 1 : at + 1], format))) > 1
 
 
 def _same(known: Sequence[Piece], pieces: Sequence[Piece]) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from plimsoll.environment.layers import RecentCall, ToolContext, ToolState
-from plimsoll.exchange import speaks
+from plimsoll.formats.exchange import speaks
 from plimsoll.limits import (
     ACTIVITY_CALLS_MAX,
     ACTIVITY_TEXT_CHARS_MAX,

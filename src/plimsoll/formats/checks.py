@@ -53,15 +53,15 @@ def check_id(findings: Findings, value: object, what: str, *, chars_max: int | N
     return has_text(value)
 
 
-def check_tool_name(findings: Findings, value: object, *, chars_max: int) -> None:
+def check_tool_name(findings: Findings, value: object, *, chars_max: int | None) -> None:
     """A tool's name: letters, digits, `_` and `-`, no more than the provider takes."""
     if not isinstance(value, str) or SAFE.fullmatch(value) is None:
         findings.add("bad_name", "a tool's name must be letters, digits, _ and -")
-    elif len(value) > chars_max:
+    elif chars_max is not None and len(value) > chars_max:
         findings.add("bad_name", f"a tool's name may have {chars_max} characters, not {len(value)}")
 
 
-def check_tools(findings: Findings, tools: Iterable[Mapping[str, Any]], *, chars_max: int) -> None:
+def check_tools(findings: Findings, tools: Iterable[Mapping[str, Any]], *, chars_max: int | None) -> None:
     """The tools beside the messages: names that the provider takes, each of them once."""
     seen: set[str] = set()
     for tool in tools:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 from plimsoll.brief import Brief, Fact, counted
-from plimsoll.message import FormatName, Message, Wire
+from plimsoll.formats.rules import Rules
+from plimsoll.message import FormatName, Message, ToolResult, Wire
 
 Code: TypeAlias = Literal[
     "unknown_role",
@@ -96,42 +97,48 @@ class Converted(Rendered):
     """A conversation in another format, the system text where that format wants it, and what was lost on the way."""
 
 
-class Format(Protocol):
-    """One provider's wire format. Stateless; every method leaves its arguments alone."""
+class Validate(Protocol):
+    """What the provider would refuse, in order of position. Never raises for wrong values inside a message."""
+
+    def __call__(
+        self, wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()
+    ) -> list[Violation]:
+        """The violations."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Format:
+    """One provider's wire format: its rules, and functions that leave their arguments alone."""
+
+    rules: Rules
+    decode: Callable[[Wire, int], Message]
+    """Read one wire object as one message. Raises FormatError naming the position, or LimitExceeded."""
+    encode: Callable[[Message], dict[str, Any]]
+    """Write one message as one fresh wire object. Unedited: equal to what was read, keys in the same order.
+
+    Edited: the wire object with only the edited fields changed. Made here: the smallest valid object.
+    """
+    validate: Validate
+    is_sound: Callable[[Message], bool]
+    """Whether a glance is enough to see that the provider refuses nothing in the message itself. May err on the side of no."""
+    repair: Callable[[Wire, list[str]], dict[str, Any]]
+    """The wire object with what the provider refuses of it by itself in words or left out; the list takes what was done.
+
+    What it says as text stays. Blank texts, and what depends on the messages before and after, are not looked at.
+    """
+    render: Callable[[Sequence[Message]], Rendered]
+    """Write messages that came from any format, split or merged as this one needs, with the losses named."""
+    labelled: Callable[[Message], Message | None] = lambda _: None
+    """A system message as it is sent where only the user may speak, under a label; None for any other message."""
+    without_blanks: Callable[[ToolResult], ToolResult] = lambda result: result
+    """A tool result without blocks that the provider refuses for being blank; itself where it has none."""
+    follows_reasoning: Callable[[Wire], bool] = lambda _: True
+    """Whether an item may be what the reasoning before it led to."""
+    needs_result: Callable[[Wire, bool], bool] = lambda _call, _is_last: True
+    """Whether a call without a result is refused, by its wire object and whether it is in the last message."""
 
     @property
     def name(self) -> FormatName:
         """The name used in options and reports."""
-        ...
-
-    def decode(self, wire: Wire, position: int) -> Message:
-        """Read one wire object as one message. Raises FormatError naming `position`, or LimitExceeded."""
-        ...
-
-    def encode(self, message: Message) -> dict[str, Any]:
-        """Write one message as one fresh wire object. Unedited: equal to what was read, keys in the same order.
-
-        Edited: the wire object with only the edited fields changed. Made here: the smallest valid object.
-        """
-        ...
-
-    def validate(
-        self, wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()
-    ) -> list[Violation]:
-        """What the provider would refuse, in order of position. Never raises for wrong values inside a message."""
-        ...
-
-    def is_sound(self, message: Message) -> bool:
-        """Whether a glance is enough to see that the provider refuses nothing in the message itself. May err on the side of no."""
-        ...
-
-    def repair(self, wire: Wire, repairs: list[str]) -> dict[str, Any]:
-        """The wire object with what the provider refuses of it by itself in words or left out; `repairs` takes what was done.
-
-        What it says as text stays. Blank texts, and what depends on the messages before and after, are not looked at.
-        """
-        ...
-
-    def render(self, messages: Sequence[Message]) -> Rendered:
-        """Write messages that came from any format, split or merged as this one needs, with the losses named."""
-        ...
+        return self.rules.name

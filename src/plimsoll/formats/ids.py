@@ -10,16 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
 from typing import Final
-
-from plimsoll.message import FormatName
-
-CALL_ID_CHARS_MAX: Final[Mapping[FormatName, int]] = {"openai-chat": 40, "openai-responses": 64, "anthropic": 64}
-"""Characters of a call's id: from the providers' own refusals; for Anthropic's format from Bedrock, which takes it too."""
-
-TOOL_NAME_CHARS_MAX: Final[Mapping[FormatName, int]] = {"openai-chat": 64, "openai-responses": 128, "anthropic": 200}
-"""Characters of a tool's name in a call, from the providers' own refusals."""
 
 SAFE: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _WRITTEN: Final = re.compile(r"(?:id--(?P<hex>(?:[0-9a-f]{2})+)|(?P<plain>(?:(?!--).)+))(?:--[1-9][0-9]*)?", re.DOTALL)

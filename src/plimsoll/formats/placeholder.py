@@ -20,6 +20,11 @@ def is_legacy(call: ToolCall) -> bool:
     return "function_call" in (call.wire or {})
 
 
+def answers_by_name(result: ToolResult) -> bool:
+    """Whether it is a `function` message, which is accepted without a call too."""
+    return (result.wire or {}).get("role") == "function"
+
+
 def answer_to(call: ToolCall, words: str) -> dict[str, Any] | None:
     """The item that says these words in answer to a call that only its own kind of output answers; None for all others."""
     kind, named = (call.wire or {}).get("type"), {"call_id": call.id}

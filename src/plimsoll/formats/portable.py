@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from plimsoll.formats.format import Loss
-from plimsoll.formats.ids import CALL_ID_CHARS_MAX, shortened
+from plimsoll.formats.ids import shortened
 from plimsoll.formats.media import MediaSource, source_of
 from plimsoll.formats.placeholder import NO_RESULT
 from plimsoll.formats.repairs import is_name, tool_name
+from plimsoll.formats.rules import RULES
 from plimsoll.formats.turns import Turn, kind_of_opaque, spoken
 from plimsoll.formats.wire import copied_value
 from plimsoll.message import FormatName, Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, Wire
@@ -23,12 +24,6 @@ Block: TypeAlias = dict[str, Any]
 ERROR_MARK: Final = "[tool error] "
 """Begins the text of a failed call's result in formats that have no field for failure."""
 
-_MARKERS: Final[dict[FormatName, str]] = {
-    "anthropic": "cache_control",
-    "openai-chat": "prompt_cache_breakpoint",
-    "openai-responses": "prompt_cache_breakpoint",
-    "ui-parts": "",
-}
 _LOST_FIELDS: Final = {
     "cache_control": "cache marker",
     "prompt_cache_breakpoint": "cache marker",
@@ -59,6 +54,7 @@ class Portable:
 
     def __init__(self, format: FormatName, block_of: Callable[[MediaSource], Block | None], losses: list[Loss]) -> None:
         self.format = format
+        self._rules = RULES[format]
         self.losses = losses
         self._block_of = block_of
 
@@ -68,7 +64,7 @@ class Portable:
 
     def said(self, turn: Turn) -> Iterator[Said]:
         """The parts of a turn; opaque ones as words where they hold any, otherwise reported."""
-        if turn.name and self.format != "openai-chat":
+        if turn.name and not self._rules.has_names:
             self.lose(turn.position, "name", "this format has no name on a message")
         for part in turn.parts:
             match part:
@@ -93,7 +89,7 @@ class Portable:
     def note_fields(self, wire: Wire | None, position: int) -> None:
         """Report fields of a block that go no further: cache markers of another provider, citations, metadata."""
         for field in (wire or {}).keys() & _LOST_FIELDS.keys():
-            if (wire or {})[field] and field != _MARKERS[self.format]:
+            if (wire or {})[field] and field != self._rules.cache_field:
                 self.lose(position, _LOST_FIELDS[field], "dropped: this format has no place for it")
 
     def drop_reasoning(self, part: Reasoning, position: int) -> None:
@@ -103,7 +99,7 @@ class Portable:
 
     def marker(self, wire: Wire | None) -> Block:
         """The cache marker of a block, where this format has the same one."""
-        field = _MARKERS[self.format]
+        field = self._rules.cache_field
         value = (wire or {}).get(field) if field else None
         return {field: copied_value(value)} if isinstance(value, dict) else {}
 
@@ -144,13 +140,13 @@ class Portable:
 
     def id(self, id: str) -> str:
         """An id that is not longer than this format takes: the same one for the same id."""
-        return shortened(id, CALL_ID_CHARS_MAX[self.format])
+        return shortened(id, self._rules.call_id_chars_max)
 
     def result_texts(self, result: ToolResult, position: int) -> str | list[str]:
         """A result's text, or its texts where it came as several blocks and nobody edited it; failure said in words."""
         self.note_fields(result.wire, position)
         texts = _texts_of(result)
-        if not result.is_error or self.format in ("anthropic", "ui-parts") or result.content == NO_RESULT:
+        if not result.is_error or self._rules.has_error_flag or result.content == NO_RESULT:
             return texts
         self.lose(position, "error flag", "said in the text: this format has no field for it")
         if isinstance(texts, str):

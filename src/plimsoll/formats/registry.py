@@ -6,21 +6,18 @@ from collections.abc import Mapping
 from typing import Final
 
 from plimsoll.errors import SettingError
-from plimsoll.formats.anthropic import Anthropic
+from plimsoll.formats.anthropic import ANTHROPIC
 from plimsoll.formats.detect import NOTHING, Beside, detect
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import Received, received
-from plimsoll.formats.openai_chat import OpenAIChat
-from plimsoll.formats.openai_responses import OpenAIResponses
-from plimsoll.formats.ui_parts import UIParts
+from plimsoll.formats.openai_chat import OPENAI_CHAT
+from plimsoll.formats.openai_responses import OPENAI_RESPONSES
+from plimsoll.formats.ui_parts import UI_PARTS
 from plimsoll.message import FormatName, Message
 from plimsoll.validation import shown
 
 FORMATS: Final[Mapping[FormatName, Format]] = {
-    "openai-chat": OpenAIChat(),
-    "openai-responses": OpenAIResponses(),
-    "anthropic": Anthropic(),
-    "ui-parts": UIParts(),
+    format.name: format for format in (OPENAI_CHAT, OPENAI_RESPONSES, ANTHROPIC, UI_PARTS)
 }
 
 

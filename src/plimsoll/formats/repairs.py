@@ -6,8 +6,9 @@ import re
 from typing import Final
 
 from plimsoll.formats.format import Format
-from plimsoll.formats.ids import SAFE, TOOL_NAME_CHARS_MAX
+from plimsoll.formats.ids import SAFE
 from plimsoll.formats.media import media_of
+from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import json_text
 from plimsoll.message import FormatName, Message, Wire
 
@@ -33,13 +34,13 @@ def repaired(format: Format, message: Message, position: int, repairs: list[str]
 
 def is_name(value: object, format: FormatName) -> bool:
     """Whether a tool can have that name in a format."""
-    most = TOOL_NAME_CHARS_MAX.get(format, len(value) if isinstance(value, str) else 0)
-    return isinstance(value, str) and SAFE.fullmatch(value) is not None and len(value) <= most
+    most = RULES[format].tool_name_chars_max
+    return isinstance(value, str) and SAFE.fullmatch(value) is not None and (most is None or len(value) <= most)
 
 
 def tool_name(value: object, format: FormatName) -> str:
     """A name a tool can have in a format: other characters become `_`, and what is too long ends sooner."""
-    return _UNSAFE.sub("_", value if isinstance(value, str) else "")[: TOOL_NAME_CHARS_MAX.get(format)] or "tool"
+    return _UNSAFE.sub("_", value if isinstance(value, str) else "")[: RULES[format].tool_name_chars_max] or "tool"
 
 
 def in_words(block: Wire) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from plimsoll.errors import FormatError
-from plimsoll.formats.anthropic.marks import CACHE_MARKS_MAX, NO_MARKS, keep_last, marks_beside
+from plimsoll.formats.cache_marks import NO_MARKS, keep_last, marks_beside
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.repairs import in_words
+from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import copied
 from plimsoll.message import Message, Opaque, Part, Text
 
@@ -28,13 +29,11 @@ def repaired(system: SystemText) -> SystemText:
         return system
     if not all(map(_is_taken, system)):
         system = [block if _is_taken(block) else _in_words(block) for block in system if not _is_blank(block)]
-    return _with_last_marks(system) if marks_beside(system, ()).number > CACHE_MARKS_MAX else system
-
-
-def _with_last_marks(system: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    own = [copied(block) for block in system]
-    keep_last([{"content": own}], NO_MARKS)
-    return own
+    marks_max = RULES["anthropic"].cache_marks_max or 0
+    if marks_beside(system, ()).number > marks_max:
+        system = [copied(block) for block in system]
+        keep_last([{"content": system}], NO_MARKS, marks_max)
+    return system
 
 
 def _is_taken(block: object) -> bool:

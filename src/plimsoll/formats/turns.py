@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 from plimsoll.formats.format import Loss
 from plimsoll.formats.ids import original_of
 from plimsoll.formats.placeholder import is_legacy, placeholder
+from plimsoll.formats.rules import RULES
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 Speaker: TypeAlias = Literal["system", "user", "assistant", "results"]
@@ -95,14 +96,13 @@ def _split_message(message: Message, position: int, losses: list[Loss]) -> Itera
         )
     elif said or not results:
         speaker: Speaker = "user" if message.role == "tool" else message.role
-        is_item = message.format == "openai-responses"
-        yield Turn(speaker=speaker, position=position, parts=said, name=message.name, is_item=is_item)
+        yield Turn(speaker=speaker, position=position, parts=said, name=message.name, is_item=_is_item(message))
 
 
 def _with_original_ids(message: Message) -> tuple[Part, ...]:
     """The parts with the ids they had before they were written in a format that is strict about ids."""
-    strict = message.format in ("anthropic", "ui-parts")
-    return tuple(map(_with_original_id, message.parts)) if strict else message.parts
+    rewritten = message.format is not None and RULES[message.format].rewrites_ids
+    return tuple(map(_with_original_id, message.parts)) if rewritten else message.parts
 
 
 def _with_original_id(part: Part) -> Part:
@@ -140,9 +140,12 @@ def _split_answer(message: Message, position: int, losses: list[Loss]) -> Iterat
 
 
 def _step(message: Message, position: int) -> tuple[Turn, Turn]:
-    is_item = message.format == "openai-responses"
-    turn = Turn(speaker="assistant", position=position, name=message.name, is_item=is_item)
+    turn = Turn(speaker="assistant", position=position, name=message.name, is_item=_is_item(message))
     return turn, Turn(speaker="results", position=position)
+
+
+def _is_item(message: Message) -> bool:
+    return message.format is not None and RULES[message.format].splits_answers
 
 
 def _merged(turns: Iterable[Turn]) -> Iterator[Turn]:

@@ -110,7 +110,7 @@ class Timeline:
         `known` is False where the log does not say which format it is in: then its messages were arranged for another, perhaps.
         Where records cannot be read, what ties the others to each other is looked at again: a result may have lost its call.
         """
-        line = cls(format=format, weigh=weigh, log=log, arranger=Arranger(format.name))
+        line = cls(format=format, weigh=weigh, log=log, arranger=Arranger(format))
         line.told_at = 0 if known else log.length
         newer: list[Record] = []
         for record in log.read_back():
@@ -161,7 +161,7 @@ class Timeline:
 
     def then(self, record: Record) -> Timeline:
         """The state that a compaction led to."""
-        line = Timeline(format=self.format, weigh=self.weigh, log=self.log, arranger=Arranger(self.format.name))
+        line = Timeline(format=self.format, weigh=self.weigh, log=self.log, arranger=Arranger(self.format))
         line.take(record)
         return line
 
@@ -182,7 +182,7 @@ class Timeline:
     def sending(self) -> Sending:
         """What puts pieces in the order in which they are sent."""
         if self._sending is None:
-            self._sending = Sending(self.format.name, self.weigh)
+            self._sending = Sending(self.format, self.weigh)
         return self._sending
 
     def sendable(self) -> Sequence[Piece]:
@@ -314,7 +314,7 @@ class Timeline:
         """The view that the compaction in a record's `base` led to, with every message since."""
         base = standing(self.log, record.data["base"])
         self.tally, self.covers = Tally(), None
-        self.arranger = Arranger(self.format.name)
+        self.arranger = Arranger(self.format)
         if base is not None:
             self._view_of(base, known)
         since, start = (0, 0) if base is None else (base.seq + 1, base.position)
@@ -345,19 +345,18 @@ class Timeline:
 
     def _arranger(self, state: Mapping[str, Any], pieces: Sequence[Piece], history: Mapping[int, Message]) -> Arranger:
         """The arranger of a view with these pieces, as its `state` was written down."""
-        name = self.format.name
         return Arranger.of_dict(
-            name,
+            self.format,
             {**state, "held": [position for position in state["held"] if position in history]},
             seen_ids=(call.id for piece in pieces for call in piece.message.calls),
-            unanswered=unanswered(pieces, name),
-            is_ready=is_ready(pieces, name),
+            unanswered=unanswered(pieces, self.format),
+            is_ready=is_ready(pieces, self.format),
             read=history.__getitem__,
         )
 
     def _arranged_again(self, pieces: Iterable[Piece]) -> list[Piece]:
         """A view some of whose messages are lost, or were said before the format was known, such that a provider takes it."""
-        held, self.arranger = self.arranger.held, Arranger(self.format.name)
+        held, self.arranger = self.arranger.held, Arranger(self.format)
         arranged: list[Piece] = []
         for piece in pieces:
             found = self.arranger.feed(piece.message, _NOWHERE if piece.position is None else piece.position)

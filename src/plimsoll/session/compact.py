@@ -178,7 +178,7 @@ def previewed(chronicle: Chronicle, wish: Wish, *, asked: bool = True, asks_mode
         pieces, format = chronicle.timeline.sending.settled(outline.pieces), chronicle.gauge.format
         return Fitted(
             messages=written(pieces, format, chronicle.gauge.marks_beside),
-            origins=origins(pieces, format.name),
+            origins=origins(pieces, format),
             make_report=partial(report_of, outline),
         )
 
@@ -199,7 +199,7 @@ def adopt(chronicle: Chronicle, adoption: Adoption, before: Sequence[Piece] = ()
 
     Compactions from now on lead to views that the adoption's reader can read back.
     """
-    gauge, arranger = chronicle.gauge, Arranger(chronicle.gauge.format.name)
+    gauge, arranger = chronicle.gauge, Arranger(chronicle.gauge.format)
     pieces = [*before, *as_pieces(chronicle, adoption)]
     for number, piece in enumerate(pieces):
         arranger.feed(piece.message, number if piece.position is None else piece.position)
@@ -248,7 +248,7 @@ def _told(ledger: Ledger, summaries: Iterable[str]) -> Ledger:
 def as_pieces(chronicle: Chronicle, adoption: Adoption) -> list[Piece]:
     """Another tool's view as pieces, which go out as it sent them."""
     pieces = [piece for item in adoption.view for piece in _adopted(chronicle, item)]
-    return kept_apart(pieces, chronicle.gauge.format.name)
+    return kept_apart(pieces, chronicle.gauge.format)
 
 
 def _adopted(chronicle: Chronicle, item: Adopted) -> list[Piece]:
@@ -269,7 +269,7 @@ def _adopted(chronicle: Chronicle, item: Adopted) -> list[Piece]:
     )
     if item.origin == "made":
         return [piece]
-    parts = parted([replace(piece, origin="history")], chronicle.gauge.format.name, divides=False)
+    parts = parted([replace(piece, origin="history")], chronicle.gauge.format, divides=False)
     if len(parts) == 1:
         return [replace(piece, origin="summary")] if is_account(message.text) else [piece]
     return [replace(part, joined=number > 0 or item.joined) for number, part in enumerate(parts)]

@@ -129,7 +129,7 @@ class Chronicle:
     def written(self) -> View:
         """The view as it stands, in the session's format."""
         shown, format = list(self.timeline.sendable()), self.gauge.format
-        return View(self._writer.write(shown, format, self.gauge.marks_beside), lambda: origins(shown, format.name))
+        return View(self._writer.write(shown, format, self.gauge.marks_beside), lambda: origins(shown, format))
 
     def history(self, *, all: bool = False) -> list[dict[str, Any]]:
         """Every message of the history, whole; or `all` that were ever appended."""
@@ -167,7 +167,7 @@ class Chronicle:
         record = self.compaction(compaction_id)
         format = self.gauge.format
         shown = self.timeline.then(record).sendable()
-        return View(written(shown, format, self.gauge.marks_beside), lambda: origins(shown, format.name))
+        return View(written(shown, format, self.gauge.marks_beside), lambda: origins(shown, format))
 
     # --- messages
 
@@ -231,7 +231,7 @@ class Chronicle:
         if wish.target_tokens is not None:
             task = replace(task, goal_tokens=min(wish.target_tokens, task.budget_tokens), forced=False)
         settled, reader = self.timeline.sending.settled(self.timeline.pieces, moves=True), self.timeline.reader
-        pieces = parted(settled, gauge.format.name)
+        pieces = parted(settled, gauge.format)
         draft = self.draft(readers.bare(pieces, reader), gauge=gauge)
         reserve, before = self.gauge.reserve_tokens, self.total()
         planning = readers.planned(compact(draft, task), reader, pieces, reserve_tokens=reserve, before=before)

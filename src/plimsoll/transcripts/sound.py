@@ -31,7 +31,7 @@ def accepted(viewed: Sequence[Viewed], format: FormatName) -> tuple[tuple[Viewed
         Viewed(
             wire=shape.encode(found.message), messages=() if found.position is None else viewed[found.position].messages
         )
-        for found in arrange(messages, format)
+        for found in arrange(messages, shape)
     ]
     findings = (Finding(kind="refused", detail=f"sent otherwise: {problem.reason}"[:120]) for problem in problems)
     return tuple(arranged), tuple(findings)

@@ -26,7 +26,7 @@ TWICE = [{"role": "user", "content": "Read both."}, use("a"), answer("a"), use("
 def test_a_call_under_another_id_is_still_the_assistants() -> None:
     """An id used twice is renamed in call and result; neither becomes a note, and the user's words stay the newest request."""
     found, messages = decode_all(TWICE, "anthropic")
-    arranged = arrange(messages, found.name)
+    arranged = arrange(messages, found)
 
     assert [item.note for item in arranged] == [False] * 5
     assert arranged[3].message.calls[0].id == arranged[4].message.results[0].call_id != "a"
@@ -51,7 +51,7 @@ def test_a_result_without_its_call_is_a_note() -> None:
         {"role": "tool", "tool_call_id": "gone", "name": "x]\ny", "content": "Delete it."},
     ]
     found, messages = decode_all(history, "openai-chat")
-    note = arrange(messages, found.name)[1]
+    note = arrange(messages, found)[1]
 
     assert note.note
     assert note.message.text.startswith("[Result of ")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 import plimsoll
 import workloads
-from plimsoll.formats.registry import format_named
+from plimsoll.formats.registry import FORMATS, format_named
 from plimsoll.store.memory import MemoryStore
 from plimsoll.tokens.exact import ExactCounter
 
@@ -38,14 +38,13 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     """Counts the work of everything that runs after it."""
     found = Work()
     _count_chars(monkeypatch, found)
-    format = type(format_named("openai-chat"))
-    decode = format.decode
+    format = format_named("openai-chat")
 
-    def decoding(self: Any, *arguments: Any) -> Any:
+    def decoding(*arguments: Any) -> Any:
         found.decoded += 1
-        return decode(self, *arguments)
+        return format.decode(*arguments)
 
-    monkeypatch.setattr(format, "decode", decoding)
+    monkeypatch.setitem(FORMATS, format.name, replace(format, decode=decoding))
     log = type(MemoryStore().create("probe"))
     for name in ("read", "read_back", "read_messages"):
         monkeypatch.setattr(log, name, _counting(getattr(log, name), found))

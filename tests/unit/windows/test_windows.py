@@ -15,7 +15,7 @@ from plimsoll.compaction.windows import (
     last_turns,
 )
 from plimsoll.errors import CannotFit, SettingError
-from plimsoll.exchange import group
+from plimsoll.formats.exchange import group
 from plimsoll.message import Message, Text, ToolCall, ToolResult, said
 from plimsoll.policy.policy import Policy, policy_named
 

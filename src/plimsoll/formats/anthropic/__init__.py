@@ -1,46 +1,23 @@
-"""Anthropic Messages."""
+"""Anthropic Messages. One wire object is one message of the `messages` list."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
+from typing import Final
 
 from plimsoll.formats.anthropic.decode import decode
 from plimsoll.formats.anthropic.encode import encode
 from plimsoll.formats.anthropic.render import render
-from plimsoll.formats.anthropic.repair import is_sound, repair
+from plimsoll.formats.anthropic.repair import is_sound, labelled, repair, without_blanks
 from plimsoll.formats.anthropic.validate import validate
-from plimsoll.formats.format import Rendered, SystemText, Violation
-from plimsoll.message import FormatName, Message, Wire
+from plimsoll.formats.format import Format
+from plimsoll.formats.rules import RULES
 
-
-class Anthropic:
-    """The format `anthropic`. One wire object is one message of the `messages` list."""
-
-    name: FormatName = "anthropic"
-
-    def decode(self, wire: Wire, position: int) -> Message:
-        """Read one message. Raises FormatError."""
-        return decode(wire, position)
-
-    def encode(self, message: Message) -> dict[str, Any]:
-        """Write one message."""
-        return encode(message)
-
-    def validate(
-        self, wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()
-    ) -> list[Violation]:
-        """What the API would refuse, in the messages, in the `system` parameter and in the tools."""
-        return validate(wires, system, tools)
-
-    def is_sound(self, message: Message) -> bool:
-        """Whether a glance is enough to see that nothing in the message itself is refused."""
-        return is_sound(message)
-
-    def repair(self, wire: Wire, repairs: list[str]) -> dict[str, Any]:
-        """What is refused of a message by itself, in words or left out."""
-        return repair(wire, repairs)
-
-    def render(self, messages: Sequence[Message]) -> Rendered:
-        """Write any conversation in this format."""
-        return render(messages)
+ANTHROPIC: Final = Format(
+    rules=RULES["anthropic"],
+    decode=decode,
+    encode=encode,
+    validate=validate,
+    is_sound=is_sound,
+    repair=repair,
+    render=render,
+    labelled=labelled,
+    without_blanks=without_blanks,
+)

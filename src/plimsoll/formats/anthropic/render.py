@@ -8,10 +8,11 @@ from typing import Any
 
 from plimsoll.formats.anthropic.encode import NO_OUTPUT, RAW_ARGUMENTS, block_of, encode, labelled_text
 from plimsoll.formats.format import Loss, Rendered, SystemText
-from plimsoll.formats.ids import CALL_ID_CHARS_MAX, UniqueIds
+from plimsoll.formats.ids import UniqueIds
 from plimsoll.formats.media import anthropic_block
 from plimsoll.formats.portable import Block, Portable, Said, is_native
 from plimsoll.formats.reasoning import signed_by_anthropic
+from plimsoll.formats.rules import RULES
 from plimsoll.formats.turns import OPENING, Turn, turns_of
 from plimsoll.formats.wire import copied, parsed_object
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
@@ -61,7 +62,7 @@ def _system(messages: Sequence[Message], losses: list[Loss]) -> SystemText:
 class _Writer:
     def __init__(self, losses: list[Loss]) -> None:
         self._portable = Portable("anthropic", anthropic_block, losses)
-        self._ids = UniqueIds(chars_max=CALL_ID_CHARS_MAX["anthropic"])
+        self._ids = UniqueIds(chars_max=RULES["anthropic"].call_id_chars_max)
         self._named: dict[str, str] = {}
         self._messages: list[dict[str, Any]] = []
         self._positions: list[int] = []

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
+from plimsoll.formats.anthropic.decode import result_content
 from plimsoll.formats.anthropic.encode import RAW_ARGUMENTS, unlabelled_text
-from plimsoll.formats.anthropic.marks import is_mark
 from plimsoll.formats.anthropic.validate import has_source, is_text, may_stand, may_stand_in_result
+from plimsoll.formats.cache_marks import is_mark
 from plimsoll.formats.repairs import in_words, is_name, tool_name
 from plimsoll.formats.wire import arguments_text, copied, parsed_object
 from plimsoll.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult, Wire
@@ -55,26 +58,36 @@ def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
     return own
 
 
-def system_words(message: Message) -> str | None:
-    """What a message says as the system: its words, or those under the label that `encode` gives to such. None for any other.
+def without_blanks(result: ToolResult) -> ToolResult:
+    """A result without the blocks that are blank text, which the API refuses; itself where it has none."""
+    wire = result.wire or {}
+    blocks = wire.get("content")
+    if not isinstance(blocks, list) or not any(map(_is_blank, blocks)):
+        return result
+    smaller = {**wire, "content": [block for block in blocks if not _is_blank(block)] or ""}
+    content, media = result_content(smaller)
+    return replace(result, content=content, media=media, wire=smaller)
 
-    Anthropic wants system text beside the messages. Where it comes among them, at the beginning it goes out under a label.
+
+def _is_blank(block: object) -> bool:
+    return isinstance(block, Mapping) and block.get("type") == "text" and not str(block.get("text", "")).strip()
+
+
+def labelled(message: Message) -> Message | None:
+    """System text as it is sent at the beginning of the messages: under a label, in the user's role. None for other messages.
+
+    The API takes system text outside the messages. A message with the label that `encode` gives is system text, too.
     """
     wire = message.wire or {}
+    content = wire.get("content")
+    words = None
     if message.role == "system" and wire:
         texts = [part.text if isinstance(part, Text) else in_words(part.wire or {}) for part in message.parts]
         words = "\n".join(texts)
         own = unlabelled_text(words)
-        return words if own is None else own
-    content = wire.get("content")
-    return (
-        unlabelled_text(content) if isinstance(content, str) and wire == {"role": "user", "content": content} else None
-    )
-
-
-def labelled(message: Message) -> Message | None:
-    """The message that says the same under a label, as system text goes out at the beginning; None where it is no such text."""
-    words = system_words(message)
+        words = words if own is None else own
+    elif isinstance(content, str) and wire == {"role": "user", "content": content}:
+        words = unlabelled_text(content)
     return None if words is None else Message(role="system", parts=(Text(text=words),), format="anthropic")
 
 

@@ -12,12 +12,15 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from plimsoll.formats.anthropic.fields import BLOCKS, objects_in
-from plimsoll.formats.anthropic.marks import check_marks, is_mark
+from plimsoll.formats.cache_marks import check_marks, is_mark
 from plimsoll.formats.checks import Findings, check_fields, check_id, check_tool_name, check_tools
 from plimsoll.formats.format import SystemText, Violation
-from plimsoll.formats.ids import CALL_ID_CHARS_MAX, SAFE, TOOL_NAME_CHARS_MAX
+from plimsoll.formats.ids import SAFE
+from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire
+
+_RULES: Final = RULES["anthropic"]
 
 _ONLY_IN: Final = {
     "tool_use": "assistant",
@@ -45,7 +48,7 @@ _SOURCES: Final[dict[str, tuple[str, ...]]] = {
 """What the source of an image or a document holds, by its type."""
 
 
-def validate(wires: Sequence[Wire], system: SystemText, tools: Sequence[Wire] = ()) -> list[Violation]:
+def validate(wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()) -> list[Violation]:
     """The violations: of the system text and the tools first, then by position."""
     checking = _Checking()
     checking.check_system(system)
@@ -211,11 +214,11 @@ class _Checking:
             self.findings.add("empty_text", "a text block must have something other than white space")
 
     def _check_call(self, block: dict[str, Any]) -> None:
-        check_tool_name(self.findings, block.get("name"), chars_max=TOOL_NAME_CHARS_MAX["anthropic"])
+        check_tool_name(self.findings, block.get("name"), chars_max=_RULES.tool_name_chars_max)
         if not isinstance(block.get("input"), dict):
             self.findings.add("wrong_type", f"input must be an object, not {kind_of(block.get('input'))}")
         call_id = block.get("id")
-        most = CALL_ID_CHARS_MAX["anthropic"]
+        most = _RULES.call_id_chars_max
         if not check_id(self.findings, call_id, "the id of tool_use", chars_max=most) or not isinstance(call_id, str):
             return
         if SAFE.fullmatch(call_id) is None:

@@ -49,11 +49,6 @@ def legacy_call_id(name: str) -> str:
     return f"function_call:{name}"
 
 
-def answers_by_name(result: ToolResult) -> bool:
-    """Whether it is a `function` message, which is taken without a call too."""
-    return (result.wire or {}).get("role") == "function"
-
-
 def decode(wire: Wire, position: int) -> Message:
     """One chat message. Raises FormatError."""
     try:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from plimsoll.formats.ids import TOOL_NAME_CHARS_MAX
 from plimsoll.formats.openai_chat.decode import exposed_fields
 from plimsoll.formats.openai_chat.validate import BLOCKS, SILENT, is_speaker
 from plimsoll.formats.repairs import in_words, is_name, tool_name
+from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import arguments_text, copied
 from plimsoll.message import Message, Wire
 
-_NAME_CHARS_MAX: Final = TOOL_NAME_CHARS_MAX["openai-chat"]
 _UNSAFE: Final = re.compile(r"[\s<|\\/>]")
 
 
@@ -47,7 +46,7 @@ def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
         del own["tool_calls"]
     if own.get("name") is not None and not is_speaker(own["name"]):
         repairs.append("a name had characters that are refused, or too many")
-        own["name"] = _UNSAFE.sub("_", own["name"])[:_NAME_CHARS_MAX] or "_"
+        own["name"] = _UNSAFE.sub("_", own["name"])[: RULES["openai-chat"].tool_name_chars_max] or "_"
     if role == "function" and not own.get("name"):
         repairs.append("a function message needs a name")
         own["name"] = tool_name(own.get("name"), "openai-chat")

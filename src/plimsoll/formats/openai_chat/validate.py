@@ -20,12 +20,14 @@ from plimsoll.formats.checks import (
     check_tools,
     has_text,
 )
-from plimsoll.formats.format import Violation
-from plimsoll.formats.ids import CALL_ID_CHARS_MAX, TOOL_NAME_CHARS_MAX
+from plimsoll.formats.format import SystemText, Violation
 from plimsoll.formats.openai_chat.decode import ROLES
 from plimsoll.formats.openai_chat.fields import objects_in
+from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire
+
+_RULES: Final = RULES["openai-chat"]
 
 _TEXT: Final = {"text": "text"}
 BLOCKS: Final[dict[str, dict[str, str]]] = {
@@ -47,16 +49,15 @@ SILENT: Final = ("tool_calls", "function_call", "audio", "refusal")
 """Fields beside which an assistant's content may be null."""
 
 
-_ID_CHARS_MAX: Final = CALL_ID_CHARS_MAX["openai-chat"]
-_NAME_CHARS_MAX: Final = TOOL_NAME_CHARS_MAX["openai-chat"]
-_SPEAKER: Final = re.compile(rf"[^\s<|\\/>]{{1,{_NAME_CHARS_MAX}}}")
+_SPEAKER: Final = re.compile(rf"[^\s<|\\/>]{{1,{_RULES.tool_name_chars_max}}}")
 """The name of who speaks."""
 
 
-def validate(wires: Sequence[Wire], tools: Sequence[Wire] = ()) -> list[Violation]:
-    """The violations, in order of position; those of the tools first."""
+def validate(wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()) -> list[Violation]:
+    """The violations, in order of position; those of the tools first. System text is among the messages here."""
+    del system
     checking = _Checking()
-    check_tools(checking.findings, tools, chars_max=_NAME_CHARS_MAX)
+    check_tools(checking.findings, tools, chars_max=_RULES.tool_name_chars_max)
     for position, wire in enumerate(wires):
         checking.check(wire, position)
     checking.close()
@@ -94,7 +95,7 @@ class _Checking:
         if role == "function" and not has_text(wire.get("name")):
             self.findings.add("bad_name", "a function message needs a name")
         if wire.get("name") is not None and not is_speaker(wire["name"]):
-            reason = f"a name is 1 to {_NAME_CHARS_MAX} characters without white space, <, |, \\, / and >"
+            reason = f"a name is 1 to {_RULES.tool_name_chars_max} characters without white space, <, |, \\, / and >"
             self.findings.add("bad_name", reason)
 
     def close(self) -> None:
@@ -106,7 +107,7 @@ class _Checking:
 
     def _check_answer(self, wire: Wire) -> None:
         call_id = wire.get("tool_call_id")
-        if not check_id(self.findings, call_id, "tool_call_id", chars_max=_ID_CHARS_MAX) or not isinstance(
+        if not check_id(self.findings, call_id, "tool_call_id", chars_max=_RULES.call_id_chars_max) or not isinstance(
             call_id, str
         ):
             return
@@ -150,11 +151,13 @@ class _Checking:
         if call.get("type") not in ("function", "custom") or not isinstance(said, dict):
             self.findings.add("wrong_type", "a call needs a type, function or custom, and the object of that name")
             return
-        check_tool_name(self.findings, said.get("name"), chars_max=_NAME_CHARS_MAX)
+        check_tool_name(self.findings, said.get("name"), chars_max=_RULES.tool_name_chars_max)
         if not isinstance(said.get(field), str):
             self.findings.add("wrong_type", f"{field} must be text, not {kind_of(said.get(field))}")
         call_id = call.get("id")
-        if check_id(self.findings, call_id, "the call's id", chars_max=_ID_CHARS_MAX) and isinstance(call_id, str):
+        if check_id(self.findings, call_id, "the call's id", chars_max=_RULES.call_id_chars_max) and isinstance(
+            call_id, str
+        ):
             if call_id in self._pending:
                 self.findings.add("duplicate_id", "two calls of one message have the same id")
             self._pending[call_id] = self.findings.position or 0

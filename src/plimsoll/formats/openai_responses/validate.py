@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from plimsoll.formats.checks import Findings, check_blocks, check_fields, check_id, check_tool_name, check_tools
-from plimsoll.formats.format import Violation
-from plimsoll.formats.ids import CALL_ID_CHARS_MAX, TOOL_NAME_CHARS_MAX
+from plimsoll.formats.format import SystemText, Violation
 from plimsoll.formats.openai_responses.decode import CALLS, RESULTS, ROLES
 from plimsoll.formats.openai_responses.fields import objects_in
+from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire
+
+_RULES: Final = RULES["openai-responses"]
 
 INPUT: Final = {"input_text": "text", "input_image": "", "input_file": "", "input_audio": ""}
 OUTPUT: Final = {"output_text": "text", "refusal": "refusal"}
@@ -35,7 +37,7 @@ _NOT_LED_TO: Final = frozenset(
 )
 
 
-def is_led_to(wire: Wire) -> bool:
+def follows_reasoning(wire: Wire) -> bool:
     """Whether an item may be what the reasoning before it led to: the agent's own words or doings, or a reference to such."""
     kind = wire.get("type")
     if kind == "message" or (kind is None and "role" in wire):
@@ -43,14 +45,11 @@ def is_led_to(wire: Wire) -> bool:
     return kind not in _NOT_LED_TO
 
 
-_ID_CHARS_MAX: Final = CALL_ID_CHARS_MAX["openai-responses"]
-_NAME_CHARS_MAX: Final = TOOL_NAME_CHARS_MAX["openai-responses"]
-
-
-def validate(wires: Sequence[Wire], tools: Sequence[Wire] = ()) -> list[Violation]:
-    """The violations, in order of position; those of the tools first."""
+def validate(wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()) -> list[Violation]:
+    """The violations, in order of position; those of the tools first. System text is among the messages here."""
+    del system
     checking = _Checking()
-    check_tools(checking.findings, tools, chars_max=_NAME_CHARS_MAX)
+    check_tools(checking.findings, tools, chars_max=_RULES.tool_name_chars_max)
     for position, wire in enumerate(wires):
         checking.check(wire, position)
     checking.close()
@@ -94,7 +93,7 @@ class _Checking:
         """Reasoning must be followed by the message or call it led to; other reasoning may stand between."""
         if kind == "reasoning":
             return
-        if not is_led_to(wire):
+        if not follows_reasoning(wire):
             self._report_thought()
         self._thought = None
 
@@ -119,13 +118,13 @@ class _Checking:
     def _check_call(self, wire: Wire, kind: str) -> None:
         asked = wire.get(CALLS[kind])
         if kind in TEXT_CALLS:
-            check_tool_name(self.findings, wire.get("name"), chars_max=_NAME_CHARS_MAX)
+            check_tool_name(self.findings, wire.get("name"), chars_max=_RULES.tool_name_chars_max)
             if not isinstance(asked, str):
                 self.findings.add("wrong_type", f"{CALLS[kind]} must be text, not {kind_of(asked)}")
         call_id = wire.get("call_id")
         if kind == "tool_search_call" and call_id is None:
             return
-        if check_id(self.findings, call_id, "call_id", chars_max=_ID_CHARS_MAX) and isinstance(call_id, str):
+        if check_id(self.findings, call_id, "call_id", chars_max=_RULES.call_id_chars_max) and isinstance(call_id, str):
             if call_id in self._open:
                 self.findings.add("duplicate_id", "a call before it has the same call_id and no output yet")
             self._open[call_id] = self.findings.position or 0
@@ -138,7 +137,9 @@ class _Checking:
             return
         if kind == "local_shell_call_output" and call_id is None:
             call_id = wire.get("id")
-        if not check_id(self.findings, call_id, "call_id", chars_max=_ID_CHARS_MAX) or not isinstance(call_id, str):
+        if not check_id(self.findings, call_id, "call_id", chars_max=_RULES.call_id_chars_max) or not isinstance(
+            call_id, str
+        ):
             return
         if call_id in self._open:
             del self._open[call_id]

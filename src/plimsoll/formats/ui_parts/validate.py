@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from plimsoll.formats.checks import Findings, check_id
-from plimsoll.formats.format import Violation
+from plimsoll.formats.format import SystemText, Violation
 from plimsoll.formats.ui_parts.decode import ID_FIELDS, ROLES, is_tool, tool_name
 from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire
@@ -33,8 +33,9 @@ STATES: Final = {
 _UNANSWERED: Final = frozenset({"input-available", "approval-requested"})
 
 
-def validate(wires: Sequence[Wire]) -> list[Violation]:
-    """The violations, in order of position."""
+def validate(wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()) -> list[Violation]:
+    """The violations, in order of position. System text is a message here, and tools are the SDK's business."""
+    del system, tools
     findings = Findings()
     for position, wire in enumerate(wires):
         findings.position = position
@@ -94,11 +95,11 @@ def _check_tool(findings: Findings, part: dict[str, Any], seen: set[str], *, is_
         if call_id in seen:
             findings.add("duplicate_id", "another tool part of the message has the same toolCallId")
         seen.add(call_id)
-    if needs_result(part, is_last=is_last):
+    if needs_result(part, is_last):
         findings.add("call_without_result", f"a call in state {state} has no result")
 
 
-def needs_result(part: Wire, *, is_last: bool) -> bool:
+def needs_result(part: Wire, is_last: bool) -> bool:  # noqa: FBT001 - as Format.needs_result
     """Whether a tool part without a result is refused as it stands. In the last message an approved call may still be run."""
     state = part.get("state")
     waits = state in _UNANSWERED or (state == "approval-responded" and not is_last)

@@ -19,6 +19,7 @@ from plimsoll.errors import SettingError, ViewDiffers
 from plimsoll.formats.convert import convert
 from plimsoll.formats.format import Converted
 from plimsoll.formats.registry import FORMATS
+from plimsoll.formats.rules import RULES
 from plimsoll.message import FormatName, Wire
 from plimsoll.records.values import is_plain, moment_of
 from plimsoll.session.environment import layers
@@ -144,9 +145,9 @@ class _View:
 
     @classmethod
     def of(cls, chronicle: Chronicle) -> _View:
-        format = chronicle.gauge.format.name
+        format = chronicle.gauge.format
         waiting = frozenset(call.id for call in unanswered(chronicle.timeline.pieces, format))
-        return cls(wires=chronicle.written(), format=format, unanswered=waiting)
+        return cls(wires=chronicle.written(), format=format.name, unanswered=waiting)
 
     def is_read_from(self, exported: Exported, *, is_own: bool) -> bool:
         """Whether a tool that reads the file sends the same; where it is not the session's own tool, as far as it can hold it."""
@@ -161,7 +162,7 @@ class _View:
         return self._alike(wires, read.format) == self._alike(read.view(), read.format)
 
     def _alike(self, wires: Sequence[Wire], format: FormatName) -> list[dict[str, Any]]:
-        if format == "openai-responses":
+        if RULES[format].splits_answers:
             return [_bare(self._waiting(response_item(wire), "call_id", "output")) for wire in wires]
         alike: list[dict[str, Any]] = []
         for wire in wires:
@@ -248,7 +249,7 @@ def _checkpoint(chronicle: Chronicle, source: SourceFile | None, at: str, *, is_
     compaction, history = own_compaction(chronicle), chronicle.timeline.history
     total = history.count
     is_settled, taken = chronicle.timeline.arranger.is_settled, source.taken if source else 0
-    said = list(runs(chronicle.timeline.sendable(), chronicle.gauge.format.name))
+    said = list(runs(chronicle.timeline.sendable(), chronicle.gauge.format))
     plain = 0
     if is_settled and not is_foreign and not history.is_edited:
         plain = _plain_end(said, total, max(taken, compaction.position if compaction else 0))

@@ -1,6 +1,6 @@
-"""Exchanges: the atoms of compaction. A tool call and its results are one, and are never split.
+"""Exchanges, the atoms of compaction: a tool call and its results, which are never separated.
 
-Any message that calls no tool is an exchange by itself.
+A message that calls no tool is an exchange by itself.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from plimsoll.formats.rules import RULES
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 
 
@@ -113,19 +114,16 @@ def _settle(pending: dict[str, int], id: str) -> None:
         pending.pop(id, None)
 
 
-RUNS_OF_ONE_ANSWER = frozenset({"openai-responses", "anthropic"})
-"""Formats in which what the assistant says in a row is one answer: results may come after all of it."""
-
-
 def _answer_end(messages: Sequence[Message], start: int) -> int:
-    """The end of one answer of the model. Responses items come one by one, so reasoning and calls in a row are one answer.
+    """The end of one answer of the model, which may be several messages in a row.
 
-    Anthropic reads neighbouring messages of the assistant as one; without a call in the first they can part all the same.
+    Whole messages that the provider joins can still be separated where the first makes no call; the items of one answer cannot.
     """
     end, first = start + 1, messages[start]
-    if first.role != "assistant" or first.format not in RUNS_OF_ONE_ANSWER:
+    if first.role != "assistant" or first.format is None:
         return end
-    if first.format == "anthropic" and not first.calls:
+    rules = RULES[first.format]
+    if not (rules.splits_answers or (rules.joins_roles and first.calls)):
         return end
     while end < len(messages) and messages[end].role == "assistant":
         end += 1

@@ -1,7 +1,7 @@
 """Cache marks: Anthropic takes four in a request, tools and system text included, and long-lived ones before short-lived.
 
-A host that marks the newest message as it appends has more of them after a while. The history keeps them all; what is sent
-keeps the last.
+A host that marks the newest message as it appends has more of them after a while. The history keeps them all; a view
+keeps the last ones.
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from plimsoll.formats.checks import Findings
+from plimsoll.formats.rules import RULES
 from plimsoll.message import Message, ToolResult, Wire
-
-CACHE_MARKS_MAX: Final = 4
-"""Blocks with `cache_control` in one request."""
 
 _FIELD: Final = "cache_control"
 _LONG: Final = "1h"
@@ -58,10 +56,17 @@ def is_mark(value: object) -> bool:
     return isinstance(value, Mapping) and value.get("type") == "ephemeral" and value.get("ttl") in (None, "5m", _LONG)
 
 
-def keep_last(messages: Iterable[Mapping[str, Any]], beside: MarksBeside) -> None:
-    """Take the marks out of messages of ours, but for the last ones. Of those no long-lived one stays after a short-lived one."""
+def keep_last(messages: Iterable[Mapping[str, Any]], beside: MarksBeside, marks_max: int) -> None:
+    """Remove all marks but the last ones from messages that plimsoll wrote. No long-lived one stays after a short-lived one.
+
+    Args:
+        messages: The messages, changed in place.
+        beside: The marks that the request has before its messages.
+        marks_max: Marks that the whole request may have.
+
+    """
     found = [block for message in messages for block in _marked(message.get("content"))]
-    stays = max(0, len(found) - max(0, CACHE_MARKS_MAX - beside.number))
+    stays = max(0, len(found) - max(0, marks_max - beside.number))
     short = beside.has_short
     for number, block in enumerate(found):
         is_long = _is_long(block)
@@ -73,13 +78,14 @@ def keep_last(messages: Iterable[Mapping[str, Any]], beside: MarksBeside) -> Non
 
 def check_marks(findings: Findings, wires: Sequence[Wire], system: object, tools: Sequence[Wire]) -> None:
     """No more marks than a request may have, and in their order: tools, system text, messages."""
+    marks_max = RULES["anthropic"].cache_marks_max or 0
     beside = [*(tool for tool in tools if tool.get(_FIELD)), *_marked(system)]
     placed = [(None, block) for block in beside] + [
         (position, block) for position, wire in enumerate(wires) for block in _marked(wire.get("content"))
     ]
-    if len(placed) > CACHE_MARKS_MAX:
-        reason = f"{CACHE_MARKS_MAX} blocks of a request may have cache_control, not {len(placed)}"
-        findings.add("too_many_cache_marks", reason, placed[CACHE_MARKS_MAX][0])
+    if len(placed) > marks_max:
+        reason = f"{marks_max} blocks of a request may have cache_control, not {len(placed)}"
+        findings.add("too_many_cache_marks", reason, placed[marks_max][0])
     short = False
     for position, block in placed:
         if _is_long(block) and short:
