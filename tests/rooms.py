@@ -14,6 +14,7 @@ class Room(NamedTuple):
 
 
 ROOMS = (
+    Room("regex", "values", "regular expressions that are compiled when first used"),
     Room("brief", "values", "one-line representations of large values"),
     Room("errors", "values", "every error and warning"),
     Room("limits", "values", "every limit, with its unit"),

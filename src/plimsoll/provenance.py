@@ -6,14 +6,15 @@ key can make one. Reading the key from the machine is left to an outer layer, wh
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TypeAlias
+
+from plimsoll.regex import regex
 
 TAG_HEX = 8
 """Hex digits of a tag: 32 bits, enough where a forger's only way to try a guess is to send it; more would cost tokens."""
 
-_NOTICE = re.compile(rf"\[([^\]\n]{{1,300}}) ([0-9a-f]{{{TAG_HEX}}})\](?=\n|\Z)")
+_NOTICE = regex(rf"\[([^\]\n]{{1,300}}) ([0-9a-f]{{{TAG_HEX}}})\](?=\n|\Z)")
 
 KeySource: TypeAlias = Callable[[], bytes]
 

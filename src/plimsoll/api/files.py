@@ -18,6 +18,7 @@ from plimsoll.errors import SettingError
 from plimsoll.formats.registry import decode_all
 from plimsoll.limits import READ_FILE_SIZE_BYTES_MAX
 from plimsoll.message import FormatName, MessageLike
+from plimsoll.regex import regex
 from plimsoll.summary.file_mentions import FileContent, FileMention, mentioned
 from plimsoll.validation import shown, whole
 
@@ -32,7 +33,7 @@ _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC",
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _FILE = os.O_RDONLY | _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
-_SECRET = re.compile(
+_SECRET = regex(
     r"(?:^|/)(?:\.(?:ssh|aws|gnupg|git|docker|kube)/|\.env(?:\.|$)|\.netrc$|\.npmrc$|\.pypirc$|\.pgpass$|id_(?:rsa|dsa|ecdsa|ed25519)"
     r"|credentials?(?:\.|$)|secrets?(?:\.|/|$)|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|asc|gpg)$)",
     re.IGNORECASE,

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
+from plimsoll.regex import regex
+
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - it has no other name
 Run: TypeAlias = Callable[[argparse.Namespace], int]
 
@@ -14,7 +16,7 @@ FORMAT_NAMES = ("openai-chat", "openai-responses", "anthropic", "ui-parts")
 TOOL_NAMES = ("claude-code", "codex", "pi")
 """As in the library, which is not loaded to print a help text; a test compares them."""
 
-_TOKENS = re.compile(r"([0-9][0-9_,]{0,20})(\.[0-9]{1,6})?([km]?)", re.IGNORECASE | re.ASCII)
+_TOKENS = regex(r"([0-9][0-9_,]{0,20})(\.[0-9]{1,6})?([km]?)", re.IGNORECASE | re.ASCII)
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -12,6 +11,7 @@ from typing import TypeAlias
 from plimsoll.compaction.piece import Piece, Weigh
 from plimsoll.compaction.settle import is_placeholder
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
+from plimsoll.regex import regex
 from plimsoll.summary.frame import Language
 
 Place: TypeAlias = tuple[int, int]
@@ -24,12 +24,12 @@ _MARKS: dict[str, str] = {
     "en": "[… {count} earlier tool calls left out: {names} …]",
     "zh": "[… 已略去此前 {count} 次工具调用：{names} …]",
 }
-_MARK = re.compile(
+_MARK = regex(
     r"(?:\A|\n)\[… (?:(?P<en>[0-9,]{1,12}) earlier tool calls left out: |已略去此前 (?P<zh>[0-9,]{1,12}) 次工具调用：)"
     r"[^\]\n]{0,80} …\]\Z"
 )
 _NAMES_CHARS_MAX = 60
-_NOT_IN_A_NAME = re.compile(r"[\]\n]")
+_NOT_IN_A_NAME = regex(r"[\]\n]")
 
 
 def call_units(pieces: Sequence[Piece]) -> list[CallUnit]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from plimsoll.formats.turns import OPENING
 from plimsoll.message import Message, Part, Text, ToolResult
 from plimsoll.provenance import notice, noticed_words
+from plimsoll.regex import regex
 
 EMPTY = "(empty)"
 OPENER = "[The conversation begins with the assistant's message below.]"
-_NOTE = re.compile(r"Result(?: of .{1,200})? of a call that is not shown|Result of an unknown tool call")
+_NOTE = regex(r"Result(?: of .{1,200})? of a call that is not shown|Result of an unknown tool call")
 """The words of a notice before a result without its call: ours, and those of a conversion to UI messages."""
 
-_NOT_IN_A_NAME = re.compile(r"[\[\]\n]")
+_NOT_IN_A_NAME = regex(r"[\[\]\n]")
 
 
 def note_of(result: ToolResult) -> str:

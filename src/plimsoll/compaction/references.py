@@ -7,18 +7,18 @@ eight digits are the beginning of the SHA-256 of the text, so that what is read 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable
 
 from plimsoll.compaction.piece import Piece
 from plimsoll.errors import ReferenceNotFound
 from plimsoll.formats.words import words_of, words_once
 from plimsoll.message import Message, ToolCall, ToolResult
+from plimsoll.regex import regex
 from plimsoll.validation import shown
 
-_SUMMARY = re.compile(r"c([0-9]{1,15})-([0-9a-f]{8})")
-_MESSAGE = re.compile(r"m?([0-9]{1,12})")
-_REFERENCE = re.compile(r"m([0-9]{1,12})\.([0-9]{1,6})-([0-9a-f]{8})")
+_SUMMARY = regex(r"c([0-9]{1,15})-([0-9a-f]{8})")
+_MESSAGE = regex(r"m?([0-9]{1,12})")
+_REFERENCE = regex(r"m([0-9]{1,12})\.([0-9]{1,6})-([0-9a-f]{8})")
 
 
 def position_named(name: object) -> int | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 
 from plimsoll.compaction.piece import Block
+from plimsoll.regex import regex
 
-_WORD = re.compile(r"[^\W_\u3040-\u9fff\uac00-\ud7af]+|[\u3040-\u9fff\uac00-\ud7af]")
+_WORD = regex(r"[^\W_\u3040-\u9fff\uac00-\ud7af]+|[\u3040-\u9fff\uac00-\ud7af]")
 _TEXT_CHARS_MAX = 20_000
 _K1, _B = 1.2, 0.75
 """The usual BM25 constants (Robertson and Zaragoza, 2009)."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from plimsoll.errors import SettingError
+from plimsoll.regex import regex
 from plimsoll.validation import shown
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NAME = regex(r"[a-zA-Z0-9_-]{1,64}")
 """What every provider takes for the name of a tool."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from plimsoll.environment.layers import RecentCall, ToolContext, ToolState
@@ -14,14 +13,15 @@ from plimsoll.limits import (
     ACTIVITY_TOPICS_MAX,
 )
 from plimsoll.message import Message, Text, ToolCall, ToolResult
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.calls import understand
 from plimsoll.summary.ledger.outcome import succeeded
 
 Timed = tuple[int, Message]
 """A message and its Unix time in milliseconds."""
 
-_NAMES = re.compile(r"[\w./@#-]{4,200}")
-_TELLING = re.compile(r"[0-9]{5}|[A-Za-z]-?[0-9]|[0-9]-?[A-Za-z]|\w[./_#@]\w")
+_NAMES = regex(r"[\w./@#-]{4,200}")
+_TELLING = regex(r"[0-9]{5}|[A-Za-z]-?[0-9]|[0-9]-?[A-Za-z]|\w[./_#@]\w")
 """What makes a word the name of one thing: digits beside letters, many digits, or a sign within it."""
 
 

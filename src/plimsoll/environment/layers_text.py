@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from plimsoll.brief import counted
 from plimsoll.environment.layers import LAYERS, ContextLayers
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.sentences import line
 from plimsoll.truncation import cut_text
 
@@ -19,7 +19,7 @@ LINE_CHARS_MAX = 2_000
 CUT_TOKENS_MIN = 24
 """A layer is not cut below this; it leaves whole."""
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = regex(r"[^\W_]+")
 
 
 def relevance_scores(layers: ContextLayers, query: str) -> dict[str, float]:

@@ -17,27 +17,28 @@ from typing import Any, Final
 
 from plimsoll.environment.layers import UNKNOWN, Package, SystemContext, WorkspaceContext
 from plimsoll.limits import DEPENDENCIES_MAX, PROJECT_FILE_SIZE_BYTES_MAX, PROJECT_TEXT_CHARS_MAX
+from plimsoll.regex import regex
 
 _FOLDERS_MAX: Final = 64
 """Folders from the project's up that are looked at for `.git` and a manifest."""
 
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_COMMIT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _COMMIT_CHARS: Final = 7
 _BRANCH: Final = "ref: refs/heads/"
 _NO_BRANCH: Final = ".invalid"
 """The branch that HEAD names where a repository keeps its references in tables and HEAD among them."""
 
-_REMOTE = re.compile(r'\[remote "([^"\n]*)"\]')
-_URL = re.compile(r'url\s*=\s*"?([^"#;\s]+)')
-_SECRET = re.compile(r"(?<=://)[^/@\s]*@")
-_PROJECT = re.compile(r"^\[project\][ \t]*(?:#[^\n]*)?$(.*?)(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
+_REMOTE = regex(r'\[remote "([^"\n]*)"\]')
+_URL = regex(r'url\s*=\s*"?([^"#;\s]+)')
+_SECRET = regex(r"(?<=://)[^/@\s]*@")
+_PROJECT = regex(r"^\[project\][ \t]*(?:#[^\n]*)?$(.*?)(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
 _VALUE = r"""[ \t]*=[ \t]*(?:"([^"\\\n]*)"|'([^'\n]*)')"""
-_NAME = re.compile("^name" + _VALUE, re.MULTILINE)
-_VERSION = re.compile("^version" + _VALUE, re.MULTILINE)
-_DEPENDENCIES = re.compile(r"^dependencies[ \t]*=[ \t]*\[", re.MULTILINE)
-_LIST = re.compile(r"""(?:[^\]"'#]|"[^"\n]*"|'[^'\n]*'|#[^\n]*)*+""")
-_STRING = re.compile(r"""#[^\n]*|"([^"\n]*)"|'([^'\n]*)'""")
-_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]{0,99})\s*(.*)", re.DOTALL)
+_NAME = regex("^name" + _VALUE, re.MULTILINE)
+_VERSION = regex("^version" + _VALUE, re.MULTILINE)
+_DEPENDENCIES = regex(r"^dependencies[ \t]*=[ \t]*\[", re.MULTILINE)
+_LIST = regex(r"""(?:[^\]"'#]|"[^"\n]*"|'[^'\n]*'|#[^\n]*)*+""")
+_STRING = regex(r"""#[^\n]*|"([^"\n]*)"|'([^'\n]*)'""")
+_REQUIREMENT = regex(r"\s*([A-Za-z0-9][A-Za-z0-9._-]{0,99})\s*(.*)", re.DOTALL)
 
 
 def system_context() -> SystemContext:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,6 +9,7 @@ from typing import Any, Final
 from plimsoll.errors import FormatError, SettingError
 from plimsoll.formats.openai_responses.decode import CALLS, RESULTS
 from plimsoll.message import FormatName, Wire
+from plimsoll.regex import regex
 
 _ITEM_TYPES: Final = frozenset(
     {
@@ -58,7 +58,7 @@ _BLOCK_FORMATS: Final[dict[str, FormatName]] = {
 }
 
 
-_CLAUDE: Final = re.compile(r"(?:[a-z-]{2,12}\.){0,2}claude-")
+_CLAUDE: Final = regex(r"(?:[a-z-]{2,12}\.){0,2}claude-")
 """Claude by the names of Anthropic's API and of clouds that speak its format. Routers, which speak others, put a path before."""
 
 

@@ -12,8 +12,10 @@ import hashlib
 import re
 from typing import Final
 
-SAFE: Final = re.compile(r"[a-zA-Z0-9_-]+")
-_WRITTEN: Final = re.compile(r"(?:id--(?P<hex>(?:[0-9a-f]{2})+)|(?P<plain>(?:(?!--).)+))(?:--[1-9][0-9]*)?", re.DOTALL)
+from plimsoll.regex import regex
+
+SAFE: Final = regex(r"[a-zA-Z0-9_-]+")
+_WRITTEN: Final = regex(r"(?:id--(?P<hex>(?:[0-9a-f]{2})+)|(?P<plain>(?:(?!--).)+))(?:--[1-9][0-9]*)?", re.DOTALL)
 
 
 class UniqueIds:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from plimsoll.formats.format import Format
@@ -11,6 +10,7 @@ from plimsoll.formats.media import media_of
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import json_text
 from plimsoll.message import FormatName, Message, Wire
+from plimsoll.regex import regex
 
 _ALONE: Final = frozenset(
     (
@@ -20,7 +20,7 @@ _ALONE: Final = frozenset(
 )
 """Violations that a message can have by itself; the others are about what stands before and after it."""
 
-_UNSAFE: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_UNSAFE: Final = regex(r"[^a-zA-Z0-9_-]")
 
 
 def repaired(format: Format, message: Message, position: int, repairs: list[str]) -> Message:

@@ -6,15 +6,15 @@ Bytes are described, not quoted: their kind, type, size and hash.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 from plimsoll.brief import counted
 from plimsoll.formats.media import MediaSource, source_of
 from plimsoll.message import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from plimsoll.regex import regex
 
-_BYTES = re.compile(r"[A-Za-z0-9+/_=-]+")
+_BYTES = regex(r"[A-Za-z0-9+/_=-]+")
 _BYTES_CHARS_MIN: Final = 200
 """Text without a space that is at least this long is data in base64 or in hexadecimal, a signature or a key."""
 

@@ -18,6 +18,7 @@ from plimsoll.errors import ReferenceNotFound, SessionDamaged
 from plimsoll.protocols import TokenCounter
 from plimsoll.recall.index import RECORD
 from plimsoll.recall.search import Hit
+from plimsoll.regex import regex
 from plimsoll.store.blobs import is_blob_name
 from plimsoll.truncation.breaks import good_end
 from plimsoll.truncation.measure import chars_within
@@ -54,7 +55,7 @@ _PROPERTIES: dict[str, dict[str, Any]] = {
 
 _REQUIRED = {"recall": ["query"], "read": ["reference"]}
 
-_HEADING = re.compile(r"\[(?=\s{0,8}(?:message\s{1,8}m?|summary\s{1,8}c)[0-9])", re.IGNORECASE)
+_HEADING = regex(r"\[(?=\s{0,8}(?:message\s{1,8}m?|summary\s{1,8}c)[0-9])", re.IGNORECASE)
 
 
 def definitions(format: ToolFormat = "openai-chat", names: ToolNames = TOOL_NAMES) -> list[dict[str, Any]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from plimsoll.regex import regex
 
 UNSPACED = (
     "\u0900-\u0eff\u1000-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -17,12 +18,12 @@ WORD_CHARS_MAX = 64
 
 _MEMO_WORDS_MAX = 1 << 16
 
-_ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
-_WORD = re.compile(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+(?:[\u0300-\u036f]+[^\W{UNSPACED}]*)*")
-_RUN = re.compile(rf"[{UNSPACED}]")
-_COMPOUND = re.compile(r"_|[a-z][A-Z]|[A-Za-z][0-9]|[A-Z]{2}[a-z]")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_CODE = re.compile(r"[0-9][A-Za-z]")
+_ASCII_WORD = regex(r"[A-Za-z0-9_]+")
+_WORD = regex(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+(?:[\u0300-\u036f]+[^\W{UNSPACED}]*)*")
+_RUN = regex(rf"[{UNSPACED}]")
+_COMPOUND = regex(r"_|[a-z][A-Z]|[A-Za-z][0-9]|[A-Z]{2}[a-z]")
+_PART = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_CODE = regex(r"[0-9][A-Za-z]")
 """A digit before a letter: a hash or a code, whose parts mean nothing."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from plimsoll.message import Message, Wire, said
 from plimsoll.policy.budget import Level, level_named
 from plimsoll.protocols import Record
 from plimsoll.records.json_diff import changed, changes
+from plimsoll.regex import regex
 
 
 def as_stored(message: Message, format: Format, position: int) -> Message:
@@ -316,7 +316,7 @@ def compaction_from(outline: Outline, trigger: str, at_ms: int, actual_pre_token
     )
 
 
-_COMPACTION_ID = re.compile(r"c([0-9]{1,15})")
+_COMPACTION_ID = regex(r"c([0-9]{1,15})")
 
 
 def seq_of(compaction_id: str | None) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from plimsoll.regex import regex
 
 _COMMANDS = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 without tab and line feed: escape sequences begin here
@@ -11,8 +11,8 @@ _COMMANDS = (
     "\ud800-\udfff"  # halves of pairs, which no terminal can be sent
     "\U000e0000-\U000e007f"  # tags: invisible text
 )
-_UNSAFE = re.compile(f"[{_COMMANDS}]")
-_SPACE = re.compile(r"\s+")
+_UNSAFE = regex(f"[{_COMMANDS}]")
+_SPACE = regex(r"\s+")
 
 
 def neutral(text: str) -> str:

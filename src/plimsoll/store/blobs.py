@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 
 from plimsoll.errors import LimitExceeded, ReferenceNotFound, SessionDamaged
 from plimsoll.limits import BLOB_REFERENCE_CHARS_MIN, BLOB_SIZE_BYTES_MAX
+from plimsoll.regex import regex
 from plimsoll.store.folder import Folder
 from plimsoll.validation import shown
 
 TEMPORARY = "tmp-"
 """What the names of unfinished files begin with. A writer removes those a dead one left."""
 
-_REFERENCE = re.compile(rf"[0-9a-f]{{{BLOB_REFERENCE_CHARS_MIN},64}}")
-_FAN = re.compile(r"[0-9a-f]{2}")
+_REFERENCE = regex(rf"[0-9a-f]{{{BLOB_REFERENCE_CHARS_MIN},64}}")
+_FAN = regex(r"[0-9a-f]{2}")
 _READ_SIZE_BYTES = 1 << 20
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from plimsoll.errors import FormatError, NewerFormat
 from plimsoll.protocols import Record, RecordDraft, SessionInfo
+from plimsoll.regex import regex
 from plimsoll.store.log import Tail
 from plimsoll.store.record import FORMAT, SEAL_SIZE_BYTES, Unreadable, decode, encode, seal
 
-_KIND = re.compile(rb'\{"n": \d+, "m": \d+, "k": "(compaction|rollback|note)"')
+_KIND = regex(rb'\{"n": \d+, "m": \d+, "k": "(compaction|rollback|note)"')
 """How the records begin that may say which title a session was given since it was made."""
 
-_BATCH = re.compile(rb'(\{"n": \d+, "m": \d+, "k": "[^"]*", "t": -?\d+, )"b": \d+, ')
+_BATCH = regex(rb'(\{"n": \d+, "m": \d+, "k": "[^"]*", "t": -?\d+, )"b": \d+, ')
 
 
 def header_line(name: str, about: Mapping[str, Any], now_ms: int) -> bytes:

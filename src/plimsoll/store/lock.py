@@ -9,18 +9,18 @@ it could not tell.
 from __future__ import annotations
 
 import os
-import re
 import zlib
 from contextlib import suppress
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from plimsoll.errors import SessionBusy, StoreUnusable
+from plimsoll.regex import regex
 from plimsoll.store.folder import NEEDS_POSIX, Folder
 
 LOCK_NAME = "lock"
 
-_COME = re.compile(rb"(\d{1,18} \d{1,18} \d{1,18}) ([0-9a-f]{8})\n")
+_COME = regex(rb"(\d{1,18} \d{1,18} \d{1,18}) ([0-9a-f]{8})\n")
 _COME_SIZE_BYTES_MAX = 80
 
 

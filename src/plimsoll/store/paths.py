@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from plimsoll.errors import SettingError, UnsafeName
+from plimsoll.regex import regex
 
-_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
-_FOLDER = re.compile(r"([a-z0-9_-][a-z0-9._-]{0,63})(?:~([0-9a-f]{1,16}))?")
+_NAME = regex(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
+_FOLDER = regex(r"([a-z0-9_-][a-z0-9._-]{0,63})(?:~([0-9a-f]{1,16}))?")
 _DEVICES: Final = frozenset(
     {"con", "prn", "aux", "nul", *(f"com{digit}" for digit in range(10)), *(f"lpt{digit}" for digit in range(10))}
 )

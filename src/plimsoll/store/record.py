@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 from plimsoll.errors import FormatError, LimitExceeded
 from plimsoll.limits import RECORD_NESTING_MAX, RECORD_NODES_MAX, RECORD_SIZE_BYTES_MAX
 from plimsoll.protocols import Record, RecordDraft
+from plimsoll.regex import regex
 
 FORMAT: Final = 1
 """Version of the format this module writes, kept in the session record."""
@@ -35,8 +36,8 @@ SEAL_SIZE_BYTES: Final = 18
 RECORD_SIZE_BYTES_MIN: Final = 48
 """A damaged line shorter than this never was a record: an editor's empty line, half of a line broken in two."""
 
-_KIND = re.compile(r"[a-z][a-z0-9_.-]{0,31}")
-_SEALED = re.compile(rb', "c": "[0-9a-f]{8}"\}')
+_KIND = regex(r"[a-z][a-z0-9_.-]{0,31}")
+_SEALED = regex(rb', "c": "[0-9a-f]{8}"\}')
 _INTEGER_MAX: Final = 2**63 - 1
 
 

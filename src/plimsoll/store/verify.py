@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from plimsoll.errors import SessionExists
 from plimsoll.protocols import Damage, Flaw, Record, SessionLog, Store
+from plimsoll.regex import regex
 from plimsoll.store.copying import Copy, blob_of, digests_of
 from plimsoll.store.log import no_flaw
 from plimsoll.store.record import KINDS, decode
 
 _NAME_CHARS_MAX = 64
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+_DIGEST = regex(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from collections import Counter
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import speaker_of
 
 if TYPE_CHECKING:
@@ -14,19 +15,19 @@ if TYPE_CHECKING:
 
     from plimsoll.summary.ledger import Fact
 
-_CLAUSE = re.compile(
+_CLAUSE = regex(
     r"\s+[-–—]+\s+|[–—;]\s*|\s*\.\.\.\s*|(?<=[!?.])\s+"
     r"|, (?=but |so |which |and (?:it|that|he|she|they|we|i|now) )",
     re.IGNORECASE,
 )
-_OPENING = re.compile(
+_OPENING = regex(
     r"(?:wow|oh|ooh|hey|hi|hello|yeah|yep|yup|yes|no way|nope|thanks(?: (?:so much|a lot|a bunch))?|thank you|haha|lol|aww?"
     r"|awesome|cool|great|nice|sweet|sure(?: thing)?|absolutely|definitely|totally|ok|okay|well|so|and|but|also|actually"
     r"|by the way|btw|anyway|plus|right|of course|i think|i guess|i mean|i know|you know|sorry|congrats|congratulations"
     r"|sounds (?:great|good|fun|awesome|amazing))(?:[,!.]+\s*|\s+(?=i|we|my|it|that)|\Z)",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[A-Za-z0-9][\w'’:.,/$%-]*[\w%]|[A-Za-z0-9]|\$[0-9.,]+")
+_WORD = regex(r"[A-Za-z0-9][\w'’:.,/$%-]*[\w%]|[A-Za-z0-9]|\$[0-9.,]+")
 _DROPPED = frozenset(
     """
     a an the i i'm i've i'd i'll im ive really so just very super totally quite pretty truly definitely absolutely actually
@@ -70,24 +71,24 @@ _ASKING = frozenset(
 
 _NOT_TELLING = _STOP | _GENERIC | _DROPPED | _ASKING
 
-_TIME = re.compile(
+_TIME = regex(
     r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|since|weekend|week|month|year|years|morning|evening|monday|tuesday"
     r"|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october"
     r"|november|december|birthday|summer|winter|spring|fall|recently|soon|first)\b",
     re.IGNORECASE,
 )
-_FIRST = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|our|me|us|mine)\b", re.IGNORECASE)
-_SECOND = re.compile(r"\b(?:you|your|you're|you've|you'll|yours)\b", re.IGNORECASE)
-_EVENT = re.compile(
+_FIRST = regex(r"\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|our|me|us|mine)\b", re.IGNORECASE)
+_SECOND = regex(r"\b(?:you|your|you're|you've|you'll|yours)\b", re.IGNORECASE)
+_EVENT = regex(
     r"\b(?:[a-z]{3,20}ed|went|took|got|bought|made|saw|met|had|won|lost|found|read|ran|gave|moved|started|began|wrote|became"
     r"|grew|fell|broke|named|called|favou?rite|plan|planning|want to|hope to|working|live|lives|allergic|born|married|dog|cat"
     r"|son|daughter|brother|sister|mom|dad|husband|wife|job|work|school|class|book|movie|game|song|band|trip|visited)\b",
     re.IGNORECASE,
 )
-_MEDIA = re.compile(r"\[[a-z ]{0,20}(?:image|photo|picture)[a-z ]{0,20}: (?:an? (?:photo|picture|image)\w{0,6} of )?")
+_MEDIA = regex(r"\[[a-z ]{0,20}(?:image|photo|picture)[a-z ]{0,20}: (?:an? (?:photo|picture|image)\w{0,6} of )?")
 """How a picture's caption begins in a transcript."""
 
-_NAME = re.compile(r"(?<=[a-z,] )[A-Z][\w'&]+|\"[^\"]{2,60}\"")
+_NAME = regex(r"(?<=[a-z,] )[A-Z][\w'&]+|\"[^\"]{2,60}\"")
 
 
 class Clause(NamedTuple):

@@ -7,6 +7,7 @@ from collections import Counter
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import is_recalled, topic_of
 from plimsoll.summary.ledger.sentences import pairs
 
@@ -15,56 +16,54 @@ if TYPE_CHECKING:
 
     from plimsoll.summary.ledger import Fact
 
-_CLAUSE = re.compile(r"[，。！？；!?;]+|(?<=[^\dA-Za-z]),|,(?=[^\dA-Za-z ])|\s{2,}")
-_ASKS = re.compile(r"请(?!问)|帮我|麻烦你|给我")
+_CLAUSE = regex(r"[，。！？；!?;]+|(?<=[^\dA-Za-z]),|,(?=[^\dA-Za-z ])|\s{2,}")
+_ASKS = regex(r"请(?!问)|帮我|麻烦你|给我")
 """A request stays whole: what is asked for and what with stand in different clauses."""
 
-_OPENING = re.compile(
+_OPENING = regex(
     r"(?:嗯+|哦+|噢|啊+|哎+|唉|哇+|哈+|嘿+|呵+|额|呃|是的|是呀|是啊|对的|对呀|对啊|对了|没错|当然|好的|好吧|好呀|好啊|可以|不错|确实|知道的?"
     r"|了解|听过|看过|那么?|而且|不过|但是|可是|其实|所以|因为|并且|另外|还有就是|然后|就是|我觉得|我认为|我想|我知道|我记得|据我所知|听说|原来"
     r"|你好|您好|谢谢|感谢|不客气|再见|拜拜|的确|反正|看来|应该|清楚|记得|晓得|有[啊呀的]?(?=[，,])|好像|大概|也是|也|它是|他是|她是|它|这里|那里|这个|嘛|呀|呢)+"
 )
-_TAIL = re.compile(r"(?:[呀啊呢吧哦嘛哈喔啦哟噢的了吗么]|来着|对吧|是吧|对吗|是吗)+\Z")
-_QUESTION = re.compile(r"[？?]|[吗么呢]\s*\Z|什么|哪[里儿个些年位家]?|谁|多少|几[点个年月]|怎么|多久|多大|是否|啥|吗")
-_NOISE = re.compile(
+_TAIL = regex(r"(?:[呀啊呢吧哦嘛哈喔啦哟噢的了吗么]|来着|对吧|是吧|对吗|是吗)+\Z")
+_QUESTION = regex(r"[？?]|[吗么呢]\s*\Z|什么|哪[里儿个些年位家]?|谁|多少|几[点个年月]|怎么|多久|多大|是否|啥|吗")
+_NOISE = regex(
     r"[那它他她你您我们的了呢吗么呀啊吧是在有都还就也要个会能可以没不给这啥]|知道|请问|什么|多少|哪[里儿个些家年]?|谁|几|如何|怎[么样]"
     r"|具体|了解|告诉|一下|大概|需要|时候|记得|清楚|关于|里面|的话|多久|想问|你说"
 )
 _FUNCTION = "的了吗呢么吧呀啊哦这那你您我他她它们有是在都也很就还不谁什哪怎几多过对没想去被把和与给让从到个些"
-_LONG_RUN = re.compile(r"[\u3400-\u9fff]{2,}")
-_FACTUAL = re.compile(
+_LONG_RUN = regex(r"[\u3400-\u9fff]{2,}")
+_FACTUAL = regex(
     r"\d|[A-Za-z]{2,}|《|“|[省市区县路街号楼层]\w?|[一二三四五六七八九十百千万][年月日元届部座层个处米]|、"
 )
-_TITLE = re.compile(r"《([^《》]{1,30})》")
+_TITLE = regex(r"《([^《》]{1,30})》")
 _LETTER = rf"[^\s，。！？,!?、；：:《》“”（）()0-9A-Za-z{_FUNCTION}]"
 _NAME = rf"[^\s，。！？,!?、；：:《》“”（）()0-9{_FUNCTION}]{{2,16}}"
-_INTRODUCED = re.compile(
+_INTRODUCED = regex(
     rf"(?:知道|了解|听过|听说过?|看过|去过|认识|喜欢|说到|提到|说起|说说|聊聊|聊到|关于|查一?下|介绍一?下|推荐|想去|游览|参观)"
     rf"(?:过|一下|一部|一首|一位|的|这个|这部)*《?({_NAME})》?(?=[吗么嘛吧呢这的是在，。？！,?!、》]|\Z)"
     rf"|(?:^|[，。！？])(?:那|对了|你好|那你)?[，]?《?({_NAME}?)》?(?:这个地方|这部电影|这首歌|这个人|这个景点)?(?:你|您)?(?:知道|了解|听过|听说过|看过|去过|认识|清楚)(?:吗|么|嘛|不)"
 )
-_BESIDE = re.compile(
+_BESIDE = regex(
     rf"(?:边上|旁边|附近|周边|隔壁|不远处)(?:还有|就是|就有|景点有|的景点有|有个|有|的景点|的|是)*({_NAME})(?=[，。？！,?!、这的]|\Z)"
 )
-_PLACE = re.compile(
+_PLACE = regex(
     rf"(?:^|[，。！？、“（]|位于|去|到|在|逛|玩|游|览|叫|有|是|和|与|及|还|个|过|看|道)((?:{_LETTER}){{1,14}}?"
     r"(?:博物馆|美术馆|纪念馆|体验馆|展览馆|图书馆|天文馆|文化馆|艺术馆|水族馆|科技馆|蜡像馆|植物园|动物园|公园|庄园|花园|大学|学院|剧院|剧场|戏院|大戏楼"
     r"|广场|故居|大厦|酒店|餐厅|古镇|胡同|大街|斜街|教堂|天主堂|清真寺|乐队|乐团|组合|公司|集团|银行|医院|车站|机场|图书城|遗址|城墙|中心|书店"
     r"|[宫坛庙寺塔湖山陵祠阁巷殿]))"
 )
-_FOREIGN = re.compile(
+_FOREIGN = regex(
     r"[\u4e00-\u9fff]{1,6}(?:[·•][\u4e00-\u9fffA-Z][\u4e00-\u9fffA-Za-z.]{0,7}){1,3}(?=[的是在，。！？、和与吗这]|\Z)"
 )
 _SURNAMES = (
     "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜谢邹喻柏窦章苏潘葛范彭郎鲁韦昌马苗凤方俞任袁柳鲍史唐费薛雷贺倪汤滕殷罗毕郝邬安常"
     "乐于时傅皮齐康伍余元顾孟黄穆萧尹姚邵汪毛禹狄戴谈宋茅庞熊纪舒屈项祝董梁杜阮蓝闵席季贾路江童颜郭梅盛林钟徐邱骆高夏蔡田樊胡凌霍虞万柯管卢莫房丁邓洪崔龚程邢裴陆"
 )
-_PERSON = re.compile(
+_PERSON = regex(
     rf"(?:^|[，。！？、》]|导演|演员|歌手|主演|作者|作家|由|叫|是|和|与|及|跟|像|道|欢|对了，|那)([{_SURNAMES}][^\W\d_{_FUNCTION}]{{1,2}})(?=[的是在，。！？、和与出也演导唱执饰生独吗这]|\Z)"
 )
-_PRAISE = re.compile(
-    r"厉害|不错|喜欢|真好|好棒|值得|推荐|谢谢|有机会|有时间|一定去|想去|打算|去看看|期待|开心|佩服|羡慕"
-)
+_PRAISE = regex(r"厉害|不错|喜欢|真好|好棒|值得|推荐|谢谢|有机会|有时间|一定去|想去|打算|去看看|期待|开心|佩服|羡慕")
 _TOPIC_CHARS_MAX = 24
 _ASKED_MIN = 3
 """Questions that ask for something before it counts as an attribute."""
@@ -169,7 +168,7 @@ def topics(facts: Sequence[Fact], whole: str) -> list[str]:
 _SOURCES = ((_TITLE, 6), (_INTRODUCED, 3), (_BESIDE, 2), (_PLACE, 1), (_FOREIGN, 3), (_PERSON, 1))
 """Where names are found, and how much one find says. Below 2 in all a name is not taken for a topic."""
 
-_TRIM = re.compile(
+_TRIM = regex(
     r"^(?:我|你|也|就|又|还|只|着|下|的|演|知道|了解|听说|认识|喜欢|位于|坐落|包含|比如|例如|而且|并且|但是|因为|所以|由|于|是|像|含|集|以|近|把|离|从|和|与|及|去|逛|玩|看"
     r"|叫|做|到|在|属|为|改称|称为|建造|景点|第一|导演|演员|歌手|主演|通用|漫步|游览|参观|推荐|一(?=[个座家])|[个座家所处位])+(?=.{2})"
     r"|(?:玩玩|看看|走走|逛逛|溜达|转转|游玩|参观|游览|旅游|玩|景点|附近|周边|电话|地址|门票)+(?:一下)?$"

@@ -12,39 +12,40 @@ from typing import Any
 
 from plimsoll.limits import MENTIONED_FILES_MAX
 from plimsoll.message import Message, Text, ToolCall
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.calls import Call, understand
 from plimsoll.summary.ledger.shell import in_command, is_file
 
-_RUN = re.compile(r"(?:\\ |[^\W_]|[_@+=.~:/\\%#-])+")
+_RUN = regex(r"(?:\\ |[^\W_]|[_@+=.~:/\\%#-])+")
 """What may be a path in running text, in any script: it ends at a space, a quote, a bracket, and at Chinese punctuation."""
 
-_LINE = re.compile(r"(?::[0-9]{1,7}){1,2}\Z")
-_QUOTED = re.compile(r'["`“「『]([^"`”」』\n]{1,300})["`”」』]')
+_LINE = regex(r"(?::[0-9]{1,7}){1,2}\Z")
+_QUOTED = regex(r'["`“「『]([^"`”」』\n]{1,300})["`”」』]')
 """What stands in quotes: a path in them may hold spaces."""
 
 _GLUED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Scripts that are written without spaces: their letters may stand right before and after a path."""
 
-_HEAD = re.compile(rf"[{_GLUED}]+")
+_HEAD = regex(rf"[{_GLUED}]+")
 _ROOTS = (
     "Applications|Library|System|Users|Volumes|app|bin|boot|data|dev|etc|home|lib|media|mnt|opt|private|proc|root|run|srv|sys|tmp"
     "|usr|var|work|workspace"
 )
-_ANCHOR = re.compile(rf"(?:~|\.{{1,2}})[/\\]|[A-Za-z]:[/\\]|/(?=(?:{_ROOTS})/)")
+_ANCHOR = regex(rf"(?:~|\.{{1,2}})[/\\]|[A-Za-z]:[/\\]|/(?=(?:{_ROOTS})/)")
 """How a path begins that does not go on from what stands before it."""
 
-_FIRST = re.compile(r".*?[^\s/\\.]\.[A-Za-z][A-Za-z0-9_]{0,9}(?![A-Za-z0-9_]|[./\\@+=~%#-]+\w)", re.DOTALL)
+_FIRST = regex(r".*?[^\s/\\.]\.[A-Za-z][A-Za-z0-9_]{0,9}(?![A-Za-z0-9_]|[./\\@+=~%#-]+\w)", re.DOTALL)
 """Up to the first extension that a path can end with."""
 
-_EXTENSION = re.compile(r"[^\s/\\.]\.[A-Za-z][A-Za-z0-9_]{0,9}\Z")
-_NAMED = re.compile(
+_EXTENSION = regex(r"[^\s/\\.]\.[A-Za-z][A-Za-z0-9_]{0,9}\Z")
+_NAMED = regex(
     r"\.(?:cc|cfg|conf|cpp|cs|css|csv|env|go|hpp|html?|ini|ipynb|java|jsonl?|jsx?|kt|lock|lua|md|mjs|php|proto|pyi?|rb|rs|rst|scala"
     r"|sh|sql|svelte|swift|toml|tsx?|txt|vue|xml|ya?ml)\Z",
     re.IGNORECASE,
 )
 """Extensions by which a bare name in running text is known for a file's."""
 
-_CARRIES = re.compile(r"copy|move(?!ment)|rename", re.IGNORECASE)
+_CARRIES = regex(r"copy|move(?!ment)|rename", re.IGNORECASE)
 """In the names of tools that write their destination; what is moved is gone from its source."""
 
 _PATH_CHARS_MAX = 300

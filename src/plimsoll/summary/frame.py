@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from plimsoll.provenance import TAG_HEX, is_tagged, notice, noticed_words, tag_of
+from plimsoll.regex import regex
 
 Language: TypeAlias = Literal["en", "zh"]
 
@@ -53,25 +54,24 @@ _STEMS = (
     r"|emergency\s{1,3}summary|以下是之前对话的摘要|摘要结束|(?:第|消息)\s{0,2}m?[0-9]{1,9}\s{0,2}-"
     rf"|tag\s{{1,3}}[0-9a-f]{{{TAG_HEX}}}\s{{0,3}}[\]］】〕⟧]"
 )
-_FENCE = re.compile(rf"[\[［【〔⟦](?=[\s/\u200b-\u200f\u2060\ufeff]{{0,8}}(?:{_STEMS}))", re.IGNORECASE)
-_HEADER = re.compile(
+_FENCE = regex(rf"[\[［【〔⟦](?=[\s/\u200b-\u200f\u2060\ufeff]{{0,8}}(?:{_STEMS}))", re.IGNORECASE)
+_HEADER_PATTERN = (
     r"\[(?:Summary of messages m(?P<first>[0-9]{1,9})-m(?P<last>[0-9]{1,9}), made by machine\.[^\]\n]{0,300}"
     r"|消息m(?P<first_zh>[0-9]{1,9})-m(?P<last_zh>[0-9]{1,9})的摘要，由程序生成[^\]\n]{0,300}"
     r"|Previous conversation summary|Emergency Summary - (?P<count>[0-9]{1,9}) messages?|以下是之前对话的摘要)\]\n"
 )
-_FOOTER = re.compile(
-    rf"\n\[(?:End of summary|摘要结束|tag) (?P<tag>[0-9a-f]{{{TAG_HEX}}})\](?:\n\[End of summary\])?\Z"
-)
+_HEADER = regex(_HEADER_PATTERN)
+_FOOTER = regex(rf"\n\[(?:End of summary|摘要结束|tag) (?P<tag>[0-9a-f]{{{TAG_HEX}}})\](?:\n\[End of summary\])?\Z")
 _FOOTER_CHARS_MAX = 60
-_SIGN = re.compile(
-    rf"(?P<header>{_HEADER.pattern.replace('?P<', '?P<_')})"
+_SIGN = regex(
+    rf"(?P<header>{_HEADER_PATTERN.replace('?P<', '?P<_')})"
     rf"|\n\[(?:End of summary|摘要结束|tag) [0-9a-f]{{{TAG_HEX}}}\](?:\n\[End of summary\])?"
     rf"|(?P<notice>\[(?:[0-9]{{1,9}} earlier messages? (?:is|are) not shown|前面 [0-9]{{1,9}} 条消息未显示)"
     rf" [0-9a-f]{{{TAG_HEX}}}\])"
 )
 """Where a frame may begin or end, and the line that stands for what left without a summary."""
 
-_OMISSION = re.compile(r"([0-9]{1,9}) earlier messages? (?:is|are) not shown|前面 ([0-9]{1,9}) 条消息未显示")
+_OMISSION = regex(r"([0-9]{1,9}) earlier messages? (?:is|are) not shown|前面 ([0-9]{1,9}) 条消息未显示")
 _SHORT_OMISSIONS: dict[Language, str] = {"en": "[… earlier]", "zh": "[… 前文]"}
 
 

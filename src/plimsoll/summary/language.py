@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from plimsoll.message import Message
 from plimsoll.policy.presets import Language as Wanted
+from plimsoll.regex import regex
 from plimsoll.summary.frame import Language
 
 SAMPLE_CHARS = 20_000
@@ -15,8 +15,8 @@ SAMPLE_CHARS = 20_000
 CHINESE_SHARE = 0.15
 """A Chinese text reaches this share of Han characters even with code and names in it; English with a Chinese word does not."""
 
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_WORDS = re.compile(r"[^\W\d_]")
+_HAN = regex(r"[\u3400-\u9fff]")
+_WORDS = regex(r"[^\W\d_]")
 
 
 def language_of(messages: Iterable[Message], wanted: Wanted = "auto") -> Language:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from plimsoll.brief import counted
 from plimsoll.errors import CannotFit
 from plimsoll.message import Message, Text, ToolCall, ToolResult
+from plimsoll.regex import regex
 from plimsoll.summary.excerpt import level
 from plimsoll.summary.frame import neutralised, unwrapped
 from plimsoll.summary.ledger.sentences import clean, head_and_tail
@@ -32,7 +33,7 @@ _MESSAGE_CHARS_MAX = 5_000
 _LINE_CHARS_MAX = 2_000
 """The same of a line that no person typed."""
 
-_ENCODED = re.compile(r"[A-Za-z0-9+/_=-]{200,}|(?:[A-Za-z0-9+/_-]{60,199}={0,2}\r?\n){3,}[A-Za-z0-9+/_=-]{0,199}")
+_ENCODED = regex(r"[A-Za-z0-9+/_=-]{200,}|(?:[A-Za-z0-9+/_-]{60,199}={0,2}\r?\n){3,}[A-Za-z0-9+/_=-]{0,199}")
 """Base64 and its like, in one line or wrapped: nothing a summary could say."""
 
 _SAMPLE_CHARS = 20_000

@@ -11,6 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from plimsoll.regex import regex
 from plimsoll.summary.frame import omitted, recognise
 from plimsoll.summary.labels import CHINESE, ENGLISH, Labels
 from plimsoll.summary.ledger import Fact, Kind, Ledger
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 _LANGUAGES = (ENGLISH, CHINESE)
 _SECTIONS = {title: name for labels in _LANGUAGES for name, title in labels.sections.items() if name != "topic"}
 _TOPICS = tuple(labels.sections["topic"] for labels in _LANGUAGES)
-_NOT_IN_A_TITLE = re.compile(r"[\W_]")
-_TITLES = frozenset(_NOT_IN_A_TITLE.sub("", title).casefold() for title in _SECTIONS)
 _QUOTE = 'quoted: "{}"'
 _FILES = frozenset({"modified", "read", "seen"})
 _KINDS: dict[str, tuple[Kind, Origin, float]] = {
@@ -38,15 +37,15 @@ _KINDS: dict[str, tuple[Kind, Origin, float]] = {
 _FILE_WEIGHTS = {"modified": 4.0, "read": 1.5, "seen": 0.8}
 _TALK = frozenset({"chat", "peers", "told", "decision"})
 _TOPIC_CHARS_MAX = 24
-_CUT_MARK = re.compile(r" \[\+([0-9]{1,9})(?: m[0-9]{1,12})?\]\Z")
+_CUT_MARK = regex(r" \[\+([0-9]{1,9})(?: m[0-9]{1,12})?\]\Z")
 _CUT = "[…"
 """A line that begins like this stands for lines that were cut, titles perhaps among them. Inside a line it is the tool's."""
 
-_ROOT = re.compile(r"\(in (/[^)\n]*/)\)")
-_FOLDER = re.compile(r"(.+/): (.+)")
-_LEGEND = re.compile(r"\(([^\W\d_] = [^,)\n]{1,60}(?:, [^\W\d_] = [^,)\n]{1,60})*)\)")
-_HEADING = re.compile(r"\[([^\]\n]{1,200})\]")
-_SPOKEN = re.compile(r"([^:;\n]{1,50}): (.+)")
+_ROOT = regex(r"\(in (/[^)\n]*/)\)")
+_FOLDER = regex(r"(.+/): (.+)")
+_LEGEND = regex(r"\(([^\W\d_] = [^,)\n]{1,60}(?:, [^\W\d_] = [^,)\n]{1,60})*)\)")
+_HEADING = regex(r"\[([^\]\n]{1,200})\]")
+_SPOKEN = regex(r"([^:;\n]{1,50}): (.+)")
 
 
 def _closing(labels: Labels) -> re.Pattern[str]:
@@ -56,10 +55,18 @@ def _closing(labels: Labels) -> re.Pattern[str]:
         counts = counts.replace(rf"\{{{name}\}}", f"(?P<{name}>[0-9]{{1,9}})")
     code = rf"(?: {re.escape(labels.languages)} (?P<code>[^.\n]{{1,200}})\.)?"
     short = re.escape(labels.left_out).replace(r"\{list\}", rf"(?P<count>[0-9]{{1,9}} {labels.kinds['fact']}s?)")
-    return re.compile(rf"{counts}{code}(?P<left>[^\n]{{0,600}})|{short}\Z")
+    return regex(rf"{counts}{code}(?P<left>[^\n]{{0,600}})|{short}\Z")
 
 
 _CLOSINGS = tuple((labels, _closing(labels)) for labels in _LANGUAGES)
+
+
+def _letters(line: str) -> str:
+    """What two spellings of one title have in common."""
+    return "".join(filter(str.isalnum, line)).casefold()
+
+
+_TITLES = frozenset(map(_letters, _SECTIONS))
 
 
 def is_title(line: str) -> bool:
@@ -73,7 +80,7 @@ def quoted(text: str) -> str:
 
 
 def _is_ours(line: str) -> bool:
-    bare = _NOT_IN_A_TITLE.sub("", line).casefold()
+    bare = _letters(line)
     return (
         bare in _TITLES
         or line.strip().startswith(_TOPICS)

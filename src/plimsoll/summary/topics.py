@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
+from plimsoll.regex import regex
 from plimsoll.summary.item import Item
 from plimsoll.summary.ledger.fact import CAPS, is_recalled, speaker_of, topic_of
 
@@ -27,7 +27,7 @@ _READ_MAX = 600
 """Topics that one message gives at most."""
 
 _WORDS_MAX = 3
-_WORD = re.compile(r"[^\W_][\w'’&/-]*|[^\w\s]|\n")
+_WORD = regex(r"[^\W_][\w'’&/-]*|[^\w\s]|\n")
 _EDGES = "成为到改做用看说要请帮让给加写动把第个不修删添换调查找再先后好吧呢吗"
 """Characters that stand before or after what a Chinese phrase names."""
 

@@ -8,7 +8,6 @@ cut, so memory stays that of one slice, and the sum is still exact.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from plimsoll.limits import COUNT_ALONE_CHARS, COUNT_ENGINE_CHARS_MAX, COUNT_SLICE_CHARS
+from plimsoll.regex import regex
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -30,7 +30,7 @@ BatchEngine: TypeAlias = "Callable[[Sequence[str]], list[int]]"
 Engine: TypeAlias = Callable[[str], int]
 """Counts one text. May raise UnicodeEncodeError on lone surrogates, and nothing else."""
 
-_SAFE_CUT = re.compile(
+_SAFE_CUT = regex(
     r"(?<=\n)(?=[^\s/])"  # a new line that does not begin with a space or a slash
     r"|(?<=[!-~])(?= )"  # before the space after a visible ASCII character
     r"|(?<=[A-Za-z])(?=[0-9])"  # between a letter and a digit
@@ -49,7 +49,7 @@ _SPECIAL = "<|"
 """How every special token begins. The flat encoder would take one for what it spells."""
 
 _SPACES_MAX = 100_000
-_LONG_SPACES = re.compile(rf"\s{{{_SPACES_MAX},}}")
+_LONG_SPACES = regex(rf"\s{{{_SPACES_MAX},}}")
 
 
 class ExactCounter:

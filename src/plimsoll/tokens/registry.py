@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from plimsoll.errors import SettingError, UnknownModelWarning, warn
 from plimsoll.limits import REGISTRY_WARNINGS_MAX, SETTING_TOKENS_MAX
+from plimsoll.regex import regex
 from plimsoll.tokens.user_models import read_entries, user_models_path
 from plimsoll.validation import text_or_none
 
@@ -63,12 +63,12 @@ class ModelInfo:
 _registered: dict[str, ModelInfo] = {}
 _warned: set[str] = set()
 
-_PROVIDERS = re.compile(
+_PROVIDERS = regex(
     r"^(?:models/|ft:|(?:[a-z]{2,6}\.)?(?:anthropic|amazon|meta|mistral|cohere|openai|deepseek|qwen|google|moonshot)\.)"
 )
-_VERSION = re.compile(r"-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
+_VERSION = regex(r"-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
 _NO_VERSION = (1_000,)
-_INSIDE_NAME = re.compile(r"[a-z0-9.]")
+_INSIDE_NAME = regex(r"[a-z0-9.]")
 
 
 def model_info(name: str | None) -> ModelInfo:

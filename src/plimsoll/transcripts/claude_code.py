@@ -9,13 +9,13 @@ from public notes about them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from plimsoll.records.usage import Usage
+from plimsoll.regex import regex
 from plimsoll.transcripts import blocks, claude_links, tree
 from plimsoll.transcripts.claude_links import Link, Tree
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_text, text_of
@@ -36,7 +36,7 @@ from plimsoll.transcripts.values import (
 CLEARED = "[Old tool result content cleared]"
 """What the tool sends in place of a result that it cleared."""
 MISSING = "[No result: the call was interrupted]"
-_ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z")
+_ISO = regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z")
 
 
 def read(entries: Sequence[SourceLine], findings: Sequence[Finding] = ()) -> Transcript:

@@ -6,7 +6,6 @@ Cheap: a few kilobytes of each file's two ends. Below a tool's own folder no sym
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from plimsoll.errors import MissingExtra, PlimsollError
+from plimsoll.regex import regex
 from plimsoll.transcripts import lines
 from plimsoll.transcripts.codex import kind_and_payload
 from plimsoll.transcripts.places import folder_of
@@ -25,7 +25,7 @@ _HEAD_BYTES = 64 * 1024
 _TAIL_BYTES = 32 * 1024
 _TITLE_CHARS_MAX = 120
 _DEPTH_MAX = 5
-_NO_REQUEST = re.compile(r"/[\w:-]{1,64}|\[Request interrupted[^\]]{0,80}\]")
+_NO_REQUEST = regex(r"/[\w:-]{1,64}|\[Request interrupted[^\]]{0,80}\]")
 """What a user's message may be that asks for nothing."""
 
 

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from plimsoll.limits import NESTING_DEPTH_MAX
+from plimsoll.regex import regex
 from plimsoll.transcripts.values import Finding, SourceLine
 
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)
+_STRING = regex(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)
 # Possessive throughout, and a torn string runs to the end: no text makes it go back, so it is linear.
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _BOM = b"\xef\xbb\xbf"

@@ -7,18 +7,18 @@ sends.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from plimsoll.compaction.readers import PI
 from plimsoll.message import Wire
+from plimsoll.regex import regex
 from plimsoll.transcripts.lines import list_of, maybe_text, text_of
 
 BRANCH_BEFORE = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
 BRANCH_AFTER = "</summary>"
 
-_FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
+_FOREIGN = regex(r"[^a-zA-Z0-9_-]")
 _CALL_ID_CHARS_MAX = 64
 ANTHROPIC_APIS = ("anthropic-messages", "bedrock-converse-stream", "google-vertex-anthropic", "")
 """The kinds of provider whose signed thinking goes back to them as it is."""

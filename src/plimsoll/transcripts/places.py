@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+from plimsoll.regex import regex
 from plimsoll.transcripts.values import ToolName
 
-_NOT_IN_A_FOLDER = re.compile(r"[^a-zA-Z0-9]")
-_PATH_SIGNS = re.compile(r"[/\\:]")
-_DAY = re.compile(r"rollout-([0-9]{4})-([0-9]{2})-([0-9]{2})T")
+_NOT_IN_A_FOLDER = regex(r"[^a-zA-Z0-9]")
+_PATH_SIGNS = regex(r"[/\\:]")
+_DAY = regex(r"rollout-([0-9]{4})-([0-9]{2})-([0-9]{2})T")
 
 
 def folder_of(tool: ToolName, env: Mapping[str, str] | None = None) -> Path:

@@ -6,14 +6,15 @@ import re
 import unicodedata
 
 from plimsoll.limits import BREAK_SEARCH_CHARS_MAX, GRAPHEME_CHARS_MAX
+from plimsoll.regex import regex
 
-_SENTENCE_END = re.compile(
+_SENTENCE_END = regex(
     r"""[。！？｡।॥؟۔]["'”’』」）》)\]]{0,4}"""  # these end a sentence wherever they stand
     r"""|(?<![.!?])[.!?]{1,8}["'”’)\]]{0,4}(?=\s|\Z)"""  # these only before a space: not in 3.14, file.py, a.com/?q=1
 )
-_INITIAL_OR_NUMBER = re.compile(r"(?:^|[\s(])(?:[^\W\d_]|[0-9]{1,3}|e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No)\.\Z")
-_LINE_END = re.compile(r"\r\n|[\n\r\u2028\u2029]")
-_SPACE = re.compile(r"[^\S\r\n]+")
+_INITIAL_OR_NUMBER = regex(r"(?:^|[\s(])(?:[^\W\d_]|[0-9]{1,3}|e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No)\.\Z")
+_LINE_END = regex(r"\r\n|[\n\r\u2028\u2029]")
+_SPACE = regex(r"[^\S\r\n]+")
 
 _ZWJ = "\u200d"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from plimsoll.brief import counted
 from plimsoll.errors import FormatError
 from plimsoll.limits import TOOL_ARGUMENT_DEPTH_MAX
+from plimsoll.regex import regex
 from plimsoll.truncation.marker import MarkerLanguage, language_of
 from plimsoll.truncation.measure import fair_cap, tokens_about, tokens_if_fits
 from plimsoll.truncation.text import Cut, cut_text
@@ -25,7 +25,7 @@ _STRING_CHARS_MIN = 48
 _ROUNDS_MAX = 6
 _WORDS_ITEMS = 12
 _WORDS_CHARS = 200
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_SURROGATE = regex(r"[\ud800-\udfff]")
 
 
 def cut_json(text: str, *, tokens_max: int, counter: TokenCounter, language: MarkerLanguage = "auto") -> Cut:

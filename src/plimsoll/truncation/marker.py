@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from plimsoll.brief import counted
 from plimsoll.errors import SettingError
 from plimsoll.provenance import TAG_HEX, is_tagged, tag_of
+from plimsoll.regex import regex
 from plimsoll.validation import shown
 
 if TYPE_CHECKING:
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
 MarkerLanguage: TypeAlias = Literal["auto", "en", "zh"]
 
 _TAG = rf"[0-9a-f]{{{TAG_HEX}}}"
-_MARKER = re.compile(
+_MARKER = regex(
     rf"\[… (?P<en>(?P<about>about )?(?P<tokens>[0-9,]{{1,24}}) tokens? cut(?:, reference (?P<reference>[^\s\]]{{1,200}}))?)"
     rf" (?P<tag>{_TAG}) …\]"
     rf"|\[… (?P<zh>已截去(?P<about_zh>约)? (?P<tokens_zh>[0-9,]{{1,24}}) 个词元(?:，引用 (?P<reference_zh>[^\s\]]{{1,200}}))?)"
     rf" (?P<tag_zh>{_TAG}) …\]"
     r"|\[…\]"
 )
-_REFERENCE = re.compile(r"[^\s\]]{1,200}")
-_NOT_IN_A_MARKER = re.compile(r"[\[\]\s]+")
+_REFERENCE = regex(r"[^\s\]]{1,200}")
+_NOT_IN_A_MARKER = regex(r"[\[\]\s]+")
 _WHAT_CHARS_MAX = 100
 _SAMPLE_CHARS = 2_000
 SHORT = "[…]"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from plimsoll.formats.anthropic.decode import DOCUMENT_FIELDS, ROLES, result_content
@@ -12,9 +11,10 @@ from plimsoll.formats.reasoning import signed_by_anthropic
 from plimsoll.formats.wire import arguments_text, copied, copied_value, parsed_object, patched
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, Wire
 from plimsoll.provenance import TAG_HEX, is_tagged, tag_of
+from plimsoll.regex import regex
 
 _LABEL: Final = "System message"
-_LABELLED: Final = re.compile(rf"\[{_LABEL} (?P<tag>[0-9a-f]{{{TAG_HEX}}})\]\n")
+_LABELLED: Final = regex(rf"\[{_LABEL} (?P<tag>[0-9a-f]{{{TAG_HEX}}})\]\n")
 
 NO_OUTPUT: Final = "The tool failed without output."
 """A failed call's result may not be empty."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from plimsoll.formats.openai_chat.decode import exposed_fields
@@ -11,8 +10,9 @@ from plimsoll.formats.repairs import in_words, is_name, tool_name
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import arguments_text, copied
 from plimsoll.message import Message, Wire
+from plimsoll.regex import regex
 
-_UNSAFE: Final = re.compile(r"[\s<|\\/>]")
+_UNSAFE: Final = regex(r"[\s<|\\/>]")
 
 
 def is_sound(message: Message) -> bool:

@@ -7,7 +7,6 @@ names match `^[a-zA-Z0-9_-]+$`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from plimsoll.formats.openai_chat.fields import objects_in
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire
+from plimsoll.regex import regex
 
 _RULES: Final = RULES["openai-chat"]
 
@@ -49,7 +49,7 @@ SILENT: Final = ("tool_calls", "function_call", "audio", "refusal")
 """Fields beside which an assistant's content may be null."""
 
 
-_SPEAKER: Final = re.compile(rf"[^\s<|\\/>]{{1,{_RULES.tool_name_chars_max}}}")
+_SPEAKER: Final = regex(rf"[^\s<|\\/>]{{1,{_RULES.tool_name_chars_max}}}")
 """The name of who speaks."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
@@ -16,6 +15,7 @@ from plimsoll.formats.registry import format_named
 from plimsoll.limits import FOREIGN_COMPACTIONS_MAX
 from plimsoll.policy.policy import policy_of
 from plimsoll.records.adoption import Adoption
+from plimsoll.regex import regex
 from plimsoll.session.open import is_taken, store_for
 from plimsoll.session.open import open as open_session
 from plimsoll.session.session import Session
@@ -37,7 +37,7 @@ from plimsoll.transcripts import Conversation, Exported, Transcript, load_file
 from plimsoll.transcripts.source import stem_of
 from plimsoll.transcripts.values import raw_of
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_UNSAFE = regex(r"[^A-Za-z0-9._-]+")
 
 
 def import_file(

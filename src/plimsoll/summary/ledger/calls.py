@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.sentences import line
 
 Action: TypeAlias = Literal["read", "edit", "search", "shell", "plan", "delegate", "other"]
@@ -42,7 +43,7 @@ _EDIT_KEYS = frozenset(
 _ARGUMENTS_CHARS_MAX = 65_536
 _NAME_CHARS_MAX = 80
 _NAMES_MAX = 512
-_PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (\S[^\n]{0,300})", re.MULTILINE)
+_PATCH_FILE = regex(r"^\*\*\* (?:Add|Update|Delete) File: (\S[^\n]{0,300})", re.MULTILINE)
 _VIEW_COMMANDS = ("view", "read", "undo_edit")
 
 
@@ -93,7 +94,7 @@ def _fields(arguments: str) -> tuple[dict[str, Any], str]:
     return {}, value if isinstance(value, str) else ""
 
 
-_PAIR = re.compile(r'"([A-Za-z_]{1,24})"\s{0,4}:\s{0,4}"([^"\\\n]{1,300})"')
+_PAIR = regex(r'"([A-Za-z_]{1,24})"\s{0,4}:\s{0,4}"([^"\\\n]{1,300})"')
 
 
 def _cut_fields(arguments: str) -> dict[str, Any]:

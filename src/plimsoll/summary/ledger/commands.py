@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import CAPS, Fact
 from plimsoll.summary.ledger.sentences import line
 
-_WEIGHTY = re.compile(
+_WEIGHTY = regex(
     r"\b(?:test|tests|pytest|jest|vitest|tox|build|compile|lint|check|fmt|make|commit|push|merge|rebase|tag|checkout|pr|deploy"
     r"|install|publish|migrate|release|docker|kubectl|terraform|curl|run)\b"
 )
-_EXIT = re.compile(r"(?:exit(?:ed)?(?: with)?(?: status| code)?|returncode)[:= ]{1,3}(-?\d{1,4})", re.IGNORECASE)
-_TOTAL = re.compile(
+_EXIT = regex(r"(?:exit(?:ed)?(?: with)?(?: status| code)?|returncode)[:= ]{1,3}(-?\d{1,4})", re.IGNORECASE)
+_TOTAL = regex(
     r"\d+ (?:passed|failed|passing|failing|errors?|warnings?|tests?|issues?|files? changed)\b|^ok\s+\S+\s+|^FAIL\b"
     r"|^(?:PASS|OK|Ran \d+|Tests?:|test result:|BUILD|Finished|Successfully|Done|Compiled)\b|^\[[\w./-]+ [0-9a-f]{7,}\]"
     r"|->|https?://",
     re.MULTILINE,
 )
-_FAILED_COUNT = re.compile(r"[1-9][0-9]{0,6} (?:failed|failing|errors?)\b")
+_FAILED_COUNT = regex(r"[1-9][0-9]{0,6} (?:failed|failing|errors?)\b")
 _FAILURES = (
     "\nFAIL", "--- FAIL", "FAILED", "\nfatal:", "\nerror:", "\nerror[", "Traceback (most", "command not found",
     "No such file", "panic:", "npm ERR!",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import CAPS, Fact
 from plimsoll.summary.ledger.prose import claims, is_filler, plain, spoken, without_code
 from plimsoll.summary.ledger.sentences import line
@@ -23,7 +24,7 @@ _DID = (
     "created", "renamed", "refactored", "committed", "pushed", "merged", "passes", "passing", "now works", "successful",
     "complete", "has been", "have been", "instead of", "chose", "已经", "完成", "修复", "添加", "更新", "删除", "创建", "成功",
 )  # fmt: skip
-_SPECIFIC = re.compile(r"[0-9`/_\"“「《]|[a-z][A-Z]")
+_SPECIFIC = regex(r"[0-9`/_\"“「《]|[a-z][A-Z]")
 
 
 def from_assistant(text: str, position: int, *, final: bool) -> Iterator[Fact]:
@@ -58,7 +59,7 @@ def score(sentence: str, *, final: bool) -> float:
     return weight
 
 
-_OPTION = re.compile(r"^[\s|>*#-]{0,8}(?:Option )?([A-Z]|[0-9]{1,2})[.):：、]\**\s{0,3}([^\n]{2,200})", re.MULTILINE)
+_OPTION = regex(r"^[\s|>*#-]{0,8}(?:Option )?([A-Z]|[0-9]{1,2})[.):：、]\**\s{0,3}([^\n]{2,200})", re.MULTILINE)
 _OPTIONS_MAX = 6
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import CAPS, Fact, Origin
 from plimsoll.summary.ledger.prose import spoken
 from plimsoll.summary.ledger.sentences import clean, line
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from plimsoll.message import Role
 
-_SPEAKER = re.compile(r"([A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?|[\u4e00-\u9fff]{1,5}): ?(?=\S)")
-_HEADING = re.compile(r"\s{0,4}[\[(【]([^\]\n)】]{0,80}[0-9][^\]\n)】]{0,40})[\])】]\s{0,4}\n?")
+_SPEAKER = regex(r"([A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?|[\u4e00-\u9fff]{1,5}): ?(?=\S)")
+_HEADING = regex(r"\s{0,4}[\[(【]([^\]\n)】]{0,80}[0-9][^\]\n)】]{0,40})[\])】]\s{0,4}\n?")
 _SENTENCES_MAX = 40
 
 

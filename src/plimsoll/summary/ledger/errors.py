@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import CAPS, Fact
 from plimsoll.summary.ledger.sentences import line
 
@@ -29,11 +29,11 @@ _MARKS = (
 )
 """Cheap to look for: a text with none of them reports no error."""
 
-_ERROR = re.compile(
+_ERROR = regex(
     r"\b\w{0,40}(?:Error|Exception)\b|\berror\b|\bERROR\b|\bFAIL(?:ED)?\b|\bfailed\b|\bfatal\b|\bpanic\b|undefined[: ]"
     r"|not found|No such file|[Pp]ermission denied|错误|失败"
 )
-_HARMLESS = re.compile(
+_HARMLESS = regex(
     r"\b0 (?:errors?|failed|failures)\b|no errors?\b|error_|_error|errors?\.\w{1,4}\b|^\s*(?://|#|\*)|[{(;]\s*$"
 )
 _LINES_MAX = 4

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import Fact
 from plimsoll.summary.ledger.sentences import clean
 from plimsoll.summary.ledger.shell import in_command
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from plimsoll.summary.ledger.calls import Call
 
 _WEIGHTS = {"modified": 4.0, "read": 1.5, "seen": 0.8}
-_PATH_LINE = re.compile(
+_PATH_LINE = regex(
     r"(?:\.{0,2}/|[\w@.+-]+/)[\w@.+/-]*\.[A-Za-z]\w{0,9}(?=[:\s-]|\Z)|[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,5}\Z"
 )
 _SEEN_MAX = 60

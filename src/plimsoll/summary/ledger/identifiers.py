@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import CAPS, Fact
 from plimsoll.summary.ledger.prose import plain
 from plimsoll.summary.ledger.sentences import line
@@ -13,13 +13,13 @@ from plimsoll.summary.ledger.sentences import line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_HINT = re.compile(r"[0-9@#$:][0-9a-fA-F/.][0-9a-zA-Z/.]")
+_HINT = regex(r"[0-9@#$:][0-9a-fA-F/.][0-9a-zA-Z/.]")
 """Cheap to look for, and in every value: only lines with it are taken apart."""
 
-_DURATION = re.compile(r"[0-9.]+(?:ns|us|µs|ms|s|m|h)")
+_DURATION = regex(r"[0-9.]+(?:ns|us|µs|ms|s|m|h)")
 _QUOTES = ".,;:!?()[]{}<>'\"`*|"
 _WORDS_MAX = 40
-_CLOCK = re.compile(r"\s{0,4}\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]{5,15}Z?\]?")
+_CLOCK = regex(r"\s{0,4}\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]{5,15}Z?\]?")
 _SHAPE = str.maketrans("123456789abcdef", "000000000000000")
 _LINE_CHARS_MAX = 200
 _LINES_MAX = 10

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import Fact, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FENCE = re.compile(r"^```([A-Za-z][\w+#-]{0,15})", re.MULTILINE)
+_FENCE = regex(r"^```([A-Za-z][\w+#-]{0,15})", re.MULTILINE)
 _BY_EXTENSION = {
     "py": "python", "rs": "rust", "go": "go", "ts": "typescript", "tsx": "typescript", "js": "javascript", "java": "java",
     "c": "c", "h": "c", "cpp": "c++", "cc": "c++", "cs": "c#", "rb": "ruby", "php": "php", "kt": "kotlin", "swift": "swift",

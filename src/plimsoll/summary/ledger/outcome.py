@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from plimsoll.message import ToolResult
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.calls import Call
 from plimsoll.summary.ledger.commands import failed
 
@@ -31,12 +32,12 @@ _FAILED_STATES = frozenset(
 _INNER = ("metadata", "outcome", "result", "meta")
 """Objects inside a result that hold such fields in their turn, as Codex and the Responses API write them."""
 
-_EXIT_CODE = re.compile(
+_EXIT_CODE = regex(
     r"(?:process |command )?(?:exited with|exit)[ _-]?(?:status|code)?[:= ]{1,3}(-?[0-9]{1,5})\b"
     r"|returncode[:= ]{1,3}(-?[0-9]{1,5})\b",
     re.IGNORECASE,
 )
-_OPENS_AS_FAILURE = re.compile(
+_OPENS_AS_FAILURE = regex(
     r"(?:\[(?:tool[ _])?error\]|(?:tool[ _])?error\s*(?:[:(]|- )|<(?:tool_use_)?error>"
     r"|error (?:executing|calling|running|while|in tool)\b|traceback\b|exception in\b"
     r"|(?:uncaught |unhandled )?[\w.]{0,60}(?:Error|Exception)\b(?:\s*[:(]|\s*$)|(?-i:E[A-Z]{3,12}: )|fatal:|panic:"
@@ -47,7 +48,7 @@ _OPENS_AS_FAILURE = re.compile(
 )
 """How a failure begins. Anywhere else such words may be what the tool was asked to read."""
 
-_COMPLAINS = re.compile(
+_COMPLAINS = regex(
     r"^[\w./+-]{1,60}: (?:[^\n:]{0,200}: )?(?:No such file or directory|command not found|not found|Permission denied"
     r"|Is a directory|operation not permitted|cannot [a-z]+ |invalid option|unrecognized option|missing operand|syntax error)",
     re.MULTILINE,

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.sentences import CJK, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FENCE = re.compile(r"[ \t>]{0,12}(?:(?:[-*+]|[0-9]{1,3}[.)])[ \t]{1,4})?(`{3,}(?=[^`\n]*$)|~{3,})")
-_MARKER = re.compile(r"(?:\s{0,12}(?:[-*+•>]|#{1,6}|[0-9]{1,3}[.)]|\[[ xX]\])(?=\s)){1,4}\s*")
-_STRONG = re.compile(r"\*{2,3}|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
-_LIGHT = re.compile(r"(?<![\w*\\])\*([^\s*][^*\n]{0,200})\*(?![\w*])")
-_CODE_SPAN = re.compile(r"`[^`\n]{1,300}`")
-_LINE_OF_CODE = re.compile(
+_FENCE = regex(r"[ \t>]{0,12}(?:(?:[-*+]|[0-9]{1,3}[.)])[ \t]{1,4})?(`{3,}(?=[^`\n]*$)|~{3,})")
+_MARKER = regex(r"(?:\s{0,12}(?:[-*+•>]|#{1,6}|[0-9]{1,3}[.)]|\[[ xX]\])(?=\s)){1,4}\s*")
+_STRONG = regex(r"\*{2,3}|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
+_LIGHT = regex(r"(?<![\w*\\])\*([^\s*][^*\n]{0,200})\*(?![\w*])")
+_CODE_SPAN = regex(r"`[^`\n]{1,300}`")
+_LINE_OF_CODE = regex(
     r"(?://|/\*|\*/|\*\s@|#include|#!|>>>|\$\s|@[\w.]+\s*(?:\(|$)|</?[a-zA-Z][\w-]*[\s/>])"
     r"|[\w.\[\]\"'*&, ]{1,60}\s(?::=|\+=|-=|==|!=|=)\s"
     r"|[\w.]{1,80}\([^()]*\)[;,]?$"
@@ -23,26 +24,26 @@ _LINE_OF_CODE = re.compile(
 """How a line of code begins, or what it is as a whole, in most languages: a comment, a tag, an assignment, a bare call."""
 
 _ENDS_CODE = ("{", "}", ";", "(", "[", "=>", "});", "*/", "\\")
-_WORD = re.compile(r"[^\W\d_][^\W_'’-]+")
+_WORD = regex(r"[^\W\d_][^\W_'’-]+")
 _WORDS_MIN = 3
 _CJK_CHARS_MIN = 4
 _LEAD_IN_WORDS = 8
 _LEAD_IN_CJK_CHARS = 14
-_DANGLING = re.compile(
+_DANGLING = regex(
     r"\b(?:a|an|the|this|these|those|that|which|because|since|for|to|with|without|of|in|on|at|by|as|and|or|but|is|are|was|were|be"
     r"|will|would|can|could|should|might|may|must|has|have|into|from|via|using|like|when|where|if|how|what|here|below|following"
     r"|follows|including|includes?|ones|things|steps|changes|options|issues)[*_`]*\s?:$|(?:如下|以下|下面|包括|分别是|有|是|为)[：:]$"
 )
 """A word with which a sentence is not over, or that stands for what follows."""
 
-_FIELD = re.compile(r"([^:：\n]{1,40})(?::\s{1,3}|：\s{0,3})\S[^\n]{0,40}")
+_FIELD = regex(r"([^:：\n]{1,40})(?::\s{1,3}|：\s{0,3})\S[^\n]{0,40}")
 _FIELD_WORDS_MAX = 4
 _RECORD_CHARS_MAX = 280
-_FILLER = re.compile(
+_FILLER = regex(
     r"(?:let me|now let me|now i'll|i'll (?:start|now|check|look|read|help)|great|perfect|excellent|good|sure|certainly"
     r"|of course|thank|you're welcome|would you like|let's|looking at|is there anything|if you have|feel free|please let)"
 )
-_OFFER = re.compile(
+_OFFER = regex(
     r"\b(?:would you like|do you want|want me to|should i|shall i|let me know|if you(?:'d)? (?:like|want|prefer)|ready to)\b"
     r"|要不要|需要我|是否需要|如果[你您]?(?:需要|想|愿意)"
 )

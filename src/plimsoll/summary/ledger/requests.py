@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import CAPS, Fact
 from plimsoll.summary.ledger.prose import spoken
 from plimsoll.summary.ledger.sentences import clean, head_and_tail, line
@@ -12,23 +13,23 @@ from plimsoll.summary.ledger.sentences import clean, head_and_tail, line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CONSTRAINT_EN = re.compile(
+_CONSTRAINT_EN = regex(
     r"\b(?:must|mustn't|never|always|only|don't|dont|do not|cannot|can't|shouldn't|should|without|instead of|make sure"
     r"|ensure|avoid|keep|prefer|require[sd]?|required|no more than|at most|at least|exactly|unless|except|need to|needs to"
     r"|not allowed|forbidden|leave|unchanged|limit|until|want|i'd like|would like|important)\b"
 )
-_CONSTRAINT_ZH = re.compile(
+_CONSTRAINT_ZH = regex(
     r"必须|务必|不要|不得|不能|不许|禁止|请勿|只能|只要|一定要|应该|应当|保持|尽量|至少|最多|不超过|别(?![的人处说墅名称是])|仅|要求|希望|不可|确保"
 )
-_ASKS_EN = re.compile(
+_ASKS_EN = regex(
     r"\s*(?:please|pls|can you|could you|would you|will you|let's|lets|now|ok,? |i want|i need|i'd like|help|next"
     r"|implement|fix|add|write|create|make|build|run|check|test|refactor|update|change|remove|delete|find|explain|show"
     r"|review|read|look|use|move|rename|commit|push|merge|install|try|do|give|tell|list|generate|translate|summari[sz]e"
     r"|cancel|book|continue|investigate|debug|deploy|set|put|open|search|compare|convert|draft|plan)\b",
     re.IGNORECASE,
 )
-_ASKS_ZH = re.compile(r"请|帮我|麻烦|给我|写一|改|修复|实现|检查|翻译|总结|生成|删除|添加|我想|我要|需要")
-_INSISTS = re.compile(
+_ASKS_ZH = regex(r"请|帮我|麻烦|给我|写一|改|修复|实现|检查|翻译|总结|生成|删除|添加|我想|我要|需要")
+_INSISTS = regex(
     r"(?:(?:please|and|but|also|so|just|you|请|你|您|也|但|但是|并且|而且|另外|同时)[,，]?\s?)*"
     r"(?:(?:never|don't|dont|do not|always|only|must|keep|avoid|make sure|ensure|under no|no more than|at most|at least"
     r"|exactly|leave|use only|without)\b"
@@ -36,15 +37,15 @@ _INSISTS = re.compile(
     re.IGNORECASE,
 )
 _CHATTING = ("啊", "呀", "哦", "哈", "呢", "吧", "啦", "嘛")
-_CLAUSE_ZH = re.compile(r"(?<=[，,；;：])(?=\s{0,2}[\u4e00-\u9fff])")
-_INJECTED = re.compile(
+_CLAUSE_ZH = regex(r"(?<=[，,；;：])(?=\s{0,2}[\u4e00-\u9fff])")
+_INJECTED = regex(
     r"<(system-reminder|environment_context|user_instructions|command-[a-z]{1,20}|local-command-[a-z]{1,20}|INSTRUCTIONS"
     r"|ide_[a-z_]{1,20}|task-notification)>"
 )
 _ACK_CHARS_MAX = 40
 """A reply this short usually needs the question before it to be understood."""
 
-_PICK = re.compile(r"\W{0,3}(?:option )?([A-Za-z]|[0-9]{1,2})(?:\b|\Z)", re.IGNORECASE)
+_PICK = regex(r"\W{0,3}(?:option )?([A-Za-z]|[0-9]{1,2})(?:\b|\Z)", re.IGNORECASE)
 _SENTENCES_SEARCHED = 80
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from plimsoll.regex import regex
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]+")
-_ANSI = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
-_END = re.compile(r"[.!?。！？；\n][\"')\]”’]{0,2}(?:\s+|(?<=[\n。！？；”’]))")
-CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CONTROL = regex(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]+")
+_ANSI = regex(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
+_END = regex(r"[.!?。！？；\n][\"')\]”’]{0,2}(?:\s+|(?<=[\n。！？；”’]))")
+CJK = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
-_RUN = re.compile(r"[\u3400-\u9fff]+|[A-Za-z][\w&'. -]*|\d[\d:.,\-~—/]*")
+_RUN = regex(r"[\u3400-\u9fff]+|[A-Za-z][\w&'. -]*|\d[\d:.,\-~—/]*")
 
 SENTENCES_MAX = 400
 """Sentences of one message that are looked at."""

@@ -7,16 +7,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from plimsoll.regex import regex
+
 State: TypeAlias = Literal["modified", "read"]
 
 COMMAND_CHARS_MAX = 4_000
 
-_WORD = re.compile(
+_WORD = regex(
     r"""&?>>?&?|<<<|<<-?|<|[;|&()\n]|(?:[^\s;|&<>()'"\\]|\\.|'[^'\n]{0,300}'|"(?:[^"\\\n]|\\.){0,300}")+|['"]""",
     re.DOTALL,
 )
-_QUOTES = re.compile(r"""\\(.)|'([^'\n]*)'|"((?:[^"\\\n]|\\.)*)\"""", re.DOTALL)
-_FILE = re.compile(r"(?:~|\.{0,2}|[A-Za-z]:)?[\w@+=.,~\\/-]*[\w-]\.[A-Za-z][\w]{0,9}\Z")
+_QUOTES = regex(r"""\\(.)|'([^'\n]*)'|"((?:[^"\\\n]|\\.)*)\"""", re.DOTALL)
+_FILE = regex(r"(?:~|\.{0,2}|[A-Za-z]:)?[\w@+=.,~\\/-]*[\w-]\.[A-Za-z][\w]{0,9}\Z")
 _SKIPPED = frozenset({"/dev/null", "/dev/stderr", "/dev/stdout"})
 
 _WRAPPERS = frozenset(
@@ -72,12 +74,12 @@ _COPIERS = frozenset({"cp", "install", "rsync", "scp", "ln", "copy-item"})
 
 _MOVERS = frozenset({"mv", "move-item", "rename"})
 _ARCHIVERS = frozenset({"zip", "tar"})
-_IN_PLACE = re.compile(r"-[a-zA-Z]*i(?:\.\w{1,8})?\Z|--(?:in-place|write|fix)(?:=|\Z)")
+_IN_PLACE = regex(r"-[a-zA-Z]*i(?:\.\w{1,8})?\Z|--(?:in-place|write|fix)(?:=|\Z)")
 _EDITORS = frozenset({"sed", "perl", "ruby"})
 _GIT = {"mv": "mv", "rm": "rm", "restore": "rm", "apply": "patch"}
 """Commands of git by the program that does the same to the files they name."""
 
-_OUTPUT = re.compile(r"--?(?:output|output-file|output-document|outfile|out)(?:=(.+))?\Z|of=(.+)\Z")
+_OUTPUT = regex(r"--?(?:output|output-file|output-document|outfile|out)(?:=(.+))?\Z|of=(.+)\Z")
 """Options by which programs are told where to write; `dd` has its own."""
 
 _OUTPUT_SHORT: dict[str, str] = {"wget": "-O"}
@@ -91,7 +93,7 @@ _VALUED = frozenset(
 )
 """Options of programs that copy whose next word is no file."""
 
-_TARGET = re.compile(r"-t\Z|--target-directory(?:=(.+))?\Z", re.DOTALL)
+_TARGET = regex(r"-t\Z|--target-directory(?:=(.+))?\Z", re.DOTALL)
 
 
 def in_command(command: str) -> Iterator[tuple[str, State]]:

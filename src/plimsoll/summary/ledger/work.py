@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import CAPS, Fact
 from plimsoll.summary.ledger.prose import claims, is_filler, is_lead_in, offers, plain
 from plimsoll.summary.ledger.sentences import line
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _LIST_KEYS = ("todos", "plan", "items", "tasks", "steps")
 _TEXT_KEYS = ("content", "step", "title", "task", "description", "text", "subject")
 _DONE = frozenset({"completed", "done", "complete", "cancelled", "canceled"})
-_BOX = re.compile(r"^\s{0,12}[-*] \[ \] (\S[^\n]{0,240})", re.MULTILINE)
+_BOX = regex(r"^\s{0,12}[-*] \[ \] (\S[^\n]{0,240})", re.MULTILINE)
 _NEXT = (
     "next step", "remaining", "still need", "still to do", "still todo", "still open", "not yet", "todo", "follow-up", "pending",
     "left to do", "下一步", "待办", "尚未", "还需要", "剩余",

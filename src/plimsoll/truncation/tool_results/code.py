@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from plimsoll.brief import counted
+from plimsoll.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _LINE_CHARS = 300
-_NUMBER = re.compile(r"\s{0,8}[0-9]{1,7}(?:\t|→|\|| {2}|: )")
-_DECLARES = re.compile(
+_NUMBER = regex(r"\s{0,8}[0-9]{1,7}(?:\t|→|\|| {2}|: )")
+_DECLARES = regex(
     r"\s{0,12}(?:(?:export|default|public|private|protected|static|async|abstract|final|pub|override|inline)\s{1,4}){0,4}"
     r"(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace|object|record|macro)\b"
 )
-_STATES = re.compile(r"(?:import|from|package|use|using|#include|require|[A-Z][A-Z0-9_]{2,60}\s{0,4}[:=])")
+_STATES = regex(r"(?:import|from|package|use|using|#include|require|[A-Z][A-Z0-9_]{2,60}\s{0,4}[:=])")
 _HEAD_LINES = 6
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Literal
 
+from plimsoll.regex import regex
 from plimsoll.truncation.json_text import Escaped, cut_value, render_json
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from plimsoll.protocols import TokenCounter
 
 NOTE_KEY = "_shrunk"
-_TROUBLE = re.compile(r'"(?:error|exception|failed|failure|fatal|critical)"|\b(?:Error|Exception|FAILED|ERROR)\b')
+_TROUBLE = regex(r'"(?:error|exception|failed|failure|fatal|critical)"|\b(?:Error|Exception|FAILED|ERROR)\b')
 _ROW_CHARS = 2_000
 _ROWS_SEARCHED_MAX = 20_000
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from plimsoll.brief import counted
+from plimsoll.regex import regex
 from plimsoll.truncation.breaks import safe_back, safe_on
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ LINE_CHARS_MAX = 400
 _GAP_CHARS = 12
 """What a gap costs on average, spread over the lines that cause it."""
 
-_GAP = re.compile(r"\[… (?:已略去 )?([0-9,]{1,15}) (?:lines? cut|行) …\]\Z")
+_GAP = regex(r"\[… (?:已略去 )?([0-9,]{1,15}) (?:lines? cut|行) …\]\Z")
 
 
 def by_rank(ranks: Sequence[int]) -> list[list[int]]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from plimsoll.brief import counted
+from plimsoll.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_INDENT = re.compile(r"[\s│├└─|`-]*")
+_INDENT = regex(r"[\s│├└─|`-]*")
 _DEPTH_MAX = 12
 _HEAD_LINES = 2
 

@@ -5,23 +5,25 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from plimsoll.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _LINE_CHARS = 400
-_TROUBLE = re.compile(
+_TROUBLE = regex(
     r"\b(?:error|errors|fail|fails|failed|failure|failures|fatal|panic|exception|traceback|denied|refused|abort(?:ed)?"
     r"|segfault|cannot|undefined|not found|no such|timed? ?out|killed|critical|assert(?:ion)?(?:error)?)\b"
     r"|\w(?:Error|Exception)\b|^E  +|✗|✘|--- FAIL",
     re.IGNORECASE,
 )
-_TOTAL = re.compile(
+_TOTAL = regex(
     r"\b(?:[0-9]+ (?:passed|failed|errors?|warnings?|skipped|tests?|files? changed)|total|summary|ran [0-9]+"
     r"|exit(?:ed)? (?:code|status|with)|coverage|finished in|done in|took [0-9])",
     re.IGNORECASE,
 )
-_WARNING = re.compile(r"\bwarn(?:ing|ings)?\b|deprecated", re.IGNORECASE)
-_VARIABLE = re.compile(r"[0-9a-fA-F]{8,}|[0-9]+")
+_WARNING = regex(r"\bwarn(?:ing|ings)?\b|deprecated", re.IGNORECASE)
+_VARIABLE = regex(r"[0-9a-fA-F]{8,}|[0-9]+")
 _ENDS = 4
 _TEMPLATES_MAX = 50_000
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from plimsoll.brief import counted
+from plimsoll.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-HIT = re.compile(r"(?=[^\s:]{0,40}:?[^\s:]{0,200}[/.])((?:[\w~^-]{1,40}:)?[^\s:,;=][^\s:]{0,200}?)([:-])[0-9]{1,7}\2")
+HIT = regex(r"(?=[^\s:]{0,40}:?[^\s:]{0,200}[/.])((?:[\w~^-]{1,40}:)?[^\s:,;=][^\s:]{0,200}?)([:-])[0-9]{1,7}\2")
 """`path:12:` of a hit or `path-12-` of a line beside one, a revision (`HEAD:`) perhaps before it."""
 
 

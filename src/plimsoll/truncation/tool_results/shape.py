@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from plimsoll.regex import regex
 from plimsoll.truncation.tool_results.search import HIT
 
 if TYPE_CHECKING:
@@ -17,19 +18,19 @@ _SAMPLE_LINES = 80
 _SAMPLE_CHARS = 40_000
 _LINE_CHARS = 400
 
-_DIFF = re.compile(r"diff --git |@@ -[0-9]+(?:,[0-9]+)? \+[0-9]")
-_LISTED = re.compile(
+_DIFF = regex(r"diff --git |@@ -[0-9]+(?:,[0-9]+)? \+[0-9]")
+_LISTED = regex(
     r"[-dlbcps][-rwxsStT]{9}|[0-7]{6} (?:blob|tree|commit) |[0-9.]{1,8}[KMGT]?\t\S+\Z|\s{0,40}[│├└]|total [0-9]+\Z"
     r"|\.{0,2}/?[\w.@+-]+(?:/[\w.@+ -]+)*/?\Z"
 )
-_LOGGED = re.compile(
+_LOGGED = regex(
     r"\S{0,30}[0-9]{1,4}[-/:][0-9]{2}[-/:][0-9]{2}"
     r"|\S{0,20} ?[0-9]{2}:[0-9]{2}:[0-9]{2}"
     r"|[A-Z][a-z]{2} +[0-9]{1,2} [0-9]{2}:[0-9]{2}"
     r"|.{0,60}\b(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL|FAIL|FAILED|PASS|PASSED|Traceback|panic|ok|Exception)\b"
 )
-_NUMBERED = re.compile(r"\s{0,8}[0-9]{1,7}(?:\t|→|\|| {2}|: )")
-_CODE = re.compile(
+_NUMBERED = regex(r"\s{0,8}[0-9]{1,7}(?:\t|→|\|| {2}|: )")
+_CODE = regex(
     r"\s{0,16}(?:def |class |func |fn |import |from \S{1,80} import|#include|package |public |private |protected "
     r"|return\b|const |let |var |if \(|for \(|while \(|type |interface |export |async |@\w|\}|\{|//|/\*|#!)"
     r"|\s{4,16}[\w.]{1,60}(?:\[[^\]]{0,40}\])? ?[-+*/|&]?= "
@@ -44,9 +45,9 @@ _SHARES: tuple[tuple[Kind, re.Pattern[str], float], ...] = (
 """A result is of the first kind whose lines make up at least this share of it."""
 
 _NAMES: tuple[tuple[re.Pattern[str], Kind], ...] = (
-    (re.compile(r"grep|search|\brg\b|ripgrep", re.IGNORECASE), "search"),
-    (re.compile(r"\bls\b|list_?(?:dir|files)|listdir|glob|tree", re.IGNORECASE), "listing"),
-    (re.compile(r"diff", re.IGNORECASE), "diff"),
+    (regex(r"grep|search|\brg\b|ripgrep", re.IGNORECASE), "search"),
+    (regex(r"\bls\b|list_?(?:dir|files)|listdir|glob|tree", re.IGNORECASE), "listing"),
+    (regex(r"diff", re.IGNORECASE), "diff"),
 )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from plimsoll.errors import FormatError
 from plimsoll.provenance import is_tagged, notice, noticed_words, tag_of
+from plimsoll.regex import regex
 from plimsoll.truncation import cut_text
 from plimsoll.truncation.json_text import parse_json, words_of
 from plimsoll.truncation.marker import MarkerLanguage, check_reference, language_of
@@ -38,13 +38,13 @@ _FACTS: Mapping[Kind, Callable[[Sequence[str]], str]] = {
     "text": text.facts,
     "log": text.facts,
 }
-_HEADER = re.compile(
+_HEADER = regex(
     r"(?:shrunk from|缩自) (?P<tokens>[0-9,]{1,15}) (?:tokens: |个词元：)(?P<facts>[^\];；\n]{0,200})"
     r"(?:(?:; read the whole by reference|；可读回全文：引用) (?P<reference>[^\s\]]{1,200}))?"
 )
 """The words of the notice in front of a shrunk result."""
 
-_IMITATION = re.compile(r"\[(?=(?:shrunk from|缩自) [0-9])")
+_IMITATION = regex(r"\[(?=(?:shrunk from|缩自) [0-9])")
 _SAMPLE_CHARS = 20_000
 _ROUNDS_MAX = 6
 _LINES_MIN = 4

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from plimsoll.brief import counted
+from plimsoll.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_HEADING = re.compile(r"#{1,6} |[=\-*]{3,}\s*\Z|<h[1-6]")
+_HEADING = regex(r"#{1,6} |[=\-*]{3,}\s*\Z|<h[1-6]")
 _ENDS = 6
 
 

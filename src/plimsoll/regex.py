@@ -1,0 +1,32 @@
+"""Regular expressions that are compiled when they are first used.
+
+There are about two hundred of them, and a process uses a few: compiling all at import takes longer than fitting a conversation.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, AnyStr, cast
+
+
+class _Lazy:
+    """Stands for a compiled pattern. Each method is looked up once, and then called as the pattern's own."""
+
+    def __init__(self, pattern: Any, flags: int) -> None:
+        self._given = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        compiled = self.__dict__.get("_compiled")
+        if compiled is None:
+            compiled = self._compiled = re.compile(*self._given)
+        found = getattr(compiled, name)
+        setattr(self, name, found)
+        return found
+
+    def __repr__(self) -> str:
+        return f"regex({self._given[0]!r})"
+
+
+def regex(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """The pattern, compiled at its first use, which raises re.error if it is not valid."""
+    return cast("re.Pattern[AnyStr]", _Lazy(pattern, flags))
