@@ -10,7 +10,7 @@ import pytest
 from anthropic.types import TextBlock, ToolUseBlock
 from openai.types.chat import ChatCompletionMessage
 
-from plimsoll.session.sync.snapshot import restored, snapshot
+from plimsoll.session.sync.snapshot import Watch, restored, snapshot
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
 VALUES: list[Any] = [
@@ -75,10 +75,13 @@ def test_an_object_changed_in_place_is_another(make: Any) -> None:
     ]
     for change in changes:
         value = make()
-        kept = snapshot({"content": [value]})
-        assert kept == {"content": [value]}
+        kept = [snapshot({"content": [value]}), snapshot(make())]
+        with (watch := Watch(kept)):
+            assert kept[0] == {"content": [value]}
         change(value)
-        assert kept != {"content": [value]}
+        assert kept[0] != {"content": [value]}
+        with watch:
+            assert kept[0] != {"content": [value]}
 
 
 def test_another_object_that_says_the_same_is_the_same() -> None:

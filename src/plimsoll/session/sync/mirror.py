@@ -20,7 +20,7 @@ from plimsoll.session.recorder import Chronicle
 from plimsoll.session.sync.alignment import Match, Saying, Side, align, saying_of
 from plimsoll.session.sync.likeness import atoms
 from plimsoll.session.sync.settling import Settled, Settling
-from plimsoll.session.sync.snapshot import restored, snapshot
+from plimsoll.session.sync.snapshot import Watch, restored, snapshot
 
 NEW_SHARE_MAX = 1 / 8
 """Where more of a list than this is new, it may be another than the host's last one."""
@@ -38,6 +38,7 @@ class Mirror:
 
     def __init__(self) -> None:
         self._given: list[Any] = []
+        self._watch = Watch(())
         self._places: list[tuple[int, ...]] = []
         self._sayings: dict[int, Saying] = {}
         self._at: dict[int, int] = {}
@@ -59,10 +60,11 @@ class Mirror:
         if self._stand != _stand(chronicle):
             self._read(chronicle)
         count = len(self._given)
-        if self._given == given[:count]:
-            self._append(chronicle, given, count)
-        else:
-            self._settle(chronicle, given)
+        with self._watch:
+            if self._given == given[:count]:
+                self._append(chronicle, given, count)
+            else:
+                self._settle(chronicle, given)
         if beside_changed and unbound_by(chronicle, Edit(), chronicle.timeline.base):
             chronicle.append([], edit=edit_draft(chronicle, Edit(), self._bases))
         self._stand = _stand(chronicle)
@@ -86,6 +88,7 @@ class Mirror:
         ours: Sequence[int] = (),
     ) -> None:
         self._given, self._places, self._ours = given, places, list(ours)
+        self._watch = Watch(given)
         self._sayings, self._is_from_log = {}, False
         self._at = {at: index for index, positions in enumerate(own or places) for at in positions}
 
@@ -99,6 +102,7 @@ class Mirror:
             self._at.update(dict.fromkeys(places, len(self._places)))
             self._places.append(places)
         self._given += snapshots
+        self._watch.add(snapshots)
 
     def _settle(self, chronicle: Chronicle, given: list[Any]) -> None:
         """Find out what the list has to do with the history, where it does not simply go on."""

@@ -1,13 +1,13 @@
-"""What a value said when it was looked at, to be compared with a value that comes later.
+"""Snapshots of values, to be compared with what a host hands over later.
 
-Hosts change messages in place, so that an object is the same says nothing: what it holds is compared. A snapshot is made of dicts
-and lists, so that comparing it costs little, and it is strict where Python is not: 1, 1.0 and True are different JSON.
+Hosts change messages in place, so the identity of an object proves nothing: its content is compared. A snapshot is made of dicts
+and lists, so that most of the comparing is done in C, and it is strict where Python is not: 1, 1.0 and True are different JSON.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from types import NoneType
 from typing import Any
@@ -15,11 +15,14 @@ from typing import Any
 from plimsoll.formats.wire import plain
 
 _TEXTS = frozenset({str, NoneType})
-_extra = attrgetter("__pydantic_extra__")
+_fields, _extra = attrgetter("__dict__"), attrgetter("__pydantic_extra__")
 
 
 def snapshot(value: Any) -> Any:
-    """Something that equals what says the same as this value says now. Raises FormatError, RecursionError."""
+    """A value that compares equal to whatever has the content that this value has now.
+
+    Raises FormatError, RecursionError.
+    """
     kind = type(value)
     if kind is dict or (kind not in _TEXTS and isinstance(value, Mapping)):
         return {key: item if type(item) in _TEXTS else snapshot(item) for key, item in value.items()}
@@ -38,58 +41,103 @@ def restored(kept: Any) -> Any:
         return {key: restored(item) for key, item in kept.items()}
     if isinstance(kept, list | tuple):
         return [restored(item) for item in kept]
-    return kept.said if isinstance(kept, _Number | _Dumped) else kept
+    return kept.value if isinstance(kept, _Number | _Dumped) else kept
 
 
 class _Number:  # noqa: PLW1641 - snapshots are never hashed
     """Equals a number of the same type and value."""
 
-    __slots__ = ("said",)
+    __slots__ = ("value",)
 
     def __init__(self, number: float) -> None:
-        self.said = number
+        self.value = number
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self.said) and (other == self.said or other is self.said)
+        return type(other) is type(self.value) and (other == self.value or other is self.value)
 
 
-class _Dumped:  # noqa: PLW1641 - as above
+class _Dumped:  # noqa: PLW1641 - never hashed
     """Equals an object of the same class that dumps the same."""
 
-    __slots__ = ("_kind", "_plain", "said")
+    __slots__ = ("_kind", "_plain", "value")
 
     def __init__(self, value: Any) -> None:
-        self._kind, self.said = type(value), plain(value)
-        self._plain = snapshot(self.said)
+        self._kind, self.value = type(value), plain(value)
+        self._plain = snapshot(self.value)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is self._kind and bool(self._plain == plain(other))
 
 
-class _Model(_Dumped):  # noqa: PLW1641 - as above
-    """The same for a pydantic model. Whether the very same object has changed is seen without dumping it."""
+class _Model(_Dumped):  # noqa: PLW1641 - never hashed
+    """The same for a pydantic model. The very same object is compared by its fields, which is faster than dumping it."""
 
-    __slots__ = ("_extra", "_fields", "_model", "_models", "_states")
+    __slots__ = ("_model", "extras", "fields", "models", "watch")
 
     def __init__(self, value: Any) -> None:
         super().__init__(value)
         self._model = value
-        self._models: list[Any] = []
-        """Those within it."""
-        self._fields, self._extra = _within(vars(value), self._models), _within(_extra(value), self._models)
-        states = [(_within(vars(one), self._models), _within(_extra(one), self._models)) for one in self._models]
-        self._states = [*(fields for fields, _ in states), *(extra for _, extra in states)]
+        self.models = [value]
+        """The model and those within it."""
+        self.fields: list[Any] = []
+        self.extras: list[Any] = []
+        self.watch: Watch | None = None
+        for model in self.models:  # grows on the way
+            self.fields.append(_within(_fields(model), self.models))
+            self.extras.append(_within(_extra(model), self.models))
 
     def __eq__(self, other: object) -> bool:
         if other is not self._model:
             return super().__eq__(other)
-        if self._fields != vars(other) or self._extra != _extra(other):
-            return False
-        return not self._models or self._states == [*map(vars, self._models), *map(_extra, self._models)]
+        return (self.watch is not None and self.watch.is_unchanged) or _are_so(self.models, self.fields, self.extras)
 
 
-class _Only:  # noqa: PLW1641 - as above
-    """Equals just one object."""
+class Watch:
+    """The pydantic models of many snapshots, whose state is compared at once: four times as fast as one by one.
+
+    While the watch is entered, a model that has not changed before is taken not to change.
+    """
+
+    def __init__(self, snapshots: Iterable[Any]) -> None:
+        """Watch the models in these."""
+        self.is_unchanged = False
+        self._models: list[Any] = []
+        self._fields: list[Any] = []
+        self._extras: list[Any] = []
+        self.add(snapshots)
+
+    def add(self, snapshots: Iterable[Any]) -> None:
+        """Watch the models in these too."""
+        for kept in _models_in(snapshots):
+            kept.watch = self
+            self._models += kept.models
+            self._fields += kept.fields
+            self._extras += kept.extras
+
+    def __enter__(self) -> None:
+        self.is_unchanged = _are_so(self._models, self._fields, self._extras)
+
+    def __exit__(self, *_: object) -> None:
+        self.is_unchanged = False
+
+
+def _are_so(models: Sequence[Any], fields: Sequence[Any], extras: Sequence[Any]) -> bool:
+    """Whether the state of each model is as it was."""
+    return fields == [*map(_fields, models)] and extras == [*map(_extra, models)]
+
+
+def _models_in(snapshots: Iterable[Any]) -> Iterator[_Model]:
+    for kept in snapshots:
+        if isinstance(kept, _Model):
+            yield kept
+        elif isinstance(kept, dict):
+            yield from _models_in(kept.values())
+        elif isinstance(kept, list | tuple):
+            yield from _models_in(kept)
+
+
+class _Only:  # noqa: PLW1641 - never hashed
+    """Equals one object, by identity."""
 
     __slots__ = ("_one",)
 
@@ -101,7 +149,7 @@ class _Only:  # noqa: PLW1641 - as above
 
 
 def _within(value: Any, models: list[Any]) -> Any:
-    """A snapshot that says of the models within only which they are. They are added to a list."""
+    """A snapshot in which the models within are compared by identity alone. They are added to `models`."""
     if isinstance(value, dict):
         return {key: _within(item, models) for key, item in value.items()}
     if isinstance(value, list):
@@ -113,7 +161,7 @@ def _within(value: Any, models: list[Any]) -> Any:
 
 
 def _apart(value: Any) -> Any:
-    """A copy of what is no JSON, where it can be copied."""
+    """A copy of a value that is no JSON, or the value itself where it cannot be copied."""
     try:
         return copy.deepcopy(value)
     except (TypeError, ValueError, AttributeError, copy.Error):
