@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from operator import is_
 from typing import Any
@@ -16,12 +14,6 @@ from plimsoll.formats.cache_marks import NO_MARKS, MarksBeside, keep_last
 from plimsoll.formats.format import Format
 
 Wires = list[dict[str, Any]]
-
-CHUNK_MESSAGES = 8
-"""Messages that are frozen at once. Chunks of equal size are merged, so that their number grows with the logarithm of the view."""
-
-SHARED_CHARS_MIN = 32
-"""Longer texts are shared by all copies of a message rather than copied: nobody can change a text."""
 
 
 def written(pieces: Sequence[Piece], format: Format, beside: MarksBeside = NO_MARKS) -> Wires:
@@ -45,38 +37,59 @@ def _unmark(wires: Wires, pieces: Sequence[Piece], format: Format, beside: Marks
         keep_last(wires, beside, marks_max)
 
 
-class _Reader(pickle.Unpickler):
-    persistent_load: Callable[[Any], Any]
+class _Encoded:
+    """Messages of which fresh copies are made, each dict and list in them by itself: twice as fast as pickling them.
 
+    A dict or list is kept without what it holds of others, so that the garbage collector need not visit it.
+    """
 
-class Frozen(pickle.Pickler):
-    """Messages of which fresh copies are made, several times as fast as by copying dicts and lists one by one."""
+    def __init__(self) -> None:
+        self.pieces: list[Piece] = []
+        self._templates: list[dict[str, Any] | tuple[Any, ...]] = []
+        """Each dict, and each list as a tuple, with None in the place of those in it."""
+        self._links: list[tuple[int, Any, int]] = []
+        """The number of a template, a key or index in it, and the number of the template that belongs there."""
+        self._messages: list[int] = []
+        """The number of each message's own template."""
+        self._marks: list[tuple[int, int]] = []
+        """How many pieces and links there were before each message."""
 
-    def __init__(self, messages: Wires, pieces: Sequence[Piece]) -> None:
-        """The messages that these pieces go out as.
+    def add(self, pieces: Sequence[Piece], format: Format) -> None:
+        """Put what these pieces go out as at the end."""
+        for run in runs(pieces, format):
+            self._marks.append((len(self.pieces), len(self._links)))
+            self.pieces += run
+            self._messages.append(self._taken(format.encode(as_one(run, format))))
 
-        Raises PicklingError, AttributeError or TypeError for values that are not plain JSON.
-        """
-        self.pieces = list(pieces)
-        self._texts: list[str] = []
-        stream = io.BytesIO()
-        super().__init__(stream, protocol=5)
-        self.dump(messages)
-        self._bytes = stream.getvalue()
-
-    def persistent_id(self, obj: Any) -> int | None:
-        """The number of a text that is shared."""
-        if type(obj) is not str or len(obj) < SHARED_CHARS_MIN:
-            return None
-        self._texts.append(obj)
-        return len(self._texts) - 1
+    def cut(self, pieces: int) -> None:
+        """Keep only the messages of the first so many pieces."""
+        while len(self.pieces) > pieces:
+            stop, links = self._marks.pop()
+            del self.pieces[stop:], self._links[links:], self._templates[self._messages.pop() :]
 
     def copies(self) -> Wires:
         """The messages, as fresh objects."""
-        reader = _Reader(io.BytesIO(self._bytes))
-        reader.persistent_load = self._texts.__getitem__
-        messages: Wires = reader.load()
-        return messages
+        found: list[Any] = [
+            template.copy() if type(template) is dict else list(template) for template in self._templates
+        ]
+        for parent, key, child in self._links:
+            found[parent][key] = found[child]
+        return [found[number] for number in self._messages]
+
+    def _taken(self, value: dict[str, Any] | list[Any]) -> int:
+        """Keep a value of JSON; its number."""
+        number = len(self._templates)
+        is_list = isinstance(value, list)
+        bare = {key: None if isinstance(item, (dict, list)) else item for key, item in _items(value)}
+        self._templates.append(tuple(bare.values()) if is_list else bare)
+        for key, item in _items(value):
+            if isinstance(item, (dict, list)):
+                self._links.append((number, key, self._taken(item)))
+        return number
+
+
+def _items(value: dict[str, Any] | list[Any]) -> Any:
+    return enumerate(value) if isinstance(value, list) else value.items()
 
 
 class ViewWriter:
@@ -88,68 +101,33 @@ class ViewWriter:
 
     def __init__(self) -> None:
         self._format: Format | None = None
-        self._chunks: list[Frozen] = []
+        self._system, self._rest = _Encoded(), _Encoded()
 
     def write(self, pieces: Sequence[Piece], format: Format, beside: MarksBeside = NO_MARKS) -> Wires:
         """The messages of a view, as `written` gives them."""
         if format is not self._format:
-            self._format, self._chunks = format, []
-        try:
-            start = self._freeze(pieces, self._kept(pieces, format), format)
-        except (pickle.PicklingError, AttributeError, TypeError):  # such a view is encoded each time
-            self._chunks, start = [], 0
-        messages: Wires = []
-        for chunk in self._chunks:
-            messages += chunk.copies()
-        messages += _encoded(pieces[start:], format)
+            self._format, self._system, self._rest = format, _Encoded(), _Encoded()
+        system = _system_pieces(pieces)
+        if not _is_parted(pieces, system, format):
+            system = 0
+        self._keep(self._system, pieces[:system], format)
+        stop = max(system, len(pieces) - 1)  # the last may still be joined or finished
+        while stop > system and not _is_parted(pieces, stop, format):
+            stop -= 1
+        self._keep(self._rest, pieces[system:stop], format)
+        messages = self._system.copies() + self._rest.copies() + _encoded(pieces[stop:], format)
         _unmark(messages, pieces, format, beside)
         return messages
 
-    def _kept(self, pieces: Sequence[Piece], format: Format) -> int:
-        """Keep the chunks that the view begins with; how many pieces they hold."""
-        known, self._chunks, start = self._chunks, [], 0
-        for chunk in known:
-            stop = start + len(chunk.pieces)
-            if _same(chunk.pieces, pieces[start:stop]):
-                self._chunks.append(chunk)
-            elif start == 0 and stop == _system_pieces(pieces) and _is_parted(pieces, stop, format):
-                self._chunks.append(_frozen(pieces[:stop], format))
-            else:
-                break
-            start = stop
-        while self._chunks and not _is_parted(pieces, start, format):
-            start -= len(self._chunks.pop().pieces)
-        return start
-
-    def _freeze(self, pieces: Sequence[Piece], start: int, format: Format) -> int:
-        """Keep what no later message can change; how many pieces are kept. The last may still be joined or finished."""
-        if not self._chunks and (system := _system_pieces(pieces)) and _is_parted(pieces, system, format):
-            self._chunks.append(_frozen(pieces[:system], format))
-            start = system
-        while (left := len(pieces) - start) >= 2 * CHUNK_MESSAGES:
-            stop = start + (CHUNK_MESSAGES << (left // CHUNK_MESSAGES - 1).bit_length() - 1)
-            while stop < len(pieces) and not _is_parted(pieces, stop, format):
-                stop += 1
-            if stop == len(pieces):
-                break
-            self._add(_frozen(pieces[start:stop], format))
-            start = stop
-        return start
-
-    def _add(self, chunk: Frozen) -> None:
-        """Put a chunk at the end, together with those before it that are no larger, but for the system text."""
-        while self._chunks and len(self._chunks[-1].pieces) <= len(chunk.pieces) and not _is_system(self._chunks[-1]):
-            before = self._chunks.pop()
-            chunk = Frozen(before.copies() + chunk.copies(), [*before.pieces, *chunk.pieces])
-        self._chunks.append(chunk)
-
-
-def _frozen(pieces: Sequence[Piece], format: Format) -> Frozen:
-    return Frozen([format.encode(as_one(run, format)) for run in runs(pieces, format)], pieces)
-
-
-def _is_system(chunk: Frozen) -> bool:
-    return chunk.pieces[0].message.role == "system"
+    @staticmethod
+    def _keep(encoded: _Encoded, pieces: Sequence[Piece], format: Format) -> None:
+        """Encode what is new of the pieces, and what follows the first that reads otherwise."""
+        same = _same(encoded.pieces, pieces)
+        while same and not _is_parted(pieces, same, format):
+            same -= 1
+        encoded.cut(same)
+        if len(encoded.pieces) < len(pieces):
+            encoded.add(pieces[len(encoded.pieces) :], format)
 
 
 def _system_pieces(pieces: Sequence[Piece]) -> int:
@@ -158,15 +136,20 @@ def _system_pieces(pieces: Sequence[Piece]) -> int:
 
 
 def _is_parted(pieces: Sequence[Piece], at: int, format: Format) -> bool:
-    """Whether the piece at an index is not joined to the one before. There has to be one: a last message is finished."""
-    return not at or len(list(runs(pieces[at - 1 : at + 1], format))) > 1
+    """Whether the piece at an index is not joined to the one before."""
+    return not 0 < at < len(pieces) or len(list(runs(pieces[at - 1 : at + 1], format))) > 1
 
 
-def _same(known: Sequence[Piece], pieces: Sequence[Piece]) -> bool:
-    """Whether these are the same pieces. They may have been weighed again since, which makes new ones."""
-    if len(known) != len(pieces):
-        return False
-    return all(map(is_, known, pieces)) or all(
-        one is other or (one.message is other.message and (one.position, one.apart) == (other.position, other.apart))
-        for one, other in zip(known, pieces, strict=True)
+def _same(known: Sequence[Piece], pieces: Sequence[Piece]) -> int:
+    """With how many of the known pieces a view begins. They may have been weighed again since, which makes new ones."""
+    if len(known) <= len(pieces) and all(map(is_, known, pieces)):
+        return len(known)
+    pairs = zip(known, pieces, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: _shows_same(*pair), pairs))
+
+
+def _shows_same(one: Piece, other: Piece) -> bool:
+    return one is other or (
+        one.message is other.message
+        and (one.position, one.apart, one.joined) == (other.position, other.apart, other.joined)
     )

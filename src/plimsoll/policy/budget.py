@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from plimsoll.errors import SettingError
@@ -154,18 +155,22 @@ class LoadLines:
         Where that clips the soft line itself down onto an absolute target, the target is half the soft line. Raises
         SettingError when marks of different kinds are out of order in this budget.
         """
-        budget = whole("budget_tokens", budget_tokens, least=1)
-        soft, warn, hard = (mark_tokens(mark, budget, up=True) for mark in (self.soft, self.warn, self.hard))
-        target = mark_tokens(self.target, budget)
-        if soft > warn:
-            raise SettingError("soft", f"{soft} tokens lie above warn ({warn}) in a budget of {budget}")
-        if warn > hard:
-            raise SettingError("warn", f"{warn} tokens lie above hard ({hard}) in a budget of {budget}")
-        if target >= soft == budget:
-            target = soft // 2
-        if target >= soft:
-            raise SettingError("target", f"{target} tokens do not lie below soft ({soft}) in a budget of {budget}")
-        return ResolvedLines(target=target, soft=soft, warn=warn, hard=hard, budget=budget)
+        return _resolved(self, whole("budget_tokens", budget_tokens, least=1))
+
+
+@lru_cache(maxsize=64)
+def _resolved(lines: LoadLines, budget: int) -> ResolvedLines:
+    soft, warn, hard = (mark_tokens(mark, budget, up=True) for mark in (lines.soft, lines.warn, lines.hard))
+    target = mark_tokens(lines.target, budget)
+    if soft > warn:
+        raise SettingError("soft", f"{soft} tokens lie above warn ({warn}) in a budget of {budget}")
+    if warn > hard:
+        raise SettingError("warn", f"{warn} tokens lie above hard ({hard}) in a budget of {budget}")
+    if target >= soft == budget:
+        target = soft // 2
+    if target >= soft:
+        raise SettingError("target", f"{target} tokens do not lie below soft ({soft}) in a budget of {budget}")
+    return ResolvedLines(target=target, soft=soft, warn=warn, hard=hard, budget=budget)
 
 
 def _in_order(name: str, low: Mark, above: str, high: Mark, *, strictly: bool = False) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import plimsoll
 from generated import FORMATS, random_history
-from plimsoll.compaction.writing import CHUNK_MESSAGES, written
+from plimsoll.compaction.writing import written
 
 
 class Role(StrEnum):
@@ -33,7 +33,7 @@ def test_a_growing_view_is_written_as_if_anew(format: str) -> None:
     """After each message the view is what encoding all of its pieces gives."""
     session = plimsoll.open("one", store="memory:", max_tokens=500_000, format=format)
     messages = history_of(format)
-    assert len(messages) > 4 * CHUNK_MESSAGES
+    assert len(messages) > 32
     for number, message in enumerate(messages):
         session.append(message)
         if number % 11 == 0:
@@ -72,7 +72,7 @@ def test_a_compaction_and_its_undoing_show_their_own_views() -> None:
 def test_texts_of_other_classes_are_written() -> None:
     """A role or a name that is an enumeration's text comes out as it was given, also in a long view."""
     session = plimsoll.open("one", store="memory:", max_tokens=500_000, format="openai-chat")
-    said = [{"role": Role.user, "content": f"line {number}"} for number in range(6 * CHUNK_MESSAGES)]
+    said = [{"role": Role.user, "content": f"line {number}"} for number in range(48)]
     session.extend(said)
 
     assert session.view() == said
