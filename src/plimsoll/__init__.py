@@ -49,20 +49,34 @@ if TYPE_CHECKING:
     from plimsoll.policy.policy import Policy as Policy
     from plimsoll.protocols import Damage as Damage
     from plimsoll.protocols import SessionInfo as SessionInfo
+    from plimsoll.protocols import Store as Store
     from plimsoll.recall.search import Hit as Hit
     from plimsoll.records.stats import Stats as Stats
     from plimsoll.records.usage import Usage as Usage
     from plimsoll.records.values import Compaction as Compaction
+    from plimsoll.session.catalog import archive as archive
+    from plimsoll.session.catalog import delete as delete
+    from plimsoll.session.catalog import repair as repair
+    from plimsoll.session.catalog import restore as restore
+    from plimsoll.session.catalog import sessions as sessions
+    from plimsoll.session.catalog import verify as verify
     from plimsoll.session.messages import HistoryMessage as HistoryMessage
-    from plimsoll.session.open import delete as delete
     from plimsoll.session.open import open as open  # noqa: A004 - the public name, as pathlib's and gzip's
-    from plimsoll.session.open import sessions as sessions
     from plimsoll.session.open_async import aopen as aopen
     from plimsoll.session.session import Session as Session
     from plimsoll.session.transfer.import_file import import_file as import_file
+    from plimsoll.store.open import open_store as open_store
+    from plimsoll.store.verify import Repaired as Repaired
+    from plimsoll.store.verify import Verified as Verified
     from plimsoll.summary.file_mentions import FileContent as FileContent
     from plimsoll.summary.file_mentions import FileMention as FileMention
+    from plimsoll.transcripts.detect import load_file as load_file
+    from plimsoll.transcripts.discover import SessionFile as SessionFile
+    from plimsoll.transcripts.discover import discover as discover
+    from plimsoll.transcripts.values import Conversation as Conversation
     from plimsoll.transcripts.values import Exported as Exported
+    from plimsoll.transcripts.values import Finding as Finding
+    from plimsoll.transcripts.values import Transcript as Transcript
     from plimsoll.truncation.text import Cut as Cut
 
 _HOMES = {
@@ -71,6 +85,7 @@ _HOMES = {
     "Check": "policy.budget",
     "Compaction": "records.values",
     "ContextLayers": "environment.layers",
+    "Conversation": "transcripts.values",
     "Converted": "formats.format",
     "Cut": "truncation.text",
     "Damage": "protocols",
@@ -78,6 +93,7 @@ _HOMES = {
     "FileContent": "summary.file_mentions",
     "FileMention": "summary.file_mentions",
     "Filter": "environment.layers",
+    "Finding": "transcripts.values",
     "Fitted": "compaction.result",
     "HistoryMessage": "session.messages",
     "Hit": "recall.search",
@@ -87,35 +103,47 @@ _HOMES = {
     "Offloads": "api.offloads",
     "Plan": "compaction.result",
     "Policy": "policy.policy",
+    "Repaired": "store.verify",
     "Report": "compaction.result",
     "Session": "session.session",
+    "SessionFile": "transcripts.discover",
     "SessionInfo": "protocols",
     "Shrunk": "api.shrink",
     "Stats": "records.stats",
     "Status": "policy.budget",
     "Storage": "environment.layers",
+    "Store": "protocols",
     "SummaryRequest": "compaction.task",
     "TokenBudget": "policy.budget",
+    "Transcript": "transcripts.values",
     "Usage": "records.usage",
+    "Verified": "store.verify",
     "View": "compaction.result",
     "Violation": "formats.format",
     "Windowed": "api.window",
     "afit": "api.fit",
     "aopen": "session.open_async",
+    "archive": "session.catalog",
     "check": "api.check",
     "convert": "formats.convert",
     "count_tokens": "api.fit",
     "cut": "api.shrink",
-    "delete": "session.open",
+    "delete": "session.catalog",
+    "discover": "transcripts.discover",
     "files_mentioned": "api.files",
     "fit": "api.fit",
     "import_file": "session.transfer.import_file",
+    "load_file": "transcripts.detect",
     "open": "session.open",
+    "open_store": "store.open",
     "plan": "api.fit",
     "read_files": "api.files",
-    "sessions": "session.open",
+    "repair": "session.catalog",
+    "restore": "session.catalog",
+    "sessions": "session.catalog",
     "shrink": "api.shrink",
     "validate": "formats.convert",
+    "verify": "session.catalog",
     "window": "api.window",
     "with_files": "api.files",
 }

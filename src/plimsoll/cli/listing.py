@@ -40,9 +40,9 @@ def refuse_filters(arguments: argparse.Namespace) -> None:
 
 def list_found(arguments: argparse.Namespace) -> int:
     """List them, the newest first, each under the number that `import` takes."""
-    from plimsoll.brief import counted
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, show
+    from plimsoll.report.figures import counted
     from plimsoll.report.terminal import table
     from plimsoll.transcripts import discover
 

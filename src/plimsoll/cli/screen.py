@@ -61,16 +61,15 @@ def note_findings(findings: Sequence[Finding]) -> None:
 
 
 @contextmanager
-def working(label: str, *, size_bytes: int = 0, messages: int = 0) -> Iterator[None]:
+def working(label: str, *, size_bytes: int = 0, messages: int = 0, is_long: bool = False) -> Iterator[None]:
     """A sign of life on standard error while long work goes on, where it is a terminal."""
-    is_long = size_bytes >= LONG_SIZE_BYTES or messages >= LONG_MESSAGES
+    is_long = is_long or size_bytes >= LONG_SIZE_BYTES or messages >= LONG_MESSAGES
     if not is_long or not sys.stderr.isatty():
         yield
         return
-    from plimsoll.brief import counted
-    from plimsoll.report.figures import size
+    from plimsoll.report.figures import counted, size
     from plimsoll.report.terminal import console_on, line
 
-    how_much = size(size_bytes) if size_bytes else counted(messages, "message")
+    how_much = size(size_bytes) if size_bytes else counted(messages, "message") if messages else "…"
     with console_on(sys.stderr).status(line(f"{label} {how_much}")):
         yield

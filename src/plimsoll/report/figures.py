@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from plimsoll.brief import counted
+from plimsoll.compaction.references import named
+
+__all__ = ["counted", "named", "number", "share", "size", "when"]
+
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 

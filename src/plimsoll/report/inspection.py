@@ -8,8 +8,8 @@ from typing import Any
 
 from plimsoll.compaction.meter import Gauge
 from plimsoll.compaction.plan import Action
-from plimsoll.compaction.references import named
 from plimsoll.compaction.result import Report
+from plimsoll.report.figures import named
 from plimsoll.report.measure import Measure
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from plimsoll.brief import counted
 from plimsoll.report.chart import chart
-from plimsoll.report.figures import number, share
+from plimsoll.report.figures import counted, number, share
 from plimsoll.report.inspection import Inspection
 from plimsoll.report.neutral import neutral, one_line
 from plimsoll.report.story import Story, Strip

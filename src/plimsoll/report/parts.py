@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Iterator, Sequence
+from typing import Any, assert_never
 
-from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from plimsoll.formats.registry import decode_all
+from plimsoll.message import FormatName, Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.tokens.framing import compact_json
+
+
+def spoken(messages: Sequence[Any], format: FormatName) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """The role of each message, and its parts as `parts_of` gives them."""
+    for message in decode_all(messages, format)[1]:
+        yield message.role, parts_of(message)
 
 
 def parts_of(message: Message) -> list[tuple[str, str]]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from plimsoll.compaction.plan import Action
-from plimsoll.compaction.references import named
 from plimsoll.message import Message, ToolResult
+from plimsoll.report.figures import named
 from plimsoll.report.parts import parts_of
 from plimsoll.report.weights import TOOL_RESULTS, begins, kind_of
 from plimsoll.tokens.framing import MessageCounter

@@ -12,9 +12,9 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from plimsoll.brief import counted
 from plimsoll.compaction.result import Report
-from plimsoll.report.figures import number, share
+from plimsoll.recall.words import words
+from plimsoll.report.figures import counted, number, share
 from plimsoll.report.inspection import ActionGroup, Inspection, grouped
 from plimsoll.report.measure import Measure
 from plimsoll.report.neutral import neutral, one_line
@@ -56,6 +56,13 @@ def line(text: str, style: str = "") -> Text:
 def block(text: str, style: str = "") -> Text:
     """Text of any length from anywhere."""
     return Text(neutral(text), style=style)
+
+
+def highlight(text: Text, query: str) -> Text:
+    """The text with the words of a query in bold."""
+    asked = [word for word in words(query) if len(word) > 1]
+    text.highlight_words(asked, style="bold yellow", case_sensitive=False)
+    return text
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:

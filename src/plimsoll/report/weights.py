@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, assert_never
 
-from plimsoll.compaction.references import named
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from plimsoll.report.figures import named
 from plimsoll.tokens.framing import MessageCounter
 
 UNNAMED_TOOL = "(no name)"

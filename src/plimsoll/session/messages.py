@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,15 +42,26 @@ class HistoryMessage:
     message: dict[str, Any]
     usage: Usage | None = None
 
+    @property
+    def position(self) -> int:
+        """Its place in the history, from 0: the number in its id."""
+        return int(self.id[1:])
 
-def newest(
-    chronicle: Chronicle, *, last: int | None, since_ms: int | None, max_tokens: int | None, before: str | int | None
+
+def newest(  # noqa: PLR0913 - the bounds of the contract
+    chronicle: Chronicle,
+    *,
+    last: int | None,
+    since_ms: int | None,
+    max_tokens: int | None,
+    before: str | int | None,
+    all: bool = False,
 ) -> list[HistoryMessage]:
     """The newest messages that all the bounds allow, in order; bounds that are not given are the session's own.
 
-    Reads these and few more. Raises SettingError.
+    With `all` the messages of the log, which edits have not changed. Reads these and few more. Raises SettingError.
     """
-    usual = chronicle.kept.default_filter or NO_FILTER
+    usual = NO_FILTER if all else chronicle.kept.default_filter or NO_FILTER
     room = usual.max_tokens if max_tokens is None else whole("max_tokens", max_tokens)
     left = usual.max_messages if last is None else whole("last", last)
     earliest = number_or_none("since_ms", since_ms)
@@ -58,16 +69,31 @@ def newest(
         earliest = int((time.time() - usual.time_window_s) * 1000)
     stop = chronicle.log.messages if before is None else chronicle.position(before)
     found: list[HistoryMessage] = []
-    for record in _back(chronicle, stop):
+    read = chronicle.log.read_messages if all else chronicle.timeline.history.messages
+    for record in _back(read, stop):
         if (left is not None and len(found) >= left) or (earliest is not None and record.at_ms < earliest):
             break
         if room is not None:
             room -= chronicle.gauge.weigh(chronicle.gauge.format.decode(record.data["m"], record.position))
             if room < 0:
                 break
-        found.append(HistoryMessage(id=f"m{record.position}", at_ms=record.at_ms, message=copied(record.data["m"])))
+        found.append(_with_id(record))
     reports = usage_since(chronicle.log, stop - len(found))
-    return [replace(said, usage=reports.get(int(said.id[1:]))) for said in found[::-1]]
+    return [replace(one, usage=reports.get(one.position)) for one in found[::-1]]
+
+
+def one_message(chronicle: Chronicle, message_id: str | int) -> HistoryMessage:
+    """A message of the history. Raises SettingError for an id that is not in it, SessionDamaged where it cannot be read."""
+    position = chronicle.position(message_id)
+    for record in chronicle.timeline.history.messages(position, position + 1):
+        return replace(_with_id(record), usage=usage_since(chronicle.log, position).get(position))
+    if chronicle.timeline.history.branch.holds(position):
+        raise SessionDamaged(chronicle.log.name, detail=f"message {position} cannot be read")
+    raise SettingError("message_id", f"{shown(message_id)} has left the history")
+
+
+def _with_id(record: Record) -> HistoryMessage:
+    return HistoryMessage(id=f"m{record.position}", at_ms=record.at_ms, message=copied(record.data["m"]))
 
 
 def files(chronicle: Chronicle, compaction_id: str | None) -> list[FileMention]:
@@ -102,11 +128,11 @@ def checked_times(times_ms: Sequence[int | None], count: int) -> list[int | None
     return times
 
 
-def _back(chronicle: Chronicle, stop: int) -> Iterator[Record]:
-    """Message records before a position, newest first."""
+def _back(read: Callable[[int, int], Iterator[Record]], stop: int) -> Iterator[Record]:
+    """Message records before a position, newest first; `read` gives those of a stretch."""
     while stop > 0:
         start = max(0, stop - _STEP)
-        yield from reversed(list(chronicle.timeline.history.messages(start, stop)))
+        yield from reversed(list(read(start, stop)))
         stop = start
 
 

@@ -1,4 +1,4 @@
-"""Open, list and delete sessions."""
+"""Open sessions."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from plimsoll.formats.registry import format_named
 from plimsoll.limits import SESSION_TITLE_CHARS_MAX
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import Policy, PolicyChoice, policy_named, policy_of
-from plimsoll.protocols import Durability, SessionInfo, SessionLog, Store
+from plimsoll.protocols import Durability, SessionLog, Store
 from plimsoll.records.checks import flaw_of
 from plimsoll.records.format_state import Knowledge
+from plimsoll.session.catalog import found, store_for
 from plimsoll.session.concurrency import pauses_s
 from plimsoll.session.environment import Project, keep, surroundings
 from plimsoll.session.recorder import Chronicle
 from plimsoll.session.session import Session
 from plimsoll.session.settings import Kept
-from plimsoll.store.memory import MemoryStore
-from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create, open_store
+from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create
 from plimsoll.tokens.own import CounterChoice, counter_name
-from plimsoll.validation import flag, shown, text_or_none, whole
+from plimsoll.validation import flag, shown, whole
 
 Result = TypeVar("Result")
 
@@ -208,22 +208,6 @@ def existing(
     return _chronicle(found(place, name, writable=writable), place, given)
 
 
-def found(place: Store, name: str, *, writable: bool = False) -> SessionLog:
-    """The log of a session that is there. One that was archived comes back. Raises as `existing` does."""
-    with suppress(SessionNotFound):
-        return place.open(name, writable=writable)
-    _bring_back(place, name)
-    return place.open(name, writable=writable)
-
-
-def _bring_back(place: Store, name: str) -> None:
-    """Put an archived session on the list again; nothing is made for a name that nobody has. Raises SessionNotFound."""
-    if all(info.name != name for info in place.sessions(archived=True)):
-        raise SessionNotFound(name)
-    with suppress(SessionExists):
-        place.restore(name)
-
-
 def _chronicle(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chronicle:
     with ExitStack() as undo:
         undo.callback(log.close)
@@ -342,52 +326,3 @@ def _told_format(log: SessionLog) -> FormatName | None:
             told = record.data["state"]["format"]
             return None if told is None else format_named(told).name
     return None
-
-
-def sessions(store: StoreSpec = None, *, archived: bool = False, agent_id: str | None = None) -> list[SessionInfo]:
-    """The sessions of a store, or those that were archived; the last changed first. Raises StoreUnusable.
-
-    With `agent_id` only those that were made for that agent.
-    """
-    wanted = text_or_none("agent_id", agent_id)
-    with _using(store) as place:
-        found = place.sessions(archived=flag("archived", archived))
-    return [info for info in found if wanted is None or info.agent_id == wanted]
-
-
-def is_taken(name: str, store: StoreSpec = None) -> bool:
-    """Whether a session of that name is listed. Raises UnsafeName, NewerFormat, StoreUnusable."""
-    with _using(store) as place, suppress(SessionNotFound):
-        place.open(name, writable=False).close()
-        return True
-    return False
-
-
-def delete(name: str, store: StoreSpec = None) -> None:
-    """Remove a session and everything in it, for good; also an archived one, where none of its name is listed.
-
-    Raises SessionNotFound, SessionBusy, UnsafeName, StoreUnusable.
-    """
-    with _using(store) as place:
-        with suppress(SessionNotFound):
-            place.delete(name)
-            return
-        _bring_back(place, name)
-        place.delete(name)
-
-
-@contextmanager
-def _using(store: StoreSpec) -> Iterator[Store]:
-    """A store for one call. One that the caller made stays open."""
-    place = store_for(store)
-    try:
-        yield place
-    finally:
-        if place is not store:
-            place.close()
-
-
-def store_for(store: StoreSpec, durability: Durability = "fsync") -> Store:
-    """The store that is meant. Each "memory:" is a new one, as with SQLite: nobody meets another's session by its name."""
-    place = open_store(store, durability=durability)
-    return MemoryStore() if store == "memory:" else place

@@ -13,7 +13,7 @@ from plimsoll.environment.layers import ContextLayers
 from plimsoll.errors import FormatError, PlimsollError
 from plimsoll.message import FormatName, MessageLike
 from plimsoll.policy.budget import Check, Status
-from plimsoll.policy.policy import PolicyChoice
+from plimsoll.policy.policy import Policy, PolicyChoice
 from plimsoll.protocols import Damage
 from plimsoll.records.stats import Stats
 from plimsoll.records.usage import Usage
@@ -21,7 +21,7 @@ from plimsoll.records.values import Compaction, Trigger
 from plimsoll.session.awaiting import locked
 from plimsoll.session.compact import previewed, wish_for
 from plimsoll.session.environment import layers, layers_text
-from plimsoll.session.messages import HistoryMessage, checked_times, files, newest
+from plimsoll.session.messages import HistoryMessage, checked_times, files, newest, one_message
 from plimsoll.session.recorder import Chronicle
 from plimsoll.session.searching import SearchedSession
 from plimsoll.session.sharing import SharedSession
@@ -29,6 +29,7 @@ from plimsoll.session.syncing import SyncedSession
 from plimsoll.session.usage_reports import sent_now, usage_of, usage_told, usages
 from plimsoll.store.cache import CacheStats
 from plimsoll.summary.file_mentions import FileMention
+from plimsoll.validation import flag, whole
 
 PolicyGiven: TypeAlias = "PolicyChoice | None"
 """A policy's name, a policy, or some fields of one in the place of the session's own."""
@@ -50,6 +51,26 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
     def name(self) -> str:
         """Its name in its store."""
         return self._chronicle.log.name
+
+    @property
+    def where(self) -> str:
+        """Where it is kept: a path, or the store's name."""
+        return self._chronicle.log.where
+
+    @property
+    def message_count(self) -> int:
+        """How many messages were ever appended. The next one's number."""
+        return self._chronicle.log.messages
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that it compacts by."""
+        return self._chronicle.gauge.policy
+
+    @property
+    def model(self) -> str:
+        """The model whose window and tokens it goes by."""
+        return self._chronicle.gauge.model
 
     @property
     def summarizer(self) -> AsyncSummarizer | None:
@@ -170,7 +191,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         return self._chronicle.compactions()
 
     @locked
-    def view_after(self, compaction_id: str) -> list[Any]:
+    def view_after(self, compaction_id: str) -> View:
         """The view that a compaction led to, as it was then. Raises SettingError for an id of no compaction."""
         return self._chronicle.view_after(compaction_id)
 
@@ -208,14 +229,30 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         since_ms: int | None = None,
         max_tokens: int | None = None,
         before: str | int | None = None,
+        all: bool = False,
     ) -> list[HistoryMessage]:
         """The newest messages of the history, in order, each whole and with its id and time.
 
-        At most `last` of them, none older than the Unix time `since_ms`, together no more than `max_tokens`, and only those before
-        the message with the id `before`: whichever is reached first. Bounds that are not given are those of the session's
-        `default_filter`; without one it gives all. Reads no further back. Raises SettingError, StoreError.
+        Bounds that are not given are those of the session's `default_filter`; without one it gives every message. Reads no
+        further back than the bound that is reached first.
+
+        Args:
+            last: at most this many messages.
+            since_ms: none older than this Unix time in milliseconds.
+            max_tokens: together no larger than this.
+            before: only those before this message, `"m12"` or 12.
+            all: every message that was ever appended, as it came, whatever `sync` has changed since and without the filter.
+
+        Raises: SettingError, StoreError.
+
         """
-        return newest(self._chronicle, last=last, since_ms=since_ms, max_tokens=max_tokens, before=before)
+        bounds = {"last": last, "since_ms": since_ms, "max_tokens": max_tokens}
+        return newest(self._chronicle, before=before, all=flag("all", all), **bounds)
+
+    @locked
+    def message(self, message_id: str | int) -> HistoryMessage:
+        """One message of the history, whole, with its time: `"m12"` or 12. Raises SettingError, StoreError."""
+        return one_message(self._chronicle, message_id)
 
     @locked
     def files(self, compaction_id: str | None = None) -> list[FileMention]:
@@ -273,9 +310,12 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         now.record_usage([usage_of(sent, told, now.gauge, now.estimates, now.originals)], sent.event)
 
     @locked
-    def usage(self) -> list[Usage]:
-        """Every report, oldest first, each with the id of the answer it came with. Reads the whole log."""
-        return usages(self._chronicle.log)
+    def usage(self, *, last: int | None = None) -> list[Usage]:
+        """The newest `last` reports, oldest first, each with the id of the answer it came with; None: all of them.
+
+        Reads back as far as these are. Raises SettingError.
+        """
+        return usages(self._chronicle.log, None if last is None else whole("last", last))
 
     @locked
     def fork(self, at: str | int | None = None, *, name: str | None = None) -> Session:

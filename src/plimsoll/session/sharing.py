@@ -16,7 +16,7 @@ from plimsoll.validation import flag
 
 if TYPE_CHECKING:
     from plimsoll.formats.format import Converted
-    from plimsoll.transcripts.values import Exported
+    from plimsoll.transcripts.values import Exported, ExportLoss
 
 
 class SharedSession(AwaitedSession):
@@ -56,6 +56,7 @@ class SharedSession(AwaitedSession):
         path: str | PathLike[str] | None = None,
         in_place: bool = False,
         at: str | None = None,
+        view: bool = False,
     ) -> Exported | Converted:
         """The session as a file of Claude Code, Codex or pi, or its history in another format, with what could not be carried.
 
@@ -63,22 +64,44 @@ class SharedSession(AwaitedSession):
         the tool would make of the messages, a compaction of the tool's own kind and the view follow them: the tool goes on from
         the view, word for word. A loss of the kind "view" says that it would read something else.
 
-        `path` is where a tool's file is written, whole or not at all. `in_place` writes it over the file that the session came
-        from, which has to be as it was read last and stays beside it as a backup. `at` is the ISO time of what is new, by default
-        now.
+        Args:
+            to: "claude-code", "codex", "pi" or the name of a message format; None: with `in_place` the file's own tool.
+            path: where a tool's file is written, whole or not at all; None: nowhere.
+            in_place: write it over the file that the session came from. That has to be as it was read last, and a backup of it
+                is kept.
+            at: the ISO time of what is new; None: now.
+            view: for a message format, the messages that `view` would give next, and not the history. Records nothing.
 
         Returns: the lines or messages, the losses and, of a tool's file, where it belongs and the command that goes on with it.
 
         Raises: SettingError for a target that is none, or a session that came from no file; SourceChanged; ViewDiffers, where a
         file would be written that its tool reads otherwise; StoreError.
-        """
-        from plimsoll.session.transfer.export import export, export_in_place, export_to  # noqa: PLC0415 - only where something is exported
 
+        """
+        from plimsoll.session.transfer.export import (  # noqa: PLC0415 - only where something is exported
+            export,
+            export_in_place,
+            export_to,
+            export_view,
+        )
+
+        if flag("view", view):
+            return export_view(self._chronicle, to=to, writes=in_place or path is not None)
         if flag("in_place", in_place):
             return export_in_place(self._chronicle, to=to, path=path, at=at)
         if path is not None:
             return export_to(self._chronicle, _path_text(path), to=to, at=at)
         return export(self._chronicle, to=to, at=at)
+
+    @locked
+    def not_exportable(self) -> list[ExportLoss]:
+        """What a file of the tool that the session came from cannot hold of the view as it is now, so that `in_place` is refused.
+
+        Empty for a session that came from no tool.
+        """
+        from plimsoll.session.transfer.export import not_held  # noqa: PLC0415 - only where something is exported
+
+        return not_held(self._chronicle)
 
     @locked
     def update(self, source: str | PathLike[str] | bytes | None = None) -> int:

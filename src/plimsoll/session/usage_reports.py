@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from plimsoll.compaction.piece import Piece
@@ -115,9 +115,10 @@ def warn_of_excess(session: str, before: Gauge, gauge: Gauge) -> None:
         warn(UnseenTokensWarning(session, gauge.unseen_excess))
 
 
-def usages(log: SessionLog) -> list[Usage]:
-    """Every report, oldest first. Reads the whole log."""
-    return [usage_from(record.data, record.at_ms) for record in log.read() if record.kind == "usage"]
+def usages(log: SessionLog, last: int | None = None) -> list[Usage]:
+    """The newest `last` reports, oldest first; None: all of them. Reads back as far as these are."""
+    reports = (usage_from(record.data, record.at_ms) for record in log.read_back() if record.kind == "usage")
+    return list(islice(reports, last))[::-1]
 
 
 def newest_report(log: SessionLog, base: int | None) -> tuple[Usage | None, bool]:

@@ -7,17 +7,11 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import plimsoll
 from plimsoll.cli.options import Commands, add_name, command, tokens
 from plimsoll.cli.refusal import DONE, Refused
-from plimsoll.errors import PlimsollError
-
-if TYPE_CHECKING:
-    from plimsoll.compaction.result import Plan
-    from plimsoll.records.values import Compaction
-    from plimsoll.session.session import Session
-
 
 EDIT_HINT = "<!-- Save to compact with this summary; empty the file to cancel. This line is left out. -->\n"
 
@@ -56,16 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Preview, or carry out."""
     if arguments.preview:
         return _preview(arguments)
-    from plimsoll.session.open import existing
-    from plimsoll.session.session import Session
-
     plan, path = _edited(arguments) if arguments.edit else (None, None)
     try:
-        budget = {"max_tokens": arguments.max_tokens}
-        with Session(existing(arguments.name, store=arguments.store, writable=True, options=budget)) as session:
+        options = {"store": arguments.store, "max_tokens": arguments.max_tokens}
+        with plimsoll.open(arguments.name, create=False, **options) as session:
             _tell_what_is_not_held(session)
             compaction = session.compact(plan, **_wish(arguments))
-    except PlimsollError as error:
+    except plimsoll.errors.PlimsollError as error:
         if path is None:
             raise
         raise Refused(f"{error}; the edited summary is in {path}") from error
@@ -74,27 +65,18 @@ def run(arguments: argparse.Namespace) -> int:
     return _done(compaction, arguments)
 
 
-def _tell_what_is_not_held(session: Session) -> None:
+def _tell_what_is_not_held(session: plimsoll.Session) -> None:
     """Before anything is recorded: what is in the view that a file of the tool it came from cannot hold."""
-    tool = next((source["tool"] for source in session.notes("source")), None)
-    if tool is None:
-        return
     from plimsoll.cli.screen import note
-    from plimsoll.transcripts.holding import held
 
-    for detail in dict.fromkeys(loss.detail for loss in held(session.peek(), tool)[1]):
-        note(
-            f"in the view: {detail}; --in-place is refused while that is so, and other files for {tool} have a mark there"
-        )
+    for detail in dict.fromkeys(loss.detail for loss in session.not_exportable()):
+        note(f"in the view: {detail}; --in-place is refused while that is so, and other files have a mark there")
 
 
-def _plan(arguments: argparse.Namespace) -> Plan:
+def _plan(arguments: argparse.Namespace) -> plimsoll.Plan:
     """Made from the side: the session is free while somebody looks at the plan."""
-    from plimsoll.session.open import existing
-    from plimsoll.session.session import Session
-
-    budget = {"max_tokens": arguments.max_tokens}
-    with Session(existing(arguments.name, store=arguments.store, options=budget)) as session:
+    options = {"store": arguments.store, "max_tokens": arguments.max_tokens}
+    with plimsoll.open(arguments.name, read_only=True, **options) as session:
         _tell_what_is_not_held(session)
         plan = session.preview(**_wish(arguments))
         _ = plan.report  # names what leaves, for which messages are read: not when the session is closed
@@ -121,7 +103,7 @@ def _preview(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _edited(arguments: argparse.Namespace) -> tuple[Plan, Path]:
+def _edited(arguments: argparse.Namespace) -> tuple[plimsoll.Plan, Path]:
     """The plan with the summary as somebody saved it, and the file it is in."""
     import tempfile
 
@@ -174,7 +156,7 @@ def _is_ours(path: Path) -> bool:
     return True
 
 
-def _done(compaction: Compaction, arguments: argparse.Namespace) -> int:
+def _done(compaction: plimsoll.Compaction, arguments: argparse.Namespace) -> int:
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
     from plimsoll.report.figures import number

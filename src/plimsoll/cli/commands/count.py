@@ -61,11 +61,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _count_text(arguments: argparse.Namespace, text: str) -> int:
-    from plimsoll.brief import counted
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
     from plimsoll.cli.source import label_of
     from plimsoll.compaction.meter import DEFAULT_MODEL
+    from plimsoll.report.figures import counted
     from plimsoll.tokens.counter import counter_for
 
     model = arguments.model or DEFAULT_MODEL

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+import plimsoll
 from plimsoll.cli.options import Commands, add_name, command
 from plimsoll.cli.refusal import DONE, Refused
 
@@ -20,14 +21,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Ask and remove."""
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
-    from plimsoll.session.open import delete, found
-    from plimsoll.store.open import open_store
 
-    with found(open_store(arguments.store), arguments.name) as log:
-        messages = log.messages
-    if not arguments.yes:
+    listed = [*plimsoll.sessions(arguments.store), *plimsoll.sessions(arguments.store, archived=True)]
+    messages = next((info.messages for info in listed if info.name == arguments.name), None)
+    if messages is not None and not arguments.yes:
         _ask(arguments.name, messages)
-    delete(arguments.name, arguments.store)
+    plimsoll.delete(arguments.name, arguments.store)
     if arguments.json:
         print_json({"deleted": arguments.name, "messages": messages})
     else:
@@ -36,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _ask(name: str, messages: int) -> None:
-    from plimsoll.brief import counted
+    from plimsoll.report.figures import counted
 
     if not sys.stdin.isatty():
         raise Refused(f"{name} was not deleted: nobody can be asked here; --yes deletes without asking")

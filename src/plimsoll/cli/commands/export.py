@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import plimsoll
 from plimsoll.cli.options import FORMAT_NAMES, TOOL_NAMES, Commands, add_name, add_out, command
 from plimsoll.cli.refusal import DONE, LOSSY, Refused, WrongUsage
-
-if TYPE_CHECKING:
-    from plimsoll.formats.format import Converted
-    from plimsoll.message import FormatName
-    from plimsoll.session.recorder import Chronicle
-    from plimsoll.transcripts.values import Exported
-
 
 _MADE = ("lines", "system", "messages")
 """What a preview leaves out."""
@@ -56,20 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise WrongUsage("export: --to FORMAT is needed, or --in-place")
     if arguments.view and (arguments.in_place or arguments.to in TOOL_NAMES):
         raise WrongUsage("export: --view is for message formats; a tool's file holds the history and its compactions")
-    from plimsoll.session.open import existing
-    from plimsoll.session.session import Session
-
-    chronicle = existing(arguments.name, store=arguments.store, writable=arguments.in_place)
-    with Session(chronicle) as session:
-        if arguments.view:
-            return _messages(_view(chronicle, arguments.to), arguments)
-        found = session.export(to=arguments.to, in_place=arguments.in_place)
-    from plimsoll.transcripts.values import Exported
-
-    return _file(found, arguments) if isinstance(found, Exported) else _messages(found, arguments)
+    read_only = not arguments.in_place
+    with plimsoll.open(arguments.name, store=arguments.store, create=False, read_only=read_only) as session:
+        found = session.export(to=arguments.to, in_place=arguments.in_place, view=arguments.view)
+    return _file(found, arguments) if isinstance(found, plimsoll.Exported) else _messages(found, arguments)
 
 
-def _file(found: Exported, arguments: argparse.Namespace) -> int:
+def _file(found: plimsoll.Exported, arguments: argparse.Namespace) -> int:
     """A tool's file, and what to do with it."""
     losses = [{"position": loss.position, "what": loss.kind, "reason": loss.detail} for loss in found.losses]
     for loss in found.losses:
@@ -99,7 +86,7 @@ def _done(data: bytes, result: dict[str, Any], arguments: argparse.Namespace) ->
     return LOSSY if losses and not arguments.lossy else DONE
 
 
-def _tell_place(found: Exported, *, in_place: bool) -> None:
+def _tell_place(found: plimsoll.Exported, *, in_place: bool) -> None:
     from plimsoll.cli.screen import tell
     from plimsoll.report.terminal import line
 
@@ -112,7 +99,7 @@ def _tell_place(found: Exported, *, in_place: bool) -> None:
     tell(line(f"go on with: {found.resume}"))
 
 
-def _messages(found: Converted, arguments: argparse.Namespace) -> int:
+def _messages(found: plimsoll.Converted, arguments: argparse.Namespace) -> int:
     """Messages in a format, and what was lost on the way."""
     from plimsoll.cli.container import Container
 
@@ -121,19 +108,11 @@ def _messages(found: Converted, arguments: argparse.Namespace) -> int:
     return _done(data.encode(), {"system": found.system, "messages": found.messages, "losses": losses}, arguments)
 
 
-def _view(chronicle: Chronicle, to: FormatName) -> Converted:
-    """What the next request is made of; nothing is recorded."""
-    from plimsoll.formats.convert import convert
-    from plimsoll.session.compact import upcoming
-
-    return convert(upcoming(chronicle), to=to, format=chronicle.gauge.format.name)
-
-
 def _tell(losses: list[dict[str, Any]]) -> None:
     if not losses:
         return
-    from plimsoll.brief import counted
     from plimsoll.cli.screen import tell
+    from plimsoll.report.figures import counted
     from plimsoll.report.terminal import line, table
 
     grouped: dict[tuple[str, str], list[int | None]] = {}

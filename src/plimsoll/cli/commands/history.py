@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
+import plimsoll
 from plimsoll.cli.options import Commands, add_name, command
 from plimsoll.cli.refusal import DONE
-
-if TYPE_CHECKING:
-    from plimsoll.records.usage import Usage
-    from plimsoll.records.values import Compaction
 
 
 def add(commands: Commands) -> None:
@@ -30,15 +26,10 @@ def run(arguments: argparse.Namespace) -> int:
     """List, oldest first."""
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, show
-    from plimsoll.session.open import existing
-    from plimsoll.session.usage_reports import newest_report
 
-    chronicle = existing(arguments.name, store=arguments.store)
-    try:
-        found, usage = chronicle.compactions(), newest_report(chronicle.log, None)[0]
-        tool = next((note.get("tool") for note in chronicle.notes("source")), None)
-    finally:
-        chronicle.close()
+    with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
+        found, usages = session.compactions(), session.usage(last=1)
+        tool = next((note.get("tool") for note in session.notes("source")), None)
     if arguments.json:
         print_json([compaction.to_dict() for compaction in found])
         return DONE
@@ -49,18 +40,16 @@ def run(arguments: argparse.Namespace) -> int:
 
         columns = ("id", "at", "by", "trigger", "level", ">before", ">after", ">left", "which left", "")
         show(table(columns, [_row(compaction, str(tool or "")) for compaction in found]))
-    if usage is not None:
+    for usage in usages:
         say(_reported(usage))
     return DONE
 
 
-def _row(compaction: Compaction, tool: str) -> tuple[str | int, ...]:
+def _row(compaction: plimsoll.Compaction, tool: str) -> tuple[str | int, ...]:
     """One compaction. Sizes are of the view, for another tool's those that it wrote down."""
-    from plimsoll.compaction.references import named
-    from plimsoll.records.compactions import IMPORT
-    from plimsoll.report.figures import when
+    from plimsoll.report.figures import named, when
 
-    is_foreign, is_import = compaction.stage == IMPORT, compaction.trigger == IMPORT
+    is_foreign, is_import = compaction.stage == "import", compaction.trigger == "import"
     left = [place for action in compaction.lost for place in range(action.first, action.last + 1)]
     return (
         compaction.id or "",
@@ -81,7 +70,7 @@ def _short(names: str, chars_max: int = 40) -> str:
     return names if len(names) <= chars_max else f"{names[:chars_max].rpartition(',')[0]}, …"
 
 
-def _reported(usage: Usage) -> str:
+def _reported(usage: plimsoll.Usage) -> str:
     from plimsoll.report.figures import number, when
 
     cached = f", {number(usage.cached_tokens)} of them from its cache" if usage.cached_tokens else ""

@@ -80,11 +80,10 @@ def _import(file: str, arguments: argparse.Namespace) -> int:
 
 def _update(file: str, arguments: argparse.Namespace) -> int:
     """What a file has grown by, into the session that was made of it."""
-    from plimsoll.brief import counted
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, working
     from plimsoll.cli.source import read_raw
-    from plimsoll.report.figures import number
+    from plimsoll.report.figures import counted, number
     from plimsoll.session.open import existing
     from plimsoll.session.session import Session
 
@@ -145,10 +144,9 @@ def _chosen(file: str) -> str:
 
 
 def _done(session: Session, *, as_json: bool) -> int:
-    from plimsoll.brief import counted
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
-    from plimsoll.report.figures import number
+    from plimsoll.report.figures import counted, number
 
     status, messages = session.status(), len(session.history())
     if as_json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+import plimsoll
 from plimsoll.cli.options import Commands, add_name, command
 from plimsoll.cli.refusal import DONE
 
@@ -31,10 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print it as it is, without anything around it; on a terminal without what could command it."""
     from plimsoll.cli.output import emit, print_json
     from plimsoll.report.neutral import neutral
-    from plimsoll.session.open import existing
-    from plimsoll.session.session import Session
 
-    with Session(existing(arguments.name, store=arguments.store)) as session:
+    with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
         text = session.read(arguments.reference, offset=arguments.offset, limit=arguments.limit)
     if arguments.json:
         print_json({"reference": arguments.reference, "text": text})

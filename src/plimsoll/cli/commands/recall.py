@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
+import plimsoll
 from plimsoll.cli.options import Commands, add_name, command, count, tokens
 from plimsoll.cli.refusal import DONE
-
-if TYPE_CHECKING:
-    from plimsoll.recall.search import Hit
 
 HITS_SHOWN = 10
 
@@ -37,35 +34,30 @@ def run(arguments: argparse.Namespace) -> int:
     """Search, best hits first."""
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, working
-    from plimsoll.session.open import existing
-    from plimsoll.session.session import Session
 
     query = " ".join(arguments.query)
-    chronicle = existing(arguments.name, store=arguments.store)
-    with Session(chronicle) as session, working("searching", messages=chronicle.log.messages):
-        hits = session.recall(query, max_tokens=arguments.max_tokens, limit=arguments.limit)
-        places = {hit.position: chronicle.log.read_messages(hit.position, hit.position + 1) for hit in hits}
-        times = {place: record.at_ms for place, records in places.items() for record in records}
+    with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
+        with working("searching", messages=session.message_count):
+            hits = session.recall(query, max_tokens=arguments.max_tokens, limit=arguments.limit)
+        times = [session.message(hit.position).at_ms for hit in hits]
     if arguments.json:
-        print_json([{**hit.to_dict(), "at_ms": times.get(hit.position)} for hit in hits])
+        print_json([{**hit.to_dict(), "at_ms": at_ms} for hit, at_ms in zip(hits, times, strict=True)])
         return DONE
     if not hits:
         say(f"{arguments.name}: nothing found")
     for number, hit in enumerate(hits):
-        _print(hit, query, times.get(hit.position), is_first=number == 0)
+        _print(hit, query, times[number], is_first=number == 0)
     return DONE
 
 
-def _print(hit: Hit, query: str, at_ms: int | None, *, is_first: bool) -> None:
+def _print(hit: plimsoll.Hit, query: str, at_ms: int, *, is_first: bool) -> None:
     """A hit under its reference, the words that were looked for in bold."""
     from plimsoll.cli.screen import show
-    from plimsoll.recall.words import words
     from plimsoll.report.figures import when
-    from plimsoll.report.terminal import block, line
+    from plimsoll.report.terminal import block, highlight, line
 
     heading = f"{hit.reference}  {hit.voice}  {when(at_ms)}"
-    text = block("\n".join(f"    {said}" for said in _lines(hit.text)))
-    text.highlight_words([word for word in words(query) if len(word) > 1], style="bold yellow", case_sensitive=False)
+    text = highlight(block("\n".join(f"    {text}" for text in _lines(hit.text))), query)
     show(*(() if is_first else (line(""),)), line(heading, "cyan"), text)
 
 

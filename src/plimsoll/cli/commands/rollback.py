@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+import plimsoll
 from plimsoll.cli.options import Commands, add_name, command
 from plimsoll.cli.refusal import DONE
 
@@ -31,10 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
     from plimsoll.report.figures import number
-    from plimsoll.session.open import existing
-    from plimsoll.session.session import Session
 
-    with Session(existing(arguments.name, store=arguments.store, writable=True)) as session:
+    with plimsoll.open(arguments.name, store=arguments.store, create=False) as session:
         change = session.reapply if arguments.reapply else session.rollback
         compaction = change(arguments.id)
         tokens = session.status().current_tokens

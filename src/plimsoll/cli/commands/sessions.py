@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+import plimsoll
 from plimsoll.cli.options import Commands, add_store, command
 from plimsoll.cli.refusal import DONE
 
@@ -27,16 +28,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, show
-    from plimsoll.session.open import sessions
-    from plimsoll.store.open import open_store
 
-    found = sessions(arguments.store, archived=arguments.archived)
+    found = plimsoll.sessions(arguments.store, archived=arguments.archived)
     if arguments.json:
         print_json([asdict(info) for info in found])
         return DONE
     if not found:
         what = "archived sessions" if arguments.archived else "sessions"
-        say(f"no {what} in {open_store(arguments.store).where}")
+        say(f"no {what} in {plimsoll.open_store(arguments.store).where}")
         return DONE
     from plimsoll.report.figures import size, when
     from plimsoll.report.terminal import table

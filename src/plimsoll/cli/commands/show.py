@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import plimsoll
 from plimsoll.cli.options import Commands, add_name, command, count
 from plimsoll.cli.refusal import DONE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from plimsoll.compaction.piece import Origins
-    from plimsoll.message import Message
-    from plimsoll.session.recorder import Chronicle
 
 SHORT_LINES = 12
 """Lines of a message in the view; what is longer says how much."""
@@ -42,57 +39,54 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show. The view is shown as it stands: nothing is compacted for it."""
     from plimsoll.cli.output import print_json
-    from plimsoll.session.open import existing
 
-    chronicle = existing(arguments.name, store=arguments.store)
-    try:
-        whole = arguments.full or arguments.last is not None
-        messages, origins = _chosen(chronicle, arguments)
-        if arguments.json:
-            shows = {"shows": "history" if whole else "view", "at": arguments.at, "origins": list(map(list, origins))}
-            print_json({**_facts(chronicle), **shows, "messages": messages})
-        else:
-            _print(chronicle, messages, origins, whole=whole)
-    finally:
-        chronicle.close()
+    whole = arguments.full or arguments.last is not None
+    with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
+        messages, origins = _chosen(session, arguments)
+        facts = _facts(session)
+    if arguments.json:
+        shows = {"shows": "history" if whole else "view", "at": arguments.at, "origins": list(map(list, origins))}
+        print_json({**facts, **shows, "messages": messages})
+    else:
+        _print(facts, messages, origins, whole=whole)
     return DONE
 
 
-def _chosen(chronicle: Chronicle, arguments: argparse.Namespace) -> tuple[Sequence[Any], Origins]:
+def _chosen(
+    session: plimsoll.Session, arguments: argparse.Namespace
+) -> tuple[Sequence[Any], Sequence[tuple[int, ...]]]:
     """The messages to show, and for each the positions in the history that it came from."""
     if arguments.full or arguments.last is not None:
-        start = 0 if arguments.last is None else max(0, chronicle.log.messages - arguments.last)
-        records = list(chronicle.log.read_messages(start))
-        return [record.data["m"] for record in records], tuple((record.position,) for record in records)
-    view = chronicle.written() if arguments.at is None else chronicle.view_after(arguments.at)
+        found = session.messages(last=arguments.last, all=True)
+        return [one.message for one in found], [(one.position,) for one in found]
+    view = session.peek() if arguments.at is None else session.view_after(arguments.at)
     return view, view.origins
 
 
-def _facts(chronicle: Chronicle) -> dict[str, Any]:
-    gauge, total = chronicle.gauge, chronicle.total()
+def _facts(session: plimsoll.Session) -> dict[str, Any]:
+    status = session.status()
     return {
-        "name": chronicle.log.name,
-        "where": chronicle.log.where,
-        "format": gauge.format.name,
-        "history_messages": chronicle.log.messages,
-        "view_tokens": total,
-        "budget_tokens": gauge.budget.tokens,
-        "unseen_tokens": gauge.budget.unseen_tokens,
-        "level": str(gauge.level(total)),
-        "policy": gauge.policy.name,
-        "check": chronicle.check().to_dict(),
+        "name": session.name,
+        "where": session.where,
+        "format": session.format,
+        "history_messages": session.message_count,
+        "view_tokens": status.current_tokens,
+        "budget_tokens": status.max_tokens,
+        "unseen_tokens": status.unseen_tokens,
+        "level": str(status.level),
+        "policy": session.policy.name,
+        "check": session.check().to_dict(),
     }
 
 
-def _print(chronicle: Chronicle, messages: Sequence[Any], origins: Origins, *, whole: bool) -> None:
-    from plimsoll.brief import counted
+def _print(
+    facts: Mapping[str, Any], messages: Sequence[Any], origins: Sequence[tuple[int, ...]], *, whole: bool
+) -> None:
     from plimsoll.cli.screen import show
-    from plimsoll.compaction.references import named
-    from plimsoll.formats.registry import decode_all
-    from plimsoll.report.figures import number
+    from plimsoll.report.figures import counted, named, number
+    from plimsoll.report.parts import spoken
     from plimsoll.report.terminal import line
 
-    facts = _facts(chronicle)
     show(
         line(f"{facts['name']}: {counted(facts['history_messages'], 'message')} in {facts['where']}", "bold"),
         line(
@@ -102,18 +96,17 @@ def _print(chronicle: Chronicle, messages: Sequence[Any], origins: Origins, *, w
         ),
         line(facts["check"]["recommendation"], "dim"),
     )
-    for positions, message in zip(origins, decode_all(messages, facts["format"])[1], strict=True):
-        show(*_said(named(positions) or "(not in the history)", message, short=not whole))
+    for positions, (role, parts) in zip(origins, spoken(messages, facts["format"]), strict=True):
+        show(*_drawn(named(positions) or "(not in the history)", role, parts, short=not whole))
 
 
-def _said(name: str, message: Message, *, short: bool) -> list[RenderableType]:
-    from plimsoll.brief import counted
-    from plimsoll.report.parts import parts_of
+def _drawn(name: str, role: str, parts: Sequence[tuple[str, str]], *, short: bool) -> list[RenderableType]:
+    from plimsoll.report.figures import counted
     from plimsoll.report.terminal import block, line
 
-    style = {"user": "bold cyan", "assistant": "bold green", "system": "bold magenta"}.get(message.role, "bold yellow")
-    shown: list[RenderableType] = [line(""), line(f"{name} {message.role}", style)]
-    for label, text in parts_of(message):
+    style = {"user": "bold cyan", "assistant": "bold green", "system": "bold magenta"}.get(role, "bold yellow")
+    shown: list[RenderableType] = [line(""), line(f"{name} {role}", style)]
+    for label, text in parts:
         cut = _shortened(text) if short else text
         shown.append(block(f"[{label}] {cut}" if label else cut))
         if len(cut) < len(text):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import plimsoll
 from plimsoll.cli.options import Commands, add_name, command
 from plimsoll.cli.refusal import DONE, Refused, WrongUsage
-
-if TYPE_CHECKING:
-    from plimsoll.store.verify import Repaired, Verified
 
 
 def add(commands: Commands) -> None:
@@ -36,16 +34,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Check, and repair if asked and needed."""
     if arguments.into is not None and not arguments.repair:
         raise WrongUsage("verify: --into needs --repair")
-    from plimsoll.records.checks import flaw_of
-    from plimsoll.session.open import found
-    from plimsoll.store.open import open_store
-    from plimsoll.store.verify import repair, verify
+    from plimsoll.cli.screen import working
 
-    place = open_store(arguments.store)
-    found(place, arguments.name).close()
-    verified = verify(place, arguments.name, flaw=flaw_of)
-    into = place if arguments.into is None else open_store(arguments.into)
-    repaired = repair(place, arguments.name, into=into, flaw=flaw_of) if arguments.repair and not verified.ok else None
+    with working("checking", is_long=True):
+        verified = plimsoll.verify(arguments.name, arguments.store)
+        repaired = None
+        if arguments.repair and not verified.ok:
+            repaired = plimsoll.repair(arguments.name, arguments.store, into=arguments.into)
     _report(verified, repaired, as_json=arguments.json)
     if verified.ok or repaired is not None:
         return DONE
@@ -53,14 +48,14 @@ def run(arguments: argparse.Namespace) -> int:
     raise Refused(f"{arguments.name} is damaged{hint}")
 
 
-def _report(verified: Verified, repaired: Repaired | None, *, as_json: bool) -> None:
+def _report(verified: plimsoll.Verified, repaired: plimsoll.Repaired | None, *, as_json: bool) -> None:
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, show
 
     if as_json:
         print_json(_data(verified, repaired))
         return
-    from plimsoll.brief import counted
+    from plimsoll.report.figures import counted
     from plimsoll.report.terminal import table
 
     state = "all of it is whole" if verified.ok else "damaged"
@@ -79,7 +74,7 @@ def _report(verified: Verified, repaired: Repaired | None, *, as_json: bool) -> 
         say(f"repaired copy: {repaired.name}, {counted(repaired.records, 'record')}, {lost}")
 
 
-def _data(verified: Verified, repaired: Repaired | None) -> dict[str, Any]:
+def _data(verified: plimsoll.Verified, repaired: plimsoll.Repaired | None) -> dict[str, Any]:
     from dataclasses import asdict
 
     return {

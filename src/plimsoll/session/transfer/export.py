@@ -22,6 +22,7 @@ from plimsoll.formats.registry import FORMATS
 from plimsoll.formats.rules import RULES
 from plimsoll.message import FormatName, Wire
 from plimsoll.records.values import is_plain, moment_of
+from plimsoll.session.compact import upcoming
 from plimsoll.session.environment import layers
 from plimsoll.session.recorder import Chronicle
 from plimsoll.session.transfer.source import Run, SourceFile, own_compaction
@@ -57,6 +58,22 @@ def export(chronicle: Chronicle, *, to: str | None, at: str | None = None) -> Ex
         if to == format:
             return convert(chronicle.history(), to=format, format=chronicle.gauge.format.name)
     raise SettingError("to", f"{shown(to)} is not one of {', '.join((*TOOLS, *FORMATS))}")
+
+
+def export_view(chronicle: Chronicle, *, to: str | None, writes: bool) -> Converted:
+    """The next view in a message format. Raises SettingError for a target that has files."""
+    if writes:
+        raise SettingError("view", "messages are returned and not written to a file")
+    for format in FORMATS:
+        if to == format:
+            return convert(upcoming(chronicle), to=format, format=chronicle.gauge.format.name)
+    raise SettingError("to", f"{shown(to)} is not one of {', '.join(FORMATS)}: a tool's file holds the history")
+
+
+def not_held(chronicle: Chronicle) -> list[ExportLoss]:
+    """What of the view a file of the session's own tool cannot hold."""
+    tool = next((source["tool"] for source in chronicle.notes("source")), None)
+    return [] if tool is None else held(chronicle.written(), tool)[1]
 
 
 def export_to(chronicle: Chronicle, path: str, *, to: str | None, at: str | None) -> Exported:

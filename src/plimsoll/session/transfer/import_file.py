@@ -16,7 +16,7 @@ from plimsoll.limits import FOREIGN_COMPACTIONS_MAX
 from plimsoll.policy.policy import policy_of
 from plimsoll.records.adoption import Adoption
 from plimsoll.regex import regex
-from plimsoll.session.open import is_taken, store_for
+from plimsoll.session.catalog import is_taken, store_for
 from plimsoll.session.open import open as open_session
 from plimsoll.session.session import Session
 from plimsoll.session.transfer.recorded_usage import (
