@@ -21,7 +21,7 @@ test: $(DEV) ## run the quick tests: before each commit
 	@$(RUN) -m pytest
 
 test-all: $(DEV) ## run all tests but the long runs, every random example
-	@PLIMSOLL_TESTS=all $(RUN) -m pytest -m "not soak"
+	@PLIMSOLL_TESTS=all $(RUN) -m pytest -m "not soak" --numprocesses auto --dist worksteal
 
 check: $(DEV) ## type check, lint, formatting
 	@$(RUN) -m mypy
