@@ -15,6 +15,7 @@ class Room(NamedTuple):
 
 ROOMS = (
     Room("regex", "values", "regular expressions that are compiled when first used"),
+    Room("dataclass", "values", "data classes that are quick to make"),
     Room("brief", "values", "one-line representations of large values"),
     Room("errors", "values", "every error and warning"),
     Room("limits", "values", "every limit, with its unit"),

@@ -10,8 +10,10 @@ All values are immutable. `wire` objects are owned by the message: decoders copy
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from plimsoll.dataclass import dataclass
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol, Self, TypeAlias
+
+from plimsoll.dataclass import dataclass
 
 
 class TokenCounter(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from plimsoll.compaction.reunite import as_ordered
 from plimsoll.compaction.settle import ordered
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
 from plimsoll.compaction.writing import written
+from plimsoll.dataclass import dataclass
 from plimsoll.formats.detect import Beside
 from plimsoll.formats.format import Format, SystemText
 from plimsoll.formats.registry import decode_all

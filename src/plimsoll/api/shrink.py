@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from plimsoll.api.offloads import KeepsBlobs, offload_of
 from plimsoll.compaction.meter import DEFAULT_MODEL
+from plimsoll.dataclass import dataclass
 from plimsoll.protocols import Offload
 from plimsoll.store.open import StoreSpec
 from plimsoll.tokens.counter import counter_for

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from plimsoll.brief import Brief, Fact, counted
@@ -15,6 +15,7 @@ from plimsoll.compaction.piece import Origins, Piece
 from plimsoll.compaction.repair import Arranged, arrange
 from plimsoll.compaction.windows import apply_window, holes_between
 from plimsoll.compaction.writing import written
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import CannotFit
 from plimsoll.formats.detect import Beside
 from plimsoll.formats.exchange import group

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from plimsoll.cli.output import json_text
+from plimsoll.dataclass import dataclass
 from plimsoll.formats.rules import RULES
 from plimsoll.message import FormatName
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from plimsoll.dataclass import dataclass
 
 if TYPE_CHECKING:
     from plimsoll.records.usage import Usage

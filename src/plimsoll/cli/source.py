@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from plimsoll.cli.container import ARRAY, Container, container_of
 from plimsoll.cli.refusal import Refused
 from plimsoll.cli.screen import working
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, LimitExceeded, SessionNotFound, UnsafeName
 from plimsoll.limits import TRANSCRIPT_SIZE_BYTES_MAX
 from plimsoll.message import FormatName, Wire

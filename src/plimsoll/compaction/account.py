@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from plimsoll.brief import counted
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.piece import Block
 from plimsoll.compaction.task import SummaryFailed, SummaryRequest, Task
+from plimsoll.dataclass import dataclass
 from plimsoll.message import Message, Text, said
 from plimsoll.summary.frame import (
     PRESENTATIONS,

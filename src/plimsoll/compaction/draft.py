@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from plimsoll.compaction.piece import Block, Decision, Piece, Weigh, blocks_of
+from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
 from plimsoll.message import Message, Part
 from plimsoll.protocols import TokenCounter

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from inspect import iscoroutinefunction
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
 
 Result = TypeVar("Result")

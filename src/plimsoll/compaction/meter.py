@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -13,6 +13,7 @@ from plimsoll.compaction.piece import Piece, Weigh, blocks_of
 from plimsoll.compaction.repair import Arranged
 from plimsoll.compaction.task import Task
 from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
 from plimsoll.formats.cache_marks import NO_MARKS, MarksBeside, marks_beside
 from plimsoll.formats.detect import tool_list

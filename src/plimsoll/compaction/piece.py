@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+from plimsoll.dataclass import dataclass
 from plimsoll.formats.cache_marks import marks_of
 from plimsoll.formats.exchange import Exchange, group
 from plimsoll.message import Message

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Any, Literal, TypeAlias
 
 from plimsoll.compaction.piece import Block, Decision, Piece
+from plimsoll.dataclass import dataclass
 from plimsoll.message import Reasoning, Text, ToolCall, ToolResult
 from plimsoll.policy.budget import Level
 from plimsoll.summary.ledger import Ledger

@@ -7,11 +7,12 @@ parts. The engine knows nothing of that: it is given the view without these word
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
+from plimsoll.dataclass import dataclass
 from plimsoll.formats.registry import format_named
 from plimsoll.message import Message, Text, said
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from plimsoll.compaction.calls import Place, call_units, without_calls
@@ -16,6 +16,7 @@ from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.notes import note_of
 from plimsoll.compaction.piece import Block, Piece
 from plimsoll.compaction.shrink import LEAST_TOKENS, cut_spots, part_tokens, shrink_to, spots
+from plimsoll.dataclass import dataclass
 from plimsoll.formats.exchange import speaks
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import json_text

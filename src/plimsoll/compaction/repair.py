@@ -10,13 +10,14 @@ messages arrive.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import is_
 from typing import Any
 
 from plimsoll.compaction.blank import is_empty, is_unsaid
 from plimsoll.compaction.notes import EMPTY, OPENER, note_of
 from plimsoll.compaction.settle import UNANSWERED, Maker, settled
+from plimsoll.dataclass import dataclass
 from plimsoll.formats.exchange import speaks
 from plimsoll.formats.format import Format
 from plimsoll.formats.ids import SAFE

@@ -8,12 +8,13 @@ themselves, each time: so nothing is decided before a result had its chance to c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, Protocol, TypeVar
 
 from plimsoll.compaction.blank import is_unsaid
 from plimsoll.compaction.notes import EMPTY
 from plimsoll.compaction.piece import Piece
+from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
 from plimsoll.formats.placeholder import NO_RESULT, is_legacy, placeholder
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult

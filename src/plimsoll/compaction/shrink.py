@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.notes import is_note
 from plimsoll.compaction.piece import Block
+from plimsoll.dataclass import dataclass
 from plimsoll.limits import CUT_TEXTS_MAX
 from plimsoll.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.truncation import cut_json, cut_text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import overload
 
 from plimsoll.compaction.draft import Draft
@@ -12,6 +11,7 @@ from plimsoll.compaction.piece import Block
 from plimsoll.compaction.relevance import relevance
 from plimsoll.compaction.task import Task
 from plimsoll.compaction.windows import keep_from
+from plimsoll.dataclass import dataclass
 
 FOCUS_SHARE = 0.3
 """Share of the tail's room that exchanges about the focus may take."""

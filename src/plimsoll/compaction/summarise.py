@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -23,6 +23,7 @@ from plimsoll.compaction.piece import Block, blocks_of
 from plimsoll.compaction.plan import Stage
 from plimsoll.compaction.split import Split, split
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest, Task
+from plimsoll.dataclass import dataclass
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.reread import recollected

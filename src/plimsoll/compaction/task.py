@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from plimsoll.brief import Brief, Fact, counted
+from plimsoll.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.policy.budget import Level
 from plimsoll.policy.policy import Policy

@@ -7,9 +7,10 @@ stays or leaves by other rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import CannotFit
 from plimsoll.formats.exchange import Exchange, group
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult

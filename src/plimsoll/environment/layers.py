@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from types import MappingProxyType
 from typing import Any
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
 from plimsoll.limits import LARGE_MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_TTL_S
 from plimsoll.validation import flag, shown, whole

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, SettingError
 from plimsoll.formats.openai_responses.decode import CALLS, RESULTS
 from plimsoll.message import FormatName, Wire

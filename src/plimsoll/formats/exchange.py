@@ -6,8 +6,8 @@ A message that calls no tool is an exchange by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from plimsoll.dataclass import dataclass
 from plimsoll.formats.rules import RULES
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 from plimsoll.brief import Brief, Fact, counted
+from plimsoll.dataclass import dataclass
 from plimsoll.formats.rules import Rules
 from plimsoll.message import FormatName, Message, ToolResult, Wire
 

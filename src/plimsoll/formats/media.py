@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from plimsoll.dataclass import dataclass
 from plimsoll.formats.media_size import pixels, size_bytes
 from plimsoll.message import Media, MediaKind, Wire
 

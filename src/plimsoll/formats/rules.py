@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from plimsoll.dataclass import dataclass
 from plimsoll.message import FormatName
 
 

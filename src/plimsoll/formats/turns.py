@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal, TypeAlias
 
+from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Loss
 from plimsoll.formats.ids import original_of
 from plimsoll.formats.placeholder import is_legacy, placeholder

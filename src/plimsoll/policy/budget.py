@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
 from plimsoll.validation import share, shown, whole
 

@@ -6,11 +6,12 @@ A preset (policy/presets.py) is a policy with a name. `policy_named` gives one, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeAlias, Unpack, get_args
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
 from plimsoll.limits import SUMMARIZER_INPUT_TOKENS_MIN
 from plimsoll.policy.budget import Budget, Level, LoadLines, Mark, check_mark, level_named, level_of, mark_tokens

@@ -6,9 +6,9 @@ import heapq
 import math
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from plimsoll.dataclass import dataclass
 from plimsoll.limits import RECALL_QUERY_CHARS_MAX, RECALL_QUERY_TERMS_MAX, RECALL_QUERY_WORK_MAX
 from plimsoll.protocols import TokenCounter
 from plimsoll.recall.index import Entry, Index, Shelf

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from plimsoll.brief import counted
 from plimsoll.compaction.references import place_of, position_named, summary_of
 from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import ReferenceNotFound, SessionDamaged
 from plimsoll.protocols import TokenCounter
 from plimsoll.recall.index import RECORD

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from plimsoll.compaction.piece import Origin
 from plimsoll.compaction.readers import Reader
+from plimsoll.dataclass import dataclass
 from plimsoll.message import Wire
 
 

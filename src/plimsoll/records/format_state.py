@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from plimsoll.dataclass import dataclass
 from plimsoll.formats.detect import NOTHING, Beside, telling
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import Received, received

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import SessionDamaged
 from plimsoll.formats.format import Format
 from plimsoll.message import Message, Wire

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from plimsoll.compaction.bound import unbound_at
@@ -19,6 +19,7 @@ from plimsoll.compaction.repair import Arranged, Arranger
 from plimsoll.compaction.sending import Sending
 from plimsoll.compaction.settle import is_ready, unanswered
 from plimsoll.compaction.tally import Tally
+from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
 from plimsoll.message import FormatName, Message, Wire
 from plimsoll.policy.budget import Level

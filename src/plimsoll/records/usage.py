@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
+from plimsoll.dataclass import dataclass
 from plimsoll.limits import SETTING_TOKENS_MAX
 from plimsoll.tokens.calibrate import Calibrator
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 from zlib import compress, decompressobj
@@ -14,6 +13,7 @@ from zlib import error as InflateError  # noqa: N812 - it is a class
 from plimsoll.brief import Brief, Fact, change, counted
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Action, Outline, Stage
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
 from plimsoll.formats.format import Format
 from plimsoll.formats.wire import json_text

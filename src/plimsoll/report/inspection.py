@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from plimsoll.compaction.meter import Gauge
 from plimsoll.compaction.plan import Action
 from plimsoll.compaction.result import Report
+from plimsoll.dataclass import dataclass
 from plimsoll.report.figures import named
 from plimsoll.report.measure import Measure
 

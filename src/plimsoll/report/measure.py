@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from plimsoll.dataclass import dataclass
 from plimsoll.records.usage import Usage
 from plimsoll.report.figures import number, share, when
 from plimsoll.report.weights import WeightTables

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from plimsoll.compaction.plan import Action
+from plimsoll.dataclass import dataclass
 from plimsoll.message import Message, ToolResult
 from plimsoll.report.figures import named
 from plimsoll.report.parts import parts_of

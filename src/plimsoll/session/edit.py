@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from plimsoll.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.protocols import Record, RecordDraft
 from plimsoll.records.compactions import Events, standing

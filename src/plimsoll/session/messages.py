@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from plimsoll.compaction.references import checked, named_text, place_of, position_named, summary_of, text_of, text_said
+from plimsoll.dataclass import dataclass
 from plimsoll.environment.layers import Filter
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
 from plimsoll.formats.wire import copied

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from plimsoll.dataclass import dataclass
 from plimsoll.environment.layers import Filter, Storage
 from plimsoll.protocols import Store
 from plimsoll.records.format_state import FIXED, Knowledge

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.settle import is_placeholder
 from plimsoll.compaction.tally import Tally
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import UnseenTokensWarning, warn
 from plimsoll.message import Message
 from plimsoll.records.usage import Usage, usage_from, whole_prompt

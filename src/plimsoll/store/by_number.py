@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
+from plimsoll.dataclass import dataclass
 from plimsoll.protocols import DamageKind, Record
 from plimsoll.store.log_file import LogFile
 from plimsoll.store.record import Span, spans

@@ -6,12 +6,12 @@ import heapq
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from itertools import count
 from threading import Lock as Mutex
 from time import monotonic
 from typing import Generic, TypeVar
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
 
 Key = TypeVar("Key", bound=Hashable)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import RLock
 from typing import Protocol, Self
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, NewerFormat, SessionClosed, StoreUnusable
 from plimsoll.protocols import Damage, DamageKind, Flaw, Record, RecordDraft
 from plimsoll.store.findings import Bad, DamageFindings

@@ -14,10 +14,10 @@ import json
 import re
 import zlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, NoReturn
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, LimitExceeded
 from plimsoll.limits import RECORD_NESTING_MAX, RECORD_NODES_MAX, RECORD_SIZE_BYTES_MAX
 from plimsoll.protocols import Record, RecordDraft

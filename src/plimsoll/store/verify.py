@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import SessionExists
 from plimsoll.protocols import Damage, Flaw, Record, SessionLog, Store
 from plimsoll.regex import regex

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
+from plimsoll.dataclass import dataclass
 from plimsoll.limits import MENTIONED_FILES_MAX
 from plimsoll.message import Message, Text, ToolCall
 from plimsoll.regex import regex

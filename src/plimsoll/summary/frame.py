@@ -7,10 +7,11 @@ made from header and body, so text that only looks like a summary is a message l
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from plimsoll.dataclass import dataclass
 from plimsoll.provenance import TAG_HEX, is_tagged, notice, noticed_words, tag_of
 from plimsoll.regex import regex
 

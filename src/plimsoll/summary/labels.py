@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from plimsoll.brief import counted
+from plimsoll.dataclass import dataclass
 from plimsoll.summary.ledger.sentences import cjk_share
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ in the prompt is data to the model; the requests are quoted to it apart, so that
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.brief import counted
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import CannotFit
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 from plimsoll.regex import regex

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from plimsoll.dataclass import dataclass
 from plimsoll.summary import sections
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.labels import Labels, dominant, labels, number_of

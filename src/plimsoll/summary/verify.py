@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from plimsoll.brief import counted
+from plimsoll.dataclass import dataclass
 from plimsoll.summary.excerpt import excerpt
 from plimsoll.summary.ledger.sentences import clean, sentences
 from plimsoll.summary.rules import render

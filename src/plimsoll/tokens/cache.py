@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
+from plimsoll.dataclass import dataclass
 from plimsoll.limits import COUNT_CACHE_TEXT_CHARS_MIN, COUNT_CACHE_TEXTS_MAX
 from plimsoll.tokens.exact import ExactCounter
 

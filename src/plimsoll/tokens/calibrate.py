@@ -8,10 +8,11 @@ weighted by tokens, the newest most. What every request carries is then what is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from math import ceil, exp, isfinite, log, sqrt
 from typing import Any
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
 from plimsoll.limits import SETTING_TOKENS_MAX
 

@@ -18,10 +18,10 @@ import sys
 import zlib
 from array import array
 from collections import Counter
-from dataclasses import dataclass
 from functools import cache
 from math import ceil, sqrt
 
+from plimsoll.dataclass import dataclass
 from plimsoll.limits import COUNT_SLICE_CHARS
 
 UNITS = 250

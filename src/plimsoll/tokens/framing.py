@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never
 
+from plimsoll.dataclass import dataclass
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.tokens.cache import CacheInfo, CachingCounter
 from plimsoll.tokens.media import DEAREST, MediaRule

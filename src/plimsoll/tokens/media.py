@@ -9,9 +9,10 @@ rounds it to width times height over 750); Google, "Media resolution" and "Under
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, TypeAlias
+
+from plimsoll.dataclass import dataclass
 
 if TYPE_CHECKING:
     from plimsoll.message import Media

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError, UnknownModelWarning, warn
 from plimsoll.limits import REGISTRY_WARNINGS_MAX, SETTING_TOKENS_MAX
 from plimsoll.regex import regex

@@ -8,9 +8,10 @@ is left out and reported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from plimsoll.dataclass import dataclass
 from plimsoll.message import Wire
 from plimsoll.transcripts.lines import list_of, text_of
 from plimsoll.transcripts.values import MADE, Finding, Viewed

@@ -10,10 +10,10 @@ call are left out.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import LimitExceeded
 from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
 from plimsoll.message import Wire

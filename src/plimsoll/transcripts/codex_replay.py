@@ -6,9 +6,10 @@ Constants and order of steps from the tool's public source (rollout reconstructi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from plimsoll.dataclass import dataclass
 from plimsoll.message import Wire
 from plimsoll.transcripts.lines import list_of, maybe_count, text_of
 from plimsoll.transcripts.values import Finding

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import MissingExtra, PlimsollError
 from plimsoll.regex import regex
 from plimsoll.transcripts import lines

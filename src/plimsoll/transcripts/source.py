@@ -8,10 +8,11 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO, Protocol, TypeAlias, TypeVar
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import LimitExceeded, MissingExtra, SettingError, StoreUnusable
 from plimsoll.limits import (
     ARCHIVE_RATIO_MAX,

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
+from plimsoll.dataclass import dataclass
 from plimsoll.message import FormatName, Wire
 from plimsoll.records.usage import Usage
 

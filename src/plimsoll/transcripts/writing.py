@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
+from plimsoll.dataclass import dataclass
 from plimsoll.message import Wire
 from plimsoll.records.usage import Usage
 from plimsoll.transcripts.lines import dump, mapping_of, text_of

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.brief import counted
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
 from plimsoll.limits import TOOL_ARGUMENT_DEPTH_MAX
 from plimsoll.regex import regex

@@ -6,10 +6,10 @@ What says so carries a keyed tag: words in a text that only look like a marker a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from plimsoll.brief import counted
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
 from plimsoll.provenance import TAG_HEX, is_tagged, tag_of
 from plimsoll.regex import regex

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
 from plimsoll.truncation.breaks import good_end, good_start
 from plimsoll.truncation.marker import (

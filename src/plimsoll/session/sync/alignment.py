@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
+from plimsoll.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.session.sync.likeness import Atom, atoms, thoughts
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from plimsoll.compaction.account import is_account
 from plimsoll.compaction.piece import Origins, Piece
 from plimsoll.compaction.result import View
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import received

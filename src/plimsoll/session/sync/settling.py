@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import takewhile
 from operator import lt
 
+from plimsoll.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.records.history import Branch, Run
 from plimsoll.session.edit import Edit

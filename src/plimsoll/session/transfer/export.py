@@ -7,7 +7,7 @@ messages does not give it, they are followed by a compaction of the tool's kind 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from plimsoll.compaction.join import runs
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.settle import unanswered
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError, ViewDiffers
 from plimsoll.formats.convert import convert
 from plimsoll.formats.format import Converted

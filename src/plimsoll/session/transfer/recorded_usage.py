@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from plimsoll.compaction.meter import Gauge
 from plimsoll.compaction.piece import Origin
 from plimsoll.compaction.readers import Reader
+from plimsoll.dataclass import dataclass
 from plimsoll.formats.registry import decode_all
 from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Wire

@@ -7,10 +7,10 @@ place, another note follows; the bytes that were there are not kept again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from plimsoll.dataclass import dataclass
 from plimsoll.protocols import SessionLog
 from plimsoll.records.compactions import IMPORT
 from plimsoll.records.values import Compaction, compaction_of

@@ -8,11 +8,12 @@ A fact keeps the position of its message and who said it. What a tool printed ne
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from plimsoll import limits
+from plimsoll.dataclass import dataclass
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 from plimsoll.summary import frame
 from plimsoll.summary.ledger import (

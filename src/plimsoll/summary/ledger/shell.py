@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
+from plimsoll.dataclass import dataclass
 from plimsoll.regex import regex
 
 State: TypeAlias = Literal["modified", "read"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
 from plimsoll.provenance import is_tagged, notice, noticed_words, tag_of
 from plimsoll.regex import regex

@@ -1,0 +1,147 @@
+"""The data classes of the package behave as the standard library's."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import pickle
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import pytest
+
+from plimsoll import dataclass as quick
+
+
+def classes(dataclass: Callable[..., Any]) -> dict[str, type]:
+    """The same classes by one decorator: what the package has of kinds of fields and options."""
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Frozen:
+        """Docs."""
+
+        number: int
+        words: list[str] = dataclasses.field(default_factory=list)
+        text: str = "x"
+        secret: str = dataclasses.field(default="s", repr=False, compare=False)
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Derived(Frozen):
+        """Docs."""
+
+        more: int = 3
+
+    @dataclass(slots=True)
+    class Open:
+        """Docs."""
+
+        number: int
+        text: str = "x"
+        made: dict[str, int] = dataclasses.field(default_factory=dict)
+        double: int = dataclasses.field(init=False)
+        fixed: int = dataclasses.field(init=False, default=7)
+
+        def __post_init__(self) -> None:
+            self.double = 2 * self.number
+
+    @dataclass(frozen=True, kw_only=True, repr=False)
+    class Unslotted:
+        """Docs."""
+
+        number: int
+
+        @cached_property
+        def double(self) -> int:
+            return 2 * self.number
+
+    @dataclass(slots=True, eq=False)
+    class Same:
+        """Docs."""
+
+        number: int = 1
+
+    return {cls.__name__: cls for cls in (Frozen, Derived, Open, Unslotted, Same)}
+
+
+OURS, THEIRS = classes(quick.dataclass), classes(dataclasses.dataclass)
+GIVEN: list[tuple[str, dict[str, Any]]] = [
+    ("Frozen", {"number": 1}),
+    ("Frozen", {"number": 2, "words": ["a"], "text": "y", "secret": "t"}),
+    ("Derived", {"number": 1, "more": 4}),
+    ("Open", {"number": 1, "text": "y"}),
+    ("Unslotted", {"number": 4}),
+    ("Same", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "given"), GIVEN)
+def test_instances_are_as_the_standard_library_makes_them(name: str, given: dict[str, Any]) -> None:
+    """Values, representation, fields as data, copies with changes, and equality."""
+    ours, theirs = OURS[name](**given), THEIRS[name](**given)
+    assert dataclasses.asdict(ours) == dataclasses.asdict(theirs)
+    if type(theirs).__repr__ is not object.__repr__:
+        assert repr(ours) == repr(theirs)
+    changed = dataclasses.replace(ours, number=9)
+    assert dataclasses.asdict(changed) == dataclasses.asdict(dataclasses.replace(theirs, number=9))
+    assert (ours == OURS[name](**given)) is (theirs == THEIRS[name](**given))
+    assert ours != changed
+    assert ours.__eq__(object()) is NotImplemented
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_the_classes_have_the_same_shape(name: str) -> None:
+    """Signature, slots, documentation and what pattern matching reads."""
+    ours, theirs = OURS[name], THEIRS[name]
+    assert list(inspect.signature(ours).parameters) == list(inspect.signature(theirs).parameters)
+    assert [p.kind for p in inspect.signature(ours).parameters.values()] == [
+        p.kind for p in inspect.signature(theirs).parameters.values()
+    ]
+    assert ours.__doc__ == theirs.__doc__
+    assert ours.__match_args__ == theirs.__match_args__  # type: ignore[attr-defined]
+    assert getattr(ours, "__slots__", None) == getattr(theirs, "__slots__", None)
+    assert (ours.__hash__ is None) is (theirs.__hash__ is None)
+
+
+def test_frozen_instances_refuse_changes_and_have_a_hash() -> None:
+    """Of the fields that are compared."""
+    cls = THEIRS["Derived"], OURS["Derived"]
+    for kind in cls:
+        one = kind(number=1, words=(), secret="a")
+        assert hash(one) == hash(kind(number=1, words=(), secret="b"))
+        with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'number'"):
+            one.number = 2
+        with pytest.raises(dataclasses.FrozenInstanceError, match="cannot delete field 'number'"):
+            del one.number
+    assert OURS["Unslotted"](number=2).double == 4
+    with pytest.raises(TypeError):
+        hash(OURS["Open"](number=1))
+
+
+def test_each_instance_gets_a_default_of_its_own() -> None:
+    """Made when the instance is."""
+    assert OURS["Frozen"](number=1).words is not OURS["Frozen"](number=1).words
+    given: list[str] = []
+    assert OURS["Frozen"](number=1, words=given).words is given
+
+
+@pytest.mark.parametrize("given", [{}, {"number": 1, "nothing": 2}])
+def test_wrong_arguments_are_type_errors(given: dict[str, Any]) -> None:
+    """As for any function."""
+    with pytest.raises(TypeError):
+        OURS["Frozen"](**given)
+
+
+@quick.dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """At the top of a module, so that pickle finds it."""
+
+    number: int
+    text: str = ""
+
+
+def test_instances_are_copied_and_pickled() -> None:
+    """Also frozen ones."""
+    one = Stored(number=1, text="x")
+    assert pickle.loads(pickle.dumps(one)) == copy.copy(one) == copy.deepcopy(one) == one
