@@ -9,6 +9,7 @@ rounds it to width times height over 750); Google, "Media resolution" and "Under
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import ceil
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -182,6 +183,7 @@ DEAREST = MediaRule(image=Flat(each=4_784))
 """For a model nobody here knows: the most that any common model but gpt-4o-mini charges for an image."""
 
 
+@lru_cache(maxsize=256)
 def media_rule(model: str | None) -> MediaRule:
     """The rule of a model by the longest beginning of its name, without provider; `DEAREST` for an unknown model."""
     name = (model or "").lower().rsplit("/", 1)[-1]
