@@ -98,7 +98,8 @@ class Arranger:
                 case ToolResult():
                     answer, is_open = self.answers.get(part.call_id, 0), part.call_id in self.pending
                     is_next = is_open and self.in_sequence and part.call_id in self.asked
-                    is_late = is_open and not is_next and not self.format.rules.results_anywhere
+                    may_stay = self.format.rules.results_anywhere or answers_by_name(part)
+                    is_late = is_open and not is_next and not may_stay
                     (late.setdefault(answer, []) if is_late else parts).append(self._result(part, repairs))
                     follows = follows or is_next
                 case Text() if not part.text or part.text.isspace():
@@ -108,7 +109,7 @@ class Arranger:
         if self.format.rules.results_inside:
             self._close_within()
         if message.role != "assistant":
-            self.in_sequence = self.in_sequence and (follows or not parts)
+            self.in_sequence = self.in_sequence and (follows or (not parts and bool(late)))
         return [*before, *self._arranged(came, message, position, parts, late, repairs)]
 
     def _follow(self, message: Message) -> None:

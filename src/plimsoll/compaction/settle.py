@@ -16,7 +16,7 @@ from plimsoll.compaction.notes import EMPTY
 from plimsoll.compaction.piece import Piece
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
-from plimsoll.formats.placeholder import NO_RESULT, is_legacy, placeholder
+from plimsoll.formats.placeholder import NO_RESULT, answers_by_name, is_legacy, placeholder
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 
 UNANSWERED = "a call had no result"
@@ -152,7 +152,7 @@ def _answers(items: Iterable[Item], format: Format, *, moves: bool) -> list[_Ans
         home = _home_of(message, homes) if message.results else None
         if home is not None and home is current:
             home.said.append(item)
-        elif home is not None and moves:
+        elif home is not None and moves and not all(map(answers_by_name, message.results)):
             home.late.append(item)
         else:
             current = None

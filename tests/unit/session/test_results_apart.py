@@ -342,3 +342,35 @@ def test_a_result_that_comes_twice_parts_no_other_from_its_call(format: Any) -> 
     assert NO_RESULT not in str(view)
     assert str(view).count("not shown") == 1
     assert plimsoll.fit(messages, max_tokens=4_000, format=format).messages == view
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        [user("wait")],
+        [{"role": "system", "content": "approved"}],
+        [{"role": "function", "name": "other", "content": "x"}],
+    ],
+    ids=["user", "system", "other"],
+)
+def test_a_legacy_result_stays_where_it_came(between: list[Wire]) -> None:
+    """No provider wants a `function` message behind its call, so it is not moved."""
+    calls = [{"role": "assistant", "content": None, "function_call": {"name": "old", "arguments": "{}"}}] * 2
+    messages = [HI, *calls, *between, {"role": "function", "name": "old", "content": "y"}, said("done")]
+    assert plimsoll.validate(messages) == []
+    assert plimsoll.fit(messages, max_tokens=10_000).messages == messages
+    with plimsoll.open("s", store="memory:", max_tokens=10_000) as session:
+        session.extend(messages)
+        assert session.view() == messages
+
+
+def test_a_message_that_is_emptied_still_parts_a_result_from_its_call() -> None:
+    """Thinking in the user's role leaves, and the words in its place stand between the call and its result."""
+    calls = [{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]}]
+    emptied = {"role": "user", "content": [{"type": "redacted_thinking", "data": "RXJy"}]}
+    answer = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]}
+    with plimsoll.open("s", store="memory:", max_tokens=10_000, format="anthropic") as session:
+        for message in [HI, *calls, emptied, answer]:
+            session.append(message)
+            assert plimsoll.validate(session.view(), format="anthropic") == []
+        assert session.view() == plimsoll.fit(session.history(), max_tokens=10_000, format="anthropic").messages
