@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, SettingError
-from plimsoll.formats.openai_responses.decode import CALLS, RESULTS
+from plimsoll.formats.openai_responses.fields import CALLS, RESULTS
 from plimsoll.message import FormatName, Wire
 from plimsoll.regex import regex
 

@@ -2,30 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
 from typing import Final
 
 from plimsoll.errors import SettingError
-from plimsoll.formats.anthropic import ANTHROPIC
 from plimsoll.formats.detect import NOTHING, Beside, detect
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import Received, received
-from plimsoll.formats.openai_chat import OPENAI_CHAT
-from plimsoll.formats.openai_responses import OPENAI_RESPONSES
-from plimsoll.formats.ui_parts import UI_PARTS
+from plimsoll.formats.rules import RULES
 from plimsoll.message import FormatName, Message
 from plimsoll.validation import shown
 
-FORMATS: Final[Mapping[FormatName, Format]] = {
-    format.name: format for format in (OPENAI_CHAT, OPENAI_RESPONSES, ANTHROPIC, UI_PARTS)
-}
+
+class _Formats(Mapping[FormatName, Format]):
+    """The formats, each loaded from its folder when it is first asked for."""
+
+    def __getitem__(self, name: FormatName) -> Format:
+        return _loaded(name)
+
+    def __iter__(self) -> Iterator[FormatName]:
+        return iter(RULES)
+
+    def __len__(self) -> int:
+        return len(RULES)
+
+
+@cache
+def _loaded(name: FormatName) -> Format:
+    """The FORMAT of the folder that bears the name. Raises KeyError for any other name."""
+    folder = RULES[name].name.replace("-", "_")
+    format: Format = import_module(f"plimsoll.formats.{folder}.format").FORMAT
+    return format
+
+
+FORMATS: Final[Mapping[FormatName, Format]] = _Formats()
 
 
 def format_named(name: str) -> Format:
     """The format of that name. Raises SettingError for any other."""
-    for known, format in FORMATS.items():
+    for known in FORMATS:
         if isinstance(name, str) and known == name:
-            return format
+            return FORMATS[known]
     raise SettingError("format", f"must be one of {', '.join(FORMATS)}, not {shown(name)}")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from plimsoll.formats import convert, validate
+from plimsoll.formats.convert import convert, validate
 
 CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "s"},

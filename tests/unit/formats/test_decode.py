@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from generated import FORMATS
-from plimsoll.formats import decode_all, format_named
+from plimsoll.formats.registry import decode_all, format_named
 from plimsoll.message import Message
 
 

@@ -9,7 +9,9 @@ import pytest
 
 from generated import FORMATS, random_history
 from plimsoll.errors import FormatError, SettingError
-from plimsoll.formats import decode_all, detect, format_named, validate
+from plimsoll.formats.convert import validate
+from plimsoll.formats.detect import detect
+from plimsoll.formats.registry import decode_all, format_named
 
 
 @pytest.mark.parametrize(

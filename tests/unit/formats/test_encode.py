@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from plimsoll.formats import format_named, validate
 from plimsoll.formats.anthropic.encode import labelled_text
+from plimsoll.formats.convert import validate
+from plimsoll.formats.registry import format_named
 from plimsoll.message import Media, Message, Opaque, Text, ToolCall, ToolResult, said
 
 CACHE = {"cache_control": {"type": "ephemeral"}}

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from plimsoll.formats import convert, format_named
+from plimsoll.formats.convert import convert
 from plimsoll.formats.media import media_of
 from plimsoll.formats.media_size import pixels, size_bytes
+from plimsoll.formats.registry import format_named
 
 
 def png(width: int, height: int) -> bytes:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from generated import FORMATS, random_history
-from plimsoll.formats import convert, decode_all
+from plimsoll.formats.convert import convert
+from plimsoll.formats.registry import decode_all
 
 pydantic = pytest.importorskip("pydantic")
 

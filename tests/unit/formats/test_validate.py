@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from plimsoll.formats import validate
+from plimsoll.formats.convert import validate
 
 U = {"role": "user", "content": "u"}
 A = {"role": "assistant", "content": "a"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from plimsoll.formats import decode_all
+from plimsoll.formats.registry import decode_all
 from plimsoll.message import Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, said
 from plimsoll.tokens.cache import CachingCounter, CountCache
 from plimsoll.tokens.counter import message_counter_for

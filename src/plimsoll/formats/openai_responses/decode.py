@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from plimsoll.errors import FormatError
 from plimsoll.formats.media import media_of
-from plimsoll.formats.openai_responses.fields import MESSAGE
+from plimsoll.formats.openai_responses.fields import CALLS, MESSAGE, RESULTS
 from plimsoll.formats.wire import (
     arguments_text,
     copied,
@@ -26,30 +26,6 @@ ROLES: Final[dict[str, Role]] = {
     "user": "user",
     "assistant": "assistant",
 }
-
-CALLS: Final = {
-    "function_call": "arguments",
-    "custom_tool_call": "input",
-    "local_shell_call": "action",
-    "shell_call": "action",
-    "apply_patch_call": "operation",
-    "computer_call": "action",
-    "tool_search_call": "arguments",
-    "program": "code",
-}
-"""Items that a later item answers, and the field that says what is asked for."""
-
-RESULTS: Final = {
-    "function_call_output": "output",
-    "custom_tool_call_output": "output",
-    "local_shell_call_output": "output",
-    "shell_call_output": "output",
-    "apply_patch_call_output": "output",
-    "computer_call_output": "output",
-    "tool_search_output": "tools",
-    "program_output": "result",
-}
-"""The items that answer, and the field that holds the answer."""
 
 _SERVED: Final = frozenset({"tool_search_call", "tool_search_output"})
 """Items that may do without a `call_id`: then the server answers them itself."""

@@ -6,15 +6,13 @@ from typing import Any, Final
 
 from plimsoll.formats.media import responses_block, source_of
 from plimsoll.formats.openai_responses.decode import (
-    CALLS,
-    RESULTS,
     ROLES,
     call_arguments,
     call_id,
     exposed_fields,
     result_content,
 )
-from plimsoll.formats.openai_responses.fields import send
+from plimsoll.formats.openai_responses.fields import CALLS, RESULTS, send
 from plimsoll.formats.reasoning import known_to_openai
 from plimsoll.formats.wire import copied, copied_value, patched
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, Wire

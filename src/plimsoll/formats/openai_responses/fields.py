@@ -7,6 +7,30 @@ from typing import Any, Final
 
 from plimsoll.formats.fields import ByType, Fields, fields, trim, typed
 
+CALLS: Final = {
+    "function_call": "arguments",
+    "custom_tool_call": "input",
+    "local_shell_call": "action",
+    "shell_call": "action",
+    "apply_patch_call": "operation",
+    "computer_call": "action",
+    "tool_search_call": "arguments",
+    "program": "code",
+}
+"""Items that a later item answers, and the field that says what is asked for."""
+
+RESULTS: Final = {
+    "function_call_output": "output",
+    "custom_tool_call_output": "output",
+    "local_shell_call_output": "output",
+    "shell_call_output": "output",
+    "apply_patch_call_output": "output",
+    "computer_call_output": "output",
+    "tool_search_output": "tools",
+    "program_output": "result",
+}
+"""The items that answer, and the field that holds the answer."""
+
 MESSAGE: Final = fields("type id! role content status! phase")
 
 ITEMS: Final[ByType] = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from plimsoll.formats.openai_responses.decode import CALLS, RESULTS
 from plimsoll.formats.openai_responses.encode import text_block
+from plimsoll.formats.openai_responses.fields import CALLS, RESULTS
 from plimsoll.formats.openai_responses.validate import INPUT, NATIVE_RESULTS, OUTPUT, TEXT_CALLS, TEXT_RESULTS
 from plimsoll.formats.repairs import in_words, is_name, tool_name
 from plimsoll.formats.wire import arguments_text, copied, output_text

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from plimsoll.formats.checks import Findings, check_blocks, check_fields, check_id, check_tool_name, check_tools
 from plimsoll.formats.format import SystemText, Violation
-from plimsoll.formats.openai_responses.decode import CALLS, RESULTS, ROLES
-from plimsoll.formats.openai_responses.fields import objects_in
+from plimsoll.formats.openai_responses.decode import ROLES
+from plimsoll.formats.openai_responses.fields import CALLS, RESULTS, objects_in
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire
