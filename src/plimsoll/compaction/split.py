@@ -13,6 +13,9 @@ from plimsoll.compaction.task import Task
 from plimsoll.compaction.windows import keep_from
 from plimsoll.dataclass import dataclass
 
+HISTORY_GOALS_MAX = 12
+"""A history this many times its goal, or more, is shared out like this one: it is not counted further."""
+
 FOCUS_SHARE = 0.3
 """Share of the tail's room that exchanges about the focus may take."""
 
@@ -44,7 +47,7 @@ def split(draft: Draft, task: Task, *, summary_tokens: int | None = None, after_
     movable = draft.movable()
     held = draft.reserve_tokens + sum(block.tokens for block in draft.blocks if block.kept_as is not None)
     free = task.goal_tokens - held
-    summary = _summary_room(task, free) if summary_tokens is None else summary_tokens
+    summary = _summary_room(draft, task, free) if summary_tokens is None else summary_tokens
     summary = max(summary, _summary_floor(task, held), 0)
     focused = _focused(movable, task, int((free - summary) * FOCUS_SHARE))
     room = free - summary - sum(block.tokens for block in focused)
@@ -57,9 +60,16 @@ def split(draft: Draft, task: Task, *, summary_tokens: int | None = None, after_
     )
 
 
-def _summary_room(task: Task, free_tokens: int) -> int:
-    """The policy's share is of the budget; where little is free the summary takes half of that at most."""
-    return min(task.summary_tokens_max, max(0, free_tokens // 2))
+def _summary_room(draft: Draft, task: Task, free_tokens: int) -> int:
+    """The summary takes of what is free the share that leaves of the history, half at least, within the policy's limit.
+
+    The further a history is over its goal, the less of it a verbatim tail can say, and the more each fact is worth.
+    """
+    most = max(task.goal_tokens * HISTORY_GOALS_MAX, 1)
+    history = task.goal_tokens + draft.excess(task.goal_tokens, at_most=most)
+    share = max(0.5, 1 - task.goal_tokens / max(1, history))
+    earlier = sum(block.tokens for block in draft.summaries())
+    return min(task.summary_tokens_max, max(0, int(free_tokens * share), min(earlier, free_tokens)))
 
 
 def _summary_floor(task: Task, held_tokens: int) -> int:

@@ -105,7 +105,7 @@ def _two_lines(  # noqa: PLR0913 - a row of a table
 PRESETS: Mapping[PresetName, PolicyFields] = MappingProxyType(
     {
         "ladder": {"source": "default of sessions", "summary_share": 0.20, "tool_result_tokens_max": 0.5},
-        "fill": {"source": "default of a single call", "fill": True, "clear_at_least": 0, "summary_share": 0.40},
+        "fill": {"source": "default of a single call", "fill": True, "clear_at_least": 0, "summary_share": 0.95},
         "graded-200k": {
             "source": "a document with window 200,000, reserve 8,000, lines 0.70 / 0.85 / 0.95, target 0.50, results 2,000 bytes",
             "window_tokens": 200_000,
