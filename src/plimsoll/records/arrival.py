@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from plimsoll.compaction.bound import unbound_at
+from plimsoll.compaction.bound import unbound, unbound_at
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.meter import Gauge
 from plimsoll.compaction.piece import Piece
@@ -28,7 +28,7 @@ from plimsoll.summary.language import language_of
 class Arrivals:
     """What an append will write and show. `gauge` and `timeline` are the session's once `settle` was called."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the state it goes on from, and what is known of what comes
         self,
         gauge: Gauge,
         timeline: Timeline,
@@ -36,6 +36,7 @@ class Arrivals:
         told: Format | None,
         limit_tokens: int | None,
         edit: RecordDraft | None = None,
+        is_late: bool = False,
     ) -> None:
         """What is to be appended to a session.
 
@@ -45,6 +46,7 @@ class Arrivals:
             told: The format where the log does not say it yet; the view is then read again in it.
             limit_tokens: What a tool result may take at most.
             edit: A change of the messages before, which has its effect first.
+            is_late: Whether the messages may answer another view than the one they are added to: bound thinking leaves.
 
         """
         self.gauge = gauge
@@ -52,6 +54,7 @@ class Arrivals:
         self.drafts: list[RecordDraft] = []
         self._shown: list[Piece] = []
         self._limit_tokens = limit_tokens
+        self._is_late = is_late
         if told is not None:
             self.gauge = replace(gauge, format=told)
             self.timeline = Timeline.of(timeline.log, told, self.gauge.weigh, known=False)
@@ -67,6 +70,8 @@ class Arrivals:
         weigh, came = self.timeline.weigh, self._arranger.feed(message, position)
         pieces = [self._shrunk(self.gauge.piece(arranged, weigh), message) for arranged in came]
         pieces = list(unbound_at(pieces, self.timeline.history.branch.unbound))
+        if self._is_late:
+            pieces = list(unbound(pieces, self.gauge.binds))
         data: dict[str, Any] = {"m": message.wire}
         if len(pieces) != 1 or pieces[0].position != position or not is_plain(pieces[0]):
             data["shown"] = view_items(pieces, self.gauge.format, {position: message.wire or {}})

@@ -66,6 +66,7 @@ def kept_within(chronicle: Chronicle, query: str | None, *, asks_model: bool) ->
 def viewed(chronicle: Chronicle, query: str | None, *, asks_model: bool) -> Carrying[View]:
     """The view after the compactions that are due. Nothing can be appended between the last of them and the view."""
     yield from kept_within(chronicle, query, asks_model=asks_model)
+    chronicle.requests.show(chronicle.timeline.event)
     return chronicle.written()
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from weakref import ReferenceType, finalize, ref
 
 from plimsoll.compaction import readers
+from plimsoll.compaction.bound import Requests
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.engine import Compacting, compact
 from plimsoll.compaction.join import origins, parted
@@ -88,6 +89,7 @@ class Chronicle:
         self.kept = kept
         self._level = Level.none
         self.sent: Sent | None = None
+        self.requests = Requests()
         self.estimates = Estimates()
         self._writer = ViewWriter()
         self.timeline = Timeline.of(log, gauge.format, gauge.weigh, known=kept.knowledge.is_recorded)
@@ -183,13 +185,17 @@ class Chronicle:
             return []
         if times_ms and len(times_ms) != len(said):
             raise SettingError("times_ms", f"{len(times_ms)} times for {len(said)} messages")
-        first = self.log.messages
-        arrivals = Arrivals(self.gauge, self.timeline, told=told, limit_tokens=self._result_limit, edit=edit)
+        first, is_late = self.log.messages, self.requests.are_of_other_than(self.timeline.event)
+        arrivals = Arrivals(
+            self.gauge, self.timeline, told=told, limit_tokens=self._result_limit, edit=edit, is_late=is_late
+        )
         for index, message in enumerate(said):
             arrivals.add(message, first + index, times_ms[index] if times_ms else None)
         self.log.append(arrivals.drafts)
         arrivals.settle()
         self.gauge, self.timeline = arrivals.gauge, arrivals.timeline
+        if any(message.role == "assistant" for message in said):
+            self.requests.answer()
         if edit is not None:
             self.originals.clear()
         self.kept = self.kept if told is None else replace(self.kept, knowledge=FIXED)

@@ -123,6 +123,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
     @locked
     def peek(self) -> View:
         """The view as it stands: what `view` would give if no compaction were due. Changes nothing, also when only reading."""
+        self._chronicle.requests.show(self._chronicle.timeline.event)
         return self._chronicle.written()
 
     @locked
