@@ -24,7 +24,7 @@ IMPURE_MODULES = {
 }
 """What clocks, disks, sockets and chance come from."""
 
-READS_FILES = {"tokens.exact", "tokens.user_models"}
+READS_FILES = {"tokens.exact", "tokens.registry"}
 """The two modules of the core that open files: vocabularies already on this machine, which never change, and the user's own
 table of models, read once."""
 

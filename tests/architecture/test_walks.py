@@ -9,7 +9,7 @@ from tests.walks import walk
 
 import plimsoll
 
-FIT_MODULES_MAX = 40
+FIT_MODULES_MAX = 20
 
 SHORT: dict[str, list[dict[str, Any]]] = {
     "user and assistant": [{"role": "user", "content": "Hello there"}, {"role": "assistant", "content": "Good day"}],

@@ -1,38 +1,32 @@
-"""One call, no session, no disk: fit, plan, count."""
+"""One call, no session, no disk: fit, plan, count.
+
+What fits, and is taken by the provider as it is, needs nothing of the machinery that compacts: it is decoded, counted and
+checked here, and goes back as it came. That machinery is imported when a conversation is over its budget.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from plimsoll.compaction.drive import AsyncSummarizer, Summarizer, adrive, checked, drive
-from plimsoll.compaction.engine import compact, is_futile, reworded, untouched
-from plimsoll.compaction.join import origins, parted
 from plimsoll.compaction.meter import DEFAULT_MODEL, Gauge, checked_tools, gauge_for
-from plimsoll.compaction.piece import Piece
-from plimsoll.compaction.plan import Outline
-from plimsoll.compaction.repair import Arranged, fed, placed
-from plimsoll.compaction.result import Fitted, Plan, Report, report_of
-from plimsoll.compaction.reunite import as_ordered
-from plimsoll.compaction.settle import ordered
-from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
-from plimsoll.compaction.writing import written
-from plimsoll.dataclass import dataclass
+from plimsoll.compaction.result import Fitted, Report
 from plimsoll.formats.detect import Beside
-from plimsoll.formats.format import Format, SystemText
 from plimsoll.formats.registry import decode_all
-from plimsoll.formats.system_text import repaired, system_message, system_text
-from plimsoll.message import FormatName, M, Message, MessageLike
-from plimsoll.policy.policy import PolicyChoice
-from plimsoll.session.concurrency import THREADS, in_worker
-from plimsoll.summary.frame import Language
-from plimsoll.summary.language import language_of
-from plimsoll.summary.reread import span_of
+from plimsoll.formats.system_text import repaired, system_message
+from plimsoll.formats.wire import copied, copied_value
 from plimsoll.tokens.counter import counter_for, message_counter_for
-from plimsoll.tokens.own import CounterChoice
 from plimsoll.validation import text_or_none
+
+if TYPE_CHECKING:
+    from plimsoll.compaction.drive import AsyncSummarizer, Summarizer
+    from plimsoll.compaction.one_call import Conversation
+    from plimsoll.compaction.result import Plan
+    from plimsoll.formats.format import SystemText
+    from plimsoll.message import FormatName, M, Message, MessageLike
+    from plimsoll.policy.policy import PolicyChoice
+    from plimsoll.tokens.own import CounterChoice
 
 READ_CHARS_PER_TOKEN = 16
 """Of a history over its budget the newest part is counted, about this much for each token of the budget: a view holds a few
@@ -86,18 +80,10 @@ def fit(  # noqa: PLR0913 - the options of the contract
     counter of texts: a function of a text, an object with `count(text)`, or "estimate"; every size is then by it.
     The input is never changed. Raises CannotFit, CounterError, FormatError, LimitExceeded, SettingError.
     """
-    return plan(
-        messages,
-        max_tokens=max_tokens,
-        model=model,
-        tools=tools,
-        policy=policy,
-        summarizer=summarizer,
-        query=query,
-        format=format,
-        system=system,
-        counter=counter,
-    ).apply()
+    given = _given(messages, max_tokens, model, tools, policy, format, system, counter)
+    if summarizer is None and text_or_none("query", query) is None and _goes_as_it_is(given):
+        return _as_it_came(given)
+    return _plan(given, summarizer, query).apply()
 
 
 async def afit(  # noqa: PLR0913 - as fit
@@ -117,10 +103,14 @@ async def afit(  # noqa: PLR0913 - as fit
 
     A `summarizer` that is a coroutine function is awaited in the event loop; any other is called in a thread.
     """
+    from plimsoll.compaction.drive import adrive, checked  # noqa: PLC0415 - an event loop is not always there
+    from plimsoll.session.concurrency import THREADS, in_worker  # noqa: PLC0415
+
     asked = checked(summarizer)
-    work = await in_worker(partial(_begin, messages, max_tokens, model, tools, policy, format, system, counter))
-    outline = await adrive(_planned(work, query, asks=asked is not None), asked, THREADS)
-    return await in_worker(partial(_with_report, _plan_of(work, outline)))
+    given = await in_worker(partial(_given, messages, max_tokens, model, tools, policy, format, system, counter))
+    conversation = await in_worker(partial(_conversation, given))
+    outline = await adrive(conversation.planned(query, asks=asked is not None), asked, THREADS)
+    return await in_worker(partial(_with_report, conversation.plan_of(outline)))
 
 
 def plan(  # noqa: PLR0913 - as fit
@@ -137,35 +127,27 @@ def plan(  # noqa: PLR0913 - as fit
     counter: CounterChoice = None,
 ) -> Plan[M]:
     """What `fit` would do with the same options, without doing it. Raises what `fit` raises."""
-    asked = checked(summarizer)
-    work = _begin(messages, max_tokens, model, tools, policy, format, system, counter)
-    outline = drive(_planned(work, query, asks=asked is not None), asked)
-    return _plan_of(work, outline)
+    return _plan(_given(messages, max_tokens, model, tools, policy, format, system, counter), summarizer, query)
 
 
 def _with_report(plan: Plan[M]) -> Fitted[M]:
-    """What a plan leads to, its report made as well: made later it would be in the event loop."""
+    """What a plan leads to, with its report: made later it would be made in the event loop."""
     fitted = plan.apply()
     _ = fitted.report
     return fitted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Work:
-    """One conversation, read and weighed."""
+class _Given(NamedTuple):
+    """What a call was given, read."""
 
     gauge: Gauge
-    pieces: list[Piece]
-    as_said: list[Piece]
-    """The same in the order in which the messages came, where the provider takes that order."""
-    language: Language
+    messages: list[Message]
+    tools: list[Mapping[str, Any]]
     system: SystemText
-    made_at: int
-    is_assumed: bool
-    """Whether the budget is that of a model which nobody named."""
+    note: str | None
 
 
-def _begin(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one place
+def _given(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one place
     messages: Sequence[Any],
     max_tokens: int | None,
     model: str | None,
@@ -174,115 +156,53 @@ def _begin(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one place
     format: FormatName | None,
     system: SystemText,
     counter: CounterChoice,
-) -> _Work:
+) -> _Given:
     found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
     gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy, counter=counter)
     gauge.messages.prime(decoded, chars_max=gauge.budget.tokens * READ_CHARS_PER_TOKEN)
-    items = fed(decoded, found)
-    arranged = placed(items, found, moves=True)
-    system = repaired(system)
-    beside = _beside(system, gauge)
-    pieces = beside + [gauge.piece(item) for item in arranged]
-    as_said = _as_said(items, arranged, decoded, found)
-    return _Work(
-        gauge=gauge,
-        pieces=pieces,
-        as_said=pieces if as_said is arranged else beside + [gauge.piece(item) for item in as_said],
-        language=language_of(decoded, gauge.policy.language),
-        system=system,
-        made_at=len(decoded),
-        is_assumed=max_tokens is None and model is None and gauge.policy.window_tokens is None,
-    )
+    is_assumed = max_tokens is None and model is None and gauge.policy.window_tokens is None
+    return _Given(gauge, decoded, checked_tools(tools) or [], system, ASSUMED_NOTE if is_assumed else None)
 
 
-def _as_said(
-    items: Sequence[Arranged], arranged: list[Arranged], decoded: Sequence[Message], format: Format
-) -> list[Arranged]:
-    """The messages in the order they came in where the provider takes that; else `arranged` itself."""
-    messages = [item.message for item in arranged]
-    if messages == decoded:
-        return arranged
-    if format.rules.results_anywhere:
-        found = placed(items, format, moves=False)
-        return arranged if [item.message for item in found] == messages else found
-    if format.validate([said.wire or {} for said in decoded]):
-        return arranged
-    return [Arranged(message=said, position=at) for at, said in enumerate(decoded)]
+def _goes_as_it_is(given: _Given) -> bool:
+    """Whether the messages fit, nothing is due by the policy, and the provider refuses none of them."""
+    gauge, budget = given.gauge, given.gauge.budget.tokens
+    tokens = gauge.reserve_tokens
+    if given.system is not None:
+        tokens += gauge.messages.message(system_message(given.system))
+    for message in reversed(given.messages):
+        if tokens > budget:
+            return False
+        tokens += gauge.messages.message(message)
+    if tokens > budget or gauge.policy.acts_at(tokens, budget):
+        return False
+    wires = [message.wire or {} for message in given.messages]
+    return not gauge.format.validate(wires, system=given.system, tools=given.tools)
 
 
-def _beside(system: SystemText, gauge: Gauge) -> list[Piece]:
-    """The system text that travels beside the messages, as a piece."""
-    if system is None:
-        return []
-    message = system_message(system)
-    return [Piece(message=message, weigh=gauge.messages.message)]
-
-
-def _planned(work: _Work, query: str | None, *, asks: bool) -> Generator[SummaryRequest, SummaryReply, Outline]:
-    text_or_none("query", query)
-    gauge, tokens = work.gauge, work.gauge.load(work.as_said)
-    task = gauge.task(tokens, focus=query, ask_model=asks)
-    if not (tokens > gauge.budget.tokens or gauge.policy.acts_at(tokens, gauge.budget.tokens)):
-        return untouched(work.as_said, task, tokens)
-    pieces = parted(work.pieces, gauge.format)
-    task = _recollected(task, pieces)
-    draft = gauge.draft(pieces, language=work.language)
-    fits = tokens <= task.budget_tokens
-    # Pieces that went out joined cost more apart: a view that fits must not be cut because these do not.
-    room = max(task.budget_tokens, draft.total) if fits else task.budget_tokens
-    outline = yield from compact(draft, replace(task, budget_tokens=room))
-    if fits and (not outline.changed or (is_futile(task, tokens, outline.tokens_after) and not outline.arrived)):
-        return replace(untouched(work.as_said, task, tokens), note=outline.note)
-    if outline.tokens_after > task.budget_tokens:
-        outline = yield from compact(gauge.draft(pieces, language=work.language), task)
-    outline = replace(outline, budget_tokens=task.budget_tokens)
-    return outline if work.as_said is work.pieces else replace(outline, pieces=as_ordered(outline.pieces))
-
-
-def _recollected(task: Task, pieces: Sequence[Piece]) -> Task:
-    """The task with what earlier summaries among the messages cover: here nothing else is known of what left before.
-
-    Messages are numbered on from them: where one stands for thirty, the next is the thirty-first after it.
-    """
-    start, end, shift = 0, 0, 0
-    for at, piece in enumerate(pieces):
-        if piece.origin != "summary" or piece.position is None:
-            continue
-        place = piece.position + shift
-        first, last = span_of(piece.message.text, place)
-        start, end = min(start or first, first), max(end, last)
-        beside = sum(other.position == piece.position for other in pieces[at + 1 : at + 2])
-        shift += last + beside - place - 1
-    return replace(task, covers=(start, end), shift=shift) if end else task
-
-
-def _plan_of(work: _Work, outline: Outline) -> Plan[Any]:
-    def reword(outline: Outline, text: str) -> Outline:
-        task: Task = work.gauge.task(outline.tokens_before)
-        return reworded(outline, text, work.gauge.draft((), language=work.language), task)
-
-    if work.is_assumed:
-        outline = replace(outline, note="; ".join(note for note in (outline.note, ASSUMED_NOTE) if note))
-    return Plan(
-        outline=outline, made_at=(work.made_at, None, ""), _write=lambda outline: _write(work, outline), _reword=reword
-    )
-
-
-def _write(work: _Work, outline: Outline) -> Fitted[Any]:
-    pieces, system = list(outline.pieces), work.system
-    if system is not None:
-        system = system_text(pieces.pop(0).message, system)
-    if not work.gauge.format.rules.results_anywhere:
-        pieces = ordered(pieces, work.gauge.format)  # what stood between results may have left, or become words
+def _as_it_came(given: _Given) -> Fitted[Any]:
     return Fitted(
-        messages=written(pieces, work.gauge.format, replace(work.gauge, system=system).marks_beside),
-        origins=origins(pieces, work.gauge.format),
-        system=system,
-        make_report=partial(_report, work, outline),
+        messages=[copied(message.wire or {}) for message in given.messages],
+        origins=tuple((position,) for position in range(len(given.messages))),
+        system=copied_value(given.system),
+        make_report=partial(_report, given),
     )
 
 
-def _report(work: _Work, outline: Outline) -> Report:
-    """The report; what was not counted for the view is counted for it, all at once."""
-    work.gauge.messages.prime([piece.message for piece in work.pieces])
-    return report_of(outline)
+def _report(given: _Given) -> Report:
+    return _plan(given, None, None).report
+
+
+def _plan(given: _Given, summarizer: Summarizer | None, query: str | None) -> Plan[Any]:
+    from plimsoll.compaction.drive import checked, drive  # noqa: PLC0415 - see above
+
+    asked = checked(summarizer)
+    conversation = _conversation(given)
+    outline = drive(conversation.planned(text_or_none("query", query), asks=asked is not None), asked)
+    return conversation.plan_of(outline)
+
+
+def _conversation(given: _Given) -> Conversation:
+    from plimsoll.compaction.one_call import conversation  # noqa: PLC0415 - see above
+
+    return conversation(given.gauge, given.messages, repaired(given.system), given.note)

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from plimsoll.compaction.draft import Draft, Referrer, no_reference
-from plimsoll.compaction.join import piece_of
-from plimsoll.compaction.piece import Piece, Weigh, blocks_of
-from plimsoll.compaction.repair import Arranged
-from plimsoll.compaction.task import Task
 from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
@@ -24,13 +19,19 @@ from plimsoll.limits import RECALL_OUTPUT_TOKENS_MAX
 from plimsoll.message import Message, Reasoning
 from plimsoll.policy.budget import Budget, Level, LoadLines, ResolvedLines, Status, level_of, status_of
 from plimsoll.policy.policy import Policy, PolicyChoice, policy_of
-from plimsoll.protocols import TokenCounter
-from plimsoll.summary.frame import Language
-from plimsoll.summary.ledger import Ledger
-from plimsoll.tokens.calibrate import Calibrator
 from plimsoll.tokens.counter import counter_for, margin_of, message_counter_for, steps_of
 from plimsoll.tokens.framing import MessageCounter
-from plimsoll.tokens.own import CounterChoice
+
+if TYPE_CHECKING:
+    from plimsoll.compaction.draft import Draft, Referrer
+    from plimsoll.compaction.piece import Piece, Weigh
+    from plimsoll.compaction.repair import Arranged
+    from plimsoll.compaction.task import Task
+    from plimsoll.protocols import TokenCounter
+    from plimsoll.summary.frame import Language
+    from plimsoll.summary.ledger import Ledger
+    from plimsoll.tokens.calibrate import Calibrator
+    from plimsoll.tokens.own import CounterChoice
 
 DEFAULT_MODEL = "gpt-4o"
 """Counts for callers who name no model; its vocabulary is public, so the count is exact."""
@@ -149,6 +150,8 @@ class Gauge:
 
     def piece(self, arranged: Arranged, weigh: Weigh | None = None) -> Piece:
         """An arranged message as a piece of a view. Pieces that stay share one `weigh`, where it is given."""
+        from plimsoll.compaction.join import piece_of  # noqa: PLC0415 - as in draft
+
         return piece_of(arranged, weigh or self.weigh)
 
     def load(self, pieces: Sequence[Piece]) -> int:
@@ -183,10 +186,13 @@ class Gauge:
         self,
         pieces: Sequence[Piece],
         *,
-        refer: Referrer = no_reference,
+        refer: Referrer | None = None,
         language: Language = "en",
     ) -> Draft:
         """A view to work on."""
+        from plimsoll.compaction.draft import Draft, no_reference  # noqa: PLC0415 - a view that fits needs none
+        from plimsoll.compaction.piece import blocks_of  # noqa: PLC0415
+
         return Draft(
             blocks=blocks_of(list(pieces)),
             format=self.format,
@@ -194,7 +200,7 @@ class Gauge:
             counter=self.counter,
             reserve_tokens=self.reserve_tokens,
             language=language,
-            refer=refer,
+            refer=refer or no_reference,
             recall=self.tool_names.recall if self.recall else None,
             list_items_max=self.policy.result_list_items_max,
             binds=self.binds,
@@ -213,6 +219,9 @@ class Gauge:
         level: Level | None = None,
     ) -> Task:
         """What to do about a view of that size. `level` asks for a stronger step than the size does."""
+        from plimsoll.compaction.task import Task  # noqa: PLC0415 - as in draft
+        from plimsoll.summary.ledger import Ledger  # noqa: PLC0415
+
         measured = self.level(tokens)
         if tokens > self.budget.tokens:
             measured = Level.emergency
@@ -259,7 +268,7 @@ def gauge_for(  # noqa: PLR0913 - the options of fit
         messages=counting,
         model=counted_as,
         choice=counter,
-        tool_marks=marks_beside(None, tools or ()),
+        tool_marks=marks_beside(None, tools) if tools else NO_MARKS,
     )
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from plimsoll.brief import Brief, Fact, change, counted
-from plimsoll.compaction.piece import Origins
-from plimsoll.compaction.plan import Action, Outline, Stage
 from plimsoll.dataclass import dataclass
 from plimsoll.message import M
-from plimsoll.policy.budget import Level
-from plimsoll.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from plimsoll.compaction.piece import Origins
+    from plimsoll.compaction.plan import Action, Outline, Stage
+    from plimsoll.policy.budget import Level
+    from plimsoll.policy.policy import Policy
 
 Value = TypeVar("Value")
 

@@ -13,7 +13,7 @@ from plimsoll.tokens.cache import CachingCounter
 from plimsoll.tokens.estimate import EstimatingCounter
 from plimsoll.tokens.exact import exact_counter
 from plimsoll.tokens.framing import ANTHROPIC, OPENAI_CHAT, MessageCounter
-from plimsoll.tokens.media import media_rule
+from plimsoll.tokens.media import MediaRule, media_rule
 from plimsoll.tokens.own import ESTIMATE, CounterChoice, OwnCounter, own_counter
 from plimsoll.tokens.registry import Vocabulary, look_up
 from plimsoll.validation import shown
@@ -134,14 +134,29 @@ def message_counter_for(
 ) -> MessageCounter:
     """The counter of messages for a model, with its provider's framing and prices of media."""
     info = look_up(model)
-    framing = OPENAI_CHAT
+    tools_once = 0
     if info.provider == "anthropic" or "claude" in info.name.lower():
-        framing = replace(ANTHROPIC, tools_once=max(info.tool_prompt_tokens, 1))
-    return MessageCounter(counter_for(model, calibration, choice=choice), framing, media=media_rule(model))
+        tools_once = max(info.tool_prompt_tokens, 1)
+    if calibration is None and choice is None:
+        return _shared_messages(info.vocabulary, tools_once, model)
+    return _messages(counter_for(model, calibration, choice=choice), tools_once, media_rule(model))
+
+
+def _messages(counter: TokenCounter, tools_once: int, media: MediaRule) -> MessageCounter:
+    """The counter with Anthropic's framing where the prompt that tools add is given, else with that of OpenAI's chat format."""
+    return MessageCounter(
+        counter, replace(ANTHROPIC, tools_once=tools_once) if tools_once else OPENAI_CHAT, media=media
+    )
+
+
+@lru_cache(maxsize=64)
+def _shared_messages(vocabulary: Vocabulary, tools_once: int, model: str | None) -> MessageCounter:
+    return _messages(_shared(vocabulary), tools_once, media_rule(model))
 
 
 def clear_cache() -> None:
     """Forget every count, and the vocabularies that were loaded for them; counters in use keep theirs. Changes no number."""
+    _shared_messages.cache_clear()
     _shared.cache_clear()
     _cached.cache_clear()
     exact_counter.cache_clear()

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
-from dataclasses import fields, replace
-from functools import cache
+from dataclasses import replace
+from functools import cache, lru_cache
+from pathlib import Path
+from pkgutil import get_data
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError, UnknownModelWarning, warn
-from plimsoll.limits import REGISTRY_WARNINGS_MAX, SETTING_TOKENS_MAX
+from plimsoll.limits import REGISTRY_FILE_SIZE_BYTES_MAX, REGISTRY_WARNINGS_MAX, SETTING_TOKENS_MAX
 from plimsoll.regex import regex
-from plimsoll.tokens.user_models import read_entries, user_models_path
 from plimsoll.validation import text_or_none
 
 Match: TypeAlias = Literal["registered", "exact", "prefix", "family", "unknown"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vocabulary:
+ENVIRONMENT = "PLIMSOLL_MODELS"
+"""Names a JSON file of `{model name: {field of ModelInfo: value}}` that is used in addition to the packaged data."""
+
+
+class Vocabulary(NamedTuple):
     """How to count for a model: the count in the public vocabulary `base`, times a ratio that depends on the text."""
 
     base: str = "o200k_base"
@@ -87,13 +92,20 @@ def model_info(name: str | None) -> ModelInfo:
 
 def look_up(name: str | None) -> ModelInfo:
     """The same as `model_info` without the warning."""
-    wanted = (text_or_none("model", name) or "").strip().lower()
-    spellings = _spellings(wanted)
-    for key in spellings:
-        found = _registered.get(key) or _from_file().get(key)
-        if found is not None:
-            return found
-    return replace(_packaged(spellings), name=name or "")
+    spellings, info = _resolved(text_or_none("model", name) or "")
+    given = (_registered, _from_file())
+    for key in spellings if any(given) else ():
+        for models in given:
+            if key in models:
+                return models[key]
+    return info
+
+
+@lru_cache(maxsize=256)
+def _resolved(name: str) -> tuple[tuple[str, ...], ModelInfo]:
+    """The spellings of a name, and what the packaged data say of it."""
+    spellings = _spellings(name.strip().lower())
+    return tuple(spellings), replace(_packaged(spellings), name=name)
 
 
 def register_model(name: str, **values: Any) -> ModelInfo:
@@ -167,13 +179,11 @@ def _longest(name: str, by_prefix: Mapping[str, Any]) -> Any:
 
 @cache
 def _data() -> Mapping[str, Any]:
-    from importlib.resources import files  # noqa: PLC0415 - slow to import, and only needed here
-
-    return MappingProxyType(json.loads(files("plimsoll.tokens").joinpath("models.json").read_bytes()))
+    return MappingProxyType(json.loads(get_data("plimsoll.tokens", "models.json") or b"{}"))
 
 
 def _from_file() -> Mapping[str, ModelInfo]:
-    path = user_models_path()
+    path = os.environ.get(ENVIRONMENT)
     return checked_models(path) if path else {}
 
 
@@ -232,7 +242,7 @@ def _vocabulary(name: str, value: Any) -> Vocabulary:
     where = f"models.{name}.vocabulary"
     if isinstance(value, Vocabulary):
         return value
-    if not isinstance(value, Mapping) or not set(value) <= {field.name for field in fields(Vocabulary)}:
+    if not isinstance(value, Mapping) or not set(value) <= set(Vocabulary._fields):
         raise SettingError(where, "must be an object with base, ascii, other and margin")
     if value.get("base", "o200k_base") not in ("o200k_base", "cl100k_base"):  # a list is not hashable
         raise SettingError(f"{where}.base", "must be o200k_base or cl100k_base")
@@ -240,3 +250,28 @@ def _vocabulary(name: str, value: Any) -> Vocabulary:
         if not _is_number(value.get(field, 1.0), 1.0 if field == "margin" else 0.1, 10.0):
             raise SettingError(f"{where}.{field}", "must be a number from 0.1 (margin: from 1) to 10")
     return Vocabulary(**value)
+
+
+@cache
+def read_entries(path: str) -> Mapping[str, Any]:
+    """The entries of a file, unchecked, by model name. Read once per process and path.
+
+    Raises SettingError when it cannot be read, is too large, or is not one JSON object.
+    """
+    try:
+        entries = json.loads(_small(Path(path)))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise SettingError(ENVIRONMENT, f"{path} cannot be read as JSON: {error}") from error
+    except ValueError as error:
+        if isinstance(error, SettingError):
+            raise
+        raise SettingError(ENVIRONMENT, f"{path} has a number that is too long") from error
+    if not isinstance(entries, dict):
+        raise SettingError(ENVIRONMENT, f"{path} must hold one JSON object, by model name")
+    return entries
+
+
+def _small(path: Path) -> bytes:
+    if path.stat().st_size > REGISTRY_FILE_SIZE_BYTES_MAX:
+        raise SettingError(ENVIRONMENT, f"{path} is larger than {REGISTRY_FILE_SIZE_BYTES_MAX} bytes")
+    return path.read_bytes()

@@ -11,7 +11,7 @@ import pytest
 
 import plimsoll
 from plimsoll.errors import SettingError, UnknownModelWarning
-from plimsoll.tokens import registry, user_models
+from plimsoll.tokens import registry
 from plimsoll.tokens.registry import Vocabulary, model_info, register_model
 
 
@@ -20,9 +20,9 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing registered or warned about in one test is known in the next."""
     monkeypatch.setattr(registry, "_registered", {})
     monkeypatch.setattr(registry, "_warned", set())
-    monkeypatch.delenv(user_models.ENVIRONMENT, raising=False)
+    monkeypatch.delenv(registry.ENVIRONMENT, raising=False)
     registry.checked_models.cache_clear()
-    user_models.read_entries.cache_clear()
+    registry.read_entries.cache_clear()
 
 
 @pytest.mark.spec("S0-28", "W0-20")
@@ -158,7 +158,7 @@ def test_a_file_of_models(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatc
             }
         )
     )
-    monkeypatch.setenv(user_models.ENVIRONMENT, str(path))
+    monkeypatch.setenv(registry.ENVIRONMENT, str(path))
     assert model_info("acme-1").window_tokens == 9_000
     assert model_info("acme-1").vocabulary == Vocabulary(ascii=1.4, margin=1.2)
     assert model_info("openai/gpt-4o").max_output_tokens == 5
@@ -222,7 +222,7 @@ def test_impossible_values_are_refused(
         assert refused.value.field == field
         assert registry._registered == {}
     (tmp_path / "m.json").write_text(json.dumps({"m": values}))
-    monkeypatch.setenv(user_models.ENVIRONMENT, str(tmp_path / "m.json"))
+    monkeypatch.setenv(registry.ENVIRONMENT, str(tmp_path / "m.json"))
     with pytest.raises(SettingError) as refused:
         model_info("anything")
     assert refused.value.field == field
@@ -237,17 +237,17 @@ def test_files_that_are_not_models_are_refused(
 ) -> None:
     """Broken, deep and wrong JSON is a SettingError that names the variable."""
     (tmp_path / "m.json").write_bytes(content)
-    monkeypatch.setenv(user_models.ENVIRONMENT, str(tmp_path / "m.json"))
+    monkeypatch.setenv(registry.ENVIRONMENT, str(tmp_path / "m.json"))
     with pytest.raises(SettingError, match="PLIMSOLL_MODELS"):
         model_info("gpt-4o")
 
 
 def test_missing_and_huge_files_are_refused(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that is not there, or larger than the limit, is refused and not read."""
-    monkeypatch.setenv(user_models.ENVIRONMENT, str(tmp_path / "none.json"))
+    monkeypatch.setenv(registry.ENVIRONMENT, str(tmp_path / "none.json"))
     with pytest.raises(SettingError, match="cannot be read"):
         model_info("gpt-4o")
-    monkeypatch.setattr(user_models, "REGISTRY_FILE_SIZE_BYTES_MAX", 3)
+    monkeypatch.setattr(registry, "REGISTRY_FILE_SIZE_BYTES_MAX", 3)
     (tmp_path / "none.json").write_text('{"a": {}}')
     with pytest.raises(SettingError, match="larger than"):
         model_info("gpt-4o")
