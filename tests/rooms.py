@@ -33,11 +33,11 @@ ROOMS = (
     Room("environment", "outside", "the computer and project around a session"),
     Room("store", "outside", "logs on disk, in a database, in memory"),
     Room("recall", "outside", "searching and reading what left the view"),
+    Room("report", "outside", "what a conversation weighs, as tables, in a terminal and on an HTML page"),
     Room("transcripts", "outside", "the session files of coding agents"),
     Room("session", "app", "sessions: opening, appending, viewing, compacting, synchronising, importing"),
     Room("api", "app", "the calls that need no session"),
     Room("", "app", "the public names"),
-    Room("report", "edges", "tables for the terminal, and the HTML page"),
     Room("cli", "edges", "the command line"),
     Room("__main__", "edges", "`python -m plimsoll`"),
 )

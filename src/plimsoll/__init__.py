@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from plimsoll.api.fit import count_tokens as count_tokens
     from plimsoll.api.fit import fit as fit
     from plimsoll.api.fit import plan as plan
+    from plimsoll.api.inspect import inspect as inspect
+    from plimsoll.api.inspect import measure as measure
+    from plimsoll.api.inspect import token_counter as token_counter
     from plimsoll.api.offloads import Offloads as Offloads
     from plimsoll.api.shrink import Shrunk as Shrunk
     from plimsoll.api.shrink import cut as cut
@@ -50,10 +53,13 @@ if TYPE_CHECKING:
     from plimsoll.protocols import Damage as Damage
     from plimsoll.protocols import SessionInfo as SessionInfo
     from plimsoll.protocols import Store as Store
+    from plimsoll.protocols import TokenCounter as TokenCounter
     from plimsoll.recall.search import Hit as Hit
     from plimsoll.records.stats import Stats as Stats
     from plimsoll.records.usage import Usage as Usage
     from plimsoll.records.values import Compaction as Compaction
+    from plimsoll.report.inspection import Inspection as Inspection
+    from plimsoll.report.measure import Measure as Measure
     from plimsoll.session.catalog import archive as archive
     from plimsoll.session.catalog import delete as delete
     from plimsoll.session.catalog import repair as repair
@@ -65,6 +71,7 @@ if TYPE_CHECKING:
     from plimsoll.session.open_async import aopen as aopen
     from plimsoll.session.session import Session as Session
     from plimsoll.session.transfer.import_file import import_file as import_file
+    from plimsoll.session.transfer.import_file import import_name as import_name
     from plimsoll.store.open import open_store as open_store
     from plimsoll.store.verify import Repaired as Repaired
     from plimsoll.store.verify import Verified as Verified
@@ -97,9 +104,11 @@ _HOMES = {
     "Fitted": "compaction.result",
     "HistoryMessage": "session.messages",
     "Hit": "recall.search",
+    "Inspection": "report.inspection",
     "Level": "policy.budget",
     "LoadLines": "policy.budget",
     "Loss": "formats.format",
+    "Measure": "report.measure",
     "Offloads": "api.offloads",
     "Plan": "compaction.result",
     "Policy": "policy.policy",
@@ -115,6 +124,7 @@ _HOMES = {
     "Store": "protocols",
     "SummaryRequest": "compaction.task",
     "TokenBudget": "policy.budget",
+    "TokenCounter": "protocols",
     "Transcript": "transcripts.values",
     "Usage": "records.usage",
     "Verified": "store.verify",
@@ -133,7 +143,10 @@ _HOMES = {
     "files_mentioned": "api.files",
     "fit": "api.fit",
     "import_file": "session.transfer.import_file",
+    "import_name": "session.transfer.import_file",
+    "inspect": "api.inspect",
     "load_file": "transcripts.detect",
+    "measure": "api.inspect",
     "open": "session.open",
     "open_store": "store.open",
     "plan": "api.fit",
@@ -142,6 +155,7 @@ _HOMES = {
     "restore": "session.catalog",
     "sessions": "session.catalog",
     "shrink": "api.shrink",
+    "token_counter": "api.inspect",
     "validate": "formats.convert",
     "verify": "session.catalog",
     "window": "api.window",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
+import plimsoll
 from plimsoll.cli.output import json_text
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.rules import RULES
@@ -28,6 +29,17 @@ class Container:
             return ARRAY
         rules = RULES[format]
         return cls(kind="body", messages_key=rules.messages_key, system_key=rules.system_key)
+
+    @classmethod
+    def of(cls, loaded: plimsoll.Transcript | plimsoll.Conversation) -> Container:
+        """The container that a file's messages were in; for a tool's own file that of a request."""
+        if isinstance(loaded, plimsoll.Transcript):
+            return cls.of_request(loaded.format, has_system=loaded.system is not None)
+        if loaded.body is None:
+            return LINES if loaded.is_lines else ARRAY
+        key = "messages" if isinstance(loaded.body.get("messages"), list) else "input"
+        apart = "instructions" if key == "input" and "system" not in loaded.body else "system"
+        return cls(kind="body", body=loaded.body, messages_key=key, system_key=apart)
 
     def text(self, messages: Sequence[Any], system: Any) -> str:
         """The same container around these messages, with a line feed at its end."""
@@ -55,20 +67,3 @@ class Container:
 
 ARRAY = Container(kind="array")
 LINES = Container(kind="lines")
-
-
-def container_of(raw: bytes) -> Container:
-    """The container of bytes that hold messages."""
-    from plimsoll.transcripts.lines import parse
-
-    if raw.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"[":
-        return ARRAY
-    try:
-        document = parse(raw)
-    except ValueError:
-        return LINES
-    for key in ("messages", "input"):
-        if isinstance(document, dict) and isinstance(document.get(key), list | str):
-            system_key = "system" if "system" in document else "instructions" if key == "input" else "system"
-            return Container(kind="body", body=document, messages_key=key, system_key=system_key)
-    return LINES

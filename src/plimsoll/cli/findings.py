@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from plimsoll.transcripts import Finding
+import plimsoll
 
 _MEANINGS: dict[str, tuple[str, str]] = {
     "bad-line": ("line is no JSON object", "it is kept, and nobody reads it"),
@@ -34,9 +32,9 @@ _MEANINGS: dict[str, tuple[str, str]] = {
 """Of each kind: what there is one of, and what that means."""
 
 
-def described(findings: Sequence[Finding]) -> Iterator[str]:
+def described(findings: Sequence[plimsoll.Finding]) -> Iterator[str]:
     """One line a kind: how many, where the first is, and what it means."""
-    kinds: dict[str, list[Finding]] = {}
+    kinds: dict[str, list[plimsoll.Finding]] = {}
     for finding in findings:
         kinds.setdefault(finding.kind, []).append(finding)
     for kind, found in kinds.items():

@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING
 
+import plimsoll
 from plimsoll.cli.options import TOOL_NAMES, count
 from plimsoll.cli.refusal import DONE, WrongUsage
-
-if TYPE_CHECKING:
-    from plimsoll.transcripts import SessionFile
 
 SHOWN_ON_TERMINAL = 30
 """Newest sessions that are listed where nobody said how many: a program that reads the list gets all of them."""
@@ -44,9 +41,8 @@ def list_found(arguments: argparse.Namespace) -> int:
     from plimsoll.cli.screen import say, show
     from plimsoll.report.figures import counted
     from plimsoll.report.terminal import table
-    from plimsoll.transcripts import discover
 
-    rows = [(number, found) for number, found in enumerate(discover(), 1) if _is_wanted(found, arguments)]
+    rows = [(number, found) for number, found in enumerate(plimsoll.discover(), 1) if _is_wanted(found, arguments)]
     is_terminal = sys.stdout.isatty()
     most = arguments.last or (SHOWN_ON_TERMINAL if is_terminal and not arguments.json else len(rows))
     if arguments.json:
@@ -63,7 +59,7 @@ def list_found(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _is_wanted(found: SessionFile, arguments: argparse.Namespace) -> bool:
+def _is_wanted(found: plimsoll.SessionFile, arguments: argparse.Namespace) -> bool:
     is_of_project = arguments.project is None or arguments.project in (found.cwd or "")
     return is_of_project and arguments.tool in {None, found.tool}
 
@@ -81,7 +77,7 @@ def _places() -> str:
     return f"{claude}/projects, {codex}/sessions and {pi}/sessions"
 
 
-def _row(number: int, found: SessionFile) -> tuple[str | int, ...]:
+def _row(number: int, found: plimsoll.SessionFile) -> tuple[str | int, ...]:
     from plimsoll.report.figures import size, when
 
     changed = when(int(found.modified.timestamp() * 1000), full=True)
@@ -90,7 +86,7 @@ def _row(number: int, found: SessionFile) -> tuple[str | int, ...]:
     return (number, found.tool, changed, tokens, size(found.size_bytes), what, folder, found.path)
 
 
-def _data(number: int, found: SessionFile) -> dict[str, object]:
+def _data(number: int, found: plimsoll.SessionFile) -> dict[str, object]:
     return {
         "number": number,
         "tool": found.tool,

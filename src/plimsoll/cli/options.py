@@ -14,6 +14,7 @@ Run: TypeAlias = Callable[[argparse.Namespace], int]
 
 FORMAT_NAMES = ("openai-chat", "openai-responses", "anthropic", "ui-parts")
 TOOL_NAMES = ("claude-code", "codex", "pi")
+DEFAULT_MODEL = "gpt-4o"
 """As in the library, which is not loaded to print a help text; a test compares them."""
 
 _TOKENS = regex(r"([0-9][0-9_,]{0,20})(\.[0-9]{1,6})?([km]?)", re.IGNORECASE | re.ASCII)

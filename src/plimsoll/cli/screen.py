@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+import plimsoll
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from plimsoll.transcripts import Finding
 
 LONG_SIZE_BYTES = 1_000_000
 LONG_MESSAGES = 2_000
@@ -52,7 +52,7 @@ def note(text: str) -> None:
     print(f"note: {one_line(text, 400)}", file=sys.stderr)
 
 
-def note_findings(findings: Sequence[Finding]) -> None:
+def note_findings(findings: Sequence[plimsoll.Finding]) -> None:
     """What was wrong with a file that was read all the same."""
     from plimsoll.cli.findings import described
 
@@ -61,15 +61,27 @@ def note_findings(findings: Sequence[Finding]) -> None:
 
 
 @contextmanager
-def working(label: str, *, size_bytes: int = 0, messages: int = 0, is_long: bool = False) -> Iterator[None]:
-    """A sign of life on standard error while long work goes on, where it is a terminal."""
-    is_long = is_long or size_bytes >= LONG_SIZE_BYTES or messages >= LONG_MESSAGES
+def working(label: str, what: int | plimsoll.Session | None = None) -> Iterator[None]:
+    """A sign of life on standard error while long work goes on, where that is a terminal.
+
+    `what` is worked on: so many bytes, or the messages of a session; little work shows nothing. None: nobody knows how much it is.
+    """
+    is_long, how_much = _amount(what)
     if not is_long or not sys.stderr.isatty():
         yield
         return
-    from plimsoll.report.figures import counted, size
     from plimsoll.report.terminal import console_on, line
 
-    how_much = size(size_bytes) if size_bytes else counted(messages, "message") if messages else "…"
-    with console_on(sys.stderr).status(line(f"{label} {how_much}")):
+    with console_on(sys.stderr).status(line(f"{label} {how_much}".strip())):
         yield
+
+
+def _amount(what: int | plimsoll.Session | None) -> tuple[bool, str]:
+    """Whether it takes long, and how much it is in words."""
+    from plimsoll.report.figures import counted, size
+
+    if what is None:
+        return True, ""
+    if isinstance(what, int):
+        return what >= LONG_SIZE_BYTES, size(what)
+    return what.message_count >= LONG_MESSAGES, counted(what.message_count, "message")

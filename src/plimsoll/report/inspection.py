@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, field
 from typing import Any
 
 from plimsoll.compaction.meter import Gauge
@@ -46,11 +46,17 @@ class Inspection:
     plan: Report
     places: Sequence[tuple[int, ...]] = ()
     """The positions in the history that the plan's positions stand for; none where they are these themselves."""
+    draw: Callable[[], str] = field(default=str, repr=False, compare=False)
+    """Draws the page."""
 
     @property
     def groups(self) -> list[ActionGroup]:
         """The plan's actions by what they do and why."""
         return grouped(self.plan.actions, self.places)
+
+    def html(self) -> str:
+        """All of it as one page of HTML without scripts. That of a session is drawn while the session is open."""
+        return self.draw()
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -64,7 +70,9 @@ class Inspection:
         }
 
 
-def inspect(measure: Measure, gauge: Gauge, plan: Report, *, places: Sequence[tuple[int, ...]] = ()) -> Inspection:
+def inspection_of(
+    measure: Measure, gauge: Gauge, plan: Report, *, places: Sequence[tuple[int, ...]] = ()
+) -> Inspection:
     """A conversation that was weighed, with the plan for it."""
     lines, unseen = gauge.lines, gauge.budget.unseen_tokens
     marks = {"target": lines.target, "soft": lines.soft, "warn": lines.warn, "hard": lines.hard}

@@ -8,6 +8,7 @@ from dataclasses import field
 from plimsoll.compaction.plan import Action
 from plimsoll.dataclass import dataclass
 from plimsoll.message import Message, ToolResult
+from plimsoll.records.usage import Usage
 from plimsoll.report.figures import named
 from plimsoll.report.parts import parts_of
 from plimsoll.report.weights import TOOL_RESULTS, begins, kind_of
@@ -59,6 +60,16 @@ class Story:
     strips: tuple[Strip, ...]
     points: tuple[Point, ...] = ()
     marks: tuple[Mark, ...] = ()
+
+
+def points_of(usages: Iterable[Usage]) -> tuple[Point, ...]:
+    """Requests in the order of their time; those without one cannot be drawn."""
+    points = [
+        Point(name=usage.id or "", at_ms=usage.at_ms, tokens=usage.prompt_tokens)
+        for usage in usages
+        if usage.at_ms is not None
+    ]
+    return tuple(sorted(points, key=lambda point: point.at_ms))
 
 
 def strips_of(

@@ -195,19 +195,6 @@ def _closed_on_failure(chronicle: Chronicle) -> Iterator[None]:
         undo.pop_all()
 
 
-def existing(
-    name: str, *, store: StoreSpec = None, writable: bool = False, options: Mapping[str, Any] | None = None
-) -> Chronicle:
-    """A session that is there, and no new one. For reading, beside whoever writes it, unless it shall be `writable`.
-
-    `options` are those of `open`, in the place of the remembered ones. Raises UnsafeName, SessionNotFound, SessionBusy,
-    NewerFormat, StoreUnusable, SettingError.
-    """
-    place = store_for(store)
-    given = {key: value for key, value in (options or {}).items() if value is not None}
-    return _chronicle(found(place, name, writable=writable), place, given)
-
-
 def _chronicle(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chronicle:
     with ExitStack() as undo:
         undo.callback(log.close)
@@ -225,6 +212,8 @@ def _chronicle(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chron
             storage=storage_of(chosen["storage"]),
             default_filter=filter_of(chosen["default_filter"]),
             stats=chosen["stats"],
+            options=chosen,
+            is_other_model=chosen["model"] != remembered["model"],
         )
         chronicle = Chronicle(log, _gauge(chosen), kept)
         _tell_damage(log)

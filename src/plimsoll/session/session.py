@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from plimsoll.brief import Brief, Fact, counted
 from plimsoll.compaction.drive import AsyncSummarizer, checked, drive
@@ -30,6 +30,10 @@ from plimsoll.session.usage_reports import sent_now, usage_of, usage_told, usage
 from plimsoll.store.cache import CacheStats
 from plimsoll.summary.file_mentions import FileMention
 from plimsoll.validation import flag, whole
+
+if TYPE_CHECKING:
+    from plimsoll.report.inspection import Inspection
+    from plimsoll.report.measure import Measure
 
 PolicyGiven: TypeAlias = "PolicyChoice | None"
 """A policy's name, a policy, or some fields of one in the place of the session's own."""
@@ -71,6 +75,11 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
     def model(self) -> str:
         """The model whose window and tokens it goes by."""
         return self._chronicle.gauge.model
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that hold: those given to `open` this time, else those that the session remembers."""
+        return dict(self._chronicle.kept.options)
 
     @property
     def summarizer(self) -> AsyncSummarizer | None:
@@ -185,6 +194,21 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
         with self._turn.held():
             return drive(steps, self._summarizer, self._access)
+
+    @locked
+    def measure(self) -> Measure:
+        """How large the view is: its tokens by role, kind of content and tool, and its largest messages."""
+        from plimsoll.session.inspect import measure_of  # noqa: PLC0415 - only where somebody looks
+
+        return measure_of(self._chronicle)
+
+    def inspect(self) -> Inspection:
+        """What fills the view, and what `compact` would do to it now and why. Changes nothing. Raises CannotFit."""
+        from plimsoll.session.inspect import inspection  # noqa: PLC0415 - only where somebody looks
+
+        report = self.preview().report
+        with self._access():
+            return inspection(self._chronicle, report, lambda: (self.usage(), self.compactions()))
 
     @locked
     def compactions(self) -> list[Compaction]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
+from typing import Any
 
 from plimsoll.dataclass import dataclass
 from plimsoll.environment.layers import Filter, Storage
@@ -21,3 +23,7 @@ class Kept:
     default_filter: Filter | None = None
     stats: bool = True
     """Whether compactions are counted."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The options that hold: those given at opening, else those that the session remembers."""
+    is_other_model: bool = False
+    """Whether the model given at opening is another than the remembered one, for which usage was reported."""

@@ -104,9 +104,13 @@ def _objects(raw: Sequence[bytes]) -> list[Mapping[str, Any]]:
 
 
 def _conversation(found: Source) -> Conversation:
+    raw = b"\n".join(found.lines)
+    _check_encoding(raw)
     try:
-        document = lines.parse(b"\n".join(found.lines))
-    except ValueError:
+        document = lines.parse(raw)
+    except ValueError as error:
+        if raw.lstrip()[:1] == b"[":
+            raise FormatError(f"not JSON: {error}") from None
         return _from_lines(found)
     if isinstance(document, list):
         return _from_messages(document, {}, found.findings)
@@ -115,12 +119,20 @@ def _conversation(found: Source) -> Conversation:
     raise FormatError("not a session file and not messages")
 
 
+def _check_encoding(raw: bytes) -> None:
+    """Messages go to a provider as they are read, so that none of their text may be replaced. Raises FormatError."""
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"not UTF-8: byte {raw[error.start]:#04x} at {error.start:,}") from None
+
+
 def _from_lines(found: Source) -> Conversation:
     entries, findings = lines.read_entries(found.lines, whole=found.whole)
     values = [entry.value for entry in entries if entry.value is not None]
     if not values:
         raise FormatError("neither JSON nor JSON lines")
-    return _from_messages(values, {}, (*found.findings, *findings))
+    return replace(_from_messages(values, {}, (*found.findings, *findings)), is_lines=True)
 
 
 def _from_body(body: Mapping[str, Any], findings: tuple[Finding, ...]) -> Conversation:
@@ -131,7 +143,7 @@ def _from_body(body: Mapping[str, Any], findings: tuple[Finding, ...]) -> Conver
     if isinstance(body.get("input"), str):
         message = {"role": "user", "content": body["input"]}
         return _from_messages([message], body, findings, format="openai-responses")
-    return _from_messages([body], {}, findings)
+    return replace(_from_messages([body], {}, findings), is_lines=True)
 
 
 def _from_messages(
@@ -163,6 +175,7 @@ def _from_messages(
         tools=tools,
         model=model,
         findings=findings,
+        body=body or None,
     )
 
 

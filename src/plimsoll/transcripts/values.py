@@ -161,6 +161,16 @@ class Transcript:
         on_path = (usage for usage in reversed(self.usages) if self.messages[usage.position or 0].on_path)
         return next(on_path, None)
 
+    @property
+    def model(self) -> str | None:
+        """The model that the file names."""
+        return self.meta.model
+
+    @property
+    def tools(self) -> tuple[Wire, ...]:
+        """Tool definitions: session files have none."""
+        return ()
+
     def view(self) -> list[dict[str, Any]]:
         """What the tool would send next, in `format`: the caller's own copy."""
         return [dict(copy.deepcopy(shown.wire)) for shown in self.viewed]
@@ -181,6 +191,14 @@ class Conversation:
     tools: tuple[Wire, ...] = ()
     model: str | None = None
     findings: tuple[Finding, ...] = ()
+    body: Mapping[str, Any] | None = field(default=None, repr=False)
+    """The request that they stood in, whole; None where they were a list or lines."""
+    is_lines: bool = False
+    """Whether they came as JSON lines."""
+
+    def view(self) -> list[dict[str, Any]]:
+        """The messages: the caller's own copy."""
+        return [dict(copy.deepcopy(wire)) for wire in self.messages]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

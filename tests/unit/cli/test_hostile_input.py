@@ -307,7 +307,7 @@ def test_interrupt(run, chat, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("plimsoll.api.fit.fit", interrupted)
+    monkeypatch.setattr("plimsoll.fit", interrupted)
     ran = run("fit", chat, "--max-tokens", "2k")
 
     assert (ran.status, ran.err) == (130, "plimsoll: interrupted\n")
@@ -316,7 +316,7 @@ def test_interrupt(run, chat, monkeypatch):
 @pytest.mark.slow
 def test_fault_is_one_line(chat, tmp_path):
     """A mistake of ours is one line that says where, and with PLIMSOLL_TRACEBACK all of it."""
-    script = "import sys, plimsoll.api.fit, plimsoll.cli.main as m\nplimsoll.api.fit.fit = None\nsys.exit(m.main())"
+    script = "import sys, plimsoll, plimsoll.cli.main as m\nplimsoll.fit = None\nsys.exit(m.main())"
     command = [sys.executable, "-c", script, "fit", str(chat), "--max-tokens", "2k"]
     environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
     short = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)

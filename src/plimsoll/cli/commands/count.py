@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from plimsoll.cli.options import Commands, add_file, add_model, command
+import plimsoll
+from plimsoll.cli.options import DEFAULT_MODEL, Commands, add_file, add_model, command
 from plimsoll.cli.refusal import DONE
 
 
@@ -33,24 +34,14 @@ def run(arguments: argparse.Namespace) -> int:
         from plimsoll.cli.source import read_raw
 
         return _count_text(arguments, read_raw(arguments.file).decode("utf-8", "replace"))
-    from plimsoll.cli.measuring import gauge_of, measured
     from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import note_findings, show, working
-    from plimsoll.cli.source import PlainText, open_material
-    from plimsoll.formats.registry import decode_all
+    from plimsoll.cli.screen import show
+    from plimsoll.cli.source import PlainText
 
     try:
-        material = open_material(arguments.file, arguments.store)
+        measure = _measured(arguments)
     except PlainText as found:
         return _count_text(arguments, found.text)
-    try:
-        with working("counting", size_bytes=material.size_bytes):
-            messages = decode_all(material.messages, material.format)[1]
-            gauge = gauge_of(material, model=arguments.model)
-            measure = measured(material, gauge, messages, model=arguments.model)
-    finally:
-        material.close()
-    note_findings(material.findings)
     if arguments.json:
         print_json(measure.to_dict())
         return DONE
@@ -60,16 +51,27 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
+def _measured(arguments: argparse.Namespace) -> plimsoll.Measure:
+    from plimsoll.cli.screen import working
+    from plimsoll.cli.source import is_session, label_of, open_session, read
+
+    if is_session(arguments.file):
+        options = {"model": arguments.model}
+        with open_session(arguments.file, arguments.store, **options) as session, working("counting", session):
+            return session.measure()
+    loaded, size_bytes = read(arguments.file)
+    with working("counting", size_bytes):
+        return plimsoll.measure(loaded, model=arguments.model, label=label_of(arguments.file))
+
+
 def _count_text(arguments: argparse.Namespace, text: str) -> int:
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
     from plimsoll.cli.source import label_of
-    from plimsoll.compaction.meter import DEFAULT_MODEL
     from plimsoll.report.figures import counted
-    from plimsoll.tokens.counter import counter_for
 
     model = arguments.model or DEFAULT_MODEL
-    counter = counter_for(model)
+    counter = plimsoll.token_counter(model)
     tokens = counter.upper(text)
     if arguments.json:
         about = {"label": label_of(arguments.file), "model": model, "counter": counter.name, "exact": counter.exact}

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+import plimsoll
 from plimsoll.cli.options import FORMAT_NAMES, Commands, add_budget, add_file, add_out, command
 from plimsoll.cli.refusal import DONE
+
+if TYPE_CHECKING:
+    from plimsoll.cli.container import Container
 
 
 def add(commands: Commands) -> None:
@@ -32,31 +38,43 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Fit and write."""
-    from plimsoll.api.fit import fit
     from plimsoll.cli.output import emit, json_text
-    from plimsoll.cli.screen import note_findings, tell, working
-    from plimsoll.cli.source import open_material
+    from plimsoll.cli.screen import tell, working
 
-    material = open_material(arguments.file, arguments.store, format=arguments.format)
-    model = arguments.model or material.model
-    with working("fitting", size_bytes=material.size_bytes):
-        fitted = fit(
-            material.messages,
+    messages, options, container, size_bytes = _read(arguments)
+    with working("fitting", size_bytes):
+        fitted = plimsoll.fit(
+            messages,
             max_tokens=arguments.max_tokens,
-            model=model,
-            tools=material.tools or None,
             policy=arguments.policy or "fill",
             query=arguments.query,
-            format=material.format,
-            system=material.system,
+            **{**options, "model": arguments.model or options["model"]},
         )
-    note_findings(material.findings)
     if arguments.json:
-        result = {"format": material.format, **fitted.to_dict()}
+        result = {"format": options["format"], **fitted.to_dict()}
         emit(f"{json_text(result, indent=2)}\n".encode(), arguments.output)
         return DONE
-    emit(material.container.text(fitted.messages, fitted.system).encode(), arguments.output)
+    emit(container.text(fitted.messages, fitted.system).encode(), arguments.output)
     from plimsoll.report.terminal import planned
 
     tell(planned(fitted.report))
     return DONE
+
+
+def _read(arguments: argparse.Namespace) -> tuple[list[Any], dict[str, Any], Container, int]:
+    """The messages, what is sent beside them, what they came in, and how many bytes that were."""
+    from plimsoll.cli.container import ARRAY, Container
+    from plimsoll.cli.source import is_session, open_session, read
+
+    if is_session(arguments.file):
+        with open_session(arguments.file, arguments.store) as session:
+            view, known = session.peek(), session.options
+            beside = {"format": session.format, "system": session.system}
+            options = {**beside, "model": known["model"], "tools": known["tools"]}
+            return view, options, ARRAY, sum(len(str(message)) for message in view)
+    loaded, size_bytes = read(arguments.file)
+    if arguments.format is not None and isinstance(loaded, plimsoll.Conversation):
+        loaded = replace(loaded, format=arguments.format)
+    beside = {"format": loaded.format, "system": loaded.system}
+    options = {**beside, "model": loaded.model, "tools": loaded.tools or None}
+    return loaded.view(), options, Container.of(loaded), size_bytes

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING
 
+import plimsoll
 from plimsoll.cli.listing import add_filters, list_found, refuse_filters
 from plimsoll.cli.options import Commands, add_budget, add_store, command
 from plimsoll.cli.refusal import DONE, Refused, WrongUsage
-
-if TYPE_CHECKING:
-    from plimsoll.session.session import Session
-    from plimsoll.transcripts import Conversation, Transcript
 
 
 def add(commands: Commands) -> None:
@@ -32,7 +28,7 @@ def add(commands: Commands) -> None:
         "list (default: list what is there, the newest first)",
     )
     parser.add_argument(
-        "--as", metavar="NAME", dest="name", help="the new session's name (default: the id or name of what is read)"
+        "--as", metavar="NAME", dest="name", help="the new session's name (default: the file's name, else the id in it)"
     )
     parser.add_argument(
         "--update",
@@ -59,20 +55,19 @@ def _import(file: str, arguments: argparse.Namespace) -> int:
     """A new session."""
     from plimsoll.cli.screen import note_findings, working
     from plimsoll.cli.source import label_of, load, read_raw
-    from plimsoll.session.transfer.import_file import import_file
 
     raw = read_raw(file)
-    with working("importing", size_bytes=len(raw)):
+    with working("importing", len(raw)):
         found = load(raw, file)
-        _refuse_unreadable(found, label_of(file))
+        if isinstance(found, plimsoll.Conversation) and not found.messages:
+            raise Refused(f"{label_of(file)}: there are no messages in it")
         options = {
             "model": arguments.model,
             "max_tokens": arguments.max_tokens,
             "policy": arguments.policy,
         }
-        name = arguments.name or (_stem(file) if file != "-" else None)
-        path = os.path.abspath(file) if os.path.isfile(file) else None  # noqa: PTH100, PTH113
-        session = import_file(raw, path=path, name=name, store=arguments.store, **options)
+        path = None if file == "-" else os.path.abspath(file)  # noqa: PTH100
+        session = plimsoll.import_file(raw, path=path, name=arguments.name, store=arguments.store, **options)
     note_findings(found.findings)
     with session:
         return _done(session, as_json=arguments.json)
@@ -83,82 +78,61 @@ def _update(file: str, arguments: argparse.Namespace) -> int:
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, working
     from plimsoll.cli.source import read_raw
-    from plimsoll.report.figures import counted, number
-    from plimsoll.session.open import existing
-    from plimsoll.session.session import Session
+    from plimsoll.report.figures import counted
 
     if any((arguments.model, arguments.max_tokens, arguments.policy)):
         raise WrongUsage("import: --update keeps the session's own budget, model and policy")
-    name = arguments.name or (_stem(file) if file != "-" else None)
-    if name is None:
+    if arguments.name is None and file == "-":
         raise WrongUsage("import: --update of standard input needs --as NAME")
-    source = read_raw(file) if file == "-" else file
-    size_bytes = len(source) if isinstance(source, bytes) else os.stat(file).st_size  # noqa: PTH116
-    options = {"writable": True, "store": arguments.store}
-    with working("importing", size_bytes=size_bytes), Session(existing(name, **options)) as session:
+    source, size_bytes = (read_raw(file), None) if file == "-" else (file, os.stat(file).st_size)  # noqa: PTH116
+    name = arguments.name or plimsoll.import_name(file)
+    with plimsoll.open(name, store=arguments.store, create=False) as session:
         before = len(session.compactions())
-        added = session.update(source)
-        status, compactions = session.status(), len(session.compactions()) - before
+        with working("importing", size_bytes):
+            added = session.update(source)
+        compactions = len(session.compactions()) - before
         if arguments.json:
-            print_json({"name": name, "messages_added": added, "compactions_added": compactions, **status.to_dict()})
-            return DONE
-        view = f"{number(status.current_tokens)} of {number(status.max_tokens)} tokens"
-        say(f"{name}: {counted(added, 'new message')}, the view has {view}, level {status.level}")
+            told = {"messages_added": added, "compactions_added": compactions}
+            print_json({"name": name, **told, **session.status().to_dict()})
+        else:
+            say(f"{name}: {counted(added, 'new message')}, {_size(session)}")
     return DONE
-
-
-def _refuse_unreadable(found: Transcript | Conversation, label: str) -> None:
-    """Messages that are not in their format are found before there is a session for them. Raises FormatError, Refused."""
-    from plimsoll.formats.registry import decode_all
-    from plimsoll.transcripts import Transcript
-
-    if isinstance(found, Transcript):
-        return
-    if not found.messages:
-        raise Refused(f"{label}: there are no messages in it")
-    decode_all(found.messages, found.format)
-
-
-def _stem(file: str) -> str | None:
-    """The file's own name where it may name a session."""
-    from plimsoll.errors import UnsafeName
-    from plimsoll.store.paths import safe_name
-    from plimsoll.transcripts.source import stem_of
-
-    try:
-        return safe_name(stem_of(file))
-    except UnsafeName:
-        return None
 
 
 def _chosen(file: str) -> str:
     """The file, or the one of that number in the list."""
     if not (file.isascii() and file.isdecimal()) or os.path.lexists(file):
         return file
-    from plimsoll.transcripts import discover
-
-    found, number = discover(), int(file[:9])
+    found, number = plimsoll.discover(), int(file[:9])
     if not 1 <= number <= len(found):
         raise Refused(f"there is no file {file} and no number {file} in the list of {len(found)}")
     return found[number - 1].path
 
 
-def _done(session: Session, *, as_json: bool) -> int:
+def _done(session: plimsoll.Session, *, as_json: bool) -> int:
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
-    from plimsoll.report.figures import counted, number
+    from plimsoll.report.figures import counted
 
-    status, messages = session.status(), len(session.history())
+    messages = session.message_count
     if as_json:
-        print_json({"name": session.name, "format": session.format, "messages": messages, **status.to_dict()})
+        told = {"name": session.name, "format": session.format, "messages": messages}
+        print_json({**told, **session.status().to_dict()})
         return DONE
-    view = f"{number(status.current_tokens)} of {number(status.max_tokens)} tokens"
-    say(f"{session.name}: {counted(messages, 'message')}, the view has {view}, level {status.level}")
+    say(f"{session.name}: {counted(messages, 'message')}, {_size(session)}")
     _tell_raised(session)
     return DONE
 
 
-def _tell_raised(session: Session) -> None:
+def _size(session: plimsoll.Session) -> str:
+    from plimsoll.report.figures import number
+
+    status = session.status()
+    view = f"{number(status.current_tokens)} of {number(status.max_tokens)} tokens"
+    return f"the view has {view}, level {status.level}"
+
+
+def _tell_raised(session: plimsoll.Session) -> None:
     """The tool had sent more than the model's budget is known to be: the session's budget is not what anybody would expect."""
     from plimsoll.cli.screen import note
     from plimsoll.report.figures import number

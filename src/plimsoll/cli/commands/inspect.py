@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import Any
 
+import plimsoll
 from plimsoll.cli.options import Commands, add_budget, add_file, command
 from plimsoll.cli.refusal import DONE
-
-if TYPE_CHECKING:
-    from plimsoll.cli.source import Material
-    from plimsoll.policy.policy import PolicyChoice
-    from plimsoll.report.inspection import Inspection
-    from plimsoll.session.session import Session
 
 
 def add(commands: Commands) -> None:
@@ -34,22 +29,11 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Inspect and show."""
     from plimsoll.cli.output import emit, print_json
-    from plimsoll.cli.screen import note_findings, show, working
-    from plimsoll.cli.source import open_material
-    from plimsoll.session.session import Session
+    from plimsoll.cli.screen import show
 
-    options = {"model": arguments.model, "max_tokens": arguments.max_tokens, "policy": arguments.policy}
-    material = open_material(arguments.file, arguments.store, options=options)
-    session = (
-        None if material.session is None else Session(material.session)
-    )  # closes it when nothing needs it any more
-    with working("weighing", size_bytes=material.size_bytes):
-        inspection = _of_messages(material, arguments) if session is None else _of_session(material, session, arguments)
-        page = _page(material, inspection, arguments) if arguments.html is not None else b""
-    material.close()
-    note_findings(material.findings)
+    inspection, page = _inspected(arguments)
     if arguments.html is not None:
-        emit(page, arguments.html)
+        emit(page.encode(), arguments.html)
     if arguments.json:
         print_json(inspection.to_dict())
     elif arguments.html is None:
@@ -59,45 +43,23 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _of_messages(material: Material, arguments: argparse.Namespace) -> Inspection:
-    from plimsoll.api.fit import plan
-    from plimsoll.cli.measuring import gauge_of, measured
-    from plimsoll.formats.registry import decode_all
-    from plimsoll.report.inspection import inspect
+def _inspected(arguments: argparse.Namespace) -> tuple[plimsoll.Inspection, str]:
+    """What was found, and the page of it where one is asked for: that of a session is drawn while it is open."""
+    from plimsoll.cli.screen import working
+    from plimsoll.cli.source import is_session, label_of, open_session, read
 
-    max_tokens = arguments.max_tokens
-    policy: PolicyChoice = arguments.policy or "fill"
-    gauge = gauge_of(material, model=arguments.model, max_tokens=max_tokens, policy=policy)
-    made = plan(
-        material.messages,
-        max_tokens=gauge.budget.tokens + gauge.budget.tools_tokens,
-        model=gauge.model,
-        tools=material.tools or None,
-        policy=gauge.policy,
-        format=material.format,
-        system=material.system,
-        counter=None if gauge.counter.exact else gauge.counter,
-    )
-    messages = decode_all(material.messages, material.format)[1]
-    measure = measured(material, gauge, messages, model=arguments.model, max_tokens=max_tokens)
-    return inspect(measure, gauge, made.report, places=material.places)
-
-
-def _page(material: Material, inspection: Inspection, arguments: argparse.Namespace) -> bytes:
-    from plimsoll.cli.measuring import gauge_of, likely_counter
-    from plimsoll.cli.telling import story_of
-    from plimsoll.report.page import page
-
-    counter = likely_counter(material, gauge_of(material, model=arguments.model), model=arguments.model)
-    return page(inspection, story_of(material, inspection, counter)).encode()
-
-
-def _of_session(material: Material, session: Session, arguments: argparse.Namespace) -> Inspection:
-    from plimsoll.cli.measuring import measured
-    from plimsoll.formats.registry import decode_all
-    from plimsoll.report.inspection import inspect
-
-    assert material.session is not None
-    messages, gauge = decode_all(material.messages, material.format)[1], material.session.gauge
-    measure = measured(material, gauge, messages, model=arguments.model, max_tokens=arguments.max_tokens)
-    return inspect(measure, gauge, session.preview().report)
+    options: dict[str, Any] = {
+        "model": arguments.model,
+        "max_tokens": arguments.max_tokens,
+        "policy": arguments.policy,
+    }
+    if is_session(arguments.file):
+        with open_session(arguments.file, arguments.store, **options) as session, working("inspecting", session):
+            found = session.inspect()
+            return found, "" if arguments.html is None else found.html()
+    loaded, size_bytes = read(arguments.file)
+    with working("inspecting", size_bytes):
+        found = plimsoll.inspect(
+            loaded, label=label_of(arguments.file), **{**options, "policy": arguments.policy or "fill"}
+        )
+        return found, "" if arguments.html is None else found.html()

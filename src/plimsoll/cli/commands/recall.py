@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     query = " ".join(arguments.query)
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
-        with working("searching", messages=session.message_count):
+        with working("searching", session):
             hits = session.recall(query, max_tokens=arguments.max_tokens, limit=arguments.limit)
         times = [session.message(hit.position).at_ms for hit in hits]
     if arguments.json:

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise WrongUsage("verify: --into needs --repair")
     from plimsoll.cli.screen import working
 
-    with working("checking", is_long=True):
+    with working("checking"):
         verified = plimsoll.verify(arguments.name, arguments.store)
         repaired = None
         if arguments.repair and not verified.ok:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from typing import Any
 
 from plimsoll.compaction.meter import gauge_for
-from plimsoll.errors import SessionExists
+from plimsoll.errors import SessionExists, UnsafeName
 from plimsoll.formats.format import Converted
 from plimsoll.formats.registry import format_named
 from plimsoll.limits import FOREIGN_COMPACTIONS_MAX
@@ -32,6 +33,7 @@ from plimsoll.session.transfer.recorded_usage import (
 from plimsoll.session.transfer.source import source_note
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest
+from plimsoll.store.paths import safe_name
 from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts import Conversation, Exported, Transcript, load_file
 from plimsoll.transcripts.source import stem_of
@@ -57,7 +59,7 @@ def import_file(
 
     Args:
         source: the file, or what is in it.
-        name: the session's name; None: the id that the file says, or the file's name.
+        name: the session's name; None: the file's name where a session may have it, else the id in the file.
         store: as in `plimsoll.open`.
         update: the session is there already, and takes in what its file has grown by: see `Session.update`.
         path: where the file is, if `source` is what was read from it.
@@ -69,8 +71,8 @@ def import_file(
     """
     found = load_file(source)
     if update:
-        return _updated(source, _name_for(found, source) if name is None else name, store, options)
-    chosen = _name_for(found, source) if name is None else name
+        return _updated(source, _name_for(found, _given(source, path)) if name is None else name, store, options)
+    chosen = _name_for(found, _given(source, path)) if name is None else name
     place = store_for(store, options.get("durability") or "fsync")
     if is_taken(chosen, place):
         raise SessionExists(chosen)
@@ -99,8 +101,14 @@ def _updated(source: str | PathLike[str] | bytes, name: str, store: StoreSpec, o
 
 def _path_of(source: str | PathLike[str] | bytes, path: str | PathLike[str] | None) -> str | None:
     """Where the file is, in full. What is a link now may be another file tomorrow."""
+    known = _given(source, path)
+    return None if known is None else os.path.realpath(known)
+
+
+def _given(source: str | PathLike[str] | bytes, path: str | PathLike[str] | None) -> str | None:
+    """Where the file is, as the caller says it."""
     known = path if path is not None or isinstance(source, bytes) else source
-    return None if known is None else os.fspath(os.path.realpath(known))
+    return None if known is None else os.fspath(known)
 
 
 def _told(found: Transcript | Conversation) -> dict[str, Any]:
@@ -141,11 +149,22 @@ def _counted(
     return sized, told, {"window": told.window_tokens, "budget": budget if needed > budget else None}
 
 
-def _name_for(found: Transcript | Conversation, source: str | PathLike[str] | bytes) -> str:
-    """A name from the session's own id, else from the file's."""
+def import_name(path: str | PathLike[str]) -> str:
+    """The name that `import_file` gives a session made of this file when none is given. Raises as `load_file` does."""
+    return _named_for(path) or _name_for(load_file(path), os.fspath(path))
+
+
+def _name_for(found: Transcript | Conversation, path: str | None) -> str:
+    """The file's name where a session may have it, else a name made of the id in the file, or of the file's name."""
+    stem = "" if path is None else stem_of(path)
     known = found.meta.session_id if isinstance(found, Transcript) else None
-    stem = known or ("imported" if isinstance(source, bytes) else stem_of(str(source)))
-    return (_UNSAFE.sub("-", stem).strip(".-") or "imported")[:64]
+    return _named_for(path) or (_UNSAFE.sub("-", known or stem).strip(".-") or "imported")[:64]
+
+
+def _named_for(path: str | PathLike[str] | None) -> str | None:
+    with suppress(UnsafeName):
+        return None if path is None else safe_name(stem_of(os.fspath(path)))
+    return None
 
 
 def _fill(session: Session, found: Transcript | Conversation, known: Recorded | None, about: Mapping[str, Any]) -> None:

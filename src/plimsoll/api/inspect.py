@@ -1,0 +1,197 @@
+"""What fills the window of a conversation that is no session: a file's, or a list of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from plimsoll.api.fit import plan
+from plimsoll.compaction.meter import DEFAULT_MODEL, Gauge, checked_tools, gauge_for
+from plimsoll.formats.intake import received
+from plimsoll.formats.registry import decode_all, format_named, format_of
+from plimsoll.message import FormatName, MessageLike
+from plimsoll.policy.policy import PolicyChoice
+from plimsoll.protocols import TokenCounter
+from plimsoll.report.inspection import Inspection, inspection_of
+from plimsoll.report.measure import Measure
+from plimsoll.report.measuring import RecordedRequest, Subject, likely_counter, measured
+from plimsoll.report.story import Mark, Story, points_of, strips_of
+from plimsoll.session.transfer.recorded_usage import recorded, time_ms
+from plimsoll.tokens.counter import counter_for
+from plimsoll.tokens.registry import look_up
+from plimsoll.transcripts import Conversation, Transcript, load_file
+
+Inspectable: TypeAlias = "str | PathLike[str] | bytes | Transcript | Conversation | Sequence[MessageLike]"
+"""A file, what is in it, what `load_file` made of it, or a list of messages."""
+
+
+def token_counter(model: str = DEFAULT_MODEL) -> TokenCounter:
+    """The counter of texts that `count_tokens` uses for a model: its `name`, whether it is `exact`, `count` and `upper`."""
+    return counter_for(model)
+
+
+def measure(
+    source: Inspectable,
+    *,
+    model: str | None = None,
+    tools: Sequence[Mapping[str, Any]] = (),
+    format: FormatName | None = None,
+    label: str | None = None,
+) -> Measure:
+    """How large a conversation is: its tokens by role, kind of content and tool, and its largest messages.
+
+    Args:
+        source: a file, the bytes of one, what `load_file` returned, or a list of messages.
+        model: count for this model; None: the one that the file names, else gpt-4o.
+        tools: tool definitions that are sent too, where `source` is a list.
+        format: the format of the messages; None: look at them.
+        label: what the report calls it; None: the file's name.
+
+    Returns: the tables as data. Where the file has recorded what the provider counted, sizes are corrected by that.
+
+    Raises: FormatError, LimitExceeded, MissingExtra, SettingError, StoreUnusable.
+
+    """
+    loaded = _loaded(source, tools, format)
+    subject = _subject(loaded, model, None, _label(source, loaded, label))
+    return measured(subject, _gauge(loaded, subject, is_given=model is not None))
+
+
+def inspect(  # noqa: PLR0913 - the options of fit, and a label
+    source: Inspectable,
+    *,
+    max_tokens: int | None = None,
+    model: str | None = None,
+    tools: Sequence[Mapping[str, Any]] = (),
+    policy: PolicyChoice = "fill",
+    format: FormatName | None = None,
+    label: str | None = None,
+) -> Inspection:
+    """What fills the window of a conversation, and what would leave it and why. Changes nothing.
+
+    Args:
+        source: as in `measure`.
+        max_tokens: the budget, tools included; None: what the file says its tool had, else the model's window.
+        model: as in `measure`.
+        tools: as in `measure`.
+        policy: as in `fit`.
+        format: as in `measure`.
+        label: as in `measure`.
+
+    Returns: the measure, the load lines and the plan as data; `html()` is the same as a page.
+
+    Raises: as `measure`, CannotFit.
+
+    """
+    loaded = _loaded(source, tools, format)
+    subject = _subject(loaded, model, max_tokens, _label(source, loaded, label))
+    gauge = _gauge(loaded, subject, is_given=model is not None, policy=policy)
+    made = plan(
+        loaded.view(),
+        max_tokens=gauge.budget.tokens + gauge.budget.tools_tokens,
+        model=gauge.model,
+        tools=loaded.tools or None,
+        policy=gauge.policy,
+        format=loaded.format,
+        system=loaded.system,
+        counter=None if gauge.counter.exact else gauge.counter,
+    ).report
+    found = inspection_of(measured(subject, gauge), gauge, made, places=subject.places)
+    return replace(found, draw=partial(_page, loaded, subject, gauge, found))
+
+
+def _loaded(
+    source: Inspectable, tools: Sequence[Mapping[str, Any]], format: FormatName | None
+) -> Transcript | Conversation:
+    if isinstance(source, Transcript):
+        return source
+    if isinstance(source, Conversation):
+        return source if format is None else replace(source, format=format)
+    if isinstance(source, str | PathLike | bytes):
+        return _loaded(load_file(source), tools, format)
+    taken = received(source)
+    return Conversation(
+        format=format_of(taken, format).name,
+        messages=tuple(taken.wires),
+        tools=tuple(map(dict, checked_tools(tools) or ())),
+    )
+
+
+def _label(source: Inspectable, loaded: Transcript | Conversation, label: str | None) -> str:
+    name = label or (Path(source).name if isinstance(source, str | PathLike) else "messages")
+    return f"{name} ({loaded.tool})" if isinstance(loaded, Transcript) else name
+
+
+def _subject(loaded: Transcript | Conversation, model: str | None, max_tokens: int | None, label: str) -> Subject:
+    transcript = loaded if isinstance(loaded, Transcript) else None
+    return Subject(
+        label=label,
+        format=loaded.format,
+        model=model or loaded.model or DEFAULT_MODEL,
+        messages=decode_all(loaded.view(), loaded.format)[1],
+        system=loaded.system,
+        tools=loaded.tools,
+        places=() if transcript is None else tuple(viewed.messages for viewed in transcript.viewed),
+        recorded=None if transcript is None or model is not None else _recorded(transcript),
+        budget_tokens=max_tokens,
+    )
+
+
+def _recorded(found: Transcript) -> RecordedRequest:
+    """What another tool's file says of its newest request."""
+    told = recorded(
+        found, replace(gauge_for(format_named(found.format), model=_known(found.model)), system=found.system)
+    )
+    newest = found.usage
+    usage = None if newest is None else next(one for one in reversed(told.usages) if one.position == newest.position)
+    return RecordedRequest(
+        usage=usage,
+        calibration=told.calibration,
+        window_tokens=told.window_tokens,
+        budget_tokens=told.budget_tokens,
+        is_of_view=told.is_of_view,
+    )
+
+
+def _known(model: str | None) -> str | None:
+    """A model that a file names, if anything is known of it: an unknown one would only make the window small."""
+    return model if model is not None and look_up(model).match != "unknown" else None
+
+
+def _gauge(
+    loaded: Transcript | Conversation, subject: Subject, *, is_given: bool, policy: PolicyChoice = "fill"
+) -> Gauge:
+    """The gauge of a conversation, corrected by what was reported."""
+    told = subject.recorded
+    gauge = gauge_for(
+        format_named(loaded.format),
+        model=subject.model if is_given else _known(loaded.model),
+        max_tokens=subject.budget_tokens or (None if told is None else told.budget_tokens),
+        tools=loaded.tools or None,
+        policy=policy,
+    )
+    gauge = replace(gauge, system=loaded.system)
+    return gauge if told is None else gauge.calibrated(told.calibration)
+
+
+def _page(loaded: Transcript | Conversation, subject: Subject, gauge: Gauge, found: Inspection) -> str:
+    """The messages of the view with what the plan does to each, and what the file says of the time before, as a page."""
+    from plimsoll.report.page import page  # noqa: PLC0415 - only where a page is drawn
+
+    counter, actions = likely_counter(subject, gauge), found.plan.actions
+    strips = strips_of(subject.messages, counter, actions, names=subject.places)
+    if isinstance(loaded, Conversation):
+        return page(found, Story(strips=strips))
+    return page(found, Story(strips=strips, points=points_of(loaded.usages), marks=tuple(_marks(loaded))))
+
+
+def _marks(found: Transcript) -> Iterator[Mark]:
+    """The compactions that the tool made, as far as their times are known."""
+    for made in found.compactions:
+        if (at_ms := time_ms(made.at)) is not None:
+            label = f"{made.trigger} compaction"
+            yield Mark(label=label, at_ms=at_ms, tokens_before=made.tokens_before, tokens_after=made.tokens_after)

@@ -1,0 +1,86 @@
+"""What fills a session's window, for people to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from plimsoll.compaction.meter import DEFAULT_MODEL
+from plimsoll.compaction.result import Report
+from plimsoll.formats.registry import decode_all
+from plimsoll.records.usage import Usage
+from plimsoll.records.values import Compaction
+from plimsoll.report.inspection import Inspection, inspection_of
+from plimsoll.report.measure import Measure
+from plimsoll.report.measuring import RecordedRequest, Subject, likely_counter, measured
+from plimsoll.report.story import Mark, Story, points_of, strips_of
+from plimsoll.session.recorder import Chronicle
+from plimsoll.session.transfer.recorded_usage import ANSWER_TOKENS
+from plimsoll.session.usage_reports import newest_report
+
+Told = Callable[[], tuple[Sequence[Usage], Sequence[Compaction]]]
+"""Gives the reports and compactions of a session."""
+
+
+def measure_of(chronicle: Chronicle) -> Measure:
+    """The measure of a session's view."""
+    return measured(_subject(chronicle), chronicle.gauge)
+
+
+def inspection(chronicle: Chronicle, report: Report, told: Told) -> Inspection:
+    """A session's view and the plan for it. `told` is asked once the page is drawn."""
+    subject, gauge = _subject(chronicle), chronicle.gauge
+    counter = likely_counter(subject, gauge)
+    found = inspection_of(measured(subject, gauge), gauge, report)
+
+    def draw() -> str:
+        from plimsoll.report.page import page  # noqa: PLC0415 - only where a page is drawn
+
+        usages, made = told()
+        places = subject.places
+        strips = strips_of(subject.messages, counter, report.actions, names=places, places=places)
+        return page(found, Story(strips=strips, points=points_of(usages), marks=tuple(_marks(made))))
+
+    return replace(found, draw=draw)
+
+
+def _subject(chronicle: Chronicle) -> Subject:
+    view, options = chronicle.written(), chronicle.kept.options
+    is_other = chronicle.kept.is_other_model
+    return Subject(
+        label=chronicle.log.name,
+        format=chronicle.gauge.format.name,
+        model=options.get("model") or DEFAULT_MODEL,
+        messages=decode_all(list(view), chronicle.gauge.format.name)[1],
+        system=chronicle.gauge.system,
+        tools=tuple(options.get("tools") or ()),
+        places=tuple(view.origins),
+        recorded=None if is_other else _recorded(chronicle, options),
+        budget_tokens=options.get("max_tokens") if is_other else None,
+    )
+
+
+def _recorded(chronicle: Chronicle, options: Mapping[str, Any]) -> RecordedRequest:
+    """What a session was told. A window that its file named is its own until the user sets a budget."""
+    source: Mapping[str, Any] = next(iter(chronicle.notes("source")), {})
+    window, reserve = source.get("window"), ANSWER_TOKENS.get(source.get("tool", ""), 0)
+    budget = options.get("max_tokens")
+    is_window = isinstance(window, int) and budget == window - reserve
+    usage, is_of_view = newest_report(chronicle.log, chronicle.timeline.base)
+    return RecordedRequest(
+        usage=usage,
+        calibration=chronicle.timeline.calibration,
+        window_tokens=window if is_window else None,
+        budget_tokens=budget,
+        is_set=budget is not None and not is_window,
+        is_of_view=is_of_view,
+    )
+
+
+def _marks(found: Sequence[Compaction]) -> Iterator[Mark]:
+    for made in found:
+        if made.trigger != "import":
+            label = f"{made.id} ({made.trigger}{', undone' if made.undone else ''})"
+            after = made.tokens_after
+            yield Mark(label=label, at_ms=made.at_ms, tokens_before=made.tokens_before, tokens_after=after)
