@@ -158,6 +158,12 @@ def prose_account(  # noqa: PLR0913, PLR0917 - everything a summary depends on
     return SummaryFailed(reason=f"no room for it in {counted(tokens_max, 'token')}")
 
 
+def reframed(account: Account, draft: Draft, task: Task, covers: tuple[int, int]) -> Account:
+    """The account in a frame that says it stands for these positions."""
+    made = _framed(account.text, account.facts, account.reason, draft, task, covers)
+    return replace(account, message=made.message, tokens=made.tokens)
+
+
 def prose_room(draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int]) -> int:
     """What `tokens_max` leaves for words once the frame is paid."""
     return tokens_max - _frame_tokens(draft, task, covers)

@@ -67,7 +67,7 @@ def _summary_room(draft: Draft, task: Task, free_tokens: int) -> int:
     """
     most = max(task.goal_tokens * HISTORY_GOALS_MAX, 1)
     history = task.goal_tokens + draft.excess(task.goal_tokens, at_most=most)
-    share = max(0.5, 1 - task.goal_tokens / max(1, history))
+    share = max(0.5, 1 - (task.goal_tokens / max(1, history)) ** 2)
     earlier = sum(block.tokens for block in draft.summaries())
     return min(task.summary_tokens_max, max(0, int(free_tokens * share), min(earlier, free_tokens)))
 

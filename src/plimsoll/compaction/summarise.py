@@ -13,8 +13,10 @@ from plimsoll.compaction.account import (
     mark,
     prose_account,
     prose_room,
+    reframed,
     request_for,
     rules_account,
+    unseen,
 )
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.losses import SLACK_SHARE, made_to_fit, messages_in
@@ -70,10 +72,24 @@ def summarise(draft: Draft, task: Task) -> Generator[SummaryRequest, SummaryRepl
         if summed.failure is not None and task.policy.keep_fraction_after_failure is not None:
             parted = split(draft, task, after_failure=True)
             summed = _without_model(draft, task, parted, summed.failure)
+    if summed is not None and summed.stage == "model":
+        parted, summed = _given_back(draft, task, parted, summed)
     if summed is None or summed.stage == "rules":
         parted, summed = _tightened(draft, task, parted, summed or _by_rules(draft, task, parted))
     _rebuild(draft, parted, summed.account)
     return summed
+
+
+def _given_back(draft: Draft, task: Task, parted: Split, summed: Summed) -> tuple[Split, Summed]:
+    """Where the budget is to be filled, the room that prose does not need goes back to the tail, of which it tells as well."""
+    account = summed.account
+    if account is None or not (task.policy.fill and _slack(task, parted, summed)):
+        return parted, summed
+    smaller = _with_boundary(draft, task, split(draft, task, summary_tokens=account.tokens), account.tokens)
+    if not smaller.leave:
+        return parted, summed
+    covers = _covers(task, smaller)
+    return smaller, replace(summed, covers=covers, account=reframed(account, draft, task, covers))
 
 
 def _tightened(draft: Draft, task: Task, parted: Split, summed: Summed) -> tuple[Split, Summed]:
@@ -123,9 +139,10 @@ def _by_model(draft: Draft, task: Task, parted: Split) -> Generator[SummaryReque
     if prose_room(draft, task, parted.summary_tokens_max, covers) < PROSE_TOKENS_MIN:
         return replace(ruled, failure=f"{parted.summary_tokens_max} tokens are too few for a model's summary")
     leaving = sum(block.tokens_before for block in parted.leave)
+    visible = unseen(ruled.ledger, _shown(draft, parted), parted.leave)
 
     def framed(prose: str, words: str | None) -> Account | SummaryFailed:
-        ledger = ruled.ledger if words is None else ruled.ledger.in_words(words)
+        ledger = visible if words is None else visible.in_words(words)
         return prose_account(prose, ledger, draft, task, parted.summary_tokens_max, covers, replaced_tokens=leaving)
 
     made = yield from _written(draft, task, parted, framed)

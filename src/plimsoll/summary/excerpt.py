@@ -1,12 +1,22 @@
-"""Cutting a long request to its most telling sentences, in their order."""
+"""Cutting a long request, or a model's summary, to its most telling sentences, in their order."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from plimsoll.regex import regex
 from plimsoll.summary.ledger.prose import without_code
 from plimsoll.summary.ledger.requests import asks, constrains
 from plimsoll.summary.ledger.sentences import line, sentences
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
 _GAP = " … "
+_SPECIFIC = regex(r"[^\s。，；]*(?:[0-9_/`\"“《]|[a-z][A-Z])[^\s。，；]*|(?<=[\w,;:(] )[A-Z]\w+")
+"""A word that names something: a value, a path, a symbol, a quotation, a name inside a sentence."""
+
 _WORDS_CHARS_MAX = 160
 """With less room than this the opening of the most telling sentence says more than a whole lesser one."""
 
@@ -36,6 +46,44 @@ def excerpt(text: str, chars_max: int) -> str:
         shown.append((_GAP if order > previous + 1 else " " if shown else "") + pieces[order])
         previous = order
     return "".join(shown).strip() + (" …" if previous < len(pieces) - 1 else "")
+
+
+def condensed(text: str, fits: Callable[[str], bool]) -> str:
+    """As much of a summary as fits, in its own lines: without its code, then without its least specific sentences.
+
+    Gaps are marked with `…`. Empty when nothing fits.
+    """
+    bare = "\n".join(line for line in without_code(text).split("\n") if line.strip())
+    for whole in (text, bare):
+        if fits(whole):
+            return whole
+    pieces = [(number, said) for number, line in enumerate(bare.split("\n")) for said in sentences(line)]
+    ranked = sorted(range(len(pieces)), key=lambda at: (-_density(pieces[at][1]), at))
+
+    def shown(count: int) -> str:
+        return _in_lines(pieces, sorted(ranked[:count]))
+
+    count = bisect_right(range(1, len(pieces) + 1), 0, key=lambda count: not fits(shown(count)))
+    return shown(count) if count else ""
+
+
+def _density(sentence: str) -> float:
+    """How much of what is specific a sentence has for its length; headings stay with what is under them."""
+    if sentence.startswith("#"):
+        return 1.0
+    told = len(_SPECIFIC.findall(sentence)) + 2 * (constrains(sentence) or asks(sentence))
+    return (1 + told) / (20 + len(sentence))
+
+
+def _in_lines(pieces: Sequence[tuple[int, str]], chosen: Sequence[int]) -> str:
+    """The chosen sentences, each on the line it was on."""
+    text, line_before, previous = "", 0, -1
+    for at in chosen:
+        number, said = pieces[at]
+        gap = _GAP.rstrip() if at > previous + 1 else ""
+        text += f"{gap}{chr(10) if number != line_before else ' '}{said}" if text else f"{gap} {said}".strip()
+        line_before, previous = number, at
+    return text + (_GAP.rstrip() if previous < len(pieces) - 1 else "")
 
 
 def _telling(sentence: str, order: int) -> float:

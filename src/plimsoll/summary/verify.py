@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from plimsoll.brief import counted
 from plimsoll.dataclass import dataclass
-from plimsoll.summary.excerpt import excerpt
+from plimsoll.summary.excerpt import condensed
 from plimsoll.summary.ledger.sentences import clean, sentences
 from plimsoll.summary.rules import render
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 Reason: TypeAlias = Literal["empty", "refusal", "error_text", "too_long", "no_gain"]
 
 _CHECKED: tuple[Kind, ...] = ("request", "constraint", "file", "identifier")
-_FACTS_SHARE = 0.4
-"""What the facts that prose omits may take of the budget; the prose has the rest, and what they do not need."""
+_ASKED: tuple[Kind, ...] = ("request", "constraint")
+_FACTS_SHARE = 0.12
+"""What requests and constraints that prose omits may take of its room."""
 
 _TEXT_CHARS_MAX = 2_000_000
 _OPENING_CHARS = 240
@@ -84,20 +85,19 @@ def missing_facts(ledger: Ledger, text: str) -> list[Fact]:
 def completed(prose: str, ledger: Ledger, *, tokens_max: int, counter: TokenCounter, language: str = "en") -> str:
     """The prose, then the requests, constraints, modified files and values it omits, in at most `tokens_max` tokens.
 
-    Prose that is too long is cut to its most telling sentences: facts taken by rules come before the words of a model.
+    Prose that leaves these less than their share is condensed: what the user asked for comes before the words of a model, values
+    do not.
     """
-    room = max(int(tokens_max * _FACTS_SHARE), tokens_max - counter.upper(prose) - 2)
+    lacking, room = _lacking(ledger, prose), tokens_max - counter.upper(prose) - 2
+    if room < (share := int(tokens_max * _FACTS_SHARE)):
+        lacking, room = lacking.only({kind: lacking.of(kind) for kind in _ASKED}), share
     wanted: Language = "zh" if language == "zh" else "en"
-    facts = render(_lacking(ledger, prose), tokens_max=room, counter=counter, language=wanted).text
-    shown = prose
-    while shown:
-        text = f"{shown}\n{facts}" if facts else shown
-        tokens = counter.upper(text)
-        if tokens <= tokens_max:
-            return text
-        chars = min(len(shown) * 9 // 10, int(len(shown) * tokens_max / tokens))
-        shown = excerpt(shown, chars)[:chars]
-    return facts
+    facts = render(lacking, tokens_max=room, counter=counter, language=wanted).text
+
+    def with_facts(text: str) -> str:
+        return "\n".join(filter(None, (text, facts)))
+
+    return with_facts(condensed(prose, lambda text: counter.upper(with_facts(text)) <= tokens_max))
 
 
 def omitted_words(words: str, prose: str) -> str:

@@ -31,9 +31,9 @@ TALK = [
 ]
 
 
-def summary_share(messages: list[Any], budget: int) -> float:
+def summary_share(messages: list[Any], budget: int, **options: Any) -> float:
     """The part of a view that its summary takes."""
-    view = plimsoll.fit(messages, max_tokens=budget).messages
+    view = plimsoll.fit(messages, max_tokens=budget, **options).messages
     summaries = [m for m in view if isinstance(m["content"], str) and recognise(m["content"])]
     return plimsoll.count_tokens(summaries) / plimsoll.count_tokens(view)
 
@@ -41,8 +41,25 @@ def summary_share(messages: list[Any], budget: int) -> float:
 @pytest.mark.spec("S2-34")
 @pytest.mark.parametrize("history", [RUN, TALK], ids=["run", "talk"])
 def test_far_below_its_history_a_view_is_mostly_summary(history: list[Any]) -> None:
-    """At a twentieth of the history most of the view is facts, at half of it the tail has as much."""
+    """At a twentieth of the history most of the view are facts, at nine tenths of it the tail has as much."""
     tokens = plimsoll.count_tokens(history)
 
     assert summary_share(history, tokens // 20) > 0.7
-    assert summary_share(history, tokens // 2) < 0.55
+    assert summary_share(history, tokens * 9 // 10) < 0.55
+
+
+@pytest.mark.spec("S2-34")
+@pytest.mark.parametrize("history", [RUN, TALK], ids=["run", "talk"])
+def test_a_models_summary_that_fits_is_not_cut_for_older_messages(history: list[Any]) -> None:
+    """Prose of two thirds of the budget stays whole; what it does not need of its room the tail has."""
+    budget = plimsoll.count_tokens(history) // 10
+    prose = ""
+    while plimsoll.count_tokens(prose) < budget * 2 // 3:
+        prose += f"Crane {len(prose)} at pier {len(prose) * 37 % 991} was painted by Zoe.\n"
+
+    long = plimsoll.fit(history, max_tokens=budget, summarizer=lambda _: prose)
+    short = plimsoll.fit(history, max_tokens=budget, summarizer=lambda _: "Zoe painted all the cranes.")
+
+    assert prose.strip() in str(long.messages[0]["content"]) + str(long.messages[1]["content"])
+    assert plimsoll.count_tokens(short.messages) > budget * 0.9
+    assert history is RUN or len(short.messages) > len(long.messages)

@@ -8,6 +8,7 @@ from summary_conversation import CHINESE, ENGLISH
 
 from plimsoll.errors import CannotFit
 from plimsoll.message import Message, ToolResult, said
+from plimsoll.summary.excerpt import condensed
 from plimsoll.summary.frame import PRESENTATIONS, wrap
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.prompt import build_prompt, compose, lines_of, portions
@@ -177,3 +178,17 @@ def test_prose_is_completed_within_the_budget(tokens_max, counter):
     assert counter.upper(text) <= tokens_max
     assert "Move the invoice exporter" in text
     assert "The export was repaired." in text
+
+
+def test_condensed_prose_keeps_its_lines_and_what_is_specific():
+    """Code goes first, then the sentences that name least; what stays is on its own line, and gaps are marked."""
+    vague = "It all went quite well and everybody seemed to be fairly happy with how it turned out in the end."
+    prose = f"# Done\n- Port moved to 9944. {vague}\n\n- `src/a.py:12` sets LIMIT_MAX.\n```\nx = 1\n```\n{vague}"
+
+    def within(chars):
+        return condensed(prose, lambda text: len(text) <= chars)
+
+    assert within(1_000) == prose
+    assert within(len(prose) - 1) == f"# Done\n- Port moved to 9944. {vague}\n- `src/a.py:12` sets LIMIT_MAX.\n{vague}"
+    assert within(70) == "# Done\n- Port moved to 9944. …\n- `src/a.py:12` sets LIMIT_MAX. …"
+    assert within(0) == ""
