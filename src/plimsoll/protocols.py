@@ -182,8 +182,8 @@ class SessionLog(Protocol):
         """
         ...
 
-    def append(self, drafts: Sequence[RecordDraft]) -> int:
-        """Add records, all or none, and return the number of the first. Durable when it returns.
+    def append(self, drafts: Sequence[RecordDraft]) -> list[Record]:
+        """Add records, all or none, and return them as reading gives them. Durable when it returns.
 
         Raises FormatError or LimitExceeded for a payload that is not JSON or too large, StoreFull when there is no
         space (the next append works once there is), StoreUnusable for anything else the disk says; after that the log

@@ -17,29 +17,6 @@ Binds: TypeAlias = Callable[[Message], bool]
 """Whether the thinking in a message is bound to what was before it."""
 
 
-class Requests:
-    """The views that requests may have been made of which are not answered yet."""
-
-    def __init__(self) -> None:
-        self._events: set[int | None] = set()
-        self._is_answered = False
-
-    def show(self, event: int | None) -> None:
-        """A view was handed out. `event` is the record that it goes on from."""
-        if self._is_answered:
-            self._events.clear()
-        self._events.add(event)
-        self._is_answered = False
-
-    def answer(self) -> None:
-        """An answer came. The next one may be to the same view and what was said since."""
-        self._is_answered = True
-
-    def are_of_other_than(self, event: int | None) -> bool:
-        """Whether an answer that comes now may have been thought behind another view than the one that goes on from `event`."""
-        return not self._events <= {event}
-
-
 def leave_thinking(draft: Draft) -> None:
     """Take bound thinking out of a draft whose messages will change."""
     for block in list(draft.blocks):

@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 
 from plimsoll.compaction.account import is_account
-from plimsoll.compaction.notes import is_note
+from plimsoll.compaction.notes import BEGINNINGS, is_note
 from plimsoll.compaction.piece import Origin, Origins, Piece, Weigh
 from plimsoll.compaction.repair import Arranged
 from plimsoll.compaction.settle import ordered
@@ -64,9 +64,16 @@ def origin_of(arranged: Arranged) -> Origin:
     if arranged.position is None or arranged.note:
         return "made"
     message = arranged.message
+    if not any(_may_be_ours(part) for part in message.parts):
+        return "history"
     if message.role == "user" and message.parts and all(map(is_note, message.parts)):
         return "made"
     return "summary" if len(message.parts) == 1 and is_account(message.text) else "history"
+
+
+def _may_be_ours(part: Part) -> bool:
+    text = part.text if isinstance(part, Text) else part.content if isinstance(part, ToolResult) else ""
+    return text.startswith(BEGINNINGS)
 
 
 def piece_of(arranged: Arranged, weigh: Weigh) -> Piece:

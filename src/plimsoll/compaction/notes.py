@@ -11,6 +11,9 @@ from plimsoll.regex import regex
 
 EMPTY = "(empty)"
 OPENER = "[The conversation begins with the assistant's message below.]"
+BEGINNINGS = ("[", OPENING, EMPTY)
+"""What our words in messages begin with, summaries included. Any other text was said by somebody else."""
+
 _NOTE = regex(r"Result(?: of .{1,200})? of a call that is not shown|Result of an unknown tool call")
 """The words of a notice before a result without its call: ours, and those of a conversion to UI messages."""
 

@@ -14,9 +14,8 @@ from dataclasses import field, replace
 from operator import is_
 from typing import Any
 
-from plimsoll.compaction.blank import is_empty, is_unsaid
 from plimsoll.compaction.notes import EMPTY, OPENER, note_of
-from plimsoll.compaction.settle import UNANSWERED, Maker, settled
+from plimsoll.compaction.settle import UNANSWERED, Maker, is_unsaid, settled
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.exchange import speaks
 from plimsoll.formats.format import Format
@@ -28,6 +27,10 @@ from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResul
 
 MOVED = "results moved up to their calls"
 LABELLED = "system text in the user's role stands under a label of its own"
+
+
+_WORDS = frozenset({"role", "content"})
+_SPEAKERS = ("user", "assistant")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +155,7 @@ class Arranger:
 
     def _by_itself(self, message: Message, position: int, repairs: list[str]) -> Message:
         """The message with what is refused of it whatever stands around it made acceptable."""
-        if message.format != self.format.name:
+        if message.format != self.format.rules.name or _is_words(message):
             return message
         if message.role == "user" or not self.begun:
             found = self.format.labelled(message)
@@ -295,7 +298,8 @@ class Arranger:
     def _finish(self, message: Message, parts: list[Part], repairs: list[str]) -> Message:
         """The message with its repaired parts, in a role that may say them; the same object when nothing changed."""
         rules = self.format.rules
-        if is_unsaid(message, rules):
+        says = any(isinstance(part, Text) and part.text and not part.text.isspace() for part in parts)
+        if not says and is_unsaid(message, rules):
             self.has_unsaid = True
             return message
         role = message.role
@@ -306,7 +310,7 @@ class Arranger:
         while rules.refuses_thinking_last and parts and isinstance(parts[-1], Reasoning):
             repairs.append("thinking that led to nothing left out")
             parts.pop()
-        if is_empty(parts, role, rules):
+        if not says and _is_empty(parts, role, rules):
             repairs.append("empty message")
             parts = [Text(text=EMPTY)]
         if role == message.role and _same(parts, message.parts):
@@ -314,6 +318,25 @@ class Arranger:
         if role != message.role and not rules.joins_roles:
             return Message(role=role, parts=tuple(parts), format=message.format)
         return replace(message.with_parts(tuple(parts)), role=role)
+
+
+def _is_empty(parts: Iterable[Part], role: str, rules: Rules) -> bool:
+    """Whether the provider would refuse a message with these parts as empty."""
+    found = list(parts)
+    if role == "tool" or any(not isinstance(part, (Text, Reasoning)) for part in found):
+        return False
+    if rules.splits_answers and any(isinstance(part, Reasoning) for part in found):
+        return False
+    texts = [part.text for part in found if isinstance(part, Text)]
+    return not any(text.strip() for text in texts) if rules.refuses_blank_text else not texts
+
+
+def _is_words(message: Message) -> bool:
+    """Whether a message is nothing but the words of a user or an assistant: every provider takes those as they are."""
+    wire = message.wire
+    if wire is None or message.edited or message.role not in _SPEAKERS:
+        return False
+    return len(wire) == len(_WORDS) and _WORDS.issuperset(wire) and isinstance(wire["content"], str)
 
 
 def _same(parts: Sequence[Part], others: Sequence[Part]) -> bool:

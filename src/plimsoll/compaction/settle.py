@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import Generic, Protocol, TypeVar
 
-from plimsoll.compaction.blank import is_unsaid
 from plimsoll.compaction.notes import EMPTY
 from plimsoll.compaction.piece import Piece
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
 from plimsoll.formats.placeholder import NO_RESULT, answers_by_name, is_legacy, placeholder
+from plimsoll.formats.rules import Rules
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 
 UNANSWERED = "a call had no result"
@@ -82,6 +82,13 @@ def settled(items: Sequence[Item], format: Format, maker: Maker[Item], *, moves:
         found += answer.late
         found += map(maker.made, _placeholders(answer.missing(), format))
     return [_saying_something(item, format, maker) for item in found[:-1]] + found[-1:]
+
+
+def is_unsaid(message: Message, rules: Rules) -> bool:
+    """Whether it is an assistant's message without content, which is accepted as the last message, and nowhere else."""
+    if not rules.continues_last or message.role != "assistant" or message.edited or message.wire is None:
+        return False
+    return message.wire.get("content") in ("", [])
 
 
 def _saying_something(item: Item, format: Format, maker: Maker[Item]) -> Item:

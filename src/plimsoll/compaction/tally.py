@@ -12,21 +12,16 @@ from plimsoll.compaction.piece import Piece, Weigh
 
 
 class Tally:
-    """Pieces in order, each added up once. Sizes in tokens."""
+    """Pieces in order, each added up once. Sizes in tokens. `pieces` grows at its end; other changes are made by methods."""
 
-    __slots__ = ("_all", "_first", "_fresh", "_pieces")
+    __slots__ = ("_all", "_first", "_fresh", "pieces")
 
     def __init__(self, pieces: Iterable[Piece] = ()) -> None:
         """What is there at the beginning is not fresh."""
-        self._pieces = list(pieces)
-        self._first = len(self._pieces)
-        self._all = _Sum(self._pieces, 0)
-        self._fresh = _Sum(self._pieces, self._first)
-
-    @property
-    def pieces(self) -> Sequence[Piece]:
-        """All of them."""
-        return self._pieces
+        self.pieces = list(pieces)
+        self._first = len(self.pieces)
+        self._all = _Sum(self.pieces, 0)
+        self._fresh = _Sum(self.pieces, self._first)
 
     @property
     def tokens(self) -> int:
@@ -40,36 +35,32 @@ class Tally:
 
     def tokens_since(self, count: int) -> int:
         """Of those after the first `count`."""
-        return sum(piece.tokens for piece in self._pieces[count:])
+        return sum(piece.tokens for piece in self.pieces[count:])
 
     def know(self, count: int, tokens: int) -> None:
         """Let the first `count` pieces cost so much together, whatever each of them is counted as."""
-        self._all = _Sum(self._pieces, count, tokens)
-
-    def show(self, pieces: Iterable[Piece]) -> None:
-        """Put pieces at the end."""
-        self._pieces.extend(pieces)
+        self._all = _Sum(self.pieces, count, tokens)
 
     def place_of(self, position: int) -> int | None:
         """Which piece shows the message at a position of the history."""
-        return next((place for place, piece in enumerate(self._pieces) if piece.position == position), None)
+        return next((place for place, piece in enumerate(self.pieces) if piece.position == position), None)
 
     def put(self, place: int, piece: Piece) -> None:
         """Put a piece in the place of another."""
-        self._pieces[place] = piece
-        self._all, self._fresh = _Sum(self._pieces, 0), _Sum(self._pieces, self._first)
+        self.pieces[place] = piece
+        self._all, self._fresh = _Sum(self.pieces, 0), _Sum(self.pieces, self._first)
 
     def copied(self) -> Tally:
         """The same, to be changed apart from this one."""
-        tally = Tally(self._pieces[: self._first])
-        tally.show(self._pieces[self._first :])
+        tally = Tally(self.pieces[: self._first])
+        tally.pieces += self.pieces[self._first :]
         return tally
 
     def reweighed(self, weigh: Weigh) -> Tally:
         """The same pieces by a counter that knows better."""
-        pieces = [replace(piece, weigh=weigh) for piece in self._pieces]
+        pieces = [replace(piece, weigh=weigh) for piece in self.pieces]
         tally = Tally(pieces[: self._first])
-        tally.show(pieces[self._first :])
+        tally.pieces += pieces[self._first :]
         return tally
 
 

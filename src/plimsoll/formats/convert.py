@@ -9,7 +9,7 @@ from typing import Any
 from plimsoll.errors import FormatError
 from plimsoll.formats.detect import Beside
 from plimsoll.formats.format import Converted, Loss, SystemText, Violation
-from plimsoll.formats.intake import Received, received
+from plimsoll.formats.intake import received
 from plimsoll.formats.registry import decode_all, format_named, format_of
 from plimsoll.formats.wire import copied, plain
 from plimsoll.message import FormatName, Message, Part, Text, Wire
@@ -85,6 +85,6 @@ def validate(
             checked.append(copied(wire))
         except FormatError as error:
             raise FormatError(error.reason, position=position) from None
-    found = format_of(Received(checked, taken.told), format, Beside(model=model, system=system, tools=tools))
+    found = format_of(taken._replace(wires=checked), format, Beside(model=model, system=system, tools=tools))
     offered = [tool for tool in map(plain, tools or ()) if isinstance(tool, Mapping)]
     return found.validate(checked, system=system, tools=offered)

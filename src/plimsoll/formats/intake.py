@@ -31,12 +31,18 @@ _SDK_FORMATS: Final[tuple[tuple[str, FormatName], ...]] = (
 """Modules of the official SDKs that hold the classes of messages, items and blocks."""
 
 
+_PLAIN: Final = {"role", "content"}
+_SPEAKERS: Final = ("user", "assistant")
+
+
 class Received(NamedTuple):
     """Messages as they were handed in, as plain wire objects."""
 
     wires: list[Wire]
     told: FormatName | None
     """The format that the class of the first object of an SDK tells, also where its fields could be in another."""
+    may_tell: bool
+    """Whether any message is more than the words of a user or an assistant, and so may tell the format."""
 
 
 def received(messages: object) -> Received:
@@ -48,13 +54,18 @@ def received(messages: object) -> Received:
         raise FormatError(f"messages must be a list, not {type(messages).__name__}")
     wires: list[Wire] = []
     told: FormatName | None = None
+    may_tell = False
     for position, item in enumerate(messages):
+        if type(item) is dict and item.keys() == _PLAIN and type(item["content"]) is str and item["role"] in _SPEAKERS:
+            wires.append(item)
+            continue
+        may_tell = True
         if type(item) is not dict or _holds_models(item):
             told = told or _told_by_class(item)
             wires += _wires(item, position)
         else:
             wires += _of_plain(item, position)
-    return Received(wires, told)
+    return Received(wires, told, may_tell)
 
 
 def _told_by_class(item: object) -> FormatName | None:

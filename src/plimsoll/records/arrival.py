@@ -1,10 +1,12 @@
-"""Messages on their way into a session: what their records will say, and the state that they lead to.
+"""How messages come into a session: the records that an append will write, worked out beside the state it leaves alone.
 
-Nothing of the session changes before the records are written: an append that fails leaves no trace.
+A message's record says how the view shows it where that is not as it was said: a tool result cut on arrival, a message repaired
+for its provider. A reader shows it so, whatever its version's rules.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,21 +14,65 @@ from typing import Any
 
 from plimsoll.compaction.bound import unbound, unbound_at
 from plimsoll.compaction.draft import Draft
+from plimsoll.compaction.join import origin_of, piece_of
 from plimsoll.compaction.meter import Gauge
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.references import reference_of
-from plimsoll.compaction.repair import Arranger
+from plimsoll.compaction.repair import Arranged, Arranger
 from plimsoll.compaction.shrink import cut_results
+from plimsoll.dataclass import dataclass
+from plimsoll.formats.detect import NOTHING, Beside, telling
 from plimsoll.formats.format import Format
-from plimsoll.message import Message, ToolResult
+from plimsoll.formats.intake import Received, received
+from plimsoll.formats.registry import format_named
+from plimsoll.message import Message, ToolResult, Wire
 from plimsoll.protocols import Record, RecordDraft
 from plimsoll.records.replay import Timeline
-from plimsoll.records.values import is_plain, pieces_of, view_items
+from plimsoll.records.values import is_plain, view_items
 from plimsoll.summary.language import language_of
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knowledge:
+    """What is known of the format that a session is in.
+
+    Attributes:
+        is_fixed: Whether a message or an option has said it.
+        is_recorded: Whether the log says it.
+        beside: What is sent beside the messages; it makes one format likely until a message tells.
+
+    """
+
+    is_fixed: bool
+    is_recorded: bool
+    beside: Beside = NOTHING
+
+    def told(self, taken: Received, likely: Format) -> Format | None:
+        """The format where the log does not say it yet: by an option, or as these messages tell; None where nothing is new."""
+        if self.is_fixed:
+            return None if self.is_recorded else likely
+        told = taken.told or (telling(taken.wires, self.beside) if taken.may_tell else None)
+        return None if told is None else format_named(told)
+
+    def format_of(self, messages: object, likely: Format) -> Format:
+        """The format that the log says, or that these messages are the first to tell. Raises FormatError."""
+        return likely if self == FIXED else self.told(received(messages), likely) or likely
+
+
+FIXED = Knowledge(is_fixed=True, is_recorded=True)
+"""The log says it."""
+
+
 class Arrivals:
-    """What an append will write and show. `gauge` and `timeline` are the session's once `settle` was called."""
+    """The drafts of an append. Once they are written, `take` lets the records have their effect.
+
+    Attributes:
+        gauge: What measures the session from then on.
+        timeline: The state that the records have their effect on: the session's own, or another one where a message tells the
+            format, or an edit comes before the messages.
+        drafts: What is to be written.
+
+    """
 
     def __init__(  # noqa: PLR0913 - the state it goes on from, and what is known of what comes
         self,
@@ -52,9 +98,9 @@ class Arrivals:
         self.gauge = gauge
         self.timeline = timeline
         self.drafts: list[RecordDraft] = []
-        self._shown: list[Piece] = []
         self._limit_tokens = limit_tokens
         self._is_late = is_late
+        self._said: dict[int, Message] = {}
         if told is not None:
             self.gauge = replace(gauge, format=told)
             self.timeline = Timeline.of(timeline.log, told, self.gauge.weigh, known=False)
@@ -62,22 +108,36 @@ class Arrivals:
             self.drafts.append(RecordDraft(kind="note", data={"what": "format", "format": told.name}))
         if edit is not None:
             self._edit(edit)
-        self._ids = _Added(self.timeline.arranger.seen_ids)
-        self._arranger = _copied(self.timeline.arranger, self._ids)
+        self._effective = len(self.drafts)
+        self._arranger = _copied(self.timeline.arranger)
 
     def add(self, message: Message, position: int, at_ms: int | None) -> None:
-        """The next message: its record says how the view shows it where that is not as it was said."""
-        weigh, came = self.timeline.weigh, self._arranger.feed(message, position)
-        pieces = [self._shrunk(self.gauge.piece(arranged, weigh), message) for arranged in came]
-        pieces = list(unbound_at(pieces, self.timeline.history.branch.unbound))
-        if self._is_late:
-            pieces = list(unbound(pieces, self.gauge.binds))
+        """The next message."""
         data: dict[str, Any] = {"m": message.wire}
-        if len(pieces) != 1 or pieces[0].position != position or not is_plain(pieces[0]):
-            data["shown"] = view_items(pieces, self.gauge.format, {position: message.wire or {}})
-            pieces = self._read_back(data["shown"], pieces, message, position)
+        arranged = self._arranger.feed(message, position)
+        if not self._stays(arranged, message):
+            pieces = [self._shrunk(piece_of(one, self.timeline.weigh), message) for one in arranged]
+            pieces = list(unbound_at(pieces, self.timeline.history.branch.unbound))
+            if self._is_late:
+                pieces = list(unbound(pieces, self.gauge.binds))
+            if len(pieces) != 1 or pieces[0].position != position or not is_plain(pieces[0]):
+                data["shown"] = view_items(pieces, self.gauge.format, {position: message.wire or {}})
+        self._said[position] = message
         self.drafts.append(RecordDraft(kind="message", data=data, at_ms=at_ms))
-        self._shown += pieces
+
+    def take(self, records: Sequence[Record]) -> None:
+        """Let the records have their effect."""
+        for record in records[self._effective :]:
+            self.timeline.take(record, self._said)
+
+    def _stays(self, arranged: Sequence[Arranged], message: Message) -> bool:
+        """Whether it is plain at a glance that the view shows the message as it was said."""
+        if len(arranged) != 1 or arranged[0].message is not message:
+            return False
+        if self._is_late or self.timeline.history.branch.unbound:
+            return False
+        holds_results = any(isinstance(part, ToolResult) for part in message.parts)
+        return not holds_results and not arranged[0].repairs and origin_of(arranged[0]) == "history"
 
     def _edit(self, draft: RecordDraft) -> None:
         """The state after an edit, as it will be read back from its record."""
@@ -86,20 +146,6 @@ class Arrivals:
         record = Record(seq=seq, position=log.messages, kind=draft.kind, at_ms=draft.at_ms or 0, data=draft.data)
         self.timeline = self.timeline.edited(record)
         self.drafts.append(draft)
-
-    def settle(self) -> None:
-        """Let the records have their effect: they are written."""
-        self._ids.seen.update(self._ids)
-        self._arranger.seen_ids = self._ids.seen
-        self.timeline.arranger = self._arranger
-        self.timeline.tally.show(self._shown)
-
-    def _read_back(
-        self, items: Sequence[Mapping[str, Any]], pieces: Sequence[Piece], message: Message, position: int
-    ) -> list[Piece]:
-        """The pieces as a reader of the record will have them."""
-        plain = {piece.position: piece.message for piece in pieces if piece.position is not None and is_plain(piece)}
-        return pieces_of(items, self.gauge.format, self.gauge.weigh, {**plain, position: message})
 
     def _shrunk(self, piece: Piece, original: Message) -> Piece:
         """The piece with each tool result that passes the policy's limit cut to it, under a reference to the original."""
@@ -134,14 +180,49 @@ class _Added(set[str]):
         return super().__contains__(id) or id in self.seen
 
 
-def _copied(arranger: Arranger, ids: _Added) -> Arranger:
+def _copied(arranger: Arranger) -> Arranger:
     pending = {key: list(calls) for key, calls in arranger.pending.items()}
     return replace(
         arranger,
-        seen_ids=ids,
+        seen_ids=_Added(arranger.seen_ids),
         pending=pending,
         lost=list(arranger.lost),
         asked=set(arranger.asked),
         answers=dict(arranger.answers),
         held=list(arranger.held),
     )
+
+
+def as_stored(message: Message, format: Format, position: int) -> Message:
+    """The message as JSON text gives it back: two halves of a character next to each other are that character."""
+    if not _holds_halves(message.wire):
+        return message
+    try:
+        joined = json.loads(json.dumps(message.wire))
+    except ValueError:
+        return message  # a number too long to write: the log refuses it
+    return format.decode(joined, position)
+
+
+def _holds_halves(wire: Wire | None) -> bool:
+    """Whether any text in a message, a field's name included, holds half of a character."""
+    waiting: list[Any] = [wire]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            if not value.isascii() and not _is_whole(value):
+                return True
+        elif isinstance(value, Mapping):
+            waiting.extend(value)
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+    return False
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

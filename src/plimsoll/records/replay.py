@@ -26,7 +26,7 @@ from plimsoll.policy.budget import Level
 from plimsoll.protocols import Record, SessionLog
 from plimsoll.records.compactions import standing
 from plimsoll.records.edited import items_left, may_replace, tied
-from plimsoll.records.history import Branch, History
+from plimsoll.records.history import NONE_KNOWN, Branch, History
 from plimsoll.records.stats import Stats
 from plimsoll.records.usage import learnt
 from plimsoll.records.values import is_plain, pieces_of, positions_in, unpacked
@@ -130,11 +130,14 @@ class Timeline:
                 line.take(record)
         return line
 
-    def take(self, record: Record) -> None:
-        """Let a record have its effect. Kinds that say nothing of the view have none."""
+    def take(self, record: Record, known: Mapping[int, Message] = NONE_KNOWN) -> None:
+        """Let a record have its effect. Kinds that say nothing of the view have none.
+
+        `known` are messages, by position, that need not be decoded again.
+        """
         match record.kind:
             case "message":
-                self._say(record)
+                self._say(record, known)
             case "compaction":
                 self._compacted(record)
             case "rollback":
@@ -206,7 +209,7 @@ class Timeline:
         held = [(position, position + 1) for position in since.open["held"]]
         arranger = self._arranger(since.open, pieces, self.history.gathered(held))
         line = Timeline(format=self.format, weigh=self.weigh, log=self.log, arranger=arranger)
-        line.tally.show(pieces)
+        line.tally.pieces += pieces
         line.history = self.history
         for record in self.history.messages(since.messages):
             line._say(record, again=True)
@@ -242,26 +245,27 @@ class Timeline:
             stop -= 1
         self.anchor = (stop, data["prompt"])
 
-    def _say(self, record: Record, *, again: bool = False) -> None:
+    def _say(self, record: Record, known: Mapping[int, Message] = NONE_KNOWN, *, again: bool = False) -> None:
         """Let a message have its effect: as its record says that the view shows it, else as the rules of the format have it.
 
         Said `again`, to another view than the one it came to, what it answers may be gone, or be there again: where the record
         ties it to other messages than there are, the rules decide.
         """
-        message = self.format.decode(record.data["m"], record.position)
+        message = known.get(record.position) or self.format.decode(record.data["m"], record.position)
         arranged = self.arranger.feed(message, record.position)
         is_told = "shown" in record.data and record.seq >= self.told_at
-        pieces = self._recorded(record, message) if is_told else None
+        pieces = self._recorded(record, {**known, record.position: message}) if is_told else None
         if pieces is not None and again:
             ties = tied([piece.message for piece in pieces]) == tied([found.message for found in arranged])
             pieces = pieces if ties else None
         shown = [self._piece(found, message) for found in arranged] if pieces is None else pieces
-        self.tally.show(unbound_at(shown, self.history.branch.unbound))
+        bound = self.history.branch.unbound
+        self.tally.pieces += unbound_at(shown, bound) if bound else shown
 
-    def _recorded(self, record: Record, message: Message) -> Sequence[Piece]:
+    def _recorded(self, record: Record, known: Mapping[int, Message]) -> Sequence[Piece]:
         """How the view shows a message by what its record says."""
         items = record.data["shown"]
-        history = self.history.gathered(positions_in(items), {record.position: message})
+        history = self.history.gathered(positions_in(items), known)
         return pieces_of(items, self.format, self.weigh, history)
 
     def _piece(self, arranged: Arranged, came: Message) -> Piece:

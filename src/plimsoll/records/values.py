@@ -24,42 +24,6 @@ from plimsoll.protocols import Record
 from plimsoll.records.json_diff import changed, changes
 from plimsoll.regex import regex
 
-
-def as_stored(message: Message, format: Format, position: int) -> Message:
-    """A message as the log gives it back: JSON cannot keep two halves of one character apart, so they are joined at once."""
-    if not _holds_halves(message.wire):
-        return message
-    try:
-        joined = json.loads(json.dumps(message.wire))
-    except ValueError:
-        return message  # a number too long to write: the log refuses it
-    return format.decode(joined, position)
-
-
-def _holds_halves(wire: Wire | None) -> bool:
-    """Whether any text in a message, a field's name included, holds half of a character."""
-    waiting: list[Any] = [wire]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            if not value.isascii() and not _is_whole(value):
-                return True
-        elif isinstance(value, dict):
-            waiting.extend(value)
-            waiting.extend(value.values())
-        elif isinstance(value, list):
-            waiting.extend(value)
-    return False
-
-
-def _is_whole(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 _TIME_MS_MIN = -62_135_596_800_000
 """The beginning of the year 1."""
 

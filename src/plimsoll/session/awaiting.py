@@ -1,17 +1,15 @@
-"""What a session does for callers that await, and what both kinds of callers share: its lock, its turn and its compactions."""
+"""What a session does for callers that await, and what both kinds of callers share: its turn and its compactions."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial, wraps
+from collections.abc import Sequence
+from functools import partial
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Self, TypeVar, get_args
+from typing import Self, get_args
 
 from plimsoll.compaction.drive import AsyncSummarizer, adrive
 from plimsoll.compaction.result import Plan, View, Wish
-from plimsoll.errors import SessionClosed
 from plimsoll.message import MessageLike
 from plimsoll.policy.policy import PolicyChoice
 from plimsoll.records.values import Compaction, Trigger
@@ -19,21 +17,6 @@ from plimsoll.session.compact import Carrying, carried_out, compacted, viewed, w
 from plimsoll.session.concurrency import THREADS, CompactionTurn, in_worker
 from plimsoll.session.recorder import Chronicle
 from plimsoll.validation import one_of, whole
-
-P = ParamSpec("P")
-Result = TypeVar("Result")
-Own = TypeVar("Own", bound="AwaitedSession")
-
-
-def locked(method: Callable[Concatenate[Own, P], Result]) -> Callable[Concatenate[Own, P], Result]:
-    """A method of a session that has the session to itself while it runs. Raises SessionClosed once that is closed."""
-
-    @wraps(method)
-    def alone(self: Own, /, *args: P.args, **kwargs: P.kwargs) -> Result:
-        with self._access():
-            return method(self, *args, **kwargs)
-
-    return alone
 
 
 class AwaitedSession(ABC):
@@ -77,7 +60,7 @@ class AwaitedSession(ABC):
         """
         steps = self._viewing(query)
         async with self._turn.aheld():
-            return await adrive(steps, self._summarizer, THREADS, self._access)
+            return await adrive(steps, self._summarizer, THREADS, self._chronicle.access)
 
     async def acompact(  # noqa: PLR0913 - as compact
         self,
@@ -94,7 +77,7 @@ class AwaitedSession(ABC):
         wish = wish_for(self._chronicle, focus, policy, target_tokens)
         steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
         async with self._turn.aheld():
-            return await adrive(steps, self._summarizer, THREADS, self._access)
+            return await adrive(steps, self._summarizer, THREADS, self._chronicle.access)
 
     async def aclose(self) -> None:
         """`close` for callers that await."""
@@ -108,14 +91,6 @@ class AwaitedSession(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
-
-    @contextmanager
-    def _access(self) -> Iterator[None]:
-        """Have the session's state to oneself. Raises SessionClosed."""
-        with self._chronicle.lock:
-            if self._chronicle.is_closed:
-                raise SessionClosed(self._chronicle.log.name, path=self._chronicle.log.where)
-            yield
 
     @property
     def _asks_model(self) -> bool:

@@ -9,9 +9,10 @@ from typing import Any
 from plimsoll.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.protocols import Record, RecordDraft
+from plimsoll.records.arrival import as_stored
 from plimsoll.records.compactions import Events, standing
 from plimsoll.records.history import Branch, Run
-from plimsoll.records.values import as_stored, kept_runs, unpacked
+from plimsoll.records.values import kept_runs, unpacked
 from plimsoll.session.recorder import Chronicle
 
 

@@ -32,8 +32,8 @@ from plimsoll.limits import SESSION_TITLE_CHARS_MAX
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import Policy, PolicyChoice, policy_named, policy_of
 from plimsoll.protocols import Durability, SessionLog, Store
+from plimsoll.records.arrival import Knowledge
 from plimsoll.records.checks import flaw_of
-from plimsoll.records.format_state import Knowledge
 from plimsoll.session.catalog import found, store_for
 from plimsoll.session.concurrency import pauses_s
 from plimsoll.session.environment import Project, keep, surroundings

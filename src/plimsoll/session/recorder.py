@@ -8,44 +8,36 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import wraps
 from threading import RLock
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from weakref import ReferenceType, finalize, ref
 
-from plimsoll.compaction import readers
-from plimsoll.compaction.bound import Requests
-from plimsoll.compaction.draft import Draft
-from plimsoll.compaction.engine import Compacting, compact
-from plimsoll.compaction.join import origins, parted
+from plimsoll.compaction.join import origins
 from plimsoll.compaction.levels import check_view, with_unseen
 from plimsoll.compaction.meter import Gauge
-from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
-from plimsoll.compaction.references import position_named, reference_of
+from plimsoll.compaction.references import position_named
 from plimsoll.compaction.repair import Arranger
-from plimsoll.compaction.result import View, Wish
-from plimsoll.compaction.settle import without_placeholders
-from plimsoll.compaction.task import Task
+from plimsoll.compaction.result import View
 from plimsoll.compaction.writing import ViewWriter, written
-from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
+from plimsoll.errors import ReferenceNotFound, SessionClosed, SessionDamaged, SettingError
 from plimsoll.formats.intake import received
 from plimsoll.formats.wire import copied
 from plimsoll.message import Message, MessageLike
 from plimsoll.policy.budget import Check, Level
 from plimsoll.protocols import Record, RecordDraft, SessionLog
-from plimsoll.records.arrival import Arrivals
+from plimsoll.records.arrival import FIXED, Arrivals, as_stored
 from plimsoll.records.checks import flaw_of
 from plimsoll.records.compactions import IMPORT, Events, compaction_at, record_at, totals_at, turned_at
-from plimsoll.records.format_state import FIXED
 from plimsoll.records.ledgers import Ledgers, ledger_data, read_again
 from plimsoll.records.replay import Timeline
 from plimsoll.records.usage import Usage, usage_data
 from plimsoll.records.values import (
     Compaction,
-    as_stored,
     compaction_data,
     compaction_from,
     compaction_of,
@@ -59,7 +51,6 @@ from plimsoll.session.message_cache import Originals
 from plimsoll.session.settings import Kept
 from plimsoll.session.usage_reports import Estimates, Sent, warn_of_excess
 from plimsoll.store.copying import fork
-from plimsoll.summary.language import language_of
 from plimsoll.summary.ledger import Ledger
 from plimsoll.validation import flag, shown
 
@@ -67,6 +58,51 @@ State = tuple[int, int | None, str]
 """How many messages there are, which event the view goes on from, and a digest of the view and the pins: what a plan was made
 for. The digest tells sessions apart that have come as far.
 """
+
+
+class Recorded(Protocol):
+    """What works on a chronicle."""
+
+    _chronicle: Chronicle
+
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+Own = TypeVar("Own", bound=Recorded)
+
+
+def locked(method: Callable[Concatenate[Own, P], Result]) -> Callable[Concatenate[Own, P], Result]:
+    """A method of a session that has the session to itself while it runs. Raises SessionClosed once that is closed."""
+
+    @wraps(method)
+    def alone(self: Own, /, *args: P.args, **kwargs: P.kwargs) -> Result:
+        with self._chronicle.access():
+            return method(self, *args, **kwargs)
+
+    return alone
+
+
+class Requests:
+    """The views that requests may have been made of which are not answered yet."""
+
+    def __init__(self) -> None:
+        self._events: set[int | None] = set()
+        self._is_answered = False
+
+    def show(self, event: int | None) -> None:
+        """A view was handed out. `event` is the record that it goes on from."""
+        if self._is_answered:
+            self._events.clear()
+        self._events.add(event)
+        self._is_answered = False
+
+    def answer(self) -> None:
+        """An answer came. The next one may be to the same view and what was said since."""
+        self._is_answered = True
+
+    def are_of_other_than(self, event: int | None) -> bool:
+        """Whether an answer that comes now may have been thought behind another view than the one that goes on from `event`."""
+        return not self._events <= {event}
 
 
 class Hold:
@@ -191,8 +227,7 @@ class Chronicle:
         )
         for index, message in enumerate(said):
             arrivals.add(message, first + index, times_ms[index] if times_ms else None)
-        self.log.append(arrivals.drafts)
-        arrivals.settle()
+        arrivals.take(self.log.append(arrivals.drafts))
         self.gauge, self.timeline = arrivals.gauge, arrivals.timeline
         if any(message.role == "assistant" for message in said):
             self.requests.answer()
@@ -202,47 +237,6 @@ class Chronicle:
         return list(range(first, first + len(said)))
 
     # --- compaction
-
-    def draft(self, pieces: Sequence[Piece], *, reserve_tokens: int | None = None, gauge: Gauge | None = None) -> Draft:
-        """Pieces to work on, with references into this session."""
-        gauge = gauge or self.gauge
-        language = language_of((piece.message for piece in self.timeline.pieces), gauge.policy.language)
-        draft = gauge.draft(pieces, refer=partial(reference_of, read=self.originals.find), language=language)
-        if reserve_tokens is not None:
-            draft.reserve_tokens = reserve_tokens
-        draft.reserve_tokens += readers.reserve_tokens(self.timeline.reader, gauge.weigh)
-        return draft
-
-    def task(
-        self, focus: str | None, *, asked: bool = False, asks_model: bool = False, gauge: Gauge | None = None
-    ) -> Task:
-        """What to do about the view now. Asked for, it is done whatever the load: down to half of what there is."""
-        total = self.total()
-        task = (gauge or self.gauge).task(
-            total,
-            ledger=self._ledgers.at(self.timeline.base)[0],
-            covers=self.timeline.covers,
-            pins=frozenset(self.timeline.pins),
-            focus=focus,
-            ask_model=asks_model,
-            original=self.originals.find,
-            level=Level.aggressive if asked else None,
-        )
-        return task.asked_for(total) if asked else task
-
-    def planning(self, wish: Wish, *, asked: bool, asks_model: bool) -> Compacting:
-        """The steps to a compaction of the view as it stands, as it is wished."""
-        gauge = self.gauge if wish.policy is None else self.gauge.with_policy(wish.policy)
-        task = self.task(wish.focus, asked=asked, asks_model=asks_model, gauge=gauge)
-        if wish.target_tokens is not None:
-            task = replace(task, goal_tokens=min(wish.target_tokens, task.budget_tokens), forced=False)
-        settled, reader = self.timeline.sending.settled(self.timeline.pieces, moves=True), self.timeline.reader
-        pieces = parted(settled, gauge.format)
-        draft = self.draft(readers.bare(pieces, reader), gauge=gauge)
-        reserve, before = self.gauge.reserve_tokens, self.total()
-        planning = readers.planned(compact(draft, task), reader, pieces, reserve_tokens=reserve, before=before)
-        outline = yield from planning
-        return replace(outline, pieces=without_placeholders(outline.pieces))
 
     def commit(
         self, outline: Outline, arranger: Arranger, trigger: str, actual: int | None = None, at_ms: int | None = None
@@ -255,7 +249,8 @@ class Chronicle:
         if not outline.changed:
             self.timeline.futile = (outline.level, len(self.timeline.pieces))
             return compaction
-        return compaction_of(self._write("compaction", self._compaction_record(compaction, outline, arranger), at_ms))
+        data = self._compaction_record(compaction, outline, arranger)
+        return compaction_of(self._write("compaction", data, at_ms))
 
     def _compaction_record(self, compaction: Compaction, outline: Outline, arranger: Arranger) -> dict[str, Any]:
         """Everything a reader needs who starts at this record."""
@@ -267,7 +262,7 @@ class Chronicle:
                 tokens_before=outline.tokens_before, tokens_after=outline.tokens_after, level=outline.level
             )
         pieces, history = outline.pieces, timeline.originals(outline.pieces, self.originals.held)
-        data = {
+        return {
             **compaction_data(compaction),
             "view": view_items(pieces, self.gauge.format, history, summary=compaction.summary),
             "state": {**timeline.snapshot(), "stats": stats.totals(), "open": arranger.to_dict()},
@@ -275,7 +270,6 @@ class Chronicle:
             "base": timeline.base,
             "prev": timeline.event,
         }
-        return packed(data) if self.kept.storage.compress else data
 
     def ledger(self, seq: int | None) -> Ledger:
         """The ledger as a compaction left it; None for the beginning."""
@@ -320,8 +314,7 @@ class Chronicle:
         The next report is for another request.
         """
         drafts = [RecordDraft(kind="usage", data=usage_data(one, event), at_ms=one.at_ms) for one in usages]
-        seq = self.log.append(drafts)
-        for record in self.log.read(seq):
+        for record in self.log.append(drafts):
             self.timeline.take(record)
         self.sent = None
         self.calibrate()
@@ -354,6 +347,14 @@ class Chronicle:
             raise SessionDamaged(self.log.name, detail=f"message {position} cannot be read")
         return found
 
+    @contextmanager
+    def access(self) -> Iterator[None]:
+        """Have the session's state to oneself. Raises SessionClosed."""
+        with self.lock:
+            if self.is_closed:
+                raise SessionClosed(self.log.name, path=self.log.where)
+            yield
+
     def held(self) -> Hold:
         """Keep the log open while the result is referred to."""
         hold = None if self._hold is None else self._hold()
@@ -385,8 +386,11 @@ class Chronicle:
 
     def _write(self, kind: str, data: Mapping[str, Any], at_ms: int | None = None) -> Record:
         """Append one record and let it have its effect."""
-        seq = self.log.append([RecordDraft(kind=kind, data=data, at_ms=at_ms)])
-        record = record_at(self.log, seq)
+        is_packed = kind == "compaction" and self.kept.storage.compress
+        written = packed(data) if is_packed else data
+        (record,) = self.log.append([RecordDraft(kind=kind, data=written, at_ms=at_ms)])
+        if written is not data and "z" in written:
+            record = replace(record, data=data)  # what is packed reads back as it was
         self.timeline.take(record)
         return record
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.compaction.drive import AsyncSummarizer
-from plimsoll.session.awaiting import AwaitedSession, locked
+from plimsoll.session.awaiting import AwaitedSession
 from plimsoll.session.messages import text_at
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.recorder import Chronicle, locked
 from plimsoll.validation import stretch
 
 if TYPE_CHECKING:

@@ -18,11 +18,10 @@ from plimsoll.protocols import Damage
 from plimsoll.records.stats import Stats
 from plimsoll.records.usage import Usage
 from plimsoll.records.values import Compaction, Trigger
-from plimsoll.session.awaiting import locked
 from plimsoll.session.compact import previewed, wish_for
 from plimsoll.session.environment import layers, layers_text
 from plimsoll.session.messages import HistoryMessage, checked_times, files, newest, one_message
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.recorder import Chronicle, locked
 from plimsoll.session.searching import SearchedSession
 from plimsoll.session.sharing import SharedSession
 from plimsoll.session.syncing import SyncedSession
@@ -127,7 +126,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         """
         steps = self._viewing(query)
         with self._turn.held():
-            return drive(steps, self._summarizer, self._access)
+            return drive(steps, self._summarizer, self._chronicle.access)
 
     @locked
     def peek(self) -> View:
@@ -166,7 +165,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         """What `compact` would do now. Changes nothing. Raises CannotFit, SettingError."""
         wish = wish_for(self._chronicle, focus, policy, target_tokens)
         steps = previewed(self._chronicle, wish, asks_model=self._asks_model)
-        return drive(steps, self._summarizer, self._access)
+        return drive(steps, self._summarizer, self._chronicle.access)
 
     def compact(  # noqa: PLR0913 - what a compaction may be told
         self,
@@ -193,7 +192,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         wish = wish_for(self._chronicle, focus, policy, target_tokens)
         steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
         with self._turn.held():
-            return drive(steps, self._summarizer, self._access)
+            return drive(steps, self._summarizer, self._chronicle.access)
 
     @locked
     def measure(self) -> Measure:

@@ -9,7 +9,7 @@ from typing import Any
 from plimsoll.dataclass import dataclass
 from plimsoll.environment.layers import Filter, Storage
 from plimsoll.protocols import Store
-from plimsoll.records.format_state import FIXED, Knowledge
+from plimsoll.records.arrival import FIXED, Knowledge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,9 @@ from plimsoll.errors import SettingError
 from plimsoll.records.adoption import Adoption
 from plimsoll.records.usage import Usage
 from plimsoll.records.values import Compaction
-from plimsoll.session.awaiting import AwaitedSession, locked
-from plimsoll.session.compact import adopt
+from plimsoll.session.adopt import adopt
+from plimsoll.session.awaiting import AwaitedSession
+from plimsoll.session.recorder import locked
 from plimsoll.validation import flag
 
 if TYPE_CHECKING:

@@ -77,7 +77,9 @@ class SyncedSession(AwaitedSession):
 
         """
         with self._turn.held():
-            return drive(self._syncing(_listed(messages), query, system, tools), self._summarizer, self._access)
+            return drive(
+                self._syncing(_listed(messages), query, system, tools), self._summarizer, self._chronicle.access
+            )
 
     async def sync_async(
         self,
@@ -91,7 +93,7 @@ class SyncedSession(AwaitedSession):
         given = _listed(messages)
         async with self._turn.aheld():
             steps = self._syncing(given, query, system, tools)
-            return await adrive(steps, self._summarizer, THREADS, self._access)
+            return await adrive(steps, self._summarizer, THREADS, self._chronicle.access)
 
     def _syncing(
         self, messages: Sequence[Any], query: str | None, system: SystemText, tools: Tools | None

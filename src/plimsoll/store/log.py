@@ -168,7 +168,7 @@ class Log:
             return self._found.all()
         return self._found.all(torn(self._tail, reason="an append that did not finish, or is going on"))
 
-    def append(self, drafts: Sequence[RecordDraft]) -> int:
+    def append(self, drafts: Sequence[RecordDraft]) -> list[Record]:
         """See SessionLog."""
         with self._mutex:
             self._check_open()
@@ -176,18 +176,18 @@ class Log:
                 raise StoreUnusable(self.where, reason="opened for reading")
             tail = self._tail
             if not drafts:
-                return tail.seq
-            now_ms = self._clock()
-            lines, messages = encode_batch(drafts, seq=tail.seq, position=tail.messages, now_ms=now_ms)
+                return []
+            lines, records = encode_batch(drafts, seq=tail.seq, position=tail.messages, now_ms=self._clock())
             try:
                 self._lines.write(lines, tail)
             except StoreUnusable as error:
                 self._unusable = f"{error.reason}; open it again"
                 raise
             end = tail.end + sum(map(len, lines))
+            messages = records[-1].position + (records[-1].kind == "message")
             self._tail = Tail(seq=tail.seq + len(lines), messages=messages, end=end)
             self._lines.acknowledge(self._tail)
-            return tail.seq
+            return records
 
     def read(self, from_seq: int = 0) -> Iterator[Record]:
         """See SessionLog."""

@@ -129,7 +129,9 @@ class LogFile:
     def _append(self, fd: int, data: bytes, end: int, *, durable: bool) -> None:
         written = False
         try:
-            write_all(self._calls, fd, data)
+            taken = self._calls.write(fd, data)
+            if taken < len(data):
+                write_all(self._calls, fd, data[taken:])
             written = True
             if durable:
                 self._calls.sync_data(fd)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import EACCES, EDQUOT, EFBIG, ELOOP, ENOSPC, ENOTDIR, EPERM, EROFS
+from errno import EACCES, EDQUOT, EFBIG, ELOOP, ENOSPC, ENOSYS, ENOTDIR, EPERM, EROFS
 from typing import Final
 
 from plimsoll.errors import StoreFull, StoreUnusable
@@ -14,6 +14,11 @@ NO_SPACE: Final = frozenset({ENOSPC, EDQUOT, EFBIG})
 """What the system says when there is no room: the disk, a quota, the process's own file size limit."""
 
 _READ_ONLY: Final = frozenset({EACCES, EPERM, EROFS})
+
+
+def _not_here(*_: object) -> int:
+    """A system call that this system does not have."""
+    raise OSError(ENOSYS, os.strerror(ENOSYS))
 
 
 class OsCalls:
@@ -33,30 +38,23 @@ class OsCalls:
         """Up to so many bytes from there."""
         return os.pread(fd, size_bytes, offset)
 
-    def write(self, fd: int, data: bytes | memoryview) -> int:
-        """Write some of it; says how many bytes."""
-        return os.write(fd, data)
+    write = staticmethod(os.write)
+    """Write some of it; says how many bytes."""
 
-    def write_at(self, fd: int, data: bytes, offset: int) -> int:
-        """Write there; says how many bytes."""
-        return os.pwrite(fd, data, offset)
+    write_at = staticmethod(getattr(os, "pwrite", _not_here))
+    """Write at an offset; says how many bytes."""
 
-    def sync_data(self, fd: int) -> None:
-        """Bring a file's bytes, and what is needed to find them, to stable storage."""
-        sync = getattr(os, "fdatasync", os.fsync)
-        sync(fd)
+    sync_data = staticmethod(getattr(os, "fdatasync", os.fsync))
+    """Bring a file's bytes, and what is needed to find them, to stable storage."""
 
-    def sync(self, fd: int) -> None:
-        """Bring a new file, or a folder's list of names, to stable storage."""
-        os.fsync(fd)
+    sync = staticmethod(os.fsync)
+    """Bring a new file, or a folder's list of names, to stable storage."""
 
-    def truncate(self, fd: int, size_bytes: int) -> None:
-        """Cut a file."""
-        os.ftruncate(fd, size_bytes)
+    truncate = staticmethod(os.ftruncate)
+    """Cut a file."""
 
-    def stat(self, fd: int) -> os.stat_result:
-        """What the descriptor is of."""
-        return os.fstat(fd)
+    stat = staticmethod(os.fstat)
+    """What the descriptor is of."""
 
     def stat_name(self, name: str, *, dir_fd: int) -> os.stat_result:
         """What a name in a folder is; of a link, the link."""

@@ -67,6 +67,11 @@ def encode(draft: RecordDraft, *, seq: int, position: int, at_ms: int, batch_lef
     LimitExceeded for one nested too deeply or too large. A high and a low surrogate next to each other read back as
     the character they spell: JSON has no way to keep them apart.
     """
+    return _encoded(draft, seq, position, at_ms, batch_left)[0]
+
+
+def _encoded(draft: RecordDraft, seq: int, position: int, at_ms: int, batch_left: int) -> tuple[bytes, bool]:
+    """The line, and whether reading it gives the payload as it was given."""
     if not isinstance(draft.kind, str) or not _KIND.fullmatch(draft.kind):
         raise FormatError("a record's kind is 1 to 32 of a-z, 0-9, '.', '_' and '-', beginning with a letter")
     if not isinstance(at_ms, int) or abs(at_ms) > _INTEGER_MAX:
@@ -74,10 +79,11 @@ def encode(draft: RecordDraft, *, seq: int, position: int, at_ms: int, batch_lef
     extra = f'"b": {batch_left}, ' if batch_left else ""
     must = '"r": 1, ' if draft.required else ""
     head = f'{{"n": {seq}, "m": {position}, "k": "{draft.kind}", "t": {int(at_ms)}, {extra}{must}"d": '
-    body = (head + payload_text(draft.data)).encode("ascii")
+    payload, is_same = payload_text(draft.data)
+    body = (head + payload).encode("ascii")
     if len(body) > RECORD_SIZE_BYTES_MAX - SEAL_SIZE_BYTES:
         raise LimitExceeded("RECORD_SIZE_BYTES_MAX", allowed=RECORD_SIZE_BYTES_MAX, found=len(body) + SEAL_SIZE_BYTES)
-    return body + seal(body) + b"\n"
+    return body + seal(body) + b"\n", is_same and draft.kind in KINDS
 
 
 def seal(body: bytes | memoryview) -> bytes:
@@ -85,26 +91,53 @@ def seal(body: bytes | memoryview) -> bytes:
     return b', "c": "%08x"}' % zlib.crc32(body)
 
 
-def encode_batch(drafts: Sequence[RecordDraft], *, seq: int, position: int, now_ms: int) -> tuple[list[bytes], int]:
-    """Lines for the records of one append, and how many messages there are after them."""
-    lines = []
+def encode_batch(
+    drafts: Sequence[RecordDraft], *, seq: int, position: int, now_ms: int
+) -> tuple[list[bytes], list[Record]]:
+    """Lines for the records of one append, and the records as reading them gives them."""
+    lines, records = [], []
     for index, draft in enumerate(drafts):
         at_ms = now_ms if draft.at_ms is None else draft.at_ms
         left = len(drafts) - index - 1
-        lines.append(encode(draft, seq=seq + index, position=position, at_ms=at_ms, batch_left=left))
+        line, is_same = _encoded(draft, seq + index, position, at_ms, left)
+        lines.append(line)
+        records.append(_record_of(draft, seq + index, position, at_ms, left) if is_same else _decoded(line))
         position += draft.kind == "message"
-    return lines, position
+    return lines, records
 
 
-def payload_text(data: Mapping[str, Any]) -> str:
-    """A payload as compact ASCII JSON. Raises FormatError or LimitExceeded."""
+def _record_of(draft: RecordDraft, seq: int, position: int, at_ms: int, batch_left: int) -> Record:
+    return Record(
+        seq=seq,
+        position=position,
+        kind=draft.kind,
+        at_ms=at_ms,
+        data=draft.data,
+        required=draft.required,
+        batch_left=batch_left,
+    )
+
+
+def _decoded(line: bytes) -> Record:
+    """The record of a line that was just encoded."""
+    record = decode(line.removesuffix(b"\n"))
+    assert isinstance(record, Record)
+    return record
+
+
+def payload_text(data: Mapping[str, Any]) -> tuple[str, bool]:
+    """A payload as compact ASCII JSON, and whether that reads back as it is. Raises FormatError or LimitExceeded.
+
+    JSON has no tuples, and joins two halves of a character that stand next to each other.
+    """
     if not isinstance(data, dict):
         data = dict(data) if isinstance(data, Mapping) else _refuse(type(data).__name__)
-    _check(data)
+    has_tuples = _check(data)
     try:
-        return _ENCODER.encode(data)
+        text = _ENCODER.encode(data)
     except ValueError as error:  # NaN, infinities, and integers longer than Python turns into text
         raise FormatError(f"a record's payload is not JSON: {error}") from None
+    return text, not (has_tuples or "\\ud" in text)
 
 
 def decode(line: bytes) -> Record | Unreadable:
@@ -180,20 +213,25 @@ def _record(fields: Any, line: bytes) -> Record | Unreadable:
 _SCALARS: Final = (str, int, float, type(None))  # bool is an int
 
 
-def _check(data: dict[str, Any]) -> None:
-    """Refuse what `json` would write as something else, recurse into too deeply, or never finish with."""
+def _check(data: dict[str, Any]) -> bool:
+    """Refuse what `json` would write as something else, recurse into too deeply, or never finish with.
+
+    Returns whether there are tuples in it.
+    """
     level: list[Any] = [data]
     nodes = 0
+    has_tuples = False
     for _depth in range(RECORD_NESTING_MAX):
         below: list[Any] = []
         for value in level:
             children = _children(value)
+            has_tuples = has_tuples or isinstance(value, tuple)
             nodes += len(children)
             if nodes > RECORD_NODES_MAX:
                 raise LimitExceeded("RECORD_NODES_MAX", allowed=RECORD_NODES_MAX)
             below += [child for child in children if not isinstance(child, _SCALARS)]
         if not below:
-            return
+            return has_tuples
         level = below
     raise LimitExceeded("RECORD_NESTING_MAX", allowed=RECORD_NESTING_MAX)
 

@@ -28,11 +28,11 @@ def test_pieces_are_weighed_when_asked_for_and_once() -> None:
     """Showing pieces weighs none; asking for a size weighs those that came since it was asked for last."""
     scales = Scales()
     tally = Tally(scales.pieces("a", "bb"))
-    tally.show(scales.pieces("ccc"))
+    tally.pieces += scales.pieces("ccc")
 
     assert scales.weighed == []
     assert tally.tokens == 6
-    tally.show(scales.pieces("dddd"))
+    tally.pieces += scales.pieces("dddd")
     assert (tally.tokens, tally.tokens) == (10, 10)
     assert scales.weighed == ["a", "bb", "ccc", "dddd"]
 
@@ -43,7 +43,7 @@ def test_what_was_there_is_not_fresh() -> None:
     tally = Tally(scales.pieces("a", "bb"))
 
     assert tally.fresh_tokens == 0
-    tally.show(scales.pieces("ccc"))
+    tally.pieces += scales.pieces("ccc")
     assert (tally.fresh_tokens, tally.tokens) == (3, 6)
     assert Tally().fresh_tokens == 0
 
@@ -51,7 +51,7 @@ def test_what_was_there_is_not_fresh() -> None:
 def test_other_scales_weigh_all_of_it_anew() -> None:
     """Weighed again, the whole and what is fresh of it are both what the new scales say."""
     tally = Tally(Scales().pieces("a", "bb"))
-    tally.show(Scales().pieces("ccc"))
+    tally.pieces += Scales().pieces("ccc")
     assert tally.tokens == 6
 
     again = tally.reweighed(Scales(10))

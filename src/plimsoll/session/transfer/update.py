@@ -14,7 +14,7 @@ from plimsoll.compaction.writing import written
 from plimsoll.errors import SettingError, SourceChanged
 from plimsoll.records.adoption import Adoption
 from plimsoll.records.usage import Usage
-from plimsoll.session.compact import adopt, as_pieces
+from plimsoll.session.adopt import adopt, as_pieces
 from plimsoll.session.recorder import Chronicle
 from plimsoll.session.transfer.recorded_usage import left_of, recorded, times_ms, view_of
 from plimsoll.session.transfer.source import SourceFile, own_compaction

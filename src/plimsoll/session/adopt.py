@@ -1,0 +1,106 @@
+"""Going on from a view that another tool made: recorded as a compaction with that tool's trigger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from plimsoll.compaction import readers
+from plimsoll.compaction.account import is_account
+from plimsoll.compaction.engine import untouched
+from plimsoll.compaction.join import kept_apart, parted
+from plimsoll.compaction.notes import as_said
+from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.plan import changes_between
+from plimsoll.compaction.repair import Arranger
+from plimsoll.compaction.task import Task
+from plimsoll.policy.budget import Level
+from plimsoll.records.adoption import Adopted, Adoption
+from plimsoll.records.compactions import IMPORT
+from plimsoll.records.ledgers import read_again
+from plimsoll.records.values import Compaction
+from plimsoll.session.compact import task_for
+from plimsoll.session.recorder import Chronicle
+from plimsoll.summary.ledger import Ledger
+from plimsoll.summary.reread import recollected
+
+
+def adopt(chronicle: Chronicle, adoption: Adoption, before: Sequence[Piece] = ()) -> Compaction:
+    """Go on from a view as another tool left it, or from one of ours and that behind it. Until it grows it stays as it is.
+
+    Compactions from now on lead to views that the adoption's reader can read back.
+    """
+    gauge, arranger = chronicle.gauge, Arranger(chronicle.gauge.format)
+    pieces = [*before, *as_pieces(chronicle, adoption)]
+    for number, piece in enumerate(pieces):
+        arranger.feed(piece.message, number if piece.position is None else piece.position)
+    task = replace(task_for(chronicle, None), level=Level.none, steps=())
+    if adoption.left:
+        task = _speaking_for(chronicle, task, adoption.left)
+    shown, before_tokens = chronicle.timeline.pieces, adoption.tokens_before or chronicle.total()
+    after_tokens, summarised = adoption.tokens_after, adoption.summary is not None
+    told = _summaries(pieces, adoption.reader) or [adoption.summary or ""]
+    known = _summaries(shown, adoption.reader)
+    outline = replace(
+        untouched(pieces, task, before_tokens),
+        tokens_after=gauge.total(chronicle.timeline.sending.settled(pieces)) if after_tokens is None else after_tokens,
+        summary=adoption.summary,
+        written="\n".join(told) or None,
+        ledger=_told(task.ledger, (text for text in told if text not in known)),
+        stage=IMPORT,
+        changed=True,
+        note=None if adoption.trigger == IMPORT else f"by {adoption.by}, which counted these tokens",
+        list_actions=lambda: changes_between(shown, pieces, by=adoption.by, summarised=summarised),
+    )
+    chronicle.timeline.reader = adoption.reader
+    return chronicle.commit(outline, arranger, adoption.trigger, adoption.tokens_before, adoption.at_ms)
+
+
+def _speaking_for(chronicle: Chronicle, task: Task, left: Sequence[int]) -> Task:
+    """The task with the facts of messages of the history in its ledger, and these covered."""
+    wanted, (start, end) = frozenset(left), (min(left), max(left) + 1)
+    said = ((at, as_said(message)) for at, message in chronicle.timeline.history.said(0, end) if at in wanted)
+    covers = (start, end) if task.covers is None else (min(start, task.covers[0]), max(end, task.covers[1]))
+    return replace(task, ledger=read_again(said, task.ledger), covers=covers)
+
+
+def _summaries(pieces: Sequence[Piece], reader: readers.Reader | None) -> list[str]:
+    """The summaries in a view, without the words that a tool puts around them."""
+    return [piece.message.text for piece in readers.bare(pieces, reader) if piece.origin == "summary"]
+
+
+def _told(ledger: Ledger, summaries: Iterable[str]) -> Ledger:
+    """The ledger with what another tool's summaries say: no message may say it."""
+    for text in filter(None, summaries):
+        ledger = recollected(ledger, text)
+    return ledger
+
+
+def as_pieces(chronicle: Chronicle, adoption: Adoption) -> list[Piece]:
+    """Another tool's view as pieces, which go out as it sent them."""
+    pieces = [piece for item in adoption.view for piece in _adopted(chronicle, item)]
+    return kept_apart(pieces, chronicle.gauge.format)
+
+
+def _adopted(chronicle: Chronicle, item: Adopted) -> list[Piece]:
+    """A message of another tool's view as a piece: plain where it is the session's own, word for word.
+
+    A view of ours that comes back in a file may have a summary beside what the user said, in one message: those are parted. A
+    text stays one: until the view is compacted again it goes out as the tool sends it.
+    """
+    message = chronicle.gauge.format.decode(item.wire, item.position or 0)
+    said = None if item.position is None else chronicle.originals.find(item.position)
+    piece = Piece(
+        message=message,
+        weigh=chronicle.gauge.weigh,
+        position=item.position,
+        origin=item.origin,
+        whole=said is not None and said.wire == message.wire,
+        joined=item.joined,
+    )
+    if item.origin == "made":
+        return [piece]
+    parts = parted([replace(piece, origin="history")], chronicle.gauge.format, divides=False)
+    if len(parts) == 1:
+        return [replace(piece, origin="summary")] if is_account(message.text) else [piece]
+    return [replace(part, joined=number > 0 or item.joined) for number, part in enumerate(parts)]
