@@ -230,7 +230,7 @@ class Sessions(RuleBasedStateMachine):
         (self.session.pin if pinned else self.session.unpin)(id)
         (self.pins.add if pinned else self.pins.discard)(id)
         assert self.shown() == shown
-        assert {f"m{position}" for position in self.session._chronicle.timeline.pins} == self.pins
+        assert {f"m{position}" for position in self.session._chronicle.timeline.facts.pins} == self.pins
 
     @rule()
     def reopen(self) -> None:
@@ -242,7 +242,7 @@ class Sessions(RuleBasedStateMachine):
         assert self.shown() == shown
         assert (self.session.check().current_tokens, self.session.stats()) == (check.current_tokens, stats)
         assert [found.to_dict() for found in self.session.compactions()] == done
-        assert {f"m{position}" for position in self.session._chronicle.timeline.pins} == self.pins
+        assert {f"m{position}" for position in self.session._chronicle.timeline.facts.pins} == self.pins
 
     @precondition(lambda self: self.forks < 2)
     @rule(data=st.data())

@@ -13,7 +13,7 @@ from plimsoll.compaction.meter import Gauge
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.repair import Arranged, fed, placed
-from plimsoll.compaction.result import Fitted, Plan, Report, report_of
+from plimsoll.compaction.result import Fitted, Plan, Report, Revision, report_of
 from plimsoll.compaction.reunite import as_ordered
 from plimsoll.compaction.settle import ordered
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
@@ -64,7 +64,12 @@ class Conversation:
     def plan_of(self, outline: Outline) -> Plan[Any]:
         """The plan to show, change and apply."""
         outline = replace(outline, note="; ".join(note for note in (outline.note, self.note) if note) or None)
-        return Plan(outline=outline, made_at=(self.made_at, None, ""), _write=self._written, _reword=self._reworded)
+        return Plan(
+            outline=outline,
+            made_at=Revision("", 0, self.made_at, None, self.gauge.format.name),
+            _write=self._written,
+            _reword=self._reworded,
+        )
 
     def _reworded(self, outline: Outline, text: str) -> Outline:
         task = self.gauge.task(outline.tokens_before)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from plimsoll.brief import Brief, Fact, change, counted
 from plimsoll.dataclass import dataclass
-from plimsoll.message import M
+from plimsoll.message import FormatName, M
 
 if TYPE_CHECKING:
     from plimsoll.compaction.piece import Origins
@@ -159,16 +159,32 @@ class Wish:
     target_tokens: int | None = None
 
 
+class Revision(NamedTuple):
+    """What a session had come to: its view is the same wherever the revision is."""
+
+    session: str
+    """Where the session is kept, and which opening of it this is."""
+    records: int
+    """How many records there were up to the newest that changed the view."""
+    messages: int
+    event: int | None
+    """Number of the record of the compaction, rollback or edit that the view goes on from."""
+    format: FormatName
+
+    def follows(self, earlier: Revision) -> bool:
+        """Whether the view is the earlier one and the messages said since."""
+        return (self.session, self.event, self.format) == (earlier.session, earlier.event, earlier.format)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan(Brief, Generic[M]):
     """What a compaction would do. Nothing has been done yet.
 
-    `made_at` is what it was made for: how many messages the history had, the event its view went on from, and a digest of the
-    view. Printing, editing and applying it are separate from making it.
+    `made_at` is the revision that it was made for. Printing, editing and applying it are separate from making it.
     """
 
     outline: Outline
-    made_at: tuple[int, int | None, str]
+    made_at: Revision
     _write: Callable[[Outline], Fitted[M]]
     _reword: Callable[[Outline, str], Outline]
     wish: Wish = field(default_factory=Wish)
@@ -207,7 +223,7 @@ class Plan(Brief, Generic[M]):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return {"made_at": self.made_at[0], **self.report.to_dict()}
+        return {"made_at": self.made_at.messages, **self.report.to_dict()}
 
 
 def report_of(outline: Outline) -> Report:

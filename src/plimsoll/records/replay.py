@@ -14,41 +14,32 @@ from typing import Any
 from plimsoll.compaction.bound import unbound_at
 from plimsoll.compaction.join import piece_of
 from plimsoll.compaction.piece import Piece
-from plimsoll.compaction.readers import Reader
 from plimsoll.compaction.repair import Arranged, Arranger
+from plimsoll.compaction.result import Revision
 from plimsoll.compaction.sending import Sending
 from plimsoll.compaction.settle import is_ready, unanswered
 from plimsoll.compaction.tally import Tally
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
-from plimsoll.message import FormatName, Message, Wire
+from plimsoll.message import Message, Wire
 from plimsoll.policy.budget import Level
 from plimsoll.protocols import Record, SessionLog
 from plimsoll.records.compactions import standing
 from plimsoll.records.edited import items_left, may_replace, tied
+from plimsoll.records.facts import Facts
 from plimsoll.records.history import NONE_KNOWN, Branch, History
-from plimsoll.records.stats import Stats
-from plimsoll.records.usage import learnt
 from plimsoll.records.values import is_plain, pieces_of, positions_in, unpacked
-from plimsoll.tokens.calibrate import Calibrator, is_believed
+from plimsoll.tokens.calibrate import is_believed
 
 REGROWTH = 0.05
 """A run that could make no progress is tried again when the view has grown by this share of the budget."""
 
 
+_CHANGING = frozenset({"message", "compaction", "rollback", "edit", "pin"})
+"""Kinds of records that change the view, or what the next one may show."""
+
 _NOWHERE = -1
 """Stands for the position of what is no message of the history, while it is arranged. Never written down."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """What a session had come to when a plan for its view was begun."""
-
-    messages: int
-    event: int | None
-    format: FormatName
-    open: Mapping[str, Any]
-    """The exchange that was unfinished."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,18 +56,10 @@ class Timeline:
     """Number of the compaction's record that the view goes on from; None for the beginning."""
     event: int | None = None
     """Number of the last compaction or rollback record."""
+    changed: int = 0
+    """How many records there were up to the newest that changed the view."""
     covers: tuple[int, int] | None = None
-    pins: set[int] = field(default_factory=set)
-    stats: Stats = field(default_factory=Stats)
-    calibration: Calibrator = field(default_factory=Calibrator)
-    reported: int | None = None
-    """What the provider counted for the newest request since the last compaction or rollback."""
-    context: int | None = None
-    """Number of the newest note about where the session runs; None while that is what the session record says."""
-    reader: Reader | None = None
-    """The tool that the view is kept for, where it reads one back in words of its own."""
-    title: str | None = None
-    """The title it was given since it was made; None while that is what the session record says."""
+    facts: Facts = field(default_factory=Facts)
     format_fixed: bool = False
     """Whether a message, or an option, has said which format the session is in."""
     told_at: int = 0
@@ -125,6 +108,7 @@ class Timeline:
         line.has_gaps = line.has_gaps or is_damaged or any(map(_stands_for_lost, newer))
         for record in reversed(newer):
             if record.kind == "message" and line.has_gaps:
+                line.changed = record.seq + 1
                 line._say(record, again=True)
             else:
                 line.take(record)
@@ -135,31 +119,28 @@ class Timeline:
 
         `known` are messages, by position, that need not be decoded again.
         """
+        if record.kind in _CHANGING:
+            self.changed = record.seq + 1
+        if record.kind == "message":
+            self._say(record, known)
+            return
+        self.facts.take(record)
         match record.kind:
-            case "message":
-                self._say(record, known)
             case "compaction":
                 self._compacted(record)
             case "rollback":
                 self._rolled_back(record)
             case "edit":
                 self._edited(record)
-            case "pin":
-                change = self.pins.add if record.data["pinned"] else self.pins.discard
-                change(record.data["position"])
             case "usage":
                 self._reported(record.data)
-            case "note" if record.data.get("what") == "context":
-                self.context = record.seq
-            case "note" if record.data.get("what") == "title":
-                self.title = record.data["title"]
             case _:
                 pass
 
     def edited(self, record: Record) -> Timeline:
         """The state that an edit leads to, beside this one, which stays as it is."""
         line = copy(self)
-        line.history, line.tally = copy(self.history), self.tally.copied()
+        line.history, line.tally, line.facts = copy(self.history), self.tally.copied(), self.facts.copied()
         line.take(record)
         return line
 
@@ -198,20 +179,23 @@ class Timeline:
         """What stands in for missing results costs."""
         return 0 if self.arranger.is_settled else sum(piece.tokens for piece in self.sendable()) - self.tokens
 
-    def moment(self) -> Moment:
-        """What a plan that is begun now is made for."""
-        return Moment(
-            messages=self.log.messages, event=self.event, format=self.format.name, open=self.arranger.to_dict()
-        )
+    @property
+    def revision(self) -> Revision:
+        """What the session has come to."""
+        where = f"{self.log.where} {id(self.log)}"
+        return Revision(where, self.changed, self.log.messages, self.event, self.format.name)
 
-    def followed(self, pieces: Sequence[Piece], since: Moment) -> Timeline:
-        """A view that was planned at an earlier moment, with every message said since then at its end."""
-        held = [(position, position + 1) for position in since.open["held"]]
-        arranger = self._arranger(since.open, pieces, self.history.gathered(held))
+    def followed(self, pieces: Sequence[Piece], made_at: Revision, waiting: Mapping[str, Any]) -> Timeline:
+        """A view that was planned at an earlier revision, with every message said since then at its end.
+
+        `waiting` is the state of the arranger then.
+        """
+        held = [(position, position + 1) for position in waiting["held"]]
+        arranger = self._arranger(waiting, pieces, self.history.gathered(held))
         line = Timeline(format=self.format, weigh=self.weigh, log=self.log, arranger=arranger)
         line.tally.pieces += pieces
         line.history = self.history
-        for record in self.history.messages(since.messages):
+        for record in self.history.messages(made_at.messages):
             line._say(record, again=True)
         return line
 
@@ -219,13 +203,8 @@ class Timeline:
         """What a reader who starts at this record cannot read from the view."""
         return {
             "format": self.format.name if self.format_fixed else None,
-            "pins": sorted(self.pins),
-            "stats": self.stats.totals(),
-            "calibration": self.calibration.to_dict(),
+            **self.facts.to_data(),
             "open": self.arranger.to_dict(),
-            "context": self.context,
-            **({} if self.title is None else {"title": self.title}),
-            "reader": self.reader,
             **({} if self.history.branch == Branch() else {"branch": self.history.branch.to_data()}),
         }
 
@@ -236,8 +215,7 @@ class Timeline:
         return self.tally.tokens_since(self.futile[1]) < budget_tokens * REGROWTH
 
     def _reported(self, data: Mapping[str, Any]) -> None:
-        """Learn from a report. One on the view as it stands says what its beginning costs, too."""
-        self.calibration, self.reported = learnt(self.calibration, data), data["prompt"]
+        """A report on the view as it stands says what its beginning costs."""
         if data.get("event", -1) != self.event or not is_believed(data.get("counted", 0), data["prompt"]):
             return
         stop, answer = len(self.pieces), data.get("position", 0)
@@ -292,7 +270,7 @@ class Timeline:
         if not self._patched(record):
             changed = dict(record.data["changed"])
             self._go_on_from(record, {at: message for at, message in self._known().items() if at not in changed})
-        self.event, self.futile, self.reported, self.anchor, self._sending = record.seq, None, None, None, None
+        self.event, self.futile, self.anchor, self._sending = record.seq, None, None, None
 
     def _patched(self, record: Record) -> bool:
         """Put changed messages in the place of those the view shows, where nothing else of it depends on what they say."""
@@ -371,14 +349,7 @@ class Timeline:
         return arranged
 
     def _restore(self, data: Mapping[str, Any]) -> None:
-        self.reported = self.anchor = None
-        compactions, emergencies, saved, ratio = data["stats"]
-        self.stats = Stats(compactions=compactions, emergencies=emergencies, tokens_saved=saved, ratio_sum=ratio)
-        self.pins = set(data["pins"])
-        self.calibration = Calibrator.from_dict(data["calibration"])
-        self.context = data.get("context")
-        self.title = data.get("title")
-        self.reader = data.get("reader")
+        self.anchor = None
         self.history.go_back(Branch.of_data(data.get("branch", {})))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
@@ -41,6 +42,12 @@ class Stats:
     def totals(self) -> list[float]:
         """As a row for the log: compactions, emergencies, tokens saved, sum of ratios."""
         return [self.compactions, self.emergencies, self.tokens_saved, self.ratio_sum]
+
+    @classmethod
+    def of_totals(cls, row: Sequence[Any]) -> Stats:
+        """The stats that `totals` gave."""
+        compactions, emergencies, saved, ratio = row
+        return cls(compactions=compactions, emergencies=emergencies, tokens_saved=saved, ratio_sum=ratio)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

@@ -52,7 +52,7 @@ def adopt(chronicle: Chronicle, adoption: Adoption, before: Sequence[Piece] = ()
         note=None if adoption.trigger == IMPORT else f"by {adoption.by}, which counted these tokens",
         list_actions=lambda: changes_between(shown, pieces, by=adoption.by, summarised=summarised),
     )
-    chronicle.timeline.reader = adoption.reader
+    chronicle.timeline.facts.reader = adoption.reader
     return chronicle.commit(outline, arranger, adoption.trigger, adoption.tokens_before, adoption.at_ms)
 
 

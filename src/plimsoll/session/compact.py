@@ -5,7 +5,7 @@ Most are generators, because a model may be asked: compaction/drive.py resumes t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -21,7 +21,7 @@ from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.references import reference_of
 from plimsoll.compaction.repair import Arranger
-from plimsoll.compaction.result import Fitted, Plan, View, Wish, report_of
+from plimsoll.compaction.result import Fitted, Plan, Revision, View, Wish, report_of
 from plimsoll.compaction.settle import without_placeholders
 from plimsoll.compaction.tally import Tally
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
@@ -29,7 +29,6 @@ from plimsoll.compaction.writing import written
 from plimsoll.errors import PlanIsStale, SettingError
 from plimsoll.policy.budget import Level
 from plimsoll.policy.policy import PolicyChoice, policy_of
-from plimsoll.records.replay import Moment
 from plimsoll.records.values import Compaction
 from plimsoll.session.recorder import Chronicle
 from plimsoll.session.usage_reports import sent_now
@@ -86,12 +85,13 @@ def carried_out(  # noqa: PLR0913 - how a plan is carried out
     """
     if not isinstance(plan, Plan):
         raise SettingError("plan", f"a plan made by preview() is needed, not {type(plan).__name__}")
-    if plan.made_at == chronicle.state():
+    now = chronicle.timeline.revision
+    if plan.made_at == now:
         plans = partial(_known, plan.outline)
     elif rebase:
         plans = partial(_anew, chronicle, plan)
     else:
-        raise PlanIsStale(planned_for=plan.made_at[0], now=chronicle.state()[0])
+        raise PlanIsStale(planned_for=plan.made_at.messages, now=now.messages)
     return (yield from _recorded(chronicle, trigger, plans, asks_model=asks_model, actual=actual))
 
 
@@ -111,7 +111,7 @@ def _draft(chronicle: Chronicle, pieces: Sequence[Piece], gauge: Gauge | None = 
     gauge = gauge or chronicle.gauge
     language = language_of((piece.message for piece in chronicle.timeline.pieces), gauge.policy.language)
     draft = gauge.draft(pieces, refer=partial(reference_of, read=chronicle.originals.find), language=language)
-    draft.reserve_tokens += readers.reserve_tokens(chronicle.timeline.reader, gauge.weigh)
+    draft.reserve_tokens += readers.reserve_tokens(chronicle.timeline.facts.reader, gauge.weigh)
     return draft
 
 
@@ -129,7 +129,7 @@ def task_for(
         total,
         ledger=chronicle.ledger(chronicle.timeline.base),
         covers=chronicle.timeline.covers,
-        pins=frozenset(chronicle.timeline.pins),
+        pins=frozenset(chronicle.timeline.facts.pins),
         focus=focus,
         ask_model=asks_model,
         original=chronicle.originals.find,
@@ -146,7 +146,7 @@ def planning(chronicle: Chronicle, wish: Wish, *, asked: bool, asks_model: bool)
         task = replace(task, goal_tokens=min(wish.target_tokens, task.budget_tokens), forced=False)
     settled, reader = (
         chronicle.timeline.sending.settled(chronicle.timeline.pieces, moves=True),
-        chronicle.timeline.reader,
+        chronicle.timeline.facts.reader,
     )
     pieces = parted(settled, gauge.format)
     draft = _draft(chronicle, readers.bare(pieces, reader), gauge)
@@ -171,22 +171,23 @@ def _recorded(
 ) -> Carrying[Compaction]:
     """Plan and record. When the view went on from another compaction meanwhile, that is done again, without the model."""
     while True:
-        moment = chronicle.timeline.moment()
+        made_at, waiting = chronicle.timeline.revision, chronicle.timeline.arranger.to_dict()
         outline = yield from plans(asks_model)
-        now = chronicle.timeline.moment()
-        if (now.event, now.format) == (moment.event, moment.format):
-            done = chronicle.commit(*_followed(chronicle, outline, moment), trigger, actual)
+        if chronicle.timeline.revision.follows(made_at):
+            done = chronicle.commit(*_followed(chronicle, outline, made_at, waiting), trigger, actual)
             chronicle.tell_level(chronicle.check())
             return done
         asks_model = False
 
 
-def _followed(chronicle: Chronicle, outline: Outline, made_at: Moment) -> tuple[Outline, Arranger]:
+def _followed(
+    chronicle: Chronicle, outline: Outline, made_at: Revision, waiting: Mapping[str, Any]
+) -> tuple[Outline, Arranger]:
     """The outline with everything at the end of its view that was said since it was begun."""
     timeline, gauge = chronicle.timeline, chronicle.gauge
     if made_at.messages == chronicle.log.messages or not outline.changed:
         return outline, timeline.arranger
-    line = timeline.followed(outline.pieces, made_at)
+    line = timeline.followed(outline.pieces, made_at, waiting)
     line.tally = Tally([*outline.pieces, *unbound(line.pieces[len(outline.pieces) :], gauge.binds)])
     after = gauge.reserve_tokens + line.missing_tokens + line.tokens
     before = chronicle.total()
@@ -215,7 +216,7 @@ def upcoming(chronicle: Chronicle) -> list[dict[str, Any]]:
 
 def previewed(chronicle: Chronicle, wish: Wish, *, asked: bool = True, asks_model: bool) -> Carrying[Plan]:
     """A plan to look at, to edit, and to carry out while the session is as it is now."""
-    made_at, hold = chronicle.state(), chronicle.held()  # a plan can be applied when its session was dropped
+    made_at, hold = chronicle.timeline.revision, chronicle.held()  # a plan can be applied when its session was dropped
     outline = yield from planning(chronicle, wish, asked=asked, asks_model=asks_model)
 
     def reword(outline: Outline, text: str) -> Outline:
@@ -234,7 +235,7 @@ def previewed(chronicle: Chronicle, wish: Wish, *, asked: bool = True, asks_mode
 
 
 def _reworded(chronicle: Chronicle, outline: Outline, text: str) -> Outline:
-    reader = chronicle.timeline.reader
+    reader = chronicle.timeline.facts.reader
     settled = chronicle.timeline.sending.settled(outline.pieces)
     bare = replace(outline, pieces=tuple(readers.bare(settled, reader)))
     made = reworded(bare, text, _draft(chronicle, ()), task_for(chronicle, None))

@@ -82,7 +82,7 @@ def _object(field: str, value: Mapping[str, Any] | None) -> dict[str, Any] | Non
 
 def recorded(chronicle: Chronicle) -> dict[str, Any]:
     """What the log says: its newest note about it, else its session record."""
-    seq = chronicle.timeline.context
+    seq = chronicle.timeline.facts.context
     record = next(chronicle.log.read(seq or 0), None)
     if record is None or record.seq != (seq or 0):
         return {}
@@ -107,7 +107,7 @@ def _title(chronicle: Chronicle) -> str | None:
     """The title it was given last."""
     first = next(chronicle.log.read(), None)
     made = first.data.get("title") if first is not None and first.seq == 0 else None
-    return chronicle.timeline.title or (made if isinstance(made, str) else None)
+    return chronicle.timeline.facts.title or (made if isinstance(made, str) else None)
 
 
 def layers(chronicle: Chronicle, *, query: str | None = None, priorities: object = None) -> ContextLayers:

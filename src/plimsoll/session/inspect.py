@@ -70,7 +70,7 @@ def _recorded(chronicle: Chronicle, options: Mapping[str, Any]) -> RecordedReque
     usage, is_of_view = newest_report(chronicle.log, chronicle.timeline.base)
     return RecordedRequest(
         usage=usage,
-        calibration=chronicle.timeline.calibration,
+        calibration=chronicle.timeline.facts.calibration,
         window_tokens=window if is_window else None,
         budget_tokens=budget,
         is_set=budget is not None and not is_window,

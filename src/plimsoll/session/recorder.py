@@ -5,8 +5,6 @@ Each change is a record first and an effect second, so a write that fails change
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -53,11 +51,6 @@ from plimsoll.session.usage_reports import Estimates, Sent, warn_of_excess
 from plimsoll.store.copying import fork
 from plimsoll.summary.ledger import Ledger
 from plimsoll.validation import flag, shown
-
-State = tuple[int, int | None, str]
-"""How many messages there are, which event the view goes on from, and a digest of the view and the pins: what a plan was made
-for. The digest tells sessions apart that have come as far.
-"""
 
 
 class Recorded(Protocol):
@@ -140,11 +133,6 @@ class Chronicle:
         self.calibrate()
 
     # --- reading
-
-    def state(self) -> State:
-        """What a plan made now is good for."""
-        shown = json.dumps([self.written(), sorted(self.timeline.pins)])
-        return self.log.messages, self.timeline.event, hashlib.sha256(shown.encode()).hexdigest()
 
     def total(self) -> int:
         """Tokens of the view as it stands, upper bound."""
@@ -245,7 +233,7 @@ class Chronicle:
 
         `arranger` stands at the end of the outline's view.
         """
-        compaction = compaction_from(outline, trigger, _now_ms(), actual or self.timeline.reported)
+        compaction = compaction_from(outline, trigger, _now_ms(), actual or self.timeline.facts.reported)
         if not outline.changed:
             self.timeline.futile = (outline.level, len(self.timeline.pieces))
             return compaction
@@ -256,7 +244,7 @@ class Chronicle:
         """Everything a reader needs who starts at this record."""
         timeline = self.timeline
         before, chars = self._ledgers.at(timeline.base)
-        stats = timeline.stats
+        stats = timeline.facts.stats
         if self.kept.stats and compaction.stage != IMPORT:
             stats = stats.after(
                 tokens_before=outline.tokens_before, tokens_after=outline.tokens_after, level=outline.level
@@ -321,7 +309,7 @@ class Chronicle:
 
     def calibrate(self) -> None:
         """Measure by what has been reported from now on."""
-        self.gauge, before = self.gauge.calibrated(self.timeline.calibration), self.gauge
+        self.gauge, before = self.gauge.calibrated(self.timeline.facts.calibration), self.gauge
         self._result_limit = self.gauge.policy.tool_result_limit(self.gauge.budget.tokens)
         if self.gauge.counter is not before.counter:
             self.timeline.reweigh(self.gauge.weigh)

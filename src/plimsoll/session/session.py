@@ -147,7 +147,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
     @locked
     def stats(self) -> Stats:
         """What compactions have done so far. With `plimsoll.open(stats=False)` nothing is added to it."""
-        return self._chronicle.timeline.stats
+        return self._chronicle.timeline.facts.stats
 
     @locked
     def cache_info(self) -> CacheStats:
@@ -206,7 +206,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         from plimsoll.session.inspect import inspection  # noqa: PLC0415 - only where somebody looks
 
         report = self.preview().report
-        with self._access():
+        with self._chronicle.access():
             return inspection(self._chronicle, report, lambda: (self.usage(), self.compactions()))
 
     @locked

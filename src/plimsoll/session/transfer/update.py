@@ -100,7 +100,7 @@ class _Growth:
 
     def _goes_on_from(self, before: Sequence[Piece], since: int) -> tuple[list[Piece], Adoption]:
         """What the view goes on from, and what then follows: our own where the tool only went on from its own, else the tool's."""
-        reader = self._chronicle.timeline.reader
+        reader = self._chronicle.timeline.facts.reader
         if own_compaction(self._chronicle) is None or not self._goes_on():
             view, left = view_of(self._new, self._place), left_of(self._new, self._place)
             return [], Adoption(view=view, reader=reader, left=left)
