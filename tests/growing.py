@@ -6,7 +6,7 @@ import json
 
 from tests.unit.session.test_continuing import sent
 
-from plimsoll.transcripts import load_file
+from plimsoll.transcripts.detect import load_file
 
 AT = "2026-05-01T00:00:00.000Z"
 LATER = "2027-01-01T00:00:00.000Z"

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from amounts import examples
 from plimsoll.errors import PlimsollError
 from plimsoll.formats.convert import validate
-from plimsoll.transcripts import Meta, Outgoing, ToolCompaction, Transcript, load_file, write
+from plimsoll.transcripts.detect import load_file
+from plimsoll.transcripts.export import write
+from plimsoll.transcripts.values import Meta, Outgoing, ToolCompaction, Transcript
 
 TEXTS = st.text(st.characters(codec=None, categories=None), max_size=20)
 WORDS = st.text("ab \n\u2028", min_size=1, max_size=6).filter(str.strip)

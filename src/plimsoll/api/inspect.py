@@ -23,7 +23,8 @@ from plimsoll.report.story import Mark, Story, points_of, strips_of
 from plimsoll.session.transfer.recorded_usage import recorded, time_ms
 from plimsoll.tokens.counter import counter_for
 from plimsoll.tokens.registry import look_up
-from plimsoll.transcripts import Conversation, Transcript, load_file
+from plimsoll.transcripts.detect import load_file
+from plimsoll.transcripts.values import Conversation, Transcript
 
 Inspectable: TypeAlias = "str | PathLike[str] | bytes | Transcript | Conversation | Sequence[MessageLike]"
 """A file, what is in it, what `load_file` made of it, or a list of messages."""

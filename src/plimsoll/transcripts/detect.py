@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +13,10 @@ from typing import Any
 from plimsoll.errors import FormatError
 from plimsoll.formats.detect import Beside
 from plimsoll.message import FormatName, Wire
-from plimsoll.transcripts import claude_code, codex, lines, pi, shape, sound
+from plimsoll.transcripts import lines, shape
 from plimsoll.transcripts.shape import Shape
 from plimsoll.transcripts.source import Readable, Source, read_head, read_lines
-from plimsoll.transcripts.values import Conversation, Finding, ToolName, Transcript
+from plimsoll.transcripts.values import Conversation, Finding, SourceLine, ToolName, Transcript
 
 _LOOK_LINES = 50
 _HEAD_BYTES = 1 << 18
@@ -73,13 +73,9 @@ def read_transcript(found: Source, tool: ToolName, *, beside: tuple[str, ...] = 
     """The lines as a session of that tool, whatever they look like."""
     entries, findings = lines.read_entries(found.lines, whole=found.whole)
     everything = (*found.findings, *findings)
-    match tool:
-        case "claude-code":
-            transcript = claude_code.read(entries, everything)
-        case "codex":
-            transcript = codex.read(entries, everything)
-        case "pi":
-            transcript = pi.read(entries, everything)
+    transcript = _reader(tool)(entries, everything)
+    from plimsoll.transcripts import sound  # noqa: PLC0415 - it brings repairs with it, which messages alone do not need
+
     viewed, refused = sound.accepted(transcript.viewed, transcript.format)
     return replace(
         transcript,
@@ -88,6 +84,18 @@ def read_transcript(found: Source, tool: ToolName, *, beside: tuple[str, ...] = 
         beside=beside,
         ends_with_newline=found.whole,
     )
+
+
+def _reader(tool: ToolName) -> Callable[[Sequence[SourceLine], Sequence[Finding]], Transcript]:
+    """What reads the files of a tool. Each is imported when such a file is met."""
+    match tool:
+        case "claude-code":
+            from plimsoll.transcripts.claude_code import read  # noqa: PLC0415
+        case "codex":
+            from plimsoll.transcripts.codex import read  # noqa: PLC0415
+        case "pi":
+            from plimsoll.transcripts.pi import read  # noqa: PLC0415
+    return read
 
 
 def _objects(raw: Sequence[bytes]) -> list[Mapping[str, Any]]:

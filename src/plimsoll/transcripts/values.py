@@ -9,11 +9,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from plimsoll.dataclass import dataclass
 from plimsoll.message import FormatName, Wire
-from plimsoll.records.usage import Usage
+
+if TYPE_CHECKING:
+    from plimsoll.records.usage import Usage
 
 ToolName: TypeAlias = Literal["claude-code", "codex", "pi"]
 

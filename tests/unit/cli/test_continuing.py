@@ -10,7 +10,7 @@ import pytest
 from tests.tool_sessions import TOOLS, session_file
 
 import plimsoll
-from plimsoll.transcripts import load_file
+from plimsoll.transcripts.detect import load_file
 
 
 @pytest.fixture(params=TOOLS)

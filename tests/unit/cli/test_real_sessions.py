@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import plimsoll
-from plimsoll.transcripts import load_file
+from plimsoll.transcripts.detect import load_file
 
 SESSIONS = Path(__file__).parents[3].parent / "shared" / "evals" / "sessions"
 

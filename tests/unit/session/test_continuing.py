@@ -10,8 +10,9 @@ from tests.tool_sessions import REQUESTS, TOOLS, pi_file, session_file
 
 import plimsoll
 from plimsoll.session.transfer.import_file import import_file
-from plimsoll.transcripts import Transcript, load_file
 from plimsoll.transcripts.codex_write import response_item
+from plimsoll.transcripts.detect import load_file
+from plimsoll.transcripts.values import Transcript
 
 SESSIONS = Path(__file__).parents[3].parent / "shared/evals/sessions"
 FILES = sorted(SESSIONS.glob("*/*.jsonl"))

@@ -13,7 +13,8 @@ from tests.unit.session.test_continuing import goes_on, sent
 
 import plimsoll
 from plimsoll.errors import PlimsollError
-from plimsoll.transcripts import Transcript, load_file
+from plimsoll.transcripts.detect import load_file
+from plimsoll.transcripts.values import Transcript
 
 SESSIONS = Path(__file__).parents[3].parent / "shared/evals/sessions"
 FILES = sorted(SESSIONS.glob("*/*.jsonl"))

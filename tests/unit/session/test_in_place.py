@@ -11,7 +11,7 @@ from tests.tool_sessions import session_file
 import plimsoll
 from plimsoll.errors import SessionNotFound, SettingError, SourceChanged
 from plimsoll.session.transfer.import_file import import_file
-from plimsoll.transcripts import load_file
+from plimsoll.transcripts.detect import load_file
 
 
 @pytest.mark.slow

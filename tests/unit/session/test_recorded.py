@@ -10,7 +10,7 @@ import pytest
 
 import plimsoll
 from plimsoll.session.transfer.import_file import import_file
-from plimsoll.transcripts import load_file
+from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.values import Transcript
 
 FILES = sorted((Path(__file__).parents[3].parent / "shared" / "evals" / "sessions").glob("*/*.jsonl"))

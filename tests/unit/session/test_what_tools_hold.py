@@ -10,7 +10,7 @@ from tests.tool_sessions import session_file
 
 from plimsoll.errors import ViewDiffers
 from plimsoll.session.transfer.import_file import import_file
-from plimsoll.transcripts import load_file
+from plimsoll.transcripts.detect import load_file
 
 PDF = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQ="}}
 SEARCH = [

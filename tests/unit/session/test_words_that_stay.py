@@ -5,7 +5,7 @@ import json
 import pytest
 
 import plimsoll
-from plimsoll.transcripts import load_file
+from plimsoll.transcripts.detect import load_file
 
 FORMATS = ("openai-chat", "openai-responses", "anthropic", "ui-parts")
 STORES = ("memory:", "jsonl", "sqlite")

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from plimsoll.formats.convert import validate
-from plimsoll.transcripts import Transcript, load_file
+from plimsoll.transcripts.detect import load_file
+from plimsoll.transcripts.values import Transcript
 
 
 class _Session:

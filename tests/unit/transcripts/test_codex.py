@@ -7,8 +7,9 @@ import pytest
 from plimsoll.errors import LimitExceeded
 from plimsoll.formats.convert import validate
 from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
-from plimsoll.transcripts import Transcript, load_file
 from plimsoll.transcripts.codex_replay import SUMMARY_PREFIX
+from plimsoll.transcripts.detect import load_file
+from plimsoll.transcripts.values import Transcript
 
 META = {"id": "t1", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/w", "cli_version": "0.128.0"}
 

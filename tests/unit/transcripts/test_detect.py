@@ -10,7 +10,8 @@ from tests.tool_sessions import session_file
 
 from plimsoll.errors import FormatError, LimitExceeded, MissingExtra, StoreUnusable
 from plimsoll.limits import TRANSCRIPT_LINES_MAX
-from plimsoll.transcripts import Conversation, Transcript, detect_file, load_file
+from plimsoll.transcripts.detect import detect_file, load_file
+from plimsoll.transcripts.values import Conversation, Transcript
 
 CHAT = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]
 BLOCKS = [{"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}]}]
@@ -164,7 +165,7 @@ def test_an_archive_that_unpacks_too_far_is_refused_early() -> None:
     packed = zstandard.ZstdCompressor().compress(b"{}\n" * 2_000_000)
     program = (
         "import resource, sys\n"
-        "from plimsoll.transcripts import load_file\n"
+        "from plimsoll.transcripts.detect import load_file\n"
         "from plimsoll.errors import LimitExceeded\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "try:\n"

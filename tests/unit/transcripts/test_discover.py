@@ -3,7 +3,7 @@
 import json
 import os
 
-from plimsoll.transcripts import discover
+from plimsoll.transcripts.discover import discover
 
 
 def _put(path, rows, modified):

@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 
 from plimsoll.formats.convert import validate
-from plimsoll.transcripts import Meta, Outgoing, ToolCompaction, Transcript, load_file, write
+from plimsoll.transcripts.detect import load_file
+from plimsoll.transcripts.export import write
+from plimsoll.transcripts.values import Meta, Outgoing, ToolCompaction, Transcript
 
 TOOLS = ("claude-code", "codex", "pi")
 AT = "2026-02-01T00:00:00.000Z"

@@ -67,7 +67,7 @@ def test_bytes_that_are_not_utf8_are_read_with_a_finding():
 @pytest.mark.timeout(60)
 def test_a_hundred_thousand_lines_are_read_in_one_pass():
     """A long session is read in one linear pass by each reader."""
-    from plimsoll.transcripts import load_file
+    from plimsoll.transcripts.detect import load_file
 
     rows = [
         {
@@ -90,7 +90,7 @@ def test_a_hundred_thousand_lines_are_read_in_one_pass():
 @pytest.mark.timeout(60)
 def test_one_answer_on_very_many_lines_is_read_in_one_pass():
     """Thirty thousand lines of one answer cost no more than those of many."""
-    from plimsoll.transcripts import load_file
+    from plimsoll.transcripts.detect import load_file
 
     block = {"type": "text", "text": "x"}
     row = {"type": "assistant", "sessionId": "s", "message": {"id": "m", "role": "assistant", "content": [block]}}

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from plimsoll.formats.convert import validate
-from plimsoll.transcripts import Transcript, load_file
+from plimsoll.transcripts.detect import load_file
+from plimsoll.transcripts.values import Transcript
 
 HEADER = {"type": "session", "version": 3, "id": "p1", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/w"}
 

@@ -6,7 +6,9 @@ import pathlib
 import pytest
 
 from plimsoll.formats.convert import validate
-from plimsoll.transcripts import Transcript, detect_file, load_file, write
+from plimsoll.transcripts.detect import detect_file, load_file
+from plimsoll.transcripts.export import write
+from plimsoll.transcripts.values import Transcript
 
 FOLDER = pathlib.Path(__file__).parents[3].parent / "shared/evals/sessions"
 FILES = sorted(FOLDER.glob("*/*.jsonl"))

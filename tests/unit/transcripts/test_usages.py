@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from plimsoll.records.usage import usage_of
-from plimsoll.transcripts import load_file
+from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.values import Transcript
 
 SESSIONS = Path(__file__).parents[3].parent / "shared" / "evals" / "sessions"

@@ -28,13 +28,13 @@ from plimsoll.session.environment import layers
 from plimsoll.session.recorder import Chronicle
 from plimsoll.session.transfer.source import Run, SourceFile, own_compaction
 from plimsoll.session.usage_reports import usage_since
-from plimsoll.transcripts import Exported, Outgoing, Transcript, load_file, write
 from plimsoll.transcripts.codex_write import response_item
-from plimsoll.transcripts.export import FORMAT_OF
+from plimsoll.transcripts.detect import load_file
+from plimsoll.transcripts.export import FORMAT_OF, write
 from plimsoll.transcripts.filing import read_file, replace_file, write_file
 from plimsoll.transcripts.holding import held
 from plimsoll.transcripts.source import is_archive
-from plimsoll.transcripts.values import Checkpoint, ExportLoss, Meta, Shown, ToolName
+from plimsoll.transcripts.values import Checkpoint, Exported, ExportLoss, Meta, Outgoing, Shown, ToolName, Transcript
 from plimsoll.transcripts.writing import blocks_of
 from plimsoll.validation import shown, text_or_none
 

@@ -35,9 +35,9 @@ from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, archive_oldest
 from plimsoll.store.paths import safe_name
 from plimsoll.tokens.registry import look_up
-from plimsoll.transcripts import Conversation, Exported, Transcript, load_file
+from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.source import stem_of
-from plimsoll.transcripts.values import raw_of
+from plimsoll.transcripts.values import Conversation, Exported, Transcript, raw_of
 
 _UNSAFE = regex(r"[^A-Za-z0-9._-]+")
 

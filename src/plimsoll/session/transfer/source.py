@@ -15,8 +15,8 @@ from plimsoll.protocols import SessionLog
 from plimsoll.records.compactions import IMPORT
 from plimsoll.records.values import Compaction, compaction_of
 from plimsoll.session.recorder import Chronicle
-from plimsoll.transcripts import Transcript, load_file
-from plimsoll.transcripts.values import ToolName
+from plimsoll.transcripts.detect import load_file
+from plimsoll.transcripts.values import ToolName, Transcript
 
 SOURCE = "source"
 """The kind of the note."""

@@ -18,8 +18,9 @@ from plimsoll.session.adopt import adopt, as_pieces
 from plimsoll.session.recorder import Chronicle
 from plimsoll.session.transfer.recorded_usage import left_of, recorded, times_ms, view_of
 from plimsoll.session.transfer.source import SourceFile, own_compaction
-from plimsoll.transcripts import Transcript, load_file
+from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.source import read_lines
+from plimsoll.transcripts.values import Transcript
 
 
 def update(chronicle: Chronicle, given: str | PathLike[str] | bytes | None) -> int:
