@@ -7,34 +7,32 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
-from plimsoll.cli.commands import (
-    compact,
-    count,
-    delete,
-    export,
-    fit,
-    history,
-    import_,
-    inspect,
-    read,
-    recall,
-    rollback,
-    sessions,
-    show,
-    verify,
-)
 from plimsoll.cli.refusal import BROKEN_PIPE, DONE, INTERRUPTED, REFUSED, WRONG_USAGE, Refused, WrongUsage
 from plimsoll.errors import PlimsollError
 
 COMMANDS = (
-    *(fit, count, inspect, import_, export, sessions, show, compact, history, rollback, recall, read, verify),
-    delete,
+    *(
+        "fit",
+        "count",
+        "inspect",
+        "import",
+        "export",
+        "sessions",
+        "show",
+        "compact",
+        "history",
+        "rollback",
+        "recall",
+        "read",
+    ),
+    *("verify", "delete"),
 )
-"""In the order of the help."""
+"""In the order of the help. Each is a module of `commands`, imported when it is asked for."""
 
 _SHOW_FAULTS = "PLIMSOLL_TRACEBACK"
 
@@ -47,7 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         _prepare_process()
     try:
-        arguments = parser().parse_args(argv)
+        words = sys.argv[1:] if argv is None else list(argv)
+        arguments = parser(words[:1]).parse_args(words)
     except SystemExit as done:  # argparse has said what there is to say
         return done.code if isinstance(done.code, int) else WRONG_USAGE
     return _run(arguments)
@@ -68,15 +67,15 @@ def _run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def parser(begins: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The whole command line; of one that begins with the name of a command, no other command."""
     top = argparse.ArgumentParser(
         prog="plimsoll", description="Keeps an LLM agent's conversation inside the model's context window."
     )
     top.add_argument("--version", action=_Version, help="print the version")
     found = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in COMMANDS:
-        module.add(found)
+    for name in [name for name in COMMANDS if name in begins] or COMMANDS:
+        import_module(f"plimsoll.cli.commands.{'import_' if name == 'import' else name}").add(found)
     return top
 
 
