@@ -21,12 +21,14 @@ _ASKS = regex(r"请(?!问)|帮我|麻烦你|给我")
 """A request stays whole: what is asked for and what with stand in different clauses."""
 
 _OPENING = regex(
-    r"(?:嗯+|哦+|噢|啊+|哎+|唉|哇+|哈+|嘿+|呵+|额|呃|是的|是呀|是啊|对的|对呀|对啊|对了|没错|当然|好的|好吧|好呀|好啊|可以|不错|确实|知道的?"
-    r"|了解|听过|看过|那么?|而且|不过|但是|可是|其实|所以|因为|并且|另外|还有就是|然后|就是|我觉得|我认为|我想|我知道|我记得|据我所知|听说|原来"
-    r"|你好|您好|谢谢|感谢|不客气|再见|拜拜|的确|反正|看来|应该|清楚|记得|晓得|有[啊呀的]?(?=[，,])|好像|大概|也是|也|它是|他是|她是|它|这里|那里|这个|嘛|呀|呢)+"
+    r"(?:(?:我|还|也|刚好|正好|恰好|恰巧|已经|早就|真|有|听人)*(?:知道|了解|清楚|记得|晓得|听说|查到|认识)(?:过|些|一些|一点|点|了|的)*|嗯+|哦+|噢|啊+|哎+|唉|哇+|哈+|嘿+|呵+|额|呃|是的|是呀|是啊|对的|对呀|对啊|对了|没错|没问题|当然|好的|好吧|好呀|好啊|可以|不错|确实|听过|看过|去过|那么?|而且|不过|但是|可是|其实|所以|因为|并且|另外|还有就是|然后|就是|我觉得|我认为|我想|据我所知|原来|差不多|毕竟|肯定|可是|有的|有一些"
+    r"|你好|您好|谢谢|感谢|不客气|再见|拜拜|的确|反正|看来|应该|有[啊呀的些]?(?=[，,]|\Z)|要[啊呀](?=[，,]|\Z)|好像|大概|也是|也|它|是他|是她|是它"
+    r"|这里|那里|这个|嘛|呀|呢)+"
 )
-_TAIL = regex(r"(?:[呀啊呢吧哦嘛哈喔啦哟噢的了吗么]|来着|对吧|是吧|对吗|是吗)+\Z")
-_QUESTION = regex(r"[？?]|[吗么呢]\s*\Z|什么|哪[里儿个些年位家]?|谁|多少|几[点个年月]|怎么|多久|多大|是否|啥|吗")
+_TAIL = regex(r"(?:[呀啊呢吧哦嘛哈喔啦哟噢的了吗么]|来着|对吧|是吧|对吗|是吗|左右|就可以|就行)+\Z")
+_QUESTION = regex(
+    r"[？?]|[吗么呢]\s*\Z|什么|哪[里儿个些年位家]?|谁|多少|几[点个年月]|怎么|多久|多[大长]|多钱|是否|啥|[吗没]\s*\Z|吗|你有(?!名)"
+)
 _NOISE = regex(
     r"[那它他她你您我们的了呢吗么呀啊吧是在有都还就也要个会能可以没不给这啥]|知道|请问|什么|多少|哪[里儿个些家年]?|谁|几|如何|怎[么样]"
     r"|具体|了解|告诉|一下|大概|需要|时候|记得|清楚|关于|里面|的话|多久|想问|你说"
@@ -36,39 +38,54 @@ _LONG_RUN = regex(r"[\u3400-\u9fff]{2,}")
 _FACTUAL = regex(
     r"\d|[A-Za-z]{2,}|《|“|[省市区县路街号楼层]\w?|[一二三四五六七八九十百千万][年月日元届部座层个处米]|、"
 )
-_TITLE = regex(r"《([^《》]{1,30})》")
-_LETTER = rf"[^\s，。！？,!?、；：:《》“”（）()0-9A-Za-z{_FUNCTION}]"
-_NAME = rf"[^\s，。！？,!?、；：:《》“”（）()0-9{_FUNCTION}]{{2,16}}"
+_ADDRESS = regex(r"\d|[省市区县路街号]")
+_NAMED = rf"[^\s，。！？,!?、；：:《》“”（）()0-9{_FUNCTION}]"
+_PERSON = regex(r"(?<![其吉])[他她](?!们)")
+_IS_NAMED = regex(rf"(?:是|叫|由)({_NAMED}{{2,10}}?)(?=[，。！,]|\Z)")
+_WORK = regex(r"[这该][首张部本篇]")
+_TITLE = regex(r"《\s*([^《》]{1,30}?)\s*》")
+_KNOWN = regex(r"(?:知道|清楚|了解|记得|听说过?)[了的呀啊]?\Z")
+_KNOW = "知道|了解|听说过|听过|看过|去过|玩过|认识|熟悉|清楚|喜欢"
 _INTRODUCED = regex(
-    rf"(?:知道|了解|听过|听说过?|看过|去过|认识|喜欢|说到|提到|说起|说说|聊聊|聊到|关于|查一?下|介绍一?下|推荐|想去|游览|参观)"
-    rf"(?:过|一下|一部|一首|一位|的|这个|这部)*《?({_NAME})》?(?=[吗么嘛吧呢这的是在，。？！,?!、》]|\Z)"
-    rf"|(?:^|[，。！？])(?:那|对了|你好|那你)?[，]?《?({_NAME}?)》?(?:这个地方|这部电影|这首歌|这个人|这个景点)?(?:你|您)?(?:知道|了解|听过|听说过|看过|去过|认识|清楚)(?:吗|么|嘛|不)"
+    rf"(?:{_KNOW})(?:过|一下|一部|一首|一位|的)*({_NAMED}(?:[^\s，。！？,!?、；：:《》]{{0,20}}?{_NAMED})?)"
+    rf"(?:[（(][^）)]{{1,20}}[）)])?(?:这[个家部首位座]\w{{0,3}})?(?=[吗么嘛没？?]|不[？?])"
+    rf"|(?:对|关于)({_NAMED}[^\s，。！？,!?、；：:《》]{{0,20}}?{_NAMED})(?:这[个家部首位座]\w{{0,3}})?(?:你|您|有|很|不)*(?:些|点|一点|所)?(?:{_KNOW})"
+    rf"|(?:^|[，。！？,])(?:那|你|您|对了|请问)*({_NAMED}{{2,16}}?)(?:这[个家部首位座]\w{{0,3}})?(?:你|您)?(?:{_KNOW})(?:吗|么|嘛|不)"
 )
 _BESIDE = regex(
-    rf"(?:边上|旁边|附近|周边|隔壁|不远处)(?:还有|就是|就有|景点有|的景点有|有个|有|的景点|的|是)*({_NAME})(?=[，。？！,?!、这的]|\Z)"
+    rf"(?:边上|旁边|附近|周边|隔壁|不远处)(?:还有|就是|就有|也有|有个|有|的是|的|是)*(?:景点|地方)?(?:就?是|就?有)?({_NAMED}{{2,16}}?)(?=这[个家]|[，。！？,!?、]|就|看|转|玩|\Z)"
 )
-_PLACE = regex(
-    rf"(?:^|[，。！？、“（]|位于|去|到|在|逛|玩|游|览|叫|有|是|和|与|及|还|个|过|看|道)((?:{_LETTER}){{1,14}}?"
-    r"(?:博物馆|美术馆|纪念馆|体验馆|展览馆|图书馆|天文馆|文化馆|艺术馆|水族馆|科技馆|蜡像馆|植物园|动物园|公园|庄园|花园|大学|学院|剧院|剧场|戏院|大戏楼"
-    r"|广场|故居|大厦|酒店|餐厅|古镇|胡同|大街|斜街|教堂|天主堂|清真寺|乐队|乐团|组合|公司|集团|银行|医院|车站|机场|图书城|遗址|城墙|中心|书店"
-    r"|[宫坛庙寺塔湖山陵祠阁巷殿]))"
+_SUBJECT = regex(
+    rf"(?:^|[，。！？,是由])(?:那|嗯|啊|而且|作为|关于|对了|不过)*({_NAMED}{{2,12}}?)(?=是|我知道|我喜欢|这[个家位])"
 )
-_FOREIGN = regex(
-    r"[\u4e00-\u9fff]{1,6}(?:[·•][\u4e00-\u9fffA-Z][\u4e00-\u9fffA-Za-z.]{0,7}){1,3}(?=[的是在，。！？、和与吗这]|\Z)"
+_BESIDE_OF = regex(r"(?:边上|旁边|附近|周边)的")
+_FOREIGN = regex(rf"{_NAMED}{{1,6}}(?:[·•]{_NAMED}{{1,8}}){{1,3}}")
+_NAMES_REPLIED = regex(
+    rf"(?:^|[有是、，,与和及])(?:一[个座家部首位])?({_NAMED}{{2,10}}?)(?=[、，,。与和及呀啊！]|都|就|\Z)"
 )
-_SURNAMES = (
-    "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜谢邹喻柏窦章苏潘葛范彭郎鲁韦昌马苗凤方俞任袁柳鲍史唐费薛雷贺倪汤滕殷罗毕郝邬安常"
-    "乐于时傅皮齐康伍余元顾孟黄穆萧尹姚邵汪毛禹狄戴谈宋茅庞熊纪舒屈项祝董梁杜阮蓝闵席季贾路江童颜郭梅盛林钟徐邱骆高夏蔡田樊胡凌霍虞万柯管卢莫房丁邓洪崔龚程邢裴陆"
+_ASKS_NAMES = regex(r"什么|哪|谁|啥|推荐|还有")
+_PRAISE = regex(
+    r"厉害|不错|喜欢|真好|好棒|值得|推荐|谢谢|有机会|有时间|一定去|想去|打算|去看看|期待|开心|佩服|羡慕|可惜|好的|好了"
 )
-_PERSON = regex(
-    rf"(?:^|[，。！？、》]|导演|演员|歌手|主演|作者|作家|由|叫|是|和|与|及|跟|像|道|欢|对了，|那)([{_SURNAMES}][^\W\d_{_FUNCTION}]{{1,2}})(?=[的是在，。！？、和与出也演导唱执饰生独吗这]|\Z)"
-)
-_PRAISE = regex(r"厉害|不错|喜欢|真好|好棒|值得|推荐|谢谢|有机会|有时间|一定去|想去|打算|去看看|期待|开心|佩服|羡慕")
 _TOPIC_CHARS_MAX = 24
+_TOPICS_MAX = 800
 _ASKED_MIN = 3
 """Questions that ask for something before it counts as an attribute."""
 
-_REPLY_CHARS_MAX = 70
+_ANSWER_CHARS_MAX = 90
+_ANSWER, _REPLY, _DIGITS, _PARTICULAR = 2.4, 1.2, 2.5, 1.5
+"""What makes a statement worth more: it answers what was asked for, or any question; it has digits, or another particular."""
+
+_DISTINCT_CHARS_MIN = 9
+"""A value with digits of this length belongs to one thing: to the one that it was said of most often."""
+
+_SOURCES = ((_TITLE, 6), (_INTRODUCED, 4), (_BESIDE, 2), (_FOREIGN, 3), (_SUBJECT, 1))
+"""Where names are found, and how much one find says. Below 2 in all a name is not taken for a topic."""
+
+_TRIM = regex(
+    rf"^(?:{_KNOW}|关于|对于|比如|例如|具体|那|我|你|也|就|又|还|只|着|下|的|而且|并且|但是|因为|所以|由|于|是|像|以|把|离|从|和|与|及|去|到|在|叫|过|为|有|一下|一[个座家部首位]"
+    r"|这[个座家部首位])+(?=.{2})|(?:这个\w{0,2}|那个\w{0,2}|一下|怎么样|如何|[吗呢吧])$"
+)
 
 
 class Statement(NamedTuple):
@@ -81,58 +98,161 @@ class Statement(NamedTuple):
     factor: float
 
 
+class _Said(NamedTuple):
+    """A statement before it is weighed."""
+
+    text: str
+    topic: str
+    order: tuple[int, ...]
+    answers: float
+    """What makes it worth more for the question before it, 1 where there was none."""
+    fact: Fact
+
+
 def statements(facts: Sequence[Fact]) -> list[Statement]:
-    """The clauses of these chat facts that say something, in order, each short and under its topic."""
-    whole = "\n".join(fact.text for fact in facts)
-    known = topics(facts, whole)
-    asked_for = attributes(facts, known, whole)
-    found = list(_statements(facts, known, asked_for))
+    """The clauses of these chat facts that say something, in order, each short and under its topic, none twice."""
+    found = _of_one_topic(list(_Reader(facts).read(facts)))
     spread: Counter[str] = Counter()
-    for shown, _, _, _ in found:
-        spread.update(set(pairs(shown)))
+    for said in found:
+        spread.update(set(pairs(said.text)))
     total = len(found)
     return [
-        Statement(shown, about, order, {pair: _worth(pair, spread[pair], total) for pair in pairs(shown)}, factor)
-        for shown, about, order, factor in found
+        Statement(
+            said.text,
+            said.topic,
+            said.order,
+            {pair: _worth(pair, spread[pair], total) for pair in pairs(said.text)},
+            _factor(said),
+        )
+        for said in found
     ]
 
 
-def _statements(
-    facts: Sequence[Fact], known: Sequence[str], asked_for: Mapping[str, int]
-) -> Iterator[tuple[str, str, tuple[int, ...], float]]:
-    topic, noun, asker, about = "", "", -2, ""
-    for place, fact in enumerate(facts):
-        if is_recalled(fact):  # it is short and under its topic already
-            answers = fact.text.partition(" ")[0] in _COMMON_ATTRIBUTES
-            yield fact.text, topic_of(fact), (fact.position, place), _factor(fact.text, answers=answers)
-            continue
-        mentioned = _mentioned(fact.text, known)
-        answers = 0 < fact.position - asker <= 1
+def _of_one_topic(found: Sequence[_Said]) -> list[_Said]:
+    """Each said once of a topic; a long value with digits only of the topic it was said of most."""
+    votes: dict[str, Counter[str]] = {}
+    for said in found:
+        votes.setdefault(said.text, Counter())[said.topic] += 1
+    kept: dict[tuple[str, str], _Said] = {}
+    for said in found:
+        topic = said.topic
+        if len(said.text) >= _DISTINCT_CHARS_MIN and any(map(str.isdigit, said.text)):
+            topic = votes[said.text].most_common(1)[0][0]
+        kept.setdefault((topic, said.text), said._replace(topic=topic))
+    return list(kept.values())
+
+
+class _Reader:
+    """Goes through what was said, knowing what it is about and what was asked last."""
+
+    def __init__(self, facts: Sequence[Fact]) -> None:
+        whole = "\n".join(fact.text for fact in facts)
+        names = topics(facts, whole)
+        self.named = re.compile("|".join(map(re.escape, names))) if names else re.compile(r"(?!)")
+        self.asked_for = attributes(facts, self.named, whole)
+        self.topic, self.noun, self.about, self.asked = "", "", "", -2
+        self.works = {name for fact in facts for name in _TITLE.findall(fact.text)}
+        self.latest = {True: "", False: ""}
+
+    def read(self, facts: Sequence[Fact]) -> Iterator[_Said]:
+        """The statements, in order."""
+        for place, fact in enumerate(facts):
+            if is_recalled(fact):  # it is short and under its topic already
+                yield _Said(
+                    fact.text,
+                    topic_of(fact),
+                    (fact.position, place),
+                    _ANSWER if _FACTUAL.search(fact.text) else 1.0,
+                    fact,
+                )
+            else:
+                yield from self._fact(fact, place)
+
+    def _fact(self, fact: Fact, place: int) -> Iterator[_Said]:
+        answers = 0 < fact.position - self.asked <= 1
         if not answers:
-            noun = ""
-        # The reply to a question is about what the question was about, whatever it names.
-        about = about if answers and noun else (mentioned or topic)
-        for clause, piece in enumerate(
-            _pieces(fact.text, whole_replies=bool(noun) or _ASKS.search(fact.text) is not None)
+            self.noun = ""
+            self._turn(fact.text, answers=False)
+        about = self.about if answers else self.topic
+        for clause, text in enumerate(_runs_of(fact.text, whole=answers or _ASKS.search(fact.text) is not None)):
+            short = _answer(text, self.noun, self.asked_for) if self.noun else shorten(text)
+            if _says_something(short) and short != about:
+                yield _Said(
+                    short,
+                    about,
+                    (fact.position, place, clause),
+                    _ANSWER if self.noun else _REPLY if answers else 1.0,
+                    fact,
+                )
+        if answers:
+            self._turn(fact.text, answers=True)
+        self._listen(fact)
+
+    def _listen(self, fact: Fact) -> None:
+        """Note what a fact asks, if it does, and of what."""
+        asking = [piece for piece in _pieces(fact.text) if _QUESTION.search(piece)]
+        if asking or fact.state == "question":
+            self.noun = self._attribute("，".join(piece for piece in asking if not self._introduces(piece)))
+            self.asked, self.about = fact.position, self.topic
+
+    def _introduces(self, text: str) -> str:
+        """The names that a question introduces; what else it asks whether one knows is asked for."""
+        return "，".join(name for name in _flat(_INTRODUCED.findall(text)) if self.named.search(name))
+
+    def _turn(self, text: str, *, answers: bool) -> None:
+        """Follow the talk to another topic.
+
+        It goes to what is introduced, to what a sentence begins with, and to the one name that a reply without particulars
+        names; a name inside an address or before 的 is passed by.
+        """
+        found = list(self.named.finditer(text))
+        if not found:
+            self.topic = self._meant(text) or self.topic
+            if (told := _IS_NAMED.search(text)) is not None:
+                self.latest[False] = told[1]
+            return
+        introduced = self._introduces(text)
+        opening = _OPENING.match(text)
+        start = opening.end() if opening is not None else 0
+        first, last = found[0], found[-1]
+        if (match := next((match for match in found if match[0] in introduced), None)) is not None:
+            self.topic = match[0]
+        elif first.start() - start <= 3 and not (answers and len(found) > 1):
+            self.topic = first[0]
+        elif (
+            len({match[0] for match in found}) == 1
+            and not _ADDRESS.search(text)
+            and not text.startswith("的", last.end())
         ):
-            short = shorten(piece)
-            if _QUESTION.search(piece) is not None or not _says_something(short) or short == about:
-                continue
-            label = noun if noun and not any(part in short for part in (noun, noun[-2:])) and len(short) <= 60 else ""
-            yield (
-                f"{label} {short}" if label else short,
-                about,
-                (fact.position, place, clause),
-                _factor(short, answers=bool(noun)),
-            )
-        # A place named inside an address or a list is no change of topic; a reply that is a name is.
-        if mentioned and (not (answers and noun) or len(mentioned) * 5 >= len(fact.text) * 2):
-            topic = mentioned
-        if fact.state == "question" or _QUESTION.search(fact.text):
-            noun, asker, about = _attribute(_without(fact.text, known), asked_for), fact.position, topic
+            self.topic = last[0]
+        if match is not None:
+            self.latest = {True: "", False: ""}
+        self.latest[self.topic in self.works] = self.topic
+
+    def _meant(self, text: str) -> str:
+        """Whom or what a pronoun takes up: a person is never a title, and what 这首 goes before is one."""
+        if self.topic in self.works and _PERSON.search(text):
+            return self.latest[False]
+        return self.latest[True] if self.topic not in self.works and _WORK.search(text) else ""
+
+    def _attribute(self, question: str) -> str:
+        """What a question asks for: the longest of the strings that questions keep asking for, the commoner of equals."""
+        found = ""
+        for run in _runs(self.named.sub(" ", question)):
+            for size in (4, 3, 2):
+                for at in range(len(run) - size + 1):
+                    part = run[at : at + size]
+                    if self.asked_for.get(part, 0) * (size - 1) > self.asked_for.get(found, 0) * (len(found) - 1):
+                        found = part
+        return found
 
 
-def attributes(facts: Sequence[Fact], names: Sequence[str], whole: str) -> dict[str, int]:
+def _flat(found: Sequence[str | tuple[str, ...]]) -> Iterator[str]:
+    for name in found:
+        yield name if isinstance(name, str) else "".join(name)
+
+
+def attributes(facts: Sequence[Fact], named: re.Pattern[str], whole: str) -> dict[str, int]:
     """What questions ask for again and again: an address, a director.
 
     Found as what is left of questions without names and function words, when it also stands behind 的, as attributes do.
@@ -141,7 +261,7 @@ def attributes(facts: Sequence[Fact], names: Sequence[str], whole: str) -> dict[
     for fact in facts:
         for piece in _pieces(fact.text):
             if _QUESTION.search(piece):
-                for run in _runs(_without(piece, names)):
+                for run in _runs(named.sub(" ", piece)):
                     counted.update({run[at : at + size] for size in (2, 3, 4) for at in range(len(run) - size + 1)})
     return {
         noun: count
@@ -151,67 +271,79 @@ def attributes(facts: Sequence[Fact], names: Sequence[str], whole: str) -> dict[
 
 
 def topics(facts: Sequence[Fact], whole: str) -> list[str]:
-    """What the conversation is about, longest first.
-
-    Titles, names that questions or directions introduce, places by their endings, people by their surnames.
-    """
+    """What the conversation is about, longest first: titles, names that questions introduce, and what sentences begin with."""
     named: Counter[str] = Counter()
+    asked, whole = False, _BESIDE_OF.sub("，", whole)
     for fact in facts:
         for pattern, score in _SOURCES:
-            for name in pattern.findall(fact.text):
-                trimmed = _TRIM.sub("", "".join(name).strip())
-                named[trimmed] += score + (score == 1 and len(trimmed) > 4)
-    kept = [name for name, score in named.items() if score >= 2 and len(name) >= 2 and not _generic(name, score, whole)]
-    return sorted(kept, key=len, reverse=True)[:800]
-
-
-_SOURCES = ((_TITLE, 6), (_INTRODUCED, 3), (_BESIDE, 2), (_PLACE, 1), (_FOREIGN, 3), (_PERSON, 1))
-"""Where names are found, and how much one find says. Below 2 in all a name is not taken for a topic."""
-
-_TRIM = regex(
-    r"^(?:我|你|也|就|又|还|只|着|下|的|演|知道|了解|听说|认识|喜欢|位于|坐落|包含|比如|例如|而且|并且|但是|因为|所以|由|于|是|像|含|集|以|近|把|离|从|和|与|及|去|逛|玩|看"
-    r"|叫|做|到|在|属|为|改称|称为|建造|景点|第一|导演|演员|歌手|主演|通用|漫步|游览|参观|推荐|一(?=[个座家])|[个座家所处位])+(?=.{2})"
-    r"|(?:玩玩|看看|走走|逛逛|溜达|转转|游玩|参观|游览|旅游|玩|景点|附近|周边|电话|地址|门票)+(?:一下)?$"
-)
+            for name in _flat(pattern.findall(fact.text)):
+                named[name if pattern is _TITLE else _TRIM.sub("", name.strip()).partition("的")[0]] += score
+        if asked and not _ADDRESS.search(fact.text):
+            named.update(dict.fromkeys(_NAMES_REPLIED.findall(fact.text), 2))
+        asked = _QUESTION.search(fact.text) is not None and _ASKS_NAMES.search(fact.text) is not None
+    kept = {name for name, score in named.items() if score >= 2 and len(name) >= 2 and not _generic(name, score, whole)}
+    # What goes on after a name that is known better is no part of it.
+    whole_names = [
+        name
+        for name in kept
+        if named[name] > 4
+        or not any(name[:end] in kept and named[name[:end]] > named[name] for end in range(2, len(name)))
+    ]
+    return sorted(whole_names, key=lambda name: (-len(name), name))[:_TOPICS_MAX]
 
 
 def shorten(piece: str) -> str:
     """A clause without opening fillers and closing particles."""
-    piece = piece.strip(" 　。，！？,.!?…~")
+    piece = piece.strip(" 　。，！？,.!?…~;；")
     cut = _OPENING.match(piece)
     if cut is not None and len(piece) - cut.end() >= 2:
         piece = piece[cut.end() :].lstrip(" ，,")
     return _TAIL.sub("", piece).strip() if len(piece) > 4 else piece
 
 
-def _pieces(text: str, *, whole_replies: bool = False) -> list[str]:
-    """Its clauses. A short reply with particulars stays whole: opening hours and prices come with commas."""
-    if whole_replies and len(text) <= _REPLY_CHARS_MAX and _FACTUAL.search(text) and not _QUESTION.search(text):
-        return [text]
+_JOINT = regex(
+    "^，?(?:大约|大概|一般|基本|差不多|也就|就|也|都|只要|只有|只|要|需要|得|能|可以)*(?:是|在|为|有|叫|位于|:|：)*(?:在|于)?"
+)
+
+
+def _answer(text: str, noun: str, asked_for: Mapping[str, int]) -> str:
+    """An answer after the noun its question asked for, or after the one it says itself, without what joins the two."""
+    text = shorten(text)
+    own = next((text[:size] for size in (4, 3, 2) if text[:size] in asked_for), "")
+    at = text.find(noun[-2:])
+    if not own and at > 8:
+        return text
+    value = text.removeprefix(own) if own else text[at + len(noun[-2:]) :] if at >= 0 else text
+    return f"{own or noun}{_JOINT.sub('', value) or value}"
+
+
+def _pieces(text: str) -> list[str]:
+    """Its clauses."""
     return [piece for piece in _CLAUSE.split(text) if piece and piece.strip()]
 
 
-def _mentioned(text: str, known: Sequence[str]) -> str:
-    """The topic a message names: the known name that stands first in it, the longest of those; empty for none."""
-    best, at = "", len(text)
-    for name in known:
-        found = text.find(name)
-        if 0 <= found < at:
-            best, at = name, found
-    return best
-
-
-def _attribute(question: str, asked_for: Mapping[str, int]) -> str:
-    """What a question asks for: the longest of the strings that questions keep asking for, the commoner of equals."""
-    found = ""
-    for piece in _pieces(question):
-        if _QUESTION.search(piece):
-            for run in _runs(piece):
-                for size in (4, 3, 2):
-                    for at in range(len(run) - size + 1):
-                        part = run[at : at + size]
-                        if asked_for.get(part, 0) * (size - 1) > asked_for.get(found, 0) * (len(found) - 1):
-                            found = part
+def _runs_of(text: str, *, whole: bool) -> list[str]:
+    """What a sentence tells: its clauses, without questions and fillers; those of a reply or with particulars beside each other."""
+    found: list[str] = []
+    start = end = -1
+    at = 0
+    for stop in [*_CLAUSE.finditer(text), None]:
+        to = stop.start() if stop is not None else len(text)
+        piece = text[at:to]
+        asks = _QUESTION.search(piece + (stop[0] if stop is not None else "")) is not None
+        particular = _FACTUAL.search(piece) is not None
+        joins = whole or particular
+        tells = not asks and _says_something(shorten(piece)) and not (joins and not particular and "你" in piece)
+        if start >= 0 and (not tells or not joins or to - start > _ANSWER_CHARS_MAX):
+            found.append(text[start:end])
+            start = -1
+        if tells and joins:
+            start, end = (at if start < 0 else start), to
+        elif tells:
+            found.append(piece)
+        at = stop.end() if stop is not None else to
+    if start >= 0:
+        found.append(text[start:end])
     return found
 
 
@@ -239,13 +371,18 @@ def _says_something(short: str) -> bool:
         return False
     if _FACTUAL.search(short):
         return True
+    if len(short) <= 8 and _KNOWN.search(short) is not None:
+        return False
     return len(_NOISE.sub("", short)) >= 2 and not (len(short) <= 8 and (_PRAISE.search(short) or "你" in short))
 
 
-def _factor(short: str, *, answers: bool) -> float:
-    factor = 2.4 if answers else 1.0
-    if _FACTUAL.search(short):
-        factor *= 1.5
+def _factor(said: _Said) -> float:
+    short = said.text
+    factor = said.answers
+    if any(map(str.isdigit, short)):
+        factor *= _DIGITS
+    elif _FACTUAL.search(short):
+        factor *= _PARTICULAR
     if _PRAISE.search(short):
         factor *= 0.35
     if "你" in short:
@@ -255,37 +392,27 @@ def _factor(short: str, *, answers: bool) -> float:
 
 def _generic(name: str, score: int, whole: str) -> bool:
     """Whether a name is no topic: a connective, function words, or an attribute, which often stands behind 的."""
-    if (
-        len(name) > _TOPIC_CHARS_MAX
-        or name[0] == name[1]
-        or len(_NOISE.sub("", name)) < 2
-        or _OPENING.fullmatch(name) is not None
-    ):
+    if len(name) > _TOPIC_CHARS_MAX or name[0] == name[1] or _OPENING.fullmatch(name) is not None:
         return True
-    if score < 6 and set(name) & set("市区县号省"):
+    if f"《{name}》" in whole:
+        return False
+    if len(_NOISE.sub("", name)) < 2 or set(name) & set("它他她这那哪谁啥最，。、") or _QUESTION.search(name):
         return True
-    if any(name.endswith(noun) and len(name) - len(noun) <= 2 for noun in _COMMON_ATTRIBUTES):
-        return True
-    if len(name) == 2 and score < 6 and name[1] not in "宫坛庙寺塔湖山陵祠阁巷殿" and name[0] not in _SURNAMES:
+    if any(name.endswith(noun) and len(name) - len(noun) <= 4 for noun in _COMMON_ATTRIBUTES):
         return True
     seen = whole.count(name)
-    return whole.count(f"的{name}") >= max(2, seen // 8)
+    if score * 6 < seen or (len(name) == 2 and score < 4):
+        return True
+    return sum(whole.count(f"{word}{name}") for word in _CLASS_WORDS) >= max(2, score, seen // 5)
 
+
+_CLASS_WORDS = ("的", "什么", "啥", "哪些", "多少", "其他", "其它", "不少", "很多", *"个位名首部张种座家等男女项")
+"""What stands before a noun that many things are called by, and hardly before a name."""
 
 _COMMON_ATTRIBUTES = frozenset(
     """
-    地址 位置 地方 电话 号码 邮箱 网址 门票 票价 价格 费用 时间 时长 日期 生日 年龄 年纪 身高 体重 星座 血型 国籍 民族 籍贯
-    祖籍 职业 学校 院校 专业 公司 导演 编剧 主演 演员 主角 制片人 作者 歌手 作词 作曲 制作人 专辑 歌曲 作品 代表作 奖项 成就
-    评分 类型 风格 语言 版本 名字 外文名 别名 全名 景点 周边 特色 面积 人口 气候 首都 电影 音乐 出生 出生地 毕业 发行 上映
-    成立 开放 营业 游玩 参观 建议 预算 数量 金额 地点 原因 目的 爱好 家庭 工作 景区 城市
+    地址 位置 地方 电话 号码 邮箱 网址 门票 票价 价格 费用 时间 时长 日期 生日 年龄 身高 体重 名字 原因 目的 爱好 职业 工作 学校
+    专业 公司 数量 金额 地点 类型 风格 语言 版本 作品 特色 面积 人口 建议 预算
     """.split()
 )
 """Nouns that ask for a particular in everyday Chinese; others are learnt from the conversation's own questions."""
-
-
-def _without(question: str, names: Sequence[str]) -> str:
-    """The question without the names in it, so that what is left is what it asks for."""
-    for name in names:
-        if name in question:
-            question = question.replace(name, " ")
-    return question

@@ -164,6 +164,39 @@ def test_chinese_peers_are_told_apart_within_a_line(counter: Any) -> None:
     assert all("电话" not in line or line.index("电话") < line.index(">") for line in lines[1:])
 
 
+PLACES_ZH = [
+    "你好，知道白石灯塔吗？",
+    "知道呀，是海边最老的一座灯塔。",
+    "那它的电话是多少呢？",
+    "电话我知道，是0571-2846193，你有地址吗？",
+    "有，在滨海市长堤路17号。附近还有什么好玩的地方吗？",
+    "有呀，有青松渔港。",
+    "那里门票要多少钱？",
+    "25元，开放时间你知道吗？",
+    "8:30-17:45，听说周一不开。",
+    "谢谢，对了，你看过《潮声》吗？",
+    "看过，导演是林听海。",
+    "他是哪年出生的？",
+    "1968年4月2日。",
+    "这部电影的片长呢？",
+    "117分钟。",
+]
+
+
+def test_chinese_answers_stand_under_what_they_are_about(counter: Any) -> None:
+    """A value has the noun that its question asked for, under what the talk had come to, whatever pronoun stood for it."""
+    text = shown(PLACES_ZH, 600, counter).text
+    lines = {line.removeprefix("- ").partition("：")[0]: line for line in text.split("\n") if line.startswith("- ")}
+
+    assert "电话0571-2846193。" in lines["白石灯塔"]
+    assert "地址滨海市长堤路17号。" in lines["白石灯塔"]
+    assert "门票25元。" in lines["青松渔港"]
+    assert "时间8:30-17:45" in lines["青松渔港"]
+    assert "117分钟" in lines["潮声"]
+    assert "1968年4月2日" in lines["林听海"]
+    assert "8:30" not in lines["白石灯塔"]
+
+
 @pytest.mark.parametrize("label", ["Conclusion", "Budget", "结论"])
 def test_a_label_in_front_is_no_name(label: str, counter: Any) -> None:
     """A word with a colon is a speaker's name only where both sides have names."""
