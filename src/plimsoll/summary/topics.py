@@ -105,10 +105,10 @@ class _Chinese:
     """The names a message says, else the runs of characters in it that come up most."""
 
     def __init__(self, asked: Sequence[Fact], said: Sequence[Fact]) -> None:
-        from plimsoll.summary import dense_zh  # noqa: PLC0415 - one language's patterns are enough
+        from plimsoll.summary import dense_zh, names_zh  # noqa: PLC0415 - one language's patterns are enough
 
         self.nouns, self.whole = dense_zh.nouns, "\n".join(fact.text for fact in said)
-        self.names = dense_zh.topics(asked, self.whole)
+        self.names = names_zh.topics(asked, self.whole)
 
     def phrases(self, texts: Sequence[str]) -> list[_Phrase]:
         """Those of one message."""

@@ -1,0 +1,114 @@
+"""The names that Chinese talk is about: titles, what questions introduce, what answers to them name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from plimsoll.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from plimsoll.summary.ledger import Fact
+
+OPENING = regex(
+    r"(?:(?:我|还|也|刚好|正好|恰好|恰巧|已经|早就|真|有|听人){0,4}(?:知道|了解|清楚|记得|晓得|听说|查到|认识)(?:过|些|一些|一点|点|了|的){0,3}|[嗯哦噢啊哎唉哇哈嘿呵额呃嘛呀呢也它]"
+    r"|是的|是呀|是啊|对的|对呀|对啊|对了|没错|没问题|当然|好的|好吧|好呀|好啊|可以|不错|确实|听过|看过|去过|那么?|而且|不过|但是|可是|其实|所以|因为|并且|另外"
+    r"|还有就是|然后|就是|我觉得|我认为|我想|据我所知|原来|差不多|毕竟|肯定|有的|有一些"
+    r"|你好|您好|谢谢|感谢|不客气|再见|拜拜|的确|反正|看来|应该|有[啊呀的些]?(?=[，,]|\Z)|要[啊呀](?=[，,]|\Z)|好像|大概|也是|是[他她它]"
+    r"|这里|那里|这个)+"
+)
+"""Fillers that a sentence begins with."""
+QUESTION = regex(
+    r"[？?]|[吗么呢]\s*\Z|什么|哪[里儿个些年位家]?|谁|多少|几[点个年月]|怎么|多久|多[大长]|多钱|是否|啥|[吗没]\s*\Z|吗|你有(?!名)"
+)
+NOISE = regex(
+    r"[那它他她你您我们的了呢吗么呀啊吧是在有都还就也要个会能可以没不给这啥]|知道|请问|什么|多少|哪[里儿个些家年]?|谁|几|如何|怎[么样]"
+    r"|具体|了解|告诉|一下|大概|需要|时候|记得|清楚|关于|里面|的话|多久|想问|你说"
+)
+FUNCTION = "的了吗呢么吧呀啊哦这那你您我他她它们有是在都也很就还不谁什哪怎几多过对没想去被把和与给让从到个些"
+ADDRESS = regex(r"\d|[省市区县路街号]")
+NAMED = rf"[^\s，。！？,!?、；：:《》“”（）()0-9{FUNCTION}]"
+TITLE = regex(r"《\s*([^《》]{1,30}?)\s*》")
+_KNOW = "知道|了解|听说过|听过|看过|去过|玩过|认识|熟悉|清楚|喜欢"
+INTRODUCED = regex(
+    rf"(?:{_KNOW})(?:过|一下|一部|一首|一位|的)*({NAMED}(?:[^\s，。！？,!?、；：:《》]{{0,20}}?{NAMED})?)"
+    rf"(?:[（(][^）)]{{1,20}}[）)])?(?:这[个家部首位座]\w{{0,3}})?(?=[吗么嘛没？?]|不[？?])"
+    rf"|(?:对|关于)({NAMED}[^\s，。！？,!?、；：:《》]{{0,20}}?{NAMED})(?:这[个家部首位座]\w{{0,3}})?(?:你|您|有|很|不)*(?:些|点|一点|所)?(?:{_KNOW})"
+    rf"|(?:^|[，。！？,])(?:那|你|您|对了|请问)*({NAMED}{{2,16}}?)(?:这[个家部首位座]\w{{0,3}})?(?:你|您)?(?:{_KNOW})(?:吗|么|嘛|不)"
+)
+_BESIDE = regex(
+    rf"(?:边上|旁边|附近|周边|隔壁|不远处)(?:还有|就是|就有|也有|有个|有|的是|的|是)*(?:景点|地方)?(?:就?是|就?有)?({NAMED}{{2,16}}?)"
+    r"(?=这[个家]|[，。！？,!?、]|就|看|转|玩|\Z)"
+)
+_SUBJECT = regex(
+    rf"(?:^|[，。！？,是由])(?:那|嗯|啊|而且|作为|关于|对了|不过)*({NAMED}{{2,12}}?)(?=是|我知道|我喜欢|这[个家位])"
+)
+_BESIDE_OF = regex(r"(?:边上|旁边|附近|周边)的")
+_FOREIGN = regex(rf"{NAMED}{{1,6}}(?:[·•]{NAMED}{{1,8}}){{1,3}}")
+_NAMES_REPLIED = regex(
+    rf"(?:^|[有是、，,与和及])(?:一[个座家部首位])?({NAMED}{{2,10}}?)(?=[、，,。与和及呀啊！]|都|就|\Z)"
+)
+_ASKS_NAMES = regex(r"什么|哪|谁|啥|推荐|还有")
+_TOPIC_CHARS_MAX = 24
+_TOPICS_MAX = 800
+_SOURCES = ((TITLE, 6), (INTRODUCED, 4), (_BESIDE, 2), (_FOREIGN, 3), (_SUBJECT, 1))
+"""Where names are found, and how much one find says. Below 2 in all a name is not taken for a topic."""
+_TRIM = regex(
+    rf"^(?:{_KNOW}|关于|对于|比如|例如|具体|那|我|你|也|就|又|还|只|着|下|的|而且|并且|但是|因为|所以|由|于|是|像|以|把|离|从|和|与|及|去|到|在|叫|过|为|有|一下"
+    r"|一[个座家部首位]|这[个座家部首位])+(?=.{2})|(?:这个\w{0,2}|那个\w{0,2}|一下|怎么样|如何|[吗呢吧])$"
+)
+_CLASS_WORDS = ("的", "什么", "啥", "哪些", "多少", "其他", "其它", "不少", "很多", *"个位名首部张种座家等男女项")
+"""What stands before a noun that many things are called by, and hardly before a name."""
+COMMON_ATTRIBUTES = frozenset(
+    """
+    地址 位置 地方 电话 号码 邮箱 网址 门票 票价 价格 费用 时间 时长 日期 生日 年龄 身高 体重 名字 原因 目的 爱好 职业 工作 学校
+    专业 公司 数量 金额 地点 类型 风格 语言 版本 作品 特色 面积 人口 建议 预算
+    """.split()
+)
+"""Nouns that ask for a particular in everyday Chinese; others are learnt from the conversation's own questions."""
+
+
+def topics(facts: Sequence[Fact], whole: str) -> list[str]:
+    """What the conversation is about, longest first: titles, names that questions introduce, and what sentences begin with."""
+    named: Counter[str] = Counter()
+    asked, whole = False, _BESIDE_OF.sub("，", whole)
+    for fact in facts:
+        for pattern, score in _SOURCES:
+            for name in flat(pattern.findall(fact.text)):
+                named[name if pattern is TITLE else _TRIM.sub("", name.strip()).partition("的")[0]] += score
+        if asked and not ADDRESS.search(fact.text):
+            named.update(dict.fromkeys(_NAMES_REPLIED.findall(fact.text), 2))
+        asked = QUESTION.search(fact.text) is not None and _ASKS_NAMES.search(fact.text) is not None
+    kept = {name for name, score in named.items() if score >= 2 and len(name) >= 2 and not _generic(name, score, whole)}
+    # What goes on after a name that is known better is no part of it.
+    whole_names = [
+        name
+        for name in kept
+        if named[name] > 4
+        or not any(name[:end] in kept and named[name[:end]] > named[name] for end in range(2, len(name)))
+    ]
+    return sorted(whole_names, key=lambda name: (-len(name), name))[:_TOPICS_MAX]
+
+
+def flat(found: Sequence[str | tuple[str, ...]]) -> Iterator[str]:
+    """What `findall` gave, the groups of one find as one string."""
+    for name in found:
+        yield name if isinstance(name, str) else "".join(name)
+
+
+def _generic(name: str, score: int, whole: str) -> bool:
+    """Whether a name is no topic: a connective, function words, or an attribute, which often stands behind 的."""
+    if len(name) > _TOPIC_CHARS_MAX or name[0] == name[1] or OPENING.fullmatch(name) is not None:
+        return True
+    if f"《{name}》" in whole:
+        return False
+    if len(NOISE.sub("", name)) < 2 or set(name) & set("它他她这那哪谁啥最，。、") or QUESTION.search(name):
+        return True
+    if any(name.endswith(noun) and len(name) - len(noun) <= 4 for noun in COMMON_ATTRIBUTES):
+        return True
+    seen = whole.count(name)
+    if score * 6 < seen or (len(name) == 2 and score < 4):
+        return True
+    return sum(whole.count(f"{word}{name}") for word in _CLASS_WORDS) >= max(2, score, seen // 5)
