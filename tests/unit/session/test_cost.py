@@ -10,6 +10,7 @@ import pytest
 
 import plimsoll
 import workloads
+from plimsoll.formats import registry
 from plimsoll.formats.registry import FORMATS, format_named
 from plimsoll.store.memory import MemoryStore
 from plimsoll.tokens.exact import ExactCounter
@@ -44,7 +45,8 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
         found.decoded += 1
         return format.decode(*arguments)
 
-    monkeypatch.setitem(FORMATS, format.name, replace(format, decode=decoding))
+    formats = {**FORMATS, format.name: replace(format, decode=decoding)}
+    monkeypatch.setattr(registry, "_loaded", formats.__getitem__)
     log = type(MemoryStore().create("probe"))
     for name in ("read", "read_back", "read_messages"):
         monkeypatch.setattr(log, name, _counting(getattr(log, name), found))
