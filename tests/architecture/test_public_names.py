@@ -52,7 +52,7 @@ CLASSES = {
     "Policy": "named from_dict to_dict",
     "Session": (
         "append extend view sync sync_async aappend aextend aview aclose check can_append preview compact acompact compactions rollback history recall read tools "
-        "call_tool pin unpin record_usage fork stats status export update messages message usage name where model policy options message_count measure inspect not_exportable close __enter__ __exit__ __aenter__ __aexit__"
+        "call_tool pin unpin record_usage fork stats status export update messages message usage name where model policy options message_count history_count measure inspect not_exportable close __enter__ __exit__ __aenter__ __aexit__"
     ),
     "Shrunk": "text reference tokens_before tokens_after",
     "TokenBudget": "allocate release remaining breakdown",
@@ -73,7 +73,7 @@ RETURNED = {
     "FileContent": "path content cut problem to_dict",
     "FileMention": "path mentions last_mentioned modified to_dict",
     "Filter": "",
-    "HistoryMessage": "id message at_ms",
+    "HistoryMessage": "id message at_ms state",
     "Finding": "kind detail line",
     "Hit": "text reference",
     "Inspection": "measure budget_tokens level lines plan groups html to_dict",

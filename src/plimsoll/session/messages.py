@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 from plimsoll.compaction.references import checked, named_text, place_of, position_named, summary_of, text_of, text_said
 from plimsoll.dataclass import dataclass
@@ -16,6 +17,7 @@ from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Message
 from plimsoll.protocols import Record
 from plimsoll.records.compactions import compaction_at
+from plimsoll.records.history import Branch
 from plimsoll.records.usage import Usage
 from plimsoll.records.values import unpacked
 from plimsoll.session.recorder import Chronicle
@@ -24,6 +26,9 @@ from plimsoll.store.blobs import is_blob_name, text_of_blob
 from plimsoll.summary.file_mentions import FileMention
 from plimsoll.summary.ledger import extend
 from plimsoll.validation import number_or_none, shown, whole
+
+State: TypeAlias = Literal["current", "changed", "left"]
+"""What became of a message that was appended."""
 
 NO_FILTER = Filter(max_tokens=None, max_messages=None, time_window_s=None)
 
@@ -35,13 +40,15 @@ _STEP = 64
 class HistoryMessage:
     """One message of the history, whole. `id` is what `pin` and `fork` take, `at_ms` Unix time in milliseconds.
 
-    `usage` is what the provider reported with an answer, where that was recorded.
+    `usage` is what the provider reported with an answer, where that was recorded. `state` is "current", "changed" where the history
+    has another wording now, or "left" where `sync` took the message out; the last two only come where all are asked for.
     """
 
     id: str
     at_ms: int
     message: dict[str, Any]
     usage: Usage | None = None
+    state: State = "current"
 
     @property
     def position(self) -> int:
@@ -80,7 +87,19 @@ def newest(  # noqa: PLR0913 - the bounds of the contract
                 break
         found.append(_with_id(record))
     reports = usage_since(chronicle.log, stop - len(found))
-    return [replace(one, usage=reports.get(one.position)) for one in found[::-1]]
+    state = partial(_state, chronicle.timeline.history.branch) if all else _current
+    return [replace(one, usage=reports.get(one.position), state=state(one.position)) for one in found[::-1]]
+
+
+def _state(branch: Branch, position: int) -> State:
+    """What became of the message at a position."""
+    if not branch.holds(position):
+        return "left"
+    return "changed" if position in branch.changed else "current"
+
+
+def _current(_position: int) -> State:
+    return "current"
 
 
 def one_message(chronicle: Chronicle, message_id: str | int) -> HistoryMessage:

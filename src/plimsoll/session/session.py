@@ -266,6 +266,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
             max_tokens: together no larger than this.
             before: only those before this message, `"m12"` or 12.
             all: every message that was ever appended, as it came, whatever `sync` has changed since and without the filter.
+                `state` says what became of it.
 
         Raises: SettingError, StoreError.
 

@@ -44,6 +44,11 @@ class SyncedSession(AwaitedSession):
         self._beside_changed = False
         """Whether what is sent beside the messages has changed since a list was taken in."""
 
+    @property
+    def history_count(self) -> int:
+        """How many messages the history holds: those that were appended, less those that `sync` took out since."""
+        return self._chronicle.timeline.history.count
+
     def sync(
         self,
         messages: Sequence[MessageLike],

@@ -107,6 +107,28 @@ def test_import_nothing_there(run):
     assert run("import", "3").status == 1
 
 
+def test_an_edited_history_is_shown_as_it_reads_now(run):
+    """What a host took back or changed is not among the messages, is counted, and can be read by its number."""
+    said = [{"role": ("user", "assistant")[number % 2], "content": f"message {number}"} for number in range(12)]
+    with plimsoll.open("host", max_tokens=4_000, default_filter={"max_messages": 2}) as session:
+        session.sync(said)
+        session.sync([*said[:4], {"role": "user", "content": "reworded"}, *said[5:12]])
+        session.sync([*said[:4], {"role": "user", "content": "reworded"}, *said[5:9]])
+        states = {one.id: one.state for one in session.messages(all=True)}
+    shown = run("show", "host", "--full", "--json").json
+
+    assert [message["content"] for message in shown["messages"]] == [
+        *(f"message {number}" for number in range(4)), "reworded", *(f"message {number}" for number in range(5, 9))
+    ]  # fmt: skip
+    assert (shown["history_messages"], shown["edited_away_messages"]) == (9, 3)
+    assert run("show", "host", "--last", "2", "--json").json["origins"] == [[7], [8]]
+    assert "9 messages" in run("show", "host").out
+    assert "3 more messages edited away" in run("show", "host", "--full").out
+    assert "message 11" in run("read", "host", "m11").out
+    assert {id for id, state in states.items() if state == "left"} == {"m9", "m10", "m11"}
+    assert states["m4"] == "changed"
+
+
 def test_import_does_not_overwrite(run, session, chat):
     """A name that is taken is refused and its session stays as it was."""
     before = run("show", session, "--full", "--json").json

@@ -19,6 +19,9 @@ SHORT_LINES = 12
 
 SHORT_CHARS = 1_200
 
+UNBOUNDED_TOKENS = 10**12
+"""In place of the bound of the session's own filter."""
+
 
 def add(commands: Commands) -> None:
     """Its options."""
@@ -31,8 +34,8 @@ def add(commands: Commands) -> None:
     )
     add_name(parser)
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--full", action="store_true", help="every message ever said, whole")
-    which.add_argument("--last", metavar="N", type=count, help="the last N messages ever said, whole")
+    which.add_argument("--full", action="store_true", help="every message of the history, whole")
+    which.add_argument("--last", metavar="N", type=count, help="the last N messages of the history, whole")
     which.add_argument("--at", metavar="ID", help="the view that a compaction led to, as `history` names it")
 
 
@@ -57,10 +60,18 @@ def _chosen(
 ) -> tuple[Sequence[Any], Sequence[tuple[int, ...]]]:
     """The messages to show, and for each the positions in the history that it came from."""
     if arguments.full or arguments.last is not None:
-        found = session.messages(last=arguments.last, all=True)
+        found = _history(session, arguments.last)
         return [one.message for one in found], [(one.position,) for one in found]
     view = session.peek() if arguments.at is None else session.view_after(arguments.at)
     return view, view.origins
+
+
+def _history(session: plimsoll.Session, last: int | None) -> list[plimsoll.HistoryMessage]:
+    """The last messages of the history, or all of them, as they read now and whatever the session's own filter is."""
+    if last is not None:
+        return session.messages(last=last, since_ms=0, max_tokens=UNBOUNDED_TOKENS)
+    found = (one for one in session.messages(all=True) if one.state != "left")
+    return [session.message(one.id) if one.state == "changed" else one for one in found]
 
 
 def _facts(session: plimsoll.Session) -> dict[str, Any]:
@@ -69,7 +80,8 @@ def _facts(session: plimsoll.Session) -> dict[str, Any]:
         "name": session.name,
         "where": session.where,
         "format": session.format,
-        "history_messages": session.message_count,
+        "history_messages": session.history_count,
+        "edited_away_messages": session.message_count - session.history_count,
         "view_tokens": status.current_tokens,
         "budget_tokens": status.max_tokens,
         "unseen_tokens": status.unseen_tokens,
@@ -87,8 +99,10 @@ def _print(
     from plimsoll.report.parts import spoken
     from plimsoll.report.terminal import line
 
+    gone = facts["edited_away_messages"]
+    edited = f", {counted(gone, 'more message')} edited away; `plimsoll read` gives each by its number" if gone else ""
     show(
-        line(f"{facts['name']}: {counted(facts['history_messages'], 'message')} in {facts['where']}", "bold"),
+        line(f"{facts['name']}: {counted(facts['history_messages'], 'message')} in {facts['where']}{edited}", "bold"),
         line(
             f"view: {number(facts['view_tokens'])} of {number(facts['budget_tokens'])} tokens, level {facts['level']}, "
             f"policy {facts['policy']}, {facts['format']}",
