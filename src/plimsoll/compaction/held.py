@@ -19,6 +19,7 @@ from plimsoll.compaction.keep import (
 )
 from plimsoll.compaction.piece import Block
 from plimsoll.compaction.reduce import is_stubborn, reduce_to, sealed_tokens
+from plimsoll.compaction.settle import is_placeholder
 from plimsoll.compaction.shrink import LEAST_TOKENS, Spot, cut_spots, shrink_to, spots
 from plimsoll.compaction.task import Task
 from plimsoll.message import Text, ToolCall, ToolResult
@@ -28,8 +29,12 @@ from plimsoll.truncation.measure import fair_cap
 OVERSIZED_SHARE = 0.5
 """In an emergency a tool result or a pinned text may take this share of the goal, whatever it holds."""
 
-HELD_SHARE = 0.8
-"""What must stay may take this share of the goal; tool results, pins and the first request are cut to it."""
+ARGUMENTS_SHARE = 0.05
+"""The arguments of a call that was answered may take this share of the goal: what came of them is what the next step needs."""
+
+HELD_SHARE = 0.5
+"""What must stay may take this share of what system text and the newest request leave of the goal, and those, where they alone are
+too large for it, this share of the budget: tool results, pins and the first request are cut to it."""
 
 REASON = "larger than what must stay may be"
 
@@ -74,6 +79,7 @@ def _tokens_of_others(draft: Draft, at_most: int) -> int:
 def relieve(draft: Draft, task: Task) -> None:
     """Cut oversized parts of what must stay: results and arguments of the newest exchange, pins, the first request."""
     _cap_kept(draft, task)
+    _cut_answered(draft, task)
     room = held_room(draft, task.goal_tokens)
     _reduce_stubborn(draft, room, task.budget_tokens)
     found = [(block, _relievable(draft, block)) for block in draft.blocks]
@@ -97,6 +103,20 @@ def _cap_kept(draft: Draft, task: Task) -> None:
             shrink_to(draft, block, limit, REASON)
 
 
+def _cut_answered(draft: Draft, task: Task) -> None:
+    """Large arguments of answered calls in the newest exchange become previews."""
+    cap = max(task.preview_tokens, int(task.goal_tokens * ARGUMENTS_SHARE))
+    for block in draft.blocks:
+        waits = block.exchange.pending or any(is_placeholder(piece.message) for piece in block.pieces)
+        if block.kept_as in (NEWEST_EXCHANGE, NEWEST_MESSAGE) and not waits:
+            calls = [spot for spot in spots(draft, block) if _is_call(block, spot) and spot.tokens > cap]
+            cut_spots(draft, block, calls, cap, REASON)
+
+
+def _is_call(block: Block, spot: Spot) -> bool:
+    return isinstance(block.pieces[spot.piece].message.parts[spot.part], ToolCall)
+
+
 def _unseal_tail(draft: Draft, goal_tokens: int) -> None:
     """Parts that nobody may cut leave the newest exchanges where they would keep the others out of the view."""
     room = goal_tokens - held_tokens(draft)
@@ -110,7 +130,9 @@ def _unseal_tail(draft: Draft, goal_tokens: int) -> None:
 
 def held_room(draft: Draft, goal_tokens: int) -> int:
     """What must stay may take its share of the goal, and what others do not need of theirs."""
-    room = int(goal_tokens * HELD_SHARE)
+    frame = sum(block.tokens for block in draft.blocks if block.kept_as in (SYSTEM, NEWEST_REQUEST))
+    frame = min(frame + draft.reserve_tokens, goal_tokens)
+    room = frame + int((goal_tokens - frame) * HELD_SHARE)
     for block in reversed(draft.blocks):
         if room < goal_tokens and block.kept_as is None:
             goal_tokens -= block.tokens

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -63,3 +64,38 @@ def test_a_models_summary_that_fits_is_not_cut_for_older_messages(history: list[
     assert prose.strip() in str(long.messages[0]["content"]) + str(long.messages[1]["content"])
     assert plimsoll.count_tokens(short.messages) > budget * 0.9
     assert history is RUN or len(short.messages) > len(long.messages)
+
+
+def written(id: str, answer: bool) -> list[dict[str, Any]]:
+    """The agent writes a long file, and perhaps the tool says that it is done."""
+    text = "".join(f"line {n} of the page says {n * 37 % 991}; " for n in range(300))
+    call = {"id": id, "type": "function", "function": {"name": "write", "arguments": json.dumps({"text": text})}}
+    calling = {"role": "assistant", "content": None, "tool_calls": [call]}
+    return [calling, {"role": "tool", "tool_call_id": id, "content": "done"}] if answer else [calling]
+
+
+@pytest.mark.spec("S2-34")
+def test_what_a_finished_call_was_given_makes_room_for_facts() -> None:
+    """Arguments of an answered call in the newest exchange become a preview; those of a call that still waits have more."""
+    finished = plimsoll.fit([*RUN, *written("call_w", answer=True)], max_tokens=2_000).messages
+    waiting = plimsoll.fit([*RUN, *written("call_w", answer=False)], max_tokens=2_000).messages
+
+    given, kept = (
+        plimsoll.count_tokens(next(m for m in view if m.get("tool_calls"))["tool_calls"][0]["function"]["arguments"])
+        for view in (finished, waiting)
+    )
+    assert given < 200
+    assert kept > 400
+
+
+@pytest.mark.spec("S2-34")
+def test_a_huge_newest_result_leaves_half_of_the_room_to_others() -> None:
+    """One result larger than the budget takes half of what system text and the newest request leave."""
+    page = "".join(f"line {n} of the page says {n * 37 % 991}; " for n in range(2_000))
+    call = {"id": "call_r", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    reading = {"role": "assistant", "content": None, "tool_calls": [call]}
+    newest = [reading, {"role": "tool", "tool_call_id": "call_r", "content": page}]
+
+    assert summary_share([*RUN, *newest], 2_000) > 0.35
+    alone = plimsoll.fit([RUN[0], *newest], max_tokens=2_000).messages
+    assert plimsoll.count_tokens(alone) > 1_900
