@@ -2,17 +2,17 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format soak bench example clean
+.PHONY: help demo test test-all check format soak bench example reference clean
 
 # The environment is named by what it was built from: the place of this checkout and the text of pyproject.toml.
 KEY := $(shell { pwd; cat pyproject.toml; } | cksum | cut -d ' ' -f 1)
 RUNTIME := .venv/.runtime-$(KEY)
 DEV := .venv/.dev-$(KEY)
 RUN := .venv/bin/python
-CHECKED := src tests bench examples
+CHECKED := src tests bench examples docs
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 demo: $(RUNTIME) ## compact a recorded agent session, step by step, offline
 	@$(RUN) examples/demo.py
@@ -40,6 +40,9 @@ bench: $(DEV) ## time plimsoll beside its peers; needs a package index the first
 
 example: $(DEV) ## record examples/conversation.json again, by running its commands on a copy of this tree
 	@$(RUN) examples/record.py
+
+reference: $(RUNTIME) ## write docs/reference.md again, from signatures and docstrings
+	@$(RUN) docs/make_reference.py
 
 clean: ## remove the environments and what the tools left behind
 	rm -rf .venv .env-bench build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

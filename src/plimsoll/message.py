@@ -43,6 +43,7 @@ MessageLike: TypeAlias = Mapping[str, Any] | SdkObject
 """What callers hand over as a message: an object in a provider's format, or an SDK's own."""
 
 FormatName: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic", "ui-parts"]
+"""The formats that messages are read and written in."""
 
 MediaKind: TypeAlias = Literal["image", "audio", "video", "file"]
 

@@ -14,6 +14,7 @@ from plimsoll.errors import SettingError
 
 Result = TypeVar("Result")
 Summarizer: TypeAlias = Callable[[SummaryRequest], str]
+"""A function that asks a model with `request.prompt` and gives its answer back."""
 AsyncSummarizer: TypeAlias = Callable[[SummaryRequest], "str | Awaitable[str]"]
 """A summariser of either kind. Asked by a caller that does not await, one that gives a coroutine counts as failing."""
 

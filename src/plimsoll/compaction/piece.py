@@ -19,6 +19,7 @@ Origins: TypeAlias = tuple[tuple[int, ...], ...]
 """For each message of a view the positions of the messages it came from: none for one that was made, several for a joined one."""
 
 Decision: TypeAlias = Literal["keep", "repair", "shrink", "offload", "summarise", "drop"]
+"""What happens to a message or an exchange."""
 
 
 Weigh: TypeAlias = Callable[[Message], int]

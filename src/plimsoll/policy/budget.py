@@ -18,6 +18,7 @@ Mark: TypeAlias = float | int | tuple[float, int]
 the smaller wins. The int 1 reads as the ratio 1.0."""
 
 Urgency: TypeAlias = Literal["none", "soft", "hard"]
+"""How soon a compaction is due: soft at the soft line, hard at the hard one."""
 
 _MILLION = 1_000_000
 
@@ -30,9 +31,13 @@ class Budget:
     """
 
     window_tokens: int
+    """What the model takes, answer included."""
     output_reserve_tokens: int = field(default=0, kw_only=True)
+    """Held back for the answer."""
     tools_tokens: int = field(default=0, kw_only=True)
+    """What the tool definitions cost."""
     unseen_tokens: int = field(default=0, kw_only=True)
+    """What the provider counts beyond what it was given here."""
 
     def __post_init__(self) -> None:
         window = whole("window_tokens", self.window_tokens, least=1)
@@ -139,9 +144,13 @@ class LoadLines:
     """
 
     soft: Mark = 0.70
+    """From here on a compaction takes reversible steps only."""
     warn: Mark = 0.85
+    """From here on older exchanges become a summary."""
     hard: Mark = 0.95
+    """From here on the ledger alone speaks for the past."""
     target: Mark = 0.50
+    """What a compaction comes down to."""
 
     def __post_init__(self) -> None:
         for name in ("soft", "warn", "hard", "target"):

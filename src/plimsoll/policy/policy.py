@@ -63,10 +63,12 @@ class Policy:
     """
 
     name: str = "custom"
+    """The preset's name, or one of your own."""
     source: str = field(default="", compare=False)
     """Where its numbers come from, for people."""
 
     lines: LoadLines = field(default_factory=LoadLines)
+    """Where a compaction is advised, due and urgent, and how far down it comes. A mapping may give some of the marks."""
     window_tokens: int | None = None
     """The window to assume where the caller names neither a model nor a size."""
     output_reserve_tokens: int | None = None
@@ -84,22 +86,26 @@ class Policy:
     """Unless past hard, a compaction nobody asked for waits until this share of the budget is new since the last."""
 
     keep_last_messages: int | None = None
+    """At most this many of the newest messages stay whole. Of the four caps the tightest wins; with none the target does."""
     keep_last_turns: int | None = None
-    """A turn is a user request and everything up to the next one."""
+    """The same in turns: a turn is a user request and everything up to the next one."""
     keep_tokens: Mark | None = None
+    """The same in tokens."""
     keep_fraction: float | None = None
-    """Share of all messages. Of these four caps on the verbatim tail the tightest wins; with none the target does."""
+    """The same as a share of all messages."""
     keep_last_messages_min: int | None = None
     """At least so many of the newest messages stay, whatever caps and target say; where the budget is too small they are cut."""
     keep_fraction_after_failure: float | None = None
     """Replaces `keep_fraction` where a summariser failed: without its prose, more stays word for word."""
 
     summary_tokens_max: int | None = None
+    """The most tokens that a summary may have; None: `summary_share` alone says it."""
     summary_share: float = 0.10
     """A summary's share of the budget; with `summary_tokens_max` the smaller wins."""
     summary_role: SummaryRole = "user"
     """Summaries hold words from tools: with "system" these have the authority of system text."""
     summary_frame: SummaryFrame = "numbered"
+    """How a summary is introduced and closed."""
     language: Language = "auto"
     """Language of the fixed strings: summary headings, markers. `auto` follows the conversation."""
     summary_model: str | None = None
@@ -122,6 +128,7 @@ class Policy:
     kept_message_tokens_max: Mark | None = None
     """In an emergency, messages that must stay are cut down to it, system text too; the newest request is not. None: none are."""
     result_list_items_max: int = 20
+    """Items of a list that a shrunk tool result keeps."""
     preview_chars: int = 500
     """Size of the preview beside a reference."""
 

@@ -23,14 +23,17 @@ Step: TypeAlias = Literal["collapse", "offload", "clip", "summarise", "window", 
 """
 
 Strategy: TypeAlias = Literal["adaptive", "summary", "pruning", "sliding", "aggressive"]
-"""Named orders of steps; see STRATEGIES."""
+"""Named orders of steps: cheapest first; summary first; no summary; the window alone; one level higher than the lines say."""
 
 SummaryRole: TypeAlias = Literal["user", "system", "assistant"]
+"""Who a summary is said by."""
+
 SummaryFrame: TypeAlias = Literal["numbered", "bracketed", "emergency", "chinese"]
-"""The wording around a summary (summary/frame.py has it): numbered says which messages it stands for and that it is data,
+"""The wording around a summary: numbered says which messages it stands for and that it is data,
 closes with a checksum, and is in the conversation's language; the others are the fixed wordings of other systems."""
 
 Language: TypeAlias = Literal["auto", "en", "zh"]
+"""The language of the fixed strings of a view."""
 
 PresetName: TypeAlias = Literal[
     "ladder",
@@ -42,7 +45,7 @@ PresetName: TypeAlias = Literal[
     "large-window",
     "five-turns",
 ]
-"""The policies that have names; see policy/presets.py."""
+"""The policies that have names."""
 
 LevelName: TypeAlias = Literal["none", "normal", "aggressive", "emergency"]
 

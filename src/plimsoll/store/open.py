@@ -11,6 +11,7 @@ from plimsoll.protocols import Durability, SessionLog, Store
 from plimsoll.validation import one_of
 
 StoreSpec = str | os.PathLike[str] | Store | None
+"""Where sessions are kept: see `open_store`."""
 
 
 def open_store(spec: StoreSpec = None, *, durability: Durability = "fsync") -> Store:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from plimsoll.records.usage import Usage
 
 ToolName: TypeAlias = Literal["claude-code", "codex", "pi"]
+"""The coding agents whose session files are read and written."""
 
 SaidKind: TypeAlias = Literal["said", "summary", "error", "excluded"]
 """`summary`: text a compaction or a left branch put there; `error`: never sent on; `excluded`: the user kept it from
