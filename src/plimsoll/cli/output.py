@@ -26,21 +26,21 @@ def print_json(value: Any) -> None:
     emit(f"{json_text(value, indent=2)}\n".encode())
 
 
-def emit(data: bytes, out: str | None = None) -> None:
+def emit(*data: bytes, out: str | None = None) -> None:
     """To standard output, or to the file `out` (`-` is standard output). Raises Refused, OSError."""
     if out is not None and out != "-":
-        write_file(Path(out), data)
+        write_file(Path(out), *data)
         return
     sys.stdout.flush()
     binary = getattr(sys.stdout, "buffer", None)
     if binary is None:  # somebody put a text stream in its place
-        sys.stdout.write(data.decode("utf-8", "surrogateescape"))
+        sys.stdout.write(b"".join(data).decode("utf-8", "surrogateescape"))
     else:
-        binary.write(data)
+        binary.writelines(data)
         binary.flush()
 
 
-def write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, *data: bytes) -> None:
     """Write beside the file and take its place, so that it is never half there. Its modes stay.
 
     Links are refused: what takes the place of a link is not where it pointed. A device or a pipe is written to as it is.
@@ -49,7 +49,7 @@ def write_file(path: Path, data: bytes) -> None:
     mode = _mode(path)
     if mode is not None and not stat.S_ISREG(mode):
         with path.open("wb") as device:
-            device.write(data)
+            device.writelines(data)
         return
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
@@ -57,7 +57,7 @@ def write_file(path: Path, data: bytes) -> None:
         raise type(error)(error.errno, error.strerror, str(path)) from error
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            file.writelines(data)
             file.flush()
             os.fsync(handle)
         Path(name).chmod(stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())

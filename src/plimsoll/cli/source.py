@@ -45,15 +45,41 @@ def label_of(file: str) -> str:
     return "standard input" if file == "-" else Path(file).name
 
 
-def read_raw(file: str) -> bytes:
-    """The bytes of FILE. Raises Refused for what is no file, LimitExceeded, OSError."""
+def readable(file: str) -> tuple[bytes | str, int]:
+    """What FILE is read from, and its size: a plain file where it is, line by line; the bytes of what can be read only once.
+
+    Raises Refused for what is no file, LimitExceeded, OSError.
+    """
     if file == "-":
-        return _bounded(sys.stdin.buffer)
-    mode = os.stat(file).st_mode  # noqa: PTH116 - a Path would be made only to be taken apart
-    if stat.S_ISDIR(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        raise Refused(f"{file} is a {'directory' if stat.S_ISDIR(mode) else 'device'}, not a file")
+        raw = _bounded(sys.stdin.buffer)
+        return raw, len(raw)
+    status = os.stat(file)  # noqa: PTH116 - a Path would be made only to be taken apart
+    if stat.S_ISDIR(status.st_mode) or stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+        raise Refused(f"{file} is a {'directory' if stat.S_ISDIR(status.st_mode) else 'device'}, not a file")
     with Path(file).open("rb") as stream:
+        if stat.S_ISREG(status.st_mode):
+            return file, status.st_size
+        raw = _bounded(stream)
+    return raw, len(raw)
+
+
+def read_raw(file: str) -> bytes:
+    """The bytes of FILE. Raises as `readable` does."""
+    return _bytes_of(readable(file)[0])
+
+
+def _bytes_of(given: bytes | str) -> bytes:
+    if isinstance(given, bytes):
+        return given
+    with Path(given).open("rb") as stream:
         return _bounded(stream)
+
+
+def _is_blank(given: bytes | str) -> bool:
+    if isinstance(given, bytes):
+        return not given.strip()
+    with Path(given).open("rb") as stream:
+        return not any(map(bytes.strip, iter(lambda: stream.read(1 << 20), b"")))
 
 
 def _bounded(stream: BinaryIO) -> bytes:
@@ -65,20 +91,21 @@ def _bounded(stream: BinaryIO) -> bytes:
 
 def read(file: str) -> tuple[Loaded, int]:
     """What FILE holds, and its size in bytes; what is wrong with it is noted on standard error. Raises as `load` does."""
-    raw = read_raw(file)
-    with working("reading", len(raw)):
-        loaded = load(raw, file)
+    given, size_bytes = readable(file)
+    with working("reading", size_bytes):
+        loaded = load(given, file)
     note_findings(loaded.findings)
-    return loaded, len(raw)
+    return loaded, size_bytes
 
 
-def load(raw: bytes, file: str) -> Loaded:
-    """What bytes hold. Raises Refused, saying of which file and where in it, LimitExceeded, MissingExtra."""
-    if not raw.strip():
+def load(given: bytes | str, file: str) -> Loaded:
+    """What bytes, or a file, hold. Raises Refused, saying of which file and where in it, LimitExceeded, MissingExtra."""
+    if _is_blank(given):
         raise Refused(f"{label_of(file)}: it is empty")
     try:
-        return plimsoll.load_file(raw)
+        return plimsoll.load_file(given)
     except FormatError as error:
+        raw = _bytes_of(given)
         where = "" if error.position is None else f"message m{error.position}: "
         reason = f"{label_of(file)}: {where}{error.reason}"
         text = None if label_of(file).endswith((".json", ".jsonl", ".zst", ".gz")) else _as_text(raw)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from plimsoll.compaction.piece import Origin
 from plimsoll.compaction.readers import Reader
 from plimsoll.dataclass import dataclass
-from plimsoll.message import Wire
+from plimsoll.message import Message, Wire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +18,8 @@ class Adopted:
     """
 
     wire: Wire
+    message: Message | None = None
+    """The same, read, where it was read already."""
     position: int | None = None
     origin: Origin = "history"
     joined: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from plimsoll.compaction import readers
@@ -14,11 +14,12 @@ from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import changes_between
 from plimsoll.compaction.repair import Arranger
 from plimsoll.compaction.task import Task
+from plimsoll.message import Message
 from plimsoll.policy.budget import Level
 from plimsoll.records.adoption import Adopted, Adoption
 from plimsoll.records.compactions import IMPORT
 from plimsoll.records.ledgers import read_again
-from plimsoll.records.values import Compaction
+from plimsoll.records.values import Compaction, is_plain
 from plimsoll.session.compact import task_for
 from plimsoll.session.recorder import Chronicle
 from plimsoll.summary.ledger import Ledger
@@ -78,18 +79,27 @@ def _told(ledger: Ledger, summaries: Iterable[str]) -> Ledger:
 
 def as_pieces(chronicle: Chronicle, adoption: Adoption) -> list[Piece]:
     """Another tool's view as pieces, which go out as it sent them."""
-    pieces = [piece for item in adoption.view for piece in _adopted(chronicle, item)]
+    unchanged = {piece.position: piece.message for piece in chronicle.timeline.pieces if is_plain(piece)}
+    pieces = [piece for item in adoption.view for piece in _adopted(chronicle, item, unchanged)]
     return kept_apart(pieces, chronicle.gauge.format)
 
 
-def _adopted(chronicle: Chronicle, item: Adopted) -> list[Piece]:
+def _adopted(chronicle: Chronicle, item: Adopted, unchanged: Mapping[int | None, Message]) -> list[Piece]:
     """A message of another tool's view as a piece: plain where it is the session's own, word for word.
 
-    A view of ours that comes back in a file may have a summary beside what the user said, in one message: those are parted. A
+    A view of plimsoll's that comes back in a file may have a summary and the user's words in one message: those are parted. A
     text stays one: until the view is compacted again it goes out as the tool sends it.
+
+    Args:
+        chronicle: The session that takes the view over.
+        item: The message.
+        unchanged: Messages that the session's view shows unchanged, by position.
+
     """
-    message = chronicle.gauge.format.decode(item.wire, item.position or 0)
-    said = None if item.position is None else chronicle.originals.find(item.position)
+    message = item.message or chronicle.gauge.format.decode(item.wire, item.position or 0)
+    position, said = item.position, None
+    if position is not None:
+        said = unchanged.get(position) or chronicle.originals.find(position)
     piece = Piece(
         message=message,
         weigh=chronicle.gauge.weigh,

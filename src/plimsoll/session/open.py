@@ -99,7 +99,7 @@ def open(  # noqa: PLR0913 - the options of the contract
     about: dict[str, Any] = {"options": _remembered(given), "context": context, **_titled(title)}
     place, mode = store_for(store, durability), _mode(name, create=create, read_only=read_only)
     log, is_new = _when_free(lambda: _opened(place, _new_name() if name is None else name, about, mode), pauses)
-    chronicle = _chronicle(log, place, given)
+    chronicle = chronicle_of(log, place, given)
     with _closed_on_failure(chronicle):
         if is_new and most is not None:
             archive_oldest(place, sessions_max=most)
@@ -195,7 +195,8 @@ def _closed_on_failure(chronicle: Chronicle) -> Iterator[None]:
         undo.pop_all()
 
 
-def _chronicle(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chronicle:
+def chronicle_of(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chronicle:
+    """The session of a log, with the options it remembers but for those that are given. Closes the log where that fails."""
     with ExitStack() as undo:
         undo.callback(log.close)
         log.judge(flaw_of)

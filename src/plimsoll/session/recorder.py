@@ -198,13 +198,22 @@ class Chronicle:
     # --- messages
 
     def append(
-        self, messages: Sequence[MessageLike], times_ms: Sequence[int | None] = (), edit: RecordDraft | None = None
+        self,
+        messages: Sequence[MessageLike],
+        times_ms: Sequence[int | None] = (),
+        edit: RecordDraft | None = None,
+        *,
+        read: Sequence[Message] = (),
     ) -> list[int]:
-        """Add messages, all or none, after an edit of those before; their positions. Raises as `Session.extend` does."""
+        """Add messages, all or none, after an edit of those before; their positions. Raises as `Session.extend` does.
+
+        `read` are messages that were read already, in the session's format, in the place of `messages`.
+        """
         taken = received(messages)
         told = self.kept.knowledge.told(taken, self.gauge.format)
         format = told or self.gauge.format
-        said = [as_stored(format.decode(wire, index), format, index) for index, wire in enumerate(taken.wires)]
+        said = read or [format.decode(wire, index) for index, wire in enumerate(taken.wires)]
+        said = [as_stored(message, format, index) for index, message in enumerate(said)]
         if not said and edit is None:
             return []
         if times_ms and len(times_ms) != len(said):
@@ -320,9 +329,9 @@ class Chronicle:
 
     def fork(self, at: str | int | None, name: str | None) -> Chronicle:
         """A new session whose log begins as a copy of this one's, up to and including message `at`."""
-        place = None if at is None else self.position(at)
-        stop = None if place is None else self._message_record(place).seq
-        forked_at = None if place is None else f"m{place}"
+        place, stop, forked_at = None if at is None else self.position(at), None, None
+        if place is not None:
+            stop, forked_at = self._message_record(place).seq, f"m{place}"
         about = {**record_at(self.log, 0).data, "forked_from": self.log.name, "forked_at": forked_at}
         chosen = fork(self.log, self.kept.store, about, stop=stop, name=name, now_ms=_now_ms())
         log = self.kept.store.open(chosen)

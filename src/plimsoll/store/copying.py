@@ -6,7 +6,7 @@ Numbers and message positions stay what they were: where records are gone, notes
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import count
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from plimsoll.errors import ReferenceNotFound, SessionDamaged, SessionExists
 from plimsoll.protocols import Flaw, Record, RecordDraft, SessionLog, Store
 from plimsoll.store.header import header_line
 from plimsoll.store.log import no_flaw
+from plimsoll.store.memory import MemoryStore
 from plimsoll.store.record import decode, encode
 
 _STEM_CHARS: Final = 56
@@ -95,6 +96,23 @@ def fork(  # noqa: PLR0913 - a copy that says what it is
                 raise
         else:
             return chosen
+
+
+@contextmanager
+def drafted(place: Store, name: str) -> Iterator[Store]:
+    """A store to make a session of that name in, which `place` takes over when the block ends: whole or not at all.
+
+    Raises SessionExists, and what Store.create_from raises.
+    """
+    drafting = getattr(place, "drafted", None)
+    if drafting is not None:
+        with drafting(name) as draft:
+            yield draft
+        return
+    draft = MemoryStore()
+    yield draft
+    with closing(draft.open(name, writable=False)) as log:
+        place.create_from(name, log.lines(), map(log.get_blob, log.blobs()))
 
 
 def _free_names(log: SessionLog, store: Store) -> Iterator[str]:

@@ -78,6 +78,26 @@ class JsonlStore:
         """See Store."""
         self._make(safe_name(name), checked_lines(name, lines), blobs).close()
 
+    @contextmanager
+    def drafted(self, name: str) -> Iterator[JsonlStore]:
+        """A store out of sight to make a session of that name in, which is moved here when the block ends.
+
+        Raises SessionExists where the name is taken by then.
+        """
+        root = open_root(self._calls, self.where, create=True)
+        assert root is not None
+        with root, store_errors(f"{self.where}/{folder_of(name)}"), root.folder(WORK, create=True) as work:
+            making = f"new-{os.urandom(8).hex()}"
+            path = f"{self.where}/{WORK}/{making}"
+            try:
+                yield JsonlStore(
+                    path, durability="fsync" if self._durable else "os", calls=self._calls, clock=self._clock
+                )
+                with work.folder(making) as made, _no_overwriting(name):
+                    made.move(folder_of(name), root, folder_of(name))
+            finally:
+                _remove_quietly(work, making)
+
     def open(self, name: str, *, writable: bool = True) -> Log:
         """See Store."""
         with self._root(name) as root, store_errors(f"{self.where}/{folder_of(name)}"):

@@ -14,12 +14,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from plimsoll.message import Message, Part, Text, ToolCall
 from plimsoll.records.usage import Usage
 from plimsoll.regex import regex
 from plimsoll.transcripts import blocks, claude_links, tree
 from plimsoll.transcripts.claude_links import Link, Tree
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_text, text_of
-from plimsoll.transcripts.sound import is_readable
+from plimsoll.transcripts.sound import read_message
 from plimsoll.transcripts.usages import claude_window, usage_in
 from plimsoll.transcripts.values import (
     Finding,
@@ -65,36 +66,61 @@ def read(entries: Sequence[SourceLine], findings: Sequence[Finding] = ()) -> Tra
 class _Answer:
     """One message of the history while its lines come in: an answer may be written on several."""
 
-    __slots__ = ("_calls", "content", "id", "kind", "lines", "role", "usage")
+    __slots__ = ("_calls", "id", "kind", "lines", "message", "usage")
 
-    def __init__(self, id: str, role: str, kind: SaidKind) -> None:
+    def __init__(self, id: str, kind: SaidKind) -> None:
         self.id = id
-        self.role = role
         self.kind = kind
         self.lines: list[int] = []
-        self.content: str | list[Any] = []
+        self.message = Message(role="assistant", parts=())
         self.usage: Usage | None = None
-        self._calls: set[object] | None = None
+        self._calls: set[str] = set()
 
-    def add(self, number: int, content: str | list[Any]) -> None:
+    @property
+    def role(self) -> str:
+        """Who speaks."""
+        return self.message.role
+
+    @property
+    def content(self) -> str | list[Any]:
+        """Its text or blocks."""
+        content: str | list[Any] = (self.message.wire or {})["content"]
+        return content
+
+    def add(self, number: int, message: Message) -> None:
         """Take another line of the same answer. A call that was there before is there once."""
         self.lines.append(number)
         if len(self.lines) == 1:
-            self.content = content
+            self.message = message
             return
-        if self._calls is None or isinstance(self.content, str):
-            self.content = list(_as_blocks(self.content))
-            self._calls = {block["id"] for block in self.content if block.get("type") == "tool_use"}
-        for block in _as_blocks(content):
-            if block.get("type") == "tool_use":
-                if block["id"] in self._calls:
+        if len(self.lines) == 2:
+            first = _in_blocks(self.message)
+            self._calls = {part.id for part in first if isinstance(part, ToolCall)}
+            self._hold(first)
+        fresh: list[Part] = []
+        for part in _in_blocks(message):
+            if isinstance(part, ToolCall):
+                if part.id in self._calls:
                     continue
-                self._calls.add(block["id"])
-            self.content.append(block)
+                self._calls.add(part.id)
+            fresh.append(part)
+        self._hold([*self.message.parts, *fresh])
+
+    def _hold(self, parts: list[Part]) -> None:
+        """The message with these parts, each of a block; what is shown beside a document's block is none."""
+        blocks = [part.wire for part in parts if part.wire is not None and "type" in part.wire]
+        wire = {"role": self.role, "content": blocks}
+        self.message = replace(self.message, parts=tuple(parts), wire=wire)
 
 
-def _as_blocks(content: str | list[Any]) -> list[Any]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+def _in_blocks(message: Message) -> list[Part]:
+    """The parts of a message, text without a block in one."""
+    return [
+        replace(part, wire={"type": "text", "text": part.text})
+        if isinstance(part, Text) and part.wire is None
+        else part
+        for part in message.parts
+    ]
 
 
 class _Reader:
@@ -161,20 +187,19 @@ class _Reader:
 
     def _take_message(self, entry: SourceLine, value: Mapping[str, Any], answer: str | None) -> int | None:
         """Put the line's message into the history; None when it has no readable content."""
-        said = _message_in(value)
-        if said is None or not is_readable({"role": said[0], "content": said[1]}, "anthropic"):
+        message = _message_in(value)
+        if message is None:
             self.findings.append(Finding(kind="bad-message", detail="no readable content", line=entry.number))
             return None
-        role, content = said
         if answer is not None and answer in self._by_answer:
             index = self._by_answer[answer]
-            self._answers[index].add(entry.number, content)
+            self._answers[index].add(entry.number, message)
             return index
         index = len(self._answers)
         if answer is not None:
             self._by_answer[answer] = index
-        made = _Answer(maybe_text(value.get("uuid")) or f"line-{entry.number}", role, _kind(value))
-        made.add(entry.number, content)
+        made = _Answer(maybe_text(value.get("uuid")) or f"line-{entry.number}", _kind(value))
+        made.add(entry.number, message)
         self._answers.append(made)
         return index
 
@@ -216,7 +241,7 @@ class _Reader:
             SourceMessage(
                 id=answer.id,
                 lines=tuple(answer.lines),
-                wire={"role": answer.role, "content": answer.content},
+                message=answer.message,
                 kind=answer.kind,
                 on_path=index in self._on_path,
             )
@@ -281,15 +306,12 @@ def _side_messages(lines: Sequence[SourceLine]) -> tuple[SourceMessage, ...]:
     answers: dict[str, _Answer] = {}
     for entry in lines:
         value = mapping_of(entry.value)
-        said = _message_in(value) if _is_message(value) else None
-        if said is not None and is_readable({"role": said[0], "content": said[1]}, "anthropic"):
-            fresh = _Answer(maybe_text(value.get("uuid")) or f"line-{entry.number}", said[0], _kind(value))
+        message = _message_in(value) if _is_message(value) else None
+        if message is not None:
+            fresh = _Answer(maybe_text(value.get("uuid")) or f"line-{entry.number}", _kind(value))
             key = _answer_id(value) or f"line {entry.number}"
-            answers.setdefault(key, fresh).add(entry.number, said[1])
-    return tuple(
-        SourceMessage(id=a.id, lines=tuple(a.lines), wire={"role": a.role, "content": a.content}, kind=a.kind)
-        for a in answers.values()
-    )
+            answers.setdefault(key, fresh).add(entry.number, message)
+    return tuple(SourceMessage(id=a.id, lines=tuple(a.lines), message=a.message, kind=a.kind) for a in answers.values())
 
 
 def _is_message(value: Mapping[str, Any] | None) -> bool:
@@ -305,13 +327,15 @@ def _queued_prompt(value: Mapping[str, Any]) -> object | None:
     return attachment.get("prompt") if attachment.get("type") == "queued_command" else None
 
 
-def _message_in(value: Mapping[str, Any]) -> tuple[str, str | list[Any]] | None:
+def _message_in(value: Mapping[str, Any]) -> Message | None:
+    """The message on a line; None for one without readable content."""
     attached = value.get("type") == "attachment"
     raw = _queued_prompt(value) if attached else mapping_of(value.get("message")).get("content")
     content = blocks.clean_content(raw)
     if content is None:
         return None
-    return ("assistant" if value.get("type") == "assistant" else "user"), content
+    role = "assistant" if value.get("type") == "assistant" else "user"
+    return read_message({"role": role, "content": content}, "anthropic")
 
 
 def _answer_id(value: Mapping[str, Any]) -> str | None:

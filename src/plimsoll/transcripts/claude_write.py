@@ -8,8 +8,8 @@ from typing import Any
 from plimsoll.message import Wire
 from plimsoll.records.usage import Usage
 from plimsoll.transcripts.lines import dump, mapping_of, maybe_text
-from plimsoll.transcripts.values import Checkpoint, ExportLoss, Shown, ToolCompaction, Transcript
-from plimsoll.transcripts.writing import Sheet, blocks_of, raw_lines
+from plimsoll.transcripts.values import Checkpoint, Shown, ToolCompaction, Transcript
+from plimsoll.transcripts.writing import Sheet, Writer, blocks_of
 
 _VERSION = "2.1.0"
 _NO_USAGE = {
@@ -35,17 +35,13 @@ def _used(usage: Usage) -> dict[str, int]:
     }
 
 
-class ClaudeWriter:
+class ClaudeWriter(Writer):
     """Appends to a source's lines, or starts a file."""
 
     def __init__(self, sheet: Sheet) -> None:
         source, meta, ids = sheet.source, sheet.meta, sheet.ids
-        self.lines: list[str] = [] if source is None else raw_lines(source)
-        self.losses: list[ExportLoss] = []
-        self.usage: Usage | None = None
+        super().__init__(sheet)
         self._meta = meta
-        self._ids = ids
-        self._clock = sheet.clock
         self._leaf = None if source is None else source.leaf
         self._refs: list[list[str]] = [] if source is None else _source_refs(source)
         self._models = {} if source is None else _source_models(source)
@@ -72,7 +68,7 @@ class ClaudeWriter:
         calls = any(block.get("type") == "tool_use" for block in content)
         seed = {"answer": content, "after": self._leaf}
         return {
-            "id": f"msg_{self._ids.uuid(len(self.lines), seed).replace('-', '')}",
+            "id": f"msg_{self._ids.uuid(self.number, seed).replace('-', '')}",
             "type": "message",
             "role": "assistant",
             "model": model,
@@ -133,7 +129,7 @@ class ClaudeWriter:
         self._boundary("microcompact_boundary", "Context microcompacted", fields, self._leaf)
 
     def _line(self, kind: str, fields: Mapping[str, Any]) -> str:
-        uuid = self._ids.uuid(len(self.lines), {"type": kind, "parent": self._leaf, **fields})
+        uuid = self._ids.uuid(self.number, {"type": kind, "parent": self._leaf, **fields})
         value: dict[str, Any] = {
             "parentUuid": self._leaf,
             "isSidechain": False,

@@ -16,7 +16,7 @@ from typing import Any
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import LimitExceeded
 from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
-from plimsoll.message import Wire
+from plimsoll.message import Message, Wire
 from plimsoll.transcripts.claude_links import ranges
 from plimsoll.transcripts.codex_replay import (
     ReplayedHistory,
@@ -30,7 +30,7 @@ from plimsoll.transcripts.codex_replay import (
     strip_prefix,
 )
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_of
-from plimsoll.transcripts.sound import is_readable
+from plimsoll.transcripts.sound import read_message
 from plimsoll.transcripts.usages import CodexReports
 from plimsoll.transcripts.values import (
     MADE,
@@ -112,7 +112,12 @@ class _Made:
     """One message of the history."""
 
     line: int
-    wire: Wire
+    message: Message
+
+    @property
+    def wire(self) -> Wire:
+        """As it is sent."""
+        return self.message.wire or {}
 
 
 class _Replay:
@@ -144,18 +149,19 @@ class _Replay:
         if kind not in ITEM_TYPES or (kind == "message" and payload.get("role") == "system"):
             return
         wire = _sendable(payload)
-        if wire is None:
+        message = None if wire is None else read_message(wire, "openai-responses")
+        if message is None or message.wire is None:
             self.findings.append(Finding(kind="bad-message", detail=f"{kind} without its fields", line=entry.number))
             return
-        self.history.items.append(item_of(wire, (len(self._made),)))
-        self._made.append(_Made(line=entry.number, wire=wire))
+        self.history.items.append(item_of(message.wire, (len(self._made),)))
+        self._made.append(_Made(line=entry.number, message=message))
 
     def _compacted(self, entry: SourceLine, payload: Mapping[str, Any]) -> None:
         if len(self.compactions) >= TRANSCRIPT_COMPACTIONS_MAX:
             raise LimitExceeded("TRANSCRIPT_COMPACTIONS_MAX", allowed=TRANSCRIPT_COMPACTIONS_MAX)
         message = text_of(payload.get("message"))
         listed = payload.get("replacement_history")
-        replacement = None if listed is None else [w for item in list_of(listed) if (w := _sendable(mapping_of(item)))]
+        replacement = None if listed is None else [w for item in list_of(listed) if (w := _readable(mapping_of(item)))]
         before = self.history.items
         if replacement is None:
             self.history.replace(rebuilt(before, message))
@@ -191,7 +197,9 @@ class _Replay:
     def messages(self) -> tuple[SourceMessage, ...]:
         """The whole history, in the order of the file."""
         return tuple(
-            SourceMessage(id=f"line-{made.line}", lines=(made.line,), wire=made.wire, on_path=index not in self._off)
+            SourceMessage(
+                id=f"line-{made.line}", lines=(made.line,), message=made.message, on_path=index not in self._off
+            )
             for index, made in enumerate(self._made)
         )
 
@@ -266,7 +274,12 @@ def _sendable(payload: Mapping[str, Any]) -> dict[str, Any] | None:
             wire["summary"] = list_of(wire.get("summary"))
         case kind:
             known = isinstance(kind, str)
-    return wire if known and is_readable(wire, "openai-responses") else None
+    return wire if known else None
+
+
+def _readable(payload: Mapping[str, Any]) -> dict[str, Any] | None:
+    wire = _sendable(payload)
+    return wire if wire is not None and read_message(wire, "openai-responses") is not None else None
 
 
 def _output(output: object) -> object:

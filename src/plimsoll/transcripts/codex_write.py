@@ -9,8 +9,8 @@ from plimsoll.message import Wire
 from plimsoll.records.usage import Usage
 from plimsoll.transcripts.codex_replay import SUMMARY_PREFIX, item_text
 from plimsoll.transcripts.lines import dump, mapping_of, maybe_count
-from plimsoll.transcripts.values import Checkpoint, ExportLoss, Meta, ToolCompaction, Transcript
-from plimsoll.transcripts.writing import Sheet, iso, raw_lines
+from plimsoll.transcripts.values import Checkpoint, Meta, ToolCompaction, Transcript
+from plimsoll.transcripts.writing import Sheet, Writer, iso
 
 _VERSION = "0.128.0"
 _NO_USAGE = {
@@ -33,16 +33,12 @@ def _used(usage: Usage) -> dict[str, int]:
     }
 
 
-class CodexWriter:
+class CodexWriter(Writer):
     """Appends to a source's lines, or starts a file."""
 
     def __init__(self, sheet: Sheet) -> None:
         source = sheet.source
-        self.lines: list[str] = [] if source is None else raw_lines(source)
-        self.losses: list[ExportLoss] = []
-        self.usage: Usage | None = None
-        self._clock = sheet.clock
-        self._ids = sheet.ids
+        super().__init__(sheet)
         self._items: list[Wire] = [] if source is None else [said.wire for said in source.messages]
         self._ordinal = None if source is None else _last_ordinal(source)
         self._total = _NO_USAGE if source is None else _last_total(source)
@@ -95,7 +91,7 @@ class CodexWriter:
         """
         text = f"{SUMMARY_PREFIX}\n{checkpoint.summary}" if checkpoint.summary else ""
         history = [response_item(shown.wire) for shown in checkpoint.view]
-        turn = self._ids.uuid(len(self.lines), {"compacted": history})
+        turn = self._ids.uuid(self.number, {"compacted": history})
         self._line("event_msg", {"type": "task_started", "turn_id": turn, "model_context_window": None})
         self._compacted(text, history)
         self._count({**_NO_USAGE, "total_tokens": checkpoint.tokens_after or 0})

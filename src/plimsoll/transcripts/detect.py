@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from plimsoll.formats.detect import Beside
 from plimsoll.message import FormatName, Wire
 from plimsoll.transcripts import lines, shape
 from plimsoll.transcripts.shape import Shape
-from plimsoll.transcripts.source import Readable, Source, read_head, read_lines
-from plimsoll.transcripts.values import Conversation, Finding, SourceLine, ToolName, Transcript
+from plimsoll.transcripts.source import Readable, Source, read_head
+from plimsoll.transcripts.values import Conversation, Exported, Finding, SourceLine, ToolName, Transcript
 
 _LOOK_LINES = 50
 _HEAD_BYTES = 1 << 18
@@ -33,7 +34,7 @@ def detect_file(source: Readable) -> Shape | None:
     if tool is not None:
         return tool
     try:
-        found = _conversation(read_lines(source))
+        found = _conversation(Source(source))
     except FormatError:
         return None
     return found.format if found.messages else None
@@ -47,12 +48,20 @@ def load_file(source: Readable) -> Transcript | Conversation:
     of limits.py, MissingExtra for an archive without a decompressor. Damage inside is in `findings`.
     """
     with _collector_paused():
-        found = read_lines(source)
-        tool = shape.tool_of(_objects(found.lines))
+        found = Source(source)
+        tool = shape.tool_of(_objects(list(islice(found.lines(), _LOOK_LINES))))
         if tool is None:
             return _conversation(found)
         beside = () if isinstance(source, bytes) else _beside(Path(source), tool)
         return read_transcript(found, tool, beside=beside)
+
+
+def load_export(exported: Exported, source: Transcript | None) -> Transcript | Conversation:
+    """What the file that was exported says. The lines of the file that it goes on from, `source`, are not read again."""
+    if source is None or not exported.head:
+        return load_file(exported.data)
+    added, findings = lines.read_entries((line.encode() for line in exported.added), start=len(source.entries))
+    return _as_tool_reads([*source.entries, *added], source.tool, findings)
 
 
 @contextmanager
@@ -71,19 +80,22 @@ def _collector_paused() -> Iterator[None]:
 
 def read_transcript(found: Source, tool: ToolName, *, beside: tuple[str, ...] = ()) -> Transcript:
     """The lines as a session of that tool, whatever they look like."""
-    entries, findings = lines.read_entries(found.lines, whole=found.whole)
-    everything = (*found.findings, *findings)
-    transcript = _reader(tool)(entries, everything)
+    entries, findings = lines.read_entries(found.lines(), unread=_UNREAD[tool])
+    if not found.whole:
+        findings = lines.with_torn_end(entries, findings)
+    return replace(_as_tool_reads(entries, tool, (*found.findings, *findings)), beside=beside, raw=found.data)
+
+
+def _as_tool_reads(entries: Sequence[SourceLine], tool: ToolName, findings: Sequence[Finding]) -> Transcript:
     from plimsoll.transcripts import sound  # noqa: PLC0415 - it brings repairs with it, which messages alone do not need
 
+    transcript = _reader(tool)(entries, findings)
     viewed, refused = sound.accepted(transcript.viewed, transcript.format)
-    return replace(
-        transcript,
-        viewed=viewed,
-        findings=(*transcript.findings, *refused),
-        beside=beside,
-        ends_with_newline=found.whole,
-    )
+    return replace(transcript, viewed=viewed, findings=(*transcript.findings, *refused))
+
+
+_UNREAD: Mapping[ToolName, Sequence[str]] = {"claude-code": ("toolUseResult",), "codex": (), "pi": ()}
+"""Fields of a line that are never asked for. Claude Code says each tool result a second time, for its own display."""
 
 
 def _reader(tool: ToolName) -> Callable[[Sequence[SourceLine], Sequence[Finding]], Transcript]:
@@ -112,7 +124,7 @@ def _objects(raw: Sequence[bytes]) -> list[Mapping[str, Any]]:
 
 
 def _conversation(found: Source) -> Conversation:
-    raw = b"\n".join(found.lines)
+    raw = b"\n".join(found.lines())
     _check_encoding(raw)
     try:
         document = lines.parse(raw)
@@ -136,7 +148,9 @@ def _check_encoding(raw: bytes) -> None:
 
 
 def _from_lines(found: Source) -> Conversation:
-    entries, findings = lines.read_entries(found.lines, whole=found.whole)
+    entries, findings = lines.read_entries(found.lines())
+    if not found.whole:
+        findings = lines.with_torn_end(entries, findings)
     values = [entry.value for entry in entries if entry.value is not None]
     if not values:
         raise FormatError("neither JSON nor JSON lines")

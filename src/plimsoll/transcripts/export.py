@@ -73,7 +73,7 @@ def _outgoing(source: Transcript | Outgoing) -> Outgoing:
 
 def _continues(outgoing: Outgoing, source: Transcript) -> bool:
     """Whether the conversation is the source's and perhaps more."""
-    if outgoing.taken is not None:
+    if outgoing.follows:
         return True
     said, done = len(source.messages), len(source.compactions)
     return (
@@ -89,13 +89,12 @@ def _append(outgoing: Outgoing, source: Transcript) -> Exported:
     ids = Ids(session=session_uuid(meta, source.tool))
     time = clock(None if outgoing.times else outgoing.at, meta, source)
     writer = _writer(source.tool, Sheet(meta=meta, ids=ids, clock=time, source=source))
-    before = len(writer.lines)
     _emit(writer, time, outgoing, after=source)
     return Exported(
-        lines=tuple(writer.lines),
+        head=source.raw(),
+        added=tuple(writer.lines),
         losses=tuple(writer.losses),
         name=_name(source.tool, ids, iso(moment(meta.started) or time.now)),
-        ends_with_newline=source.ends_with_newline or len(writer.lines) > before,
     )
 
 
@@ -112,7 +111,7 @@ def _fresh(outgoing: Outgoing, to: ToolName) -> Exported:
     name = _name(to, ids, iso(time.now))
     writer = _writer(to, Sheet(meta=meta, ids=ids, clock=time, system=outgoing.system))
     _emit(writer, time, target, after=None)
-    return Exported(lines=tuple(writer.lines), losses=(*losses, *converted, *writer.losses), name=name)
+    return Exported(added=tuple(writer.lines), losses=(*losses, *converted, *writer.losses), name=name)
 
 
 def _carried(outgoing: Outgoing, to: ToolName) -> tuple[Outgoing, list[ExportLoss]]:
@@ -298,8 +297,8 @@ def _emit(writer: Writer, time: Clock, outgoing: Outgoing, *, after: Transcript 
     """Say the messages with each compaction where it happened and when; those `after` the source that the lines begin with."""
     wires, times, checkpoint = outgoing.messages, outgoing.times, outgoing.checkpoint
     start, written = (0, 0) if after is None else (len(after.messages), len(after.compactions))
-    if after is not None and outgoing.taken is not None:
-        start = outgoing.taken
+    if outgoing.follows:
+        start = 0
     waiting = sorted(outgoing.compactions[written:], key=lambda compaction: compaction.position)
     preserved = {index for compaction in waiting for run in compaction.kept for index in range(*run)}
     next_one = 0

@@ -14,14 +14,14 @@ from pathlib import Path
 from plimsoll.errors import SourceChanged, StoreUnusable
 
 
-def write_file(path: str, data: bytes) -> None:
+def write_file(path: str, *data: bytes) -> None:
     """Write beside the file and take its place, so that it is never half there. A file that was there keeps its modes.
 
     Links, folders and devices are refused. Raises StoreUnusable; then what was there is unchanged.
     """
     try:
         file = Path(path)
-        with _written_beside(file, data, _mode(file)) as fresh:
+        with _written_beside(file, _mode(file), *data) as fresh:
             fresh.replace(file)
     except (OSError, ValueError) as error:
         raise StoreUnusable(ascii(path), reason=_reason(error)) from error
@@ -50,7 +50,7 @@ def replace_file(path: str, data: bytes, *, expected: bytes, note: Callable[[], 
         _check(path, held, expected)
         if data == expected:
             return None
-        with _written_beside(file, data, mode) as fresh:
+        with _written_beside(file, mode, data) as fresh:
             backup = _backup(file)
             try:
                 note()
@@ -106,20 +106,20 @@ def _backup(file: Path) -> Path:
         except OSError:
             if backup.exists():
                 continue
-            with _written_beside(file, file.read_bytes(), file.stat().st_mode) as copy:
+            with _written_beside(file, file.stat().st_mode, file.read_bytes()) as copy:
                 copy.replace(backup)
         return backup
     raise AssertionError("names do not end")
 
 
 @contextmanager
-def _written_beside(file: Path, data: bytes, mode: int | None) -> Iterator[Path]:
+def _written_beside(file: Path, mode: int | None, *data: bytes) -> Iterator[Path]:
     """A new file with these bytes in the same folder; it is gone afterwards unless it was moved."""
     handle, name = tempfile.mkstemp(prefix=f".{file.name[:40]}.", dir=file.parent)
     fresh = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+            stream.writelines(data)
             stream.flush()
             os.fsync(handle)
         fresh.chmod(stat.S_IMODE(mode) if mode is not None else 0o600)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from plimsoll.limits import NESTING_DEPTH_MAX
@@ -41,23 +41,32 @@ def parse(raw: bytes) -> Any:
     return _DECODER.decode(raw.removeprefix(_BOM).decode("utf-8", "replace"))
 
 
-def read_entries(lines: Iterable[bytes], *, whole: bool = True) -> tuple[list[SourceLine], list[Finding]]:
-    """Every line as an entry, and what is wrong with any. `whole` False says that the last line has no line feed."""
+def read_entries(
+    lines: Iterable[bytes], *, start: int = 0, unread: Iterable[str] = ()
+) -> tuple[list[SourceLine], list[Finding]]:
+    """Every line as an entry, and what is wrong with any. `unread` are fields that nobody asks for: they are not held."""
     entries: list[SourceLine] = []
     findings: list[Finding] = []
-    for number, raw in enumerate(lines):
+    for number, raw in enumerate(lines, start):
         value, finding = _read_line(number, raw)
-        entries.append(SourceLine(number=number, raw=raw, value=value))
+        if value is not None:
+            for name in unread:
+                value.pop(name, None)
+        entries.append(SourceLine(number=number, value=value))
         if finding is not None:
             findings.append(finding)
-    if findings and not whole and findings[-1].line == len(entries) - 1 and entries[-1].value is None:
-        findings[-1] = Finding(
-            kind="torn-line", detail="the last line was not written to its end", line=len(entries) - 1
-        )
     return entries, findings
 
 
-def _read_line(number: int, raw: bytes) -> tuple[Mapping[str, Any] | None, Finding | None]:
+def with_torn_end(entries: Sequence[SourceLine], findings: Sequence[Finding]) -> list[Finding]:
+    """The findings of lines of which the last has no line feed: where it cannot be read, it was not written to its end."""
+    if not findings or findings[-1].line != len(entries) - 1 or entries[-1].value is not None:
+        return list(findings)
+    torn = Finding(kind="torn-line", detail="the last line was not written to its end", line=len(entries) - 1)
+    return [*findings[:-1], torn]
+
+
+def _read_line(number: int, raw: bytes) -> tuple[dict[str, Any] | None, Finding | None]:
     if not raw.strip():
         return None, None
     try:

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from plimsoll.message import Wire
+from plimsoll.message import Message, Wire
 from plimsoll.records.usage import Usage
 from plimsoll.transcripts import blocks, tree
 from plimsoll.transcripts.lines import mapping_of, maybe_count, maybe_text, text_of
 from plimsoll.transcripts.pi_blocks import branch_text, message_wire, summary_text, user_content
-from plimsoll.transcripts.sound import is_readable
+from plimsoll.transcripts.sound import read_message
 from plimsoll.transcripts.usages import usage_in
 from plimsoll.transcripts.values import (
     SUMMARY,
@@ -64,7 +64,7 @@ class _Reader:
         )
         self.nodes: dict[str, SourceLine] = {}
         self.parents: dict[str, str | None] = {}
-        self._said: list[tuple[str, SourceLine, Wire, SaidKind]] = []
+        self._said: list[tuple[str, SourceLine, Message, SaidKind]] = []
         self._index: dict[str, int] = {}
         self._starts: dict[str, int] = {}
         self._linear = (maybe_count(self.header.get("version")) or 1) < 2
@@ -100,11 +100,14 @@ class _Reader:
         if kind not in ("message", "custom_message", "branch_summary"):
             return
         wire, said = _wire_and_kind(value)
-        if wire is None or (said is not None and not is_readable(wire, "anthropic")):
+        if wire is not None and said is None:
+            return
+        message = None if wire is None else read_message(wire, "anthropic")
+        if message is None or said is None:
             self.findings.append(Finding(kind="bad-message", detail="no readable content", line=entry.number))
-        elif said is not None:
+        else:
             self._index[id] = len(self._said)
-            self._said.append((id, entry, wire, said))
+            self._said.append((id, entry, message, said))
 
     def _report(self, missing: str | None) -> None:
         if missing is not None and missing in self.parents:
@@ -120,8 +123,8 @@ class _Reader:
         """The whole history, in the order of the file."""
         on_path = {self._index[id] for id in self.path if id in self._index}
         return tuple(
-            SourceMessage(id=id, lines=(entry.number,), wire=wire, kind=kind, on_path=index in on_path)
-            for index, (id, entry, wire, kind) in enumerate(self._said)
+            SourceMessage(id=id, lines=(entry.number,), message=message, kind=kind, on_path=index in on_path)
+            for index, (id, entry, message, kind) in enumerate(self._said)
         )
 
     def usages(self) -> Iterator[Usage]:
@@ -153,7 +156,7 @@ class _Reader:
             shown = [*self._kept(path[: marks[-1]], compaction), *path[marks[-1] + 1 :]]
         for id in shown:
             if id in self._index and self._said[self._index[id]][3] in ("said", "summary"):
-                wire = self._said[self._index[id]][2]
+                wire = self._said[self._index[id]][2].wire or {}
                 turns.append(blocks.ViewTurn(role=str(wire["role"]), content=wire["content"], index=self._index[id]))
         return blocks.build_view(turns, missing=MISSING)
 

@@ -12,7 +12,7 @@ from plimsoll.transcripts.blocks import text_in
 from plimsoll.transcripts.lines import dump, list_of, mapping_of, maybe_count, text_of
 from plimsoll.transcripts.pi_blocks import ANTHROPIC_APIS, call_id, message_wire, pi_content
 from plimsoll.transcripts.values import Checkpoint, ExportLoss, Shown, ToolCompaction, Transcript
-from plimsoll.transcripts.writing import Sheet, blocks_of, iso, raw_lines
+from plimsoll.transcripts.writing import Sheet, Writer, blocks_of, iso
 
 _VERSION = 3
 _NO_COST = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
@@ -31,17 +31,13 @@ def _used(usage: Usage) -> dict[str, Any]:
     }
 
 
-class PiWriter:
+class PiWriter(Writer):
     """Appends to a source's entries, or starts a file."""
 
     def __init__(self, sheet: Sheet) -> None:
         source = sheet.source
-        self.lines: list[str] = [] if source is None else raw_lines(source)
-        self.losses: list[ExportLoss] = []
-        self.usage: Usage | None = None
+        super().__init__(sheet)
         self._meta = sheet.meta
-        self._ids = sheet.ids
-        self._clock = sheet.clock
         self._leaf = None if source is None else source.leaf
         self._refs: list[list[str]] = [] if source is None else [[said.id] for said in source.messages]
         self._wires: list[Wire] = [] if source is None else [said.wire for said in source.messages]
@@ -195,7 +191,7 @@ class PiWriter:
             next_one = self._parsed + 1
             fields["firstKeptEntryIndex"] = next_one if first is None else self._order.get(first, next_one)
         else:
-            next_id = self._ids.short(len(self.lines) + 1, {"after": self._leaf}) if first is None else None
+            next_id = self._ids.short(self.number + 1, {"after": self._leaf}) if first is None else None
             fields["firstKeptEntryId"] = first or next_id
         self._entry("compaction", fields)
         if not self._linear and first is None:
@@ -207,7 +203,7 @@ class PiWriter:
         return self._entry("message", {"message": value}, stamp=iso(moment))
 
     def _entry(self, kind: str, fields: Mapping[str, Any], *, stamp: str | None = None) -> str:
-        number = len(self.lines)
+        number = self.number
         id = (
             f"line-{number}" if self._linear else self._next_id or self._ids.short(number, {"of": self._leaf, **fields})
         )

@@ -6,18 +6,17 @@ from collections.abc import Sequence
 
 from plimsoll.compaction.repair import arrange
 from plimsoll.errors import FormatError, LimitExceeded
-from plimsoll.formats.registry import decode_all, format_named
-from plimsoll.message import FormatName, Wire
+from plimsoll.formats.registry import FORMATS, decode_all, format_named
+from plimsoll.message import FormatName, Message, Wire
 from plimsoll.transcripts.values import Finding, Viewed
 
 
-def is_readable(wire: Wire, format: FormatName) -> bool:
-    """Whether a message can be read in its format. One that cannot is a line of the file and nothing else."""
+def read_message(wire: Wire, format: FormatName) -> Message | None:
+    """A message read in its format; None for one that cannot be read, which is a line of the file and nothing else."""
     try:
-        decode_all([wire], format)
+        return FORMATS[format].decode(wire, 0)
     except (FormatError, LimitExceeded):
-        return False
-    return True
+        return None
 
 
 def accepted(viewed: Sequence[Viewed], format: FormatName) -> tuple[tuple[Viewed, ...], tuple[Finding, ...]]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Protocol, TypeAlias, TypeVar
+from typing import BinaryIO, Protocol, TypeAlias
 
 from plimsoll.dataclass import dataclass
-from plimsoll.errors import LimitExceeded, MissingExtra, SettingError, StoreUnusable
+from plimsoll.errors import LimitExceeded, MissingExtra, SettingError, SourceChanged, StoreUnusable
 from plimsoll.limits import (
     ARCHIVE_RATIO_MAX,
     ARCHIVE_SIZE_BYTES_FREE,
@@ -25,8 +26,6 @@ from plimsoll.transcripts.values import Finding
 
 Readable: TypeAlias = "str | os.PathLike[str] | bytes"
 
-_T = TypeVar("_T")
-
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _GZIP_MAGIC = b"\x1f\x8b\x08"
 _GZIP_WBITS = 31
@@ -35,13 +34,44 @@ _PACKED_CHUNK_BYTES = 1024
 """Bytes decompressed at once. The worst archive makes 32 MiB of them, so no more than that is held unasked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class Source:
-    """The lines of a file, without line feeds; `whole` says that the last one had one."""
+    """A file, or bytes. What is in it is read when it is asked for and not held: a large file is never in memory as a whole."""
 
-    lines: list[bytes] = field(repr=False)
+    given: Readable
     whole: bool = True
+    """Whether the last line ends in a line feed. Known once all lines were read, as is what follows."""
     findings: tuple[Finding, ...] = ()
+    size_bytes: int = 0
+    _digest: bytes = b""
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines, without line feeds; U+2028 and its kin do not end one. A broken archive gives what can be read and a finding.
+
+        Raises StoreUnusable when the file cannot be read, MissingExtra for an archive when there is no decompressor, and
+        LimitExceeded past TRANSCRIPT_SIZE_BYTES_MAX, TRANSCRIPT_LINES_MAX, MESSAGE_SIZE_BYTES_MAX for one line, or
+        ARCHIVE_RATIO_MAX for an archive.
+        """
+        digest, size_bytes, line = hashlib.sha256(), 0, b"\n"
+        with _opened(self.given) as file:
+            archive = _archive(file)
+            for line in _checked(_raw_lines(file) if archive is None else _rejoined(archive.chunks())):
+                digest.update(line)
+                size_bytes += len(line)
+                yield line.removesuffix(b"\n")
+        self.whole, self.findings = line.endswith(b"\n"), () if archive is None else archive.findings
+        self.size_bytes, self._digest = size_bytes, digest.digest()
+
+    def data(self) -> bytes:
+        """The bytes that `lines` gave, unpacked, read again. Raises as `lines` does, SourceChanged where they are others now."""
+        if isinstance(self.given, bytes) and not is_archive(self.given):
+            return self.given
+        with _opened(self.given) as file:
+            archive = _archive(file)
+            data = file.read(self.size_bytes) if archive is None else b"".join(_rejoined(archive.chunks()))
+        if hashlib.sha256(data).digest() != self._digest:
+            raise SourceChanged(ascii(self.given)[:200], reason="it was written to while it was read; try again")
+        return data
 
 
 def stem_of(path: str) -> str:
@@ -52,28 +82,20 @@ def stem_of(path: str) -> str:
     return name
 
 
-def read_lines(source: Readable) -> Source:
-    """The lines of a file or of bytes; U+2028 and its kin do not end one. A broken archive gives what can be read and
-    a finding.
-
-    Raises StoreUnusable when the file cannot be read, MissingExtra for an archive when there is no decompressor, and
-    LimitExceeded past TRANSCRIPT_SIZE_BYTES_MAX, TRANSCRIPT_LINES_MAX, MESSAGE_SIZE_BYTES_MAX for one line, or
-    ARCHIVE_RATIO_MAX for an archive.
-    """
-    return _with_file(source, _lines)
-
-
 def read_head(source: Readable, size_bytes: int) -> bytes:
-    """The first bytes, decompressed. Raises as `read_lines` does."""
-    return _with_file(source, lambda file: _head(file, size_bytes))
+    """The first bytes, decompressed. Raises as `Source.lines` does."""
+    with _opened(source) as file:
+        return _head(file, size_bytes)
 
 
-def _with_file(source: Readable, read: Callable[[BinaryIO], _T]) -> _T:
+@contextmanager
+def _opened(source: Readable) -> Iterator[BinaryIO]:
     if isinstance(source, bytes):
-        return read(io.BytesIO(source))
+        yield io.BytesIO(source)
+        return
     try:
         with Path(source).open("rb") as file:
-            return read(file)
+            yield file
     except OSError as error:
         raise StoreUnusable(ascii(str(source)), reason=error.strerror or "it cannot be read") from error
     except TypeError as error:
@@ -94,18 +116,8 @@ def _head(file: BinaryIO, size_bytes: int) -> bytes:
     return bytes(head[:size_bytes])
 
 
-def _lines(file: BinaryIO) -> Source:
-    archive = _archive(file)
-    if archive is None:
-        lines = list(_checked(iter(lambda: file.readline(MESSAGE_SIZE_BYTES_MAX + 2), b"")))
-        return _source(lines, ())
-    lines = list(_checked(_rejoined(archive.chunks())))
-    return _source(lines, archive.findings)
-
-
-def _source(lines: list[bytes], findings: tuple[Finding, ...]) -> Source:
-    whole = not lines or lines[-1].endswith(b"\n")
-    return Source(lines=[line.removesuffix(b"\n") for line in lines], whole=whole, findings=findings)
+def _raw_lines(file: BinaryIO) -> Iterator[bytes]:
+    return iter(lambda: file.readline(MESSAGE_SIZE_BYTES_MAX + 2), b"")
 
 
 def _checked(lines: Iterator[bytes]) -> Iterator[bytes]:
@@ -143,9 +155,12 @@ def is_archive(start: bytes) -> bool:
     return start.startswith((_ZSTD_MAGIC, _GZIP_MAGIC))
 
 
-def unpacked(raw: bytes) -> bytes:
-    """The bytes that an archive was made of; others as they are. Raises as `read_lines` does."""
-    return b"\n".join(read_lines(raw).lines) if is_archive(raw) else raw
+def unpacked(source: Readable) -> bytes:
+    """All bytes of a file, or those that an archive was made of. Raises as `Source.lines` does."""
+    found = Source(source)
+    for _ in found.lines():
+        pass
+    return found.data()
 
 
 def _archive(file: BinaryIO) -> _Archive | None:

@@ -1,7 +1,7 @@
 """What a session file of another tool says, as plain data. No store, no clock, no file handle.
 
-`entries` is the file itself, line by line, bytes kept. Everything else is read from it: the messages that were said,
-what the tool did to its context, what it would send next, and what is wrong with the file.
+`entries` is the file itself, line by line. Everything else is read from it: the messages, what the tool did to its context,
+what it would send next, and what is wrong with the file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from plimsoll.dataclass import dataclass
-from plimsoll.message import FormatName, Wire
+from plimsoll.message import FormatName, Message, Wire
 
 if TYPE_CHECKING:
     from plimsoll.records.usage import Usage
@@ -28,23 +28,27 @@ the model.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceLine:
-    """One line of the file. `value` is None for a line that is blank or unreadable; `raw` has no line feed."""
+    """One line of the file. `value` is None for a line that is blank or unreadable."""
 
     number: int
-    raw: bytes = field(repr=False)
     value: Mapping[str, Any] | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceMessage:
-    """One message of the conversation: a wire object in the transcript's format and the lines it was read from."""
+    """One message of the conversation, in the transcript's format, and the lines it was read from."""
 
     id: str
     lines: tuple[int, ...]
-    wire: Wire = field(repr=False)
+    message: Message = field(repr=False)
     kind: SaidKind = "said"
     on_path: bool = True
     """False on a branch that the conversation has left: rewound, rolled back, or another leaf of the tree."""
+
+    @property
+    def wire(self) -> Wire:
+        """The message as its provider takes it."""
+        return self.message.wire or {}
 
 
 MADE = -1
@@ -148,7 +152,6 @@ class Transcript:
     meta: Meta = Meta()
     findings: tuple[Finding, ...] = ()
     sidechains: tuple[Sidechain, ...] = field(default=(), repr=False)
-    ends_with_newline: bool = True
     leaf: str | None = None
     """Id of the line that the next message would follow, where lines have parents."""
     beside: tuple[str, ...] = ()
@@ -157,6 +160,8 @@ class Transcript:
     """What the provider counted for each request, as the file says it. Positions are indexes of `messages`."""
     window_tokens: int | None = None
     """The window that the tool worked in, where the file says or shows it."""
+    raw: Callable[[], bytes] = field(default=bytes, repr=False, compare=False)
+    """Reads the file's bytes again, unpacked. Raises SourceChanged where they are others now, StoreUnusable."""
 
     @property
     def usage(self) -> Usage | None:
@@ -177,11 +182,6 @@ class Transcript:
     def view(self) -> list[dict[str, Any]]:
         """What the tool would send next, in `format`: the caller's own copy."""
         return [dict(copy.deepcopy(shown.wire)) for shown in self.viewed]
-
-
-def raw_of(found: Transcript) -> bytes:
-    """The bytes of the lines that a transcript was read from."""
-    return b"\n".join(entry.raw for entry in found.entries) + (b"\n" if found.ends_with_newline else b"")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +234,8 @@ class Outgoing:
     """A conversation to write as a session file.
 
     `messages` is the whole history in `format`. With a `source`, the messages and compactions it already holds come
-    first and its lines are written again byte for byte; the rest is appended. `compactions` are those of the source. A
+    first (unless `messages` are only those that follow) and its lines are written again byte for byte; the rest is appended.
+    `compactions` are those of the source. A
     `checkpoint` is written after the messages before its position; what follows it is read after its view. `times` are ISO
     times, one for each message, where they are known; lines whose time is not known follow the line before them, the first one
     `at`. `usages` are what the provider counted, one for each message, None for those that are no answers or where it is not known.
@@ -246,8 +247,8 @@ class Outgoing:
     meta: Meta = Meta()
     system: str | None = field(default=None, repr=False)
     source: Transcript | None = field(default=None, repr=False)
-    taken: int | None = None
-    """How many of the messages the source's lines hold, where these are not simply the first ones, one for one."""
+    follows: bool = False
+    """Whether the messages are only those that follow the source's."""
     path: str | None = None
     """Where the source is, if that is known."""
     checkpoint: Checkpoint | None = None
@@ -269,9 +270,10 @@ class ExportLoss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """The lines of a session file. Bytes that are not UTF-8 are surrogate escapes; `data` restores them."""
+    """A session file: the bytes of the file that it goes on from, and the lines that were added to them."""
 
-    lines: tuple[str, ...] = field(repr=False)
+    added: tuple[str, ...] = field(repr=False)
+    head: bytes = field(default=b"", repr=False)
     losses: tuple[ExportLoss, ...] = ()
     name: str = ""
     """What the tool would call the file."""
@@ -283,10 +285,19 @@ class Exported:
     """Where it was written."""
     backup: str | None = None
     """Where the file is kept that was there before."""
-    ends_with_newline: bool = True
+
+    @property
+    def parts(self) -> tuple[bytes, ...]:
+        """The file's bytes in pieces; the first is the file that it goes on from."""
+        feed = "\n" if self.head and self.added and not self.head.endswith(b"\n") else ""
+        return self.head, (feed + "".join(f"{line}\n" for line in self.added)).encode()
 
     @property
     def data(self) -> bytes:
         """The file's bytes."""
-        text = "\n".join(self.lines) + ("\n" if self.ends_with_newline and self.lines else "")
-        return text.encode("utf-8", "surrogateescape")
+        return b"".join(self.parts)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The file's lines, without line feeds. Bytes that are not UTF-8 are surrogate escapes."""
+        return tuple(self.data.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n")) if self.data else ()

@@ -5,10 +5,11 @@ lines.
 from __future__ import annotations
 
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from plimsoll.dataclass import dataclass
 from plimsoll.message import Wire
@@ -32,25 +33,35 @@ class Sheet:
     system: str | None = None
 
 
-class Writer(Protocol):
-    """Writes one tool's lines."""
+class Writer(ABC):
+    """Writes one tool's lines, after those of a source or from the beginning."""
 
-    lines: list[str]
-    losses: list[ExportLoss]
-    usage: Usage | None
-    """What the provider counted for the message that is said next; None where that is not known."""
+    def __init__(self, sheet: Sheet) -> None:
+        self.lines: list[str] = []
+        """The new lines."""
+        self.losses: list[ExportLoss] = []
+        self.usage: Usage | None = None
+        """What the provider counted for the next message; None where that is not known."""
+        self._before = 0 if sheet.source is None else len(sheet.source.entries)
+        self._ids = sheet.ids
+        self._clock = sheet.clock
 
+    @property
+    def number(self) -> int:
+        """The number of the next line in the file."""
+        return self._before + len(self.lines)
+
+    @abstractmethod
     def say(self, wire: Wire) -> None:
         """Write a message."""
-        ...
 
+    @abstractmethod
     def compact(self, compaction: ToolCompaction, kept: Sequence[int]) -> None:
         """Write a compaction that keeps these messages, by index, beside its summary."""
-        ...
 
+    @abstractmethod
     def restart(self, checkpoint: Checkpoint) -> None:
         """Write a compaction after which the tool reads the view of the checkpoint and nothing from before."""
-        ...
 
 
 def session_uuid(meta: Meta, salt: str) -> str:
@@ -135,11 +146,6 @@ class Ids:
             salt += 1
         self.used.add(fresh)
         return fresh
-
-
-def raw_lines(source: Transcript) -> list[str]:
-    """The source's lines as text that gives the same bytes back."""
-    return [entry.raw.decode("utf-8", "surrogateescape") for entry in source.entries]
 
 
 def blocks_of(content: object) -> list[dict[str, Any]]:

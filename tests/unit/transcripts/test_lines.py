@@ -6,7 +6,7 @@ import pytest
 
 from plimsoll.limits import NESTING_DEPTH_MAX
 from plimsoll.transcripts import lines
-from plimsoll.transcripts.source import read_lines
+from plimsoll.transcripts.source import Source
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_looking_at_the_depth_is_linear(unit):
 def test_separators_of_unicode_do_not_end_a_line():
     """Only a line feed ends a line."""
     row = json.dumps({"a": "x\u2028y\u0085z"}, ensure_ascii=False).encode()
-    source = read_lines(row + b"\n" + row)
-    assert source.lines == [row, row]
+    source = Source(row + b"\n" + row)
+    assert list(source.lines()) == [row, row]
     assert source.whole is False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 import plimsoll
@@ -62,15 +63,16 @@ def _file(found: plimsoll.Exported, arguments: argparse.Namespace) -> int:
     for loss in found.losses:
         if loss.kind == "view":
             raise Refused(f"{arguments.name}: {loss.detail}; nothing was written")
-    lines = [line.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for line in found.lines]
+    shown = found.lines if arguments.json else ()
+    lines = [line.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for line in shown]
     where = {"place": found.place, "resume": found.resume, "path": found.path, "backup": found.backup}
-    status = _done(found.data, {"name": found.name, "lines": lines, **where, "losses": losses}, arguments)
+    status = _done(found.parts, {"name": found.name, "lines": lines, **where, "losses": losses}, arguments)
     if not arguments.json:
         _tell_place(found, in_place=arguments.in_place)
     return status
 
 
-def _done(data: bytes, result: dict[str, Any], arguments: argparse.Namespace) -> int:
+def _done(data: Sequence[bytes], result: dict[str, Any], arguments: argparse.Namespace) -> int:
     """Write what was made, or with --json all of the result, and list the losses."""
     from plimsoll.cli.output import emit, json_text
 
@@ -78,10 +80,10 @@ def _done(data: bytes, result: dict[str, Any], arguments: argparse.Namespace) ->
     if arguments.preview:
         result = {key: value for key, value in result.items() if key not in _MADE}
     if arguments.json:
-        emit(f"{json_text(result, indent=2)}\n".encode(), arguments.output)
+        emit(f"{json_text(result, indent=2)}\n".encode(), out=arguments.output)
     else:
         if not (arguments.preview or arguments.in_place):
-            emit(data, arguments.output)
+            emit(*data, out=arguments.output)
         _tell(losses)
     return LOSSY if losses and not arguments.lossy else DONE
 
@@ -105,7 +107,7 @@ def _messages(found: plimsoll.Converted, arguments: argparse.Namespace) -> int:
 
     losses = [loss.to_dict() for loss in found.losses]
     data = Container.of_request(arguments.to, has_system=found.system is not None).text(found.messages, found.system)
-    return _done(data.encode(), {"system": found.system, "messages": found.messages, "losses": losses}, arguments)
+    return _done([data.encode()], {"system": found.system, "messages": found.messages, "losses": losses}, arguments)
 
 
 def _tell(losses: list[dict[str, Any]]) -> None:

@@ -52,9 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.json:
         result = {"format": options["format"], **fitted.to_dict()}
-        emit(f"{json_text(result, indent=2)}\n".encode(), arguments.output)
+        emit(f"{json_text(result, indent=2)}\n".encode(), out=arguments.output)
         return DONE
-    emit(container.text(fitted.messages, fitted.system).encode(), arguments.output)
+    emit(container.text(fitted.messages, fitted.system).encode(), out=arguments.output)
     from plimsoll.report.terminal import planned
 
     tell(planned(fitted.report))

@@ -54,11 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _import(file: str, arguments: argparse.Namespace) -> int:
     """A new session."""
     from plimsoll.cli.screen import note_findings, working
-    from plimsoll.cli.source import label_of, load, read_raw
+    from plimsoll.cli.source import label_of, load, readable
 
-    raw = read_raw(file)
-    with working("importing", len(raw)):
-        found = load(raw, file)
+    given, size_bytes = readable(file)
+    with working("importing", size_bytes):
+        found = load(given, file)
         if isinstance(found, plimsoll.Conversation) and not found.messages:
             raise Refused(f"{label_of(file)}: there are no messages in it")
         options = {
@@ -67,7 +67,7 @@ def _import(file: str, arguments: argparse.Namespace) -> int:
             "policy": arguments.policy,
         }
         path = None if file == "-" else os.path.abspath(file)  # noqa: PTH100
-        session = plimsoll.import_file(raw, path=path, name=arguments.name, store=arguments.store, **options)
+        session = plimsoll.import_file(found, path=path, name=arguments.name, store=arguments.store, **options)
     note_findings(found.findings)
     with session:
         return _done(session, as_json=arguments.json)

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     inspection, page = _inspected(arguments)
     if arguments.html is not None:
-        emit(page.encode(), arguments.html)
+        emit(page.encode(), out=arguments.html)
     if arguments.json:
         print_json(inspection.to_dict())
     elif arguments.html is None:

@@ -29,7 +29,7 @@ from plimsoll.session.recorder import Chronicle
 from plimsoll.session.transfer.source import Run, SourceFile, own_compaction
 from plimsoll.session.usage_reports import usage_since
 from plimsoll.transcripts.codex_write import response_item
-from plimsoll.transcripts.detect import load_file
+from plimsoll.transcripts.detect import load_export
 from plimsoll.transcripts.export import FORMAT_OF, write
 from plimsoll.transcripts.filing import read_file, replace_file, write_file
 from plimsoll.transcripts.holding import held
@@ -80,7 +80,7 @@ def not_held(chronicle: Chronicle) -> list[ExportLoss]:
 def export_to(chronicle: Chronicle, path: str, *, to: str | None, at: str | None) -> Exported:
     """The session written as a tool's file."""
     exported = _sound(export(chronicle, to=to, at=at), to)
-    write_file(path, exported.data)
+    write_file(path, *exported.parts)
     return replace(exported, path=path)
 
 
@@ -125,14 +125,14 @@ def _file(chronicle: Chronicle, source: SourceFile | None, tool: ToolName, at: s
     is_written = source is not None and source.tool == tool and source.base == chronicle.timeline.base
     if compaction is None or is_written:
         exported = write(outgoing, to=tool)
-        if own.is_read_from(exported, is_own=outgoing.taken is not None):
+        if own.is_read_from(exported, outgoing.source, is_own=outgoing.follows):
             return exported
-    behind, is_foreign = source if outgoing.taken is not None else None, FORMAT_OF[tool] != outgoing.format
+    behind, is_foreign = source if outgoing.follows else None, FORMAT_OF[tool] != outgoing.format
     checkpoint = _checkpoint(chronicle, behind, at, is_foreign=is_foreign)
-    lost = chronicle.timeline.history.count - len(outgoing.messages)  # before it: what follows it is in the view
-    checkpoint = replace(checkpoint, position=checkpoint.position - lost)
+    before = chronicle.timeline.history.count - len(outgoing.messages)  # in the source, or lost
+    checkpoint = replace(checkpoint, position=checkpoint.position - before)
     exported = write(replace(outgoing, checkpoint=checkpoint), to=tool)
-    if own.is_read_from(exported, is_own=outgoing.taken is not None):
+    if own.is_read_from(exported, outgoing.source, is_own=outgoing.follows):
         return exported
     if behind is not None and (lossy := _as_held(chronicle, outgoing, tool, at)) is not None:
         return lossy
@@ -146,7 +146,7 @@ def _as_held(chronicle: Chronicle, outgoing: Outgoing, tool: ToolName, at: str) 
     wires, losses = held([shown.wire for shown in checkpoint.view], tool)
     view = tuple(replace(shown, wire=wire) for shown, wire in zip(checkpoint.view, wires, strict=True))
     exported = write(replace(outgoing, checkpoint=replace(checkpoint, view=view)), to=tool)
-    if not (losses and _View.of(chronicle).is_read_from(exported, is_own=False)):
+    if not (losses and _View.of(chronicle).is_read_from(exported, outgoing.source, is_own=False)):
         return None
     told = (replace(loss, detail=f"in the view: {loss.detail}", position=None) for loss in losses)
     return replace(exported, losses=(*exported.losses, *told))
@@ -167,9 +167,9 @@ class _View:
         waiting = frozenset(call.id for call in unanswered(chronicle.timeline.pieces, format))
         return cls(wires=chronicle.written(), format=format.name, unanswered=waiting)
 
-    def is_read_from(self, exported: Exported, *, is_own: bool) -> bool:
+    def is_read_from(self, exported: Exported, source: Transcript | None, *, is_own: bool) -> bool:
         """Whether a tool that reads the file sends the same; where it is not the session's own tool, as far as it can hold it."""
-        read = load_file(exported.data)
+        read = load_export(exported, source)
         if not isinstance(read, Transcript):
             return not self.wires
         wires: Sequence[Wire] = self.wires
@@ -226,15 +226,16 @@ def _outgoing(chronicle: Chronicle, source: SourceFile | None, tool: ToolName, a
     found = source.transcript if source else None
     meta, text = (found.meta, found.system) if found else (_own_meta(chronicle), system)
     known = found if source and (source.tool == tool or source.is_whole) else None
-    records = list(chronicle.timeline.history.messages())
+    follows = source is not None and known is not None and source.tool == tool
+    records = list(chronicle.timeline.history.messages(source.taken if source and follows else 0))
     return Outgoing(
-        messages=tuple(chronicle.history()),
+        messages=tuple(record.data["m"] for record in records),
         format=chronicle.gauge.format.name,
         compactions=known.compactions if known else (),
         meta=meta if known else replace(meta, version=None),
         system=text if isinstance(text, str) else None,
         source=known,
-        taken=source.taken if source and known and source.tool == tool else None,
+        follows=follows,
         path=source.path if source else None,
         at=at,
         times=tuple(_iso(record.at_ms) for record in records),
@@ -303,7 +304,7 @@ def _plain_end(said: Sequence[Sequence[Piece]], total: int, least: int) -> int:
 
 def _runs(chronicle: Chronicle, source: SourceFile, exported: Exported) -> list[Run]:
     """Where the messages of the written file are in the session: what it had before, what was said since, and the view again."""
-    read = load_file(exported.data)
+    read = load_export(exported, source.transcript)
     assert isinstance(read, Transcript)
     shown = [piece.position for piece in chronicle.timeline.pieces if piece.position is not None]
     known: dict[str, list[int]] = {}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -17,8 +17,11 @@ from plimsoll.limits import FOREIGN_COMPACTIONS_MAX
 from plimsoll.policy.policy import policy_of
 from plimsoll.records.adoption import Adoption
 from plimsoll.regex import regex
+from plimsoll.session.adopt import adopt
 from plimsoll.session.catalog import is_taken, store_for
+from plimsoll.session.open import chronicle_of
 from plimsoll.session.open import open as open_session
+from plimsoll.session.recorder import Chronicle
 from plimsoll.session.session import Session
 from plimsoll.session.transfer.recorded_usage import (
     Recorded,
@@ -31,19 +34,22 @@ from plimsoll.session.transfer.recorded_usage import (
     view_of,
 )
 from plimsoll.session.transfer.source import source_note
-from plimsoll.store.memory import MemoryStore
+from plimsoll.store.copying import drafted
 from plimsoll.store.open import StoreSpec, archive_oldest
 from plimsoll.store.paths import safe_name
 from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.source import stem_of
-from plimsoll.transcripts.values import Conversation, Exported, Transcript, raw_of
+from plimsoll.transcripts.values import Conversation, Exported, Transcript
+
+BATCH_MESSAGES = 500
+"""Messages of a file that are appended at once."""
 
 _UNSAFE = regex(r"[^A-Za-z0-9._-]+")
 
 
 def import_file(
-    source: str | PathLike[str] | bytes,
+    source: str | PathLike[str] | bytes | Transcript | Conversation,
     *,
     name: str | None = None,
     store: StoreSpec = None,
@@ -58,7 +64,7 @@ def import_file(
     session's note of its source says so (`budget`).
 
     Args:
-        source: the file, or what is in it.
+        source: the file, or what is in it, or what `load_file` gave for it.
         name: the session's name; None: the file's name where a session may have it, else the id in the file.
         store: as in `plimsoll.open`.
         update: the session is there already, and takes in what its file has grown by: see `Session.update`.
@@ -69,27 +75,29 @@ def import_file(
     SessionNotFound and SourceChanged; then the session is as it was.
 
     """
-    found = load_file(source)
+    found = source if isinstance(source, Transcript | Conversation) else load_file(source)
+    if name is None:
+        name = _name_for(found, _given(source, path))
     if update:
-        return _updated(source, _name_for(found, _given(source, path)) if name is None else name, store, options)
-    chosen = _name_for(found, _given(source, path)) if name is None else name
+        return _updated(source.raw() if isinstance(source, Transcript) else source, name, store, options)
     place = store_for(store, options.get("durability") or "fsync")
-    if is_taken(chosen, place):
-        raise SessionExists(chosen)
+    if is_taken(name, place):
+        raise SessionExists(name)
     given = {key: value for key, value in options.items() if value is not None}
     told, known, about = _counted(found, {"format": found.format, **_told(found), **given}, given)
-    told = {"project": False, **told}  # it was said elsewhere
-    draft = MemoryStore()
-    with open_session(chosen, store=draft, **told) as session:
-        _fill(session, found, known, {"path": _path_of(source, path), **about})
-    with draft.open(chosen, writable=False) as log:
-        place.create_from(chosen, log.lines(), map(log.get_blob, log.blobs()))
+    told = {"project": False, **told}  # imported conversations did not happen in the current project
+    file = _path_of(source, path)
+    with drafted(place, name) as draft:
+        open_session(name, store=draft, **told).close()
+        counter = {"counter": told["counter"]} if "counter" in told else {}
+        with closing(chronicle_of(draft.open(name), draft, counter)) as chronicle:
+            _fill(chronicle, found, known, {"path": file, **about})
     if given.get("max_sessions") is not None:
         archive_oldest(place, sessions_max=given["max_sessions"])
-    return open_session(chosen, store=place, **told)
+    return open_session(name, store=place, **told)
 
 
-def _updated(source: str | PathLike[str] | bytes, name: str, store: StoreSpec, options: Mapping[str, Any]) -> Session:
+def _updated(source: Any, name: str, store: StoreSpec, options: Mapping[str, Any]) -> Session:
     session = open_session(name, store=store, create=False, **{"project": False, **options})
     try:
         session.update(source)
@@ -99,15 +107,15 @@ def _updated(source: str | PathLike[str] | bytes, name: str, store: StoreSpec, o
     return session
 
 
-def _path_of(source: str | PathLike[str] | bytes, path: str | PathLike[str] | None) -> str | None:
+def _path_of(source: Any, path: str | PathLike[str] | None) -> str | None:
     """Where the file is, in full. What is a link now may be another file tomorrow."""
     known = _given(source, path)
     return None if known is None else os.path.realpath(known)
 
 
-def _given(source: str | PathLike[str] | bytes, path: str | PathLike[str] | None) -> str | None:
+def _given(source: Any, path: str | PathLike[str] | None) -> str | None:
     """Where the file is, as the caller says it."""
-    known = path if path is not None or isinstance(source, bytes) else source
+    known = path if path is not None or isinstance(source, bytes | Transcript | Conversation) else source
     return None if known is None else os.fspath(known)
 
 
@@ -167,27 +175,37 @@ def _named_for(path: str | PathLike[str] | None) -> str | None:
     return None
 
 
-def _fill(session: Session, found: Transcript | Conversation, known: Recorded | None, about: Mapping[str, Any]) -> None:
-    """Say everything again that was said, with the tool's own compactions where they were made. `about` is for the note."""
+def _fill(
+    chronicle: Chronicle, found: Transcript | Conversation, known: Recorded | None, about: Mapping[str, Any]
+) -> None:
+    """Append every message again, with the tool's own compactions where they were made. `about` is for the note."""
     if isinstance(found, Conversation):
-        session.extend(found.messages)
+        chronicle.append(found.messages)
         return
-    wires, times, said = [said.wire for said in found.messages], times_ms(found), 0
+    times, done = times_ms(found), 0
     made = replayed(found)[-FOREIGN_COMPACTIONS_MAX:]
     places = [compaction.ends for compaction in made]
-    for compaction, place, following in zip(made, places, [*places, len(wires)][1:], strict=True):
+    for compaction, place, following in zip(made, places, [*places, len(found.messages)][1:], strict=True):
         adoption = adoption_of(found, compaction, following)
         needed = [part.position + 1 for part in adoption.view if part.position is not None]
-        until = max(place, said, *needed)  # the lines of a damaged file may be in another order
-        session.extend(wires[said:until], times_ms=times[said:until])
-        session.adopt(adoption)
-        said = until
-    session.extend(wires[said:], times_ms=times[said:])
-    raw = session.put_blob(raw_of(found))
-    note = source_note(found.tool, raw, taken=len(found.messages), **about)
+        until = max(place, done, *needed)  # the lines of a damaged file may be in another order
+        _append(chronicle, found, times, range(done, until))
+        adopt(chronicle, adoption)
+        done = until
+    _append(chronicle, found, times, range(done, len(found.messages)))
+    note = source_note(found.tool, chronicle.log.put_blob(found.raw()), taken=len(found.messages), **about)
     newest = next((compaction.summary for compaction in reversed(found.compactions) if compaction.summary), None)
-    session.adopt(Adoption(view=view_of(found), summary=newest, reader=reader_of(found), left=left_of(found)))
-    session.adopt_source(note, () if known is None else known.usages, is_of_view=known is not None and known.is_of_view)
+    adopt(chronicle, Adoption(view=view_of(found), summary=newest, reader=reader_of(found), left=left_of(found)))
+    chronicle.note(note)
+    is_of_view = known is not None and known.is_of_view
+    chronicle.record_usage(() if known is None else known.usages, chronicle.timeline.event if is_of_view else None)
+
+
+def _append(chronicle: Chronicle, found: Transcript, times: Sequence[int | None], places: range) -> None:
+    """Append messages of the file in batches: what a batch needs in memory is small."""
+    for start in range(places.start, places.stop, BATCH_MESSAGES):
+        stop = min(start + BATCH_MESSAGES, places.stop)
+        chronicle.append((), times[start:stop], read=[said.message for said in found.messages[start:stop]])
 
 
 def export(session: Session, *, to: str, at: str | None = None) -> Exported | Converted:

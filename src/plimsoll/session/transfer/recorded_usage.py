@@ -10,7 +10,6 @@ from plimsoll.compaction.meter import Gauge
 from plimsoll.compaction.piece import Origin
 from plimsoll.compaction.readers import Reader
 from plimsoll.dataclass import dataclass
-from plimsoll.formats.registry import decode_all
 from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Wire
 from plimsoll.records.adoption import Adopted, Adoption
@@ -76,7 +75,7 @@ class _Counting:
 
     def __init__(self, found: Transcript, gauge: Gauge, viewed: Sequence[Viewed]) -> None:
         parts = [part for one in viewed for part in parts_of(found, one)]
-        _, self._messages = decode_all([part.wire for part in parts], found.format)
+        self._messages = [part.message or gauge.format.decode(part.wire, place) for place, part in enumerate(parts)]
         self._found = found
         self._sizes = gauge.estimates(self._messages)
         self._begins = {part.position: place for place, part in reversed(list(enumerate(parts)))}
@@ -189,8 +188,9 @@ def _results_first(blocks: list[Wire]) -> list[Wire]:
 def _part(found: Transcript, wire: Wire, origin: int) -> Adopted:
     if origin < 0:
         return Adopted(wire=wire, origin="summary" if origin == SUMMARY else "made")
-    kind: Origin = "summary" if found.messages[origin].kind == "summary" else "history"
-    return Adopted(wire=wire, position=origin, origin=kind)
+    said = found.messages[origin]
+    kind: Origin = "summary" if said.kind == "summary" else "history"
+    return Adopted(wire=wire, message=said.message if said.wire == wire else None, position=origin, origin=kind)
 
 
 def times_ms(found: Transcript) -> list[int | None]:

@@ -19,7 +19,7 @@ from plimsoll.session.recorder import Chronicle
 from plimsoll.session.transfer.recorded_usage import left_of, recorded, times_ms, view_of
 from plimsoll.session.transfer.source import SourceFile, own_compaction
 from plimsoll.transcripts.detect import load_file
-from plimsoll.transcripts.source import read_lines
+from plimsoll.transcripts.source import unpacked
 from plimsoll.transcripts.values import Transcript
 
 
@@ -33,8 +33,7 @@ def update(chronicle: Chronicle, given: str | PathLike[str] | bytes | None) -> i
         raise SettingError("source", "nobody knows where the file is: it was read from bytes; name it")
     where = newest.path or chronicle.log.name if isinstance(file, bytes) else fspath(file)
     path = newest.path if isinstance(file, bytes) or not Path(file).is_file() else os.path.realpath(where)
-    lines = read_lines(file)
-    raw = b"\n".join(lines.lines) + (b"\n" if lines.whole and lines.lines else b"")
+    raw = unpacked(file)
     source = SourceFile.of(chronicle, raw) or newest
     found = load_file(raw) if raw.startswith(source.raw) else None
     if not isinstance(found, Transcript) or source.transcript is None or found.tool != source.tool:
