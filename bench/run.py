@@ -1,6 +1,6 @@
 """Times plimsoll beside its peers, everybody in turn in one run, and writes bench/results.
 
-usage: run.py [one_shot] [agent_loop] [import_time] [session] [counting] [sync]        default: all
+usage: run.py [one_shot] [cold_fit] [import_time] [long_session] [session] [agent_loop] [counting] [sync]        default: all
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import agent_loop
+import bounds
+import cold_fit
 import counting
 import import_time
+import long_session
 import one_shot
 import peers
 import session
@@ -25,9 +28,11 @@ import sync
 RESULTS = peers.BENCH / "results"
 TOPICS: dict[str, tuple[Callable[[Path], Any], Callable[[Any], str]]] = {
     "one_shot": (one_shot.measure, one_shot.table),
-    "agent_loop": (agent_loop.measure, agent_loop.table),
+    "cold_fit": (cold_fit.measure, cold_fit.table),
     "import_time": (lambda _: import_time.measure(), import_time.table),
+    "long_session": (long_session.measure, long_session.table),
     "session": (session.measure, session.table),
+    "agent_loop": (agent_loop.measure, agent_loop.table),
     "counting": (lambda _: counting.measure(), counting.table),
     "sync": (lambda _: sync.measure(), sync.table),
 }
@@ -43,24 +48,29 @@ def main() -> None:
     versions = peers.versions()
     print(", ".join(f"{name} {version}" for name, version in versions.items()), flush=True)
     with tempfile.TemporaryDirectory() as place:
-        for name in asked:
-            report(name, Path(place), versions)
+        found = {name: report(name, Path(place), versions) for name in asked}
+    measured = {name: one for name, one in found.items() if one is not None}
+    write("bounds", bounds.table(measured), {"versions": versions, "topics": sorted(measured)})
 
 
-def report(name: str, place: Path, versions: dict[str, str]) -> None:
-    """Measure one topic, print it and write it down."""
+def report(name: str, place: Path, versions: dict[str, str]) -> Any:
+    """Measure one topic, print it and write it down. None where it could not be measured."""
     measure, table = TOPICS[name]
     start = time.monotonic()
     found = measure(place)
     if found is None:
         print(f"\n{name}: skipped, its samples are not on this machine")
-        return
-    text = table(found)
-    print(f"\n{text}\n({name}: {time.monotonic() - start:.0f} s)", flush=True)
+        return None
+    write(name, table(found), {"versions": versions, "found": found})
+    print(f"({name}: {time.monotonic() - start:.0f} s)", flush=True)
+    return found
+
+
+def write(name: str, text: str, data: dict[str, Any]) -> None:
+    """Print a table, and write it down with what it was made from."""
+    print(f"\n{text}", flush=True)
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(
-        json.dumps({"versions": versions, "found": found}, indent=1) + "\n", encoding="utf-8"
-    )
+    (RESULTS / f"{name}.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
 
 
