@@ -18,7 +18,7 @@ from plimsoll.errors import DamageWarning, FormatError, PlimsollError, SessionDa
 from plimsoll.protocols import Record, RecordDraft
 from plimsoll.records.checks import flaw_of
 from plimsoll.records.compactions import Events, record_at
-from plimsoll.records.values import unpacked
+from plimsoll.records.packing import unpacked
 from plimsoll.session.transfer.import_file import export
 from plimsoll.store.jsonl import JsonlStore
 from plimsoll.store.open import open_store

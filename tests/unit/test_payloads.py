@@ -13,7 +13,7 @@ import pytest
 import plimsoll
 import workloads
 from plimsoll.errors import FormatError
-from plimsoll.records.values import packed, unpacked
+from plimsoll.records.packing import packed, unpacked
 
 LARGE = {"summary": "\ud800" + "words of the summary " * 400, "view": [[0, 1]], "actions": [], "ledger": {"whole": {}}}
 

@@ -14,10 +14,10 @@ from plimsoll.errors import FormatError, PlimsollError
 from plimsoll.formats.registry import FORMATS
 from plimsoll.policy.budget import Level
 from plimsoll.protocols import Record
-from plimsoll.records.values import unpacked
+from plimsoll.records.packing import action_rows, unpacked
+from plimsoll.records.values import POSITIONS_MAX, is_action_row
 from plimsoll.tokens.calibrate import Calibrator
 
-_POSITIONS_MAX = 10**12
 _LEVELS = tuple(level.name for level in Level)
 _ORIGINS = ("history", "summary", "made")
 
@@ -26,6 +26,18 @@ def flaw_of(record: Record) -> str | None:
     """Why a record cannot be used; None where it can, or is of a kind that says nothing here."""
     check = _CHECKS.get(record.kind)
     return None if check is None or check(record, record.data) else f"it does not say what a {record.kind} says"
+
+
+def flaw_within(record: Record) -> str | None:
+    """The same, with what is looked at only when somebody asks for it: the actions of a compaction, where they are packed."""
+    flaw = flaw_of(record)
+    if flaw is not None or record.kind != "compaction":
+        return flaw
+    try:
+        is_sound = _are(action_rows(unpacked(record.data)), is_action_row)
+    except FormatError:
+        is_sound = False
+    return None if is_sound else "the actions of a compaction cannot be read"
 
 
 def _session(record: Record, data: Mapping[str, Any]) -> bool:
@@ -50,7 +62,7 @@ def _compaction(record: Record, data: Mapping[str, Any]) -> bool:
         and all(isinstance(data.get(name, 0), str | None) for name in ("summary", "note"))
         and isinstance(data.get("written"), str | None)
         and (covers is None or _is_run(covers, record.position))
-        and _are(data.get("actions"), _is_action)
+        and (isinstance(data.get("y"), str) or _are(data.get("actions"), is_action_row))
         and _items(data.get("view"), record.position - 1)
         and _state(data.get("state"))
         and _ledger(data.get("ledger"))
@@ -95,7 +107,7 @@ def _is_branch(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     return (
-        _are(value.get("left"), lambda run: _is_span(run, _POSITIONS_MAX))
+        _are(value.get("left"), lambda run: _is_span(run, POSITIONS_MAX))
         and _are(
             value.get("changed"), lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))
         )
@@ -180,18 +192,6 @@ def _is_run(value: object, last: int) -> bool:
     return bool(value[0] <= value[1] <= last)
 
 
-def _is_action(row: object) -> bool:
-    if not isinstance(row, list) or len(row) != 8:
-        return False
-    decision, first, final, what, reason, before, after, references = row
-    return (
-        all(isinstance(text, str) for text in (decision, what, reason))
-        and all(map(_is_count, (first, final, before, after)))
-        and first <= final
-        and _are(references, lambda name: isinstance(name, str))
-    )
-
-
 def _state(value: object) -> bool:
     if not isinstance(value, dict):
         return False
@@ -201,7 +201,7 @@ def _state(value: object) -> bool:
         and _are(value.get("pins"), _is_count)
         and isinstance(stats, list)
         and len(stats) == 4
-        and all(isinstance(number, int | float) and -_POSITIONS_MAX <= number <= _POSITIONS_MAX for number in stats)
+        and all(isinstance(number, int | float) and -POSITIONS_MAX <= number <= POSITIONS_MAX for number in stats)
         and _calibration(value.get("calibration"))
         and (context is None or _is_count(context))
         and isinstance(value.get("title", ""), str)
@@ -247,7 +247,7 @@ def _is_earlier(value: object, seq: int) -> bool:
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _POSITIONS_MAX
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= POSITIONS_MAX
 
 
 def _are(value: object, check: Callable[[Any], bool]) -> bool:

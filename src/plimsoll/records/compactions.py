@@ -12,8 +12,9 @@ from typing import Final
 
 from plimsoll.errors import SessionDamaged, SettingError
 from plimsoll.protocols import Record, SessionLog
+from plimsoll.records.packing import unpacked
 from plimsoll.records.stats import Stats
-from plimsoll.records.values import Compaction, compaction_of, seq_of, unpacked
+from plimsoll.records.values import Compaction, compaction_of, seq_of
 from plimsoll.validation import shown
 
 IMPORT: Final = "import"

@@ -28,7 +28,8 @@ from plimsoll.records.compactions import standing
 from plimsoll.records.edited import items_left, may_replace, tied
 from plimsoll.records.facts import Facts
 from plimsoll.records.history import NONE_KNOWN, Branch, History
-from plimsoll.records.values import is_plain, pieces_of, positions_in, unpacked
+from plimsoll.records.packing import unpacked
+from plimsoll.records.values import is_plain, pieces_of, positions_in
 from plimsoll.tokens.calibrate import is_believed
 
 REGROWTH = 0.05
@@ -37,6 +38,9 @@ REGROWTH = 0.05
 
 _CHANGING = frozenset({"message", "compaction", "rollback", "edit", "pin"})
 """Kinds of records that change the view, or what the next one may show."""
+
+_BEGINNING = frozenset({"compaction", "rollback"})
+"""Kinds of records that a reader may start at."""
 
 _NOWHERE = -1
 """Stands for the position of what is no message of the history, while it is arranged. Never written down."""
@@ -88,22 +92,28 @@ class Timeline:
         return self.tally.tokens
 
     @classmethod
-    def of(cls, log: SessionLog, format: Format, weigh: Callable[[Message], int], *, known: bool = True) -> Timeline:
+    def of(
+        cls,
+        log: SessionLog,
+        format: Format,
+        weigh: Callable[[Message], int],
+        *,
+        known: bool = True,
+        newest: Sequence[Record] | None = None,
+    ) -> Timeline:
         """The state a log has come to. Reads back to the newest compaction and no further.
 
         `known` is False where the log does not say which format it is in: then its messages were arranged for another, perhaps.
+        `newest` are its `newest_records`, where they have been read already.
         Where records cannot be read, what ties the others to each other is looked at again: a result may have lost its call.
         """
         line = cls(format=format, weigh=weigh, log=log, arranger=Arranger(format))
         line.told_at = 0 if known else log.length
-        newer: list[Record] = []
-        for record in log.read_back():
-            if record.kind in ("compaction", "rollback"):
-                line.take(record)
-                break
-            newer.append(record)
-            if record.kind == "note" and record.data.get("what") == "format":
-                line.told_at = record.seq
+        newer = list(newest_records(log) if newest is None else newest)
+        notes = (record for record in newer if record.kind == "note" and record.data.get("what") == "format")
+        line.told_at = min((note.seq for note in notes), default=line.told_at)
+        if newer and newer[-1].kind in _BEGINNING:
+            line.take(newer.pop())
         is_damaged = any(found.kind != "torn" for found in log.damage)
         line.has_gaps = line.has_gaps or is_damaged or any(map(_stands_for_lost, newer))
         for record in reversed(newer):
@@ -351,6 +361,16 @@ class Timeline:
     def _restore(self, data: Mapping[str, Any]) -> None:
         self.anchor = None
         self.history.go_back(Branch.of_data(data.get("branch", {})))
+
+
+def newest_records(log: SessionLog) -> list[Record]:
+    """The records from the newest back to a compaction or rollback, which says all that those before it say of the state."""
+    found: list[Record] = []
+    for record in log.read_back():
+        found.append(record)
+        if record.kind in _BEGINNING:
+            break
+    return found
 
 
 def _told_at(records: Iterable[Record], *, before: int) -> int:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
-from zlib import compress, decompressobj
-from zlib import error as InflateError  # noqa: N812 - it is a class
 
 from plimsoll.brief import Brief, Fact, change, counted
 from plimsoll.compaction.piece import Piece
@@ -17,12 +13,16 @@ from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
 from plimsoll.formats.format import Format
 from plimsoll.formats.wire import json_text
-from plimsoll.limits import RECORD_SIZE_BYTES_MAX, TIME_MS_MAX
+from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Message, Wire, said
 from plimsoll.policy.budget import Level, level_named
 from plimsoll.protocols import Record
 from plimsoll.records.json_diff import changed, changes
+from plimsoll.records.packing import action_rows, unpacked
 from plimsoll.regex import regex
+
+POSITIONS_MAX = 10**12
+"""No number in a record that counts anything is larger."""
 
 _TIME_MS_MIN = -62_135_596_800_000
 """The beginning of the year 1."""
@@ -243,6 +243,21 @@ def action_of(row: Sequence[Any]) -> Action:
     )
 
 
+def is_action_row(row: object) -> bool:
+    """Whether `action_of` can read a row."""
+    if not isinstance(row, list) or len(row) != 8:
+        return False
+    decision, first, last, what, reason, before, after, references = row
+    numbers = (first, last, before, after)
+    return (
+        all(isinstance(text, str) for text in (decision, what, reason))
+        and all(type(number) is int and 0 <= number <= POSITIONS_MAX for number in numbers)
+        and first <= last
+        and isinstance(references, list)
+        and all(isinstance(name, str) for name in references)
+    )
+
+
 def compaction_data(compaction: Compaction) -> dict[str, Any]:
     """What a compaction's record says of it, besides the view and the state it led to."""
     return {
@@ -292,7 +307,7 @@ def seq_of(compaction_id: str | None) -> int:
 def compaction_of(record: Record, *, undone: bool = False) -> Compaction:
     """The compaction of a record."""
     data = unpacked(record.data)
-    actions = tuple(action_of(row) for row in data["actions"])
+    actions = actions_in(data)
     covers = data["covers"]
     return Compaction(
         id=f"c{record.seq}",
@@ -315,37 +330,13 @@ def compaction_of(record: Record, *, undone: bool = False) -> Compaction:
     )
 
 
-_PACKED = ("summary", "written", "view", "actions", "ledger")
-"""The fields of a compaction's record that grow with what it did."""
-
-_PACKED_CHARS_MIN = 2_000
-"""Shorter ones stay readable as they are."""
-
-
-def packed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The payload of a compaction's record with its large fields in `z`: a JSON object, deflated (zlib), in base64.
-
-    A summary repeats what the history says in other words, and compactions are many: unpacked they would make the log half as
-    long again.
-    """
-    text = json_text({name: data[name] for name in _PACKED if name in data})
-    if len(text) < _PACKED_CHARS_MIN:
-        return dict(data)
-    kept = {name: value for name, value in data.items() if name not in _PACKED}
-    return {**kept, "z": b64encode(compress(text.encode("utf-8", "surrogatepass"))).decode("ascii")}
-
-
-def unpacked(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The payload that `packed` was given. Raises FormatError for what it would not have written."""
-    if "z" not in data:
-        return data
+def actions_in(data: Mapping[str, Any]) -> tuple[Action, ...]:
+    """The actions in the unpacked payload of a compaction's record; none where they cannot be read."""
     try:
-        inflater = decompressobj()
-        text = inflater.decompress(b64decode(data["z"], validate=True), RECORD_SIZE_BYTES_MAX)
-        fields = json.loads(text.decode("utf-8", "surrogatepass"))
-    except (ValueError, TypeError, RecursionError, InflateError) as error:
-        raise FormatError("a compaction's packed fields cannot be read") from error
-    return {**data, **fields} if isinstance(fields, dict) else data
+        rows = action_rows(data)
+    except FormatError:
+        return ()
+    return tuple(map(action_of, rows)) if isinstance(rows, list) and all(map(is_action_row, rows)) else ()
 
 
 def kept_runs(items: Sequence[Any]) -> list[tuple[int, int]]:

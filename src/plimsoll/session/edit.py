@@ -12,7 +12,8 @@ from plimsoll.protocols import Record, RecordDraft
 from plimsoll.records.arrival import as_stored
 from plimsoll.records.compactions import Events, standing
 from plimsoll.records.history import Branch, Run
-from plimsoll.records.values import kept_runs, unpacked
+from plimsoll.records.packing import unpacked
+from plimsoll.records.values import kept_runs
 from plimsoll.session.recorder import Chronicle
 
 

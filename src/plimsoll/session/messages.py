@@ -18,8 +18,8 @@ from plimsoll.message import Message
 from plimsoll.protocols import Record
 from plimsoll.records.compactions import compaction_at
 from plimsoll.records.history import Branch
+from plimsoll.records.packing import unpacked
 from plimsoll.records.usage import Usage
-from plimsoll.records.values import unpacked
 from plimsoll.session.recorder import Chronicle
 from plimsoll.session.usage_reports import usage_since
 from plimsoll.store.blobs import is_blob_name, text_of_blob

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -31,9 +31,10 @@ from plimsoll.formats.registry import format_named
 from plimsoll.limits import SESSION_TITLE_CHARS_MAX
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import Policy, PolicyChoice, policy_named, policy_of
-from plimsoll.protocols import Durability, SessionLog, Store
+from plimsoll.protocols import Durability, Record, SessionLog, Store
 from plimsoll.records.arrival import Knowledge
 from plimsoll.records.checks import flaw_of
+from plimsoll.records.replay import newest_records
 from plimsoll.session.catalog import found, store_for
 from plimsoll.session.concurrency import pauses_s
 from plimsoll.session.environment import Project, keep, surroundings
@@ -200,7 +201,8 @@ def chronicle_of(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chr
     with ExitStack() as undo:
         undo.callback(log.close)
         log.judge(flaw_of)
-        remembered = {**_DEFAULTS, **remembered_options(log)}
+        newest = newest_records(log)
+        remembered = {**_DEFAULTS, **_remembered_options(log, newest)}
         chosen = _chosen(log, remembered, given)
         knowledge = Knowledge(
             is_fixed=chosen["format"] is not None,
@@ -216,7 +218,7 @@ def chronicle_of(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chr
             options=chosen,
             is_other_model=chosen["model"] != remembered["model"],
         )
-        chronicle = Chronicle(log, _gauge(chosen), kept)
+        chronicle = Chronicle(log, _gauge(chosen), kept, newest)
         _tell_damage(log)
         undo.pop_all()
     return chronicle
@@ -294,7 +296,7 @@ def _gauge(options: Mapping[str, Any]) -> Any:
     return replace(gauge, recall=recall, tool_names=names, system=options["system"])
 
 
-def remembered_options(log: SessionLog) -> dict[str, Any]:
+def _remembered_options(log: SessionLog, newest: Iterable[Record]) -> dict[str, Any]:
     """What the session record says, with the format that a message has told since."""
     first = next(iter(log.read()), None)
     if first is None or first.seq != 0:
@@ -303,13 +305,13 @@ def remembered_options(log: SessionLog) -> dict[str, Any]:
         )
     options = dict(first.data.get("options", {}))
     if options.get("format") is None:
-        options["format"] = _told_format(log)
+        options["format"] = _told_format(newest)
     return {key: value for key, value in options.items() if value is not None}
 
 
-def _told_format(log: SessionLog) -> FormatName | None:
+def _told_format(newest: Iterable[Record]) -> FormatName | None:
     """The format by the newest record that knows it: the note of when it was told, or the state of a compaction since."""
-    for record in log.read_back():
+    for record in newest:
         if record.kind == "note" and record.data.get("what") == "format":
             return format_named(record.data["format"]).name
         if record.kind in ("compaction", "rollback"):

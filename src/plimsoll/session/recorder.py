@@ -32,18 +32,10 @@ from plimsoll.records.arrival import FIXED, Arrivals, as_stored
 from plimsoll.records.checks import flaw_of
 from plimsoll.records.compactions import IMPORT, Events, compaction_at, record_at, totals_at, turned_at
 from plimsoll.records.ledgers import Ledgers, ledger_data, read_again
+from plimsoll.records.packing import packed, unpacked
 from plimsoll.records.replay import Timeline
 from plimsoll.records.usage import Usage, usage_data
-from plimsoll.records.values import (
-    Compaction,
-    compaction_data,
-    compaction_from,
-    compaction_of,
-    packed,
-    seq_of,
-    unpacked,
-    view_items,
-)
+from plimsoll.records.values import Compaction, compaction_data, compaction_from, compaction_of, seq_of, view_items
 from plimsoll.session.level_log import noticed
 from plimsoll.session.message_cache import Originals
 from plimsoll.session.settings import Kept
@@ -108,7 +100,8 @@ class Hold:
 class Chronicle:
     """One open session: its log, its timeline, and the gauge that measures its view."""
 
-    def __init__(self, log: SessionLog, gauge: Gauge, kept: Kept) -> None:
+    def __init__(self, log: SessionLog, gauge: Gauge, kept: Kept, newest: Sequence[Record] | None = None) -> None:
+        """`newest` are the `newest_records` of the log, where they have been read already."""
         self.log = log
         self.lock = RLock()
         """Held by whoever reads or changes the state below; not while a model is asked."""
@@ -121,7 +114,7 @@ class Chronicle:
         self.requests = Requests()
         self.estimates = Estimates()
         self._writer = ViewWriter()
-        self.timeline = Timeline.of(log, gauge.format, gauge.weigh, known=kept.knowledge.is_recorded)
+        self.timeline = Timeline.of(log, gauge.format, gauge.weigh, known=kept.knowledge.is_recorded, newest=newest)
         self.timeline.format_fixed = kept.knowledge.is_fixed
         self.originals = Originals(lambda start, stop: self.timeline.history.gathered([(start, stop)]), kept.storage)
         self._ledgers = Ledgers(
@@ -383,10 +376,9 @@ class Chronicle:
 
     def _write(self, kind: str, data: Mapping[str, Any], at_ms: int | None = None) -> Record:
         """Append one record and let it have its effect."""
-        is_packed = kind == "compaction" and self.kept.storage.compress
-        written = packed(data) if is_packed else data
+        written = packed(data, compresses=self.kept.storage.compress) if kind == "compaction" else data
         (record,) = self.log.append([RecordDraft(kind=kind, data=written, at_ms=at_ms)])
-        if written is not data and "z" in written:
+        if kind == "compaction" and ("z" in written or "y" in written):
             record = replace(record, data=data)  # what is packed reads back as it was
         self.timeline.take(record)
         return record

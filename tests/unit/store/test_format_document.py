@@ -10,7 +10,7 @@ import pytest
 
 import plimsoll
 from plimsoll.protocols import RecordDraft
-from plimsoll.records.values import unpacked
+from plimsoll.records.packing import unpacked
 from plimsoll.session.transfer.import_file import export, import_file
 from plimsoll.store.jsonl import JsonlStore
 from plimsoll.store.paths import folder_of
