@@ -13,7 +13,8 @@ import pytest
 import plimsoll
 import workloads
 from plimsoll.errors import FormatError
-from plimsoll.records.packing import packed, unpacked
+from plimsoll.records.packing import action_rows, packed, unpacked
+from plimsoll.records.values import actions_in
 
 LARGE = {"summary": "\ud800" + "words of the summary " * 400, "view": [[0, 1]], "actions": [], "ledger": {"whole": {}}}
 
@@ -85,3 +86,23 @@ def test_cut_messages_are_read_back_as_they_were_shown(tmp_path: Path, format: A
         assert session.stats().compactions >= 2
     with plimsoll.open("a", store=str(tmp_path)) as session:
         assert json.dumps(session.view()) == shown
+
+
+def test_very_many_actions_are_packed_apart() -> None:
+    """Who opens a session does not inflate the actions of its compactions; who asks for them gets them as they were."""
+    row = ["summarise", 0, 1, "2 messages", "older than the tail", 40, 0, []]
+    data = {"trigger": "auto", **LARGE, "actions": [row] * 5_000}
+    for compresses in (True, False):
+        found = packed(data, compresses=compresses)
+
+        assert "actions" not in unpacked(found)
+        assert action_rows(unpacked(json.loads(json.dumps(found)))) == data["actions"]
+        assert len(actions_in(found)) == 5_000
+
+
+@pytest.mark.parametrize(
+    "value", ["", "AAAA", b64encode(compress(b"[[1]]")).decode(), b64encode(compress(b"{}")).decode()]
+)
+def test_packed_actions_that_are_none_are_left_out(value: str) -> None:
+    """A session is opened whatever its compactions' packed actions hold; only who looks for damage is told of it."""
+    assert actions_in({"y": value}) == ()

@@ -234,6 +234,8 @@ class Log:
                 return
             if record.kind == "message":
                 yield record
+                if record.position + 1 == stop:
+                    return  # what follows may be a compaction's large record
 
     def lines(self, from_seq: int = 0) -> Iterator[bytes]:
         """See SessionLog."""

@@ -22,6 +22,8 @@ from plimsoll.store.record import RECORD_SIZE_BYTES_MIN, Span, spans
 _BLOCK_SIZE_BYTES_MIN: Final = 1 << 14
 _BLOCK_SIZE_BYTES_MAX: Final = 1 << 20
 
+_LARGE_SIZE_BYTES: Final = 1 << 16
+
 
 class RawLine(NamedTuple):
     """What lies between two newlines, or before the end."""
@@ -46,6 +48,8 @@ class LogFile:
         self._calls = calls
         self._fd = fd
         self.path = path
+        self._large: tuple[RawLine, list[Span]] | None = None
+        """The large line that was decoded last."""
 
     @property
     def fd(self) -> int:
@@ -70,12 +74,20 @@ class LogFile:
     def spans(self, start: int, end: int) -> Iterator[Span]:
         """Records and what is none, in order, of the lines that begin in `[start, end)`; `start` begins one."""
         for piece in self._pieces(start, end):
-            yield from piece_spans(piece)
+            yield from self.spans_of(piece)
 
     def spans_back(self, end: int) -> Iterator[Span]:
         """The same, from the end back."""
         for piece in self.pieces_back(end):
-            yield from reversed(piece_spans(piece))
+            yield from reversed(self.spans_of(piece))
+
+    def spans_of(self, piece: RawLine) -> list[Span]:
+        """The spans of a line. Opening a session meets its newest compaction several times: such a line is decoded once."""
+        if piece.size_bytes < _LARGE_SIZE_BYTES:
+            return piece_spans(piece)
+        if self._large is None or self._large[0] != piece:
+            self._large = piece, piece_spans(piece)
+        return self._large[1]
 
     def locate(self, holds: Callable[[Record], bool], end: int) -> int:
         """Where to read from to meet the first record for which `holds`: just after the last readable one before it.
@@ -167,7 +179,7 @@ class LogFile:
         for piece in islice(self._pieces(offset, end), 1, None):
             if piece.offset >= high:
                 return None
-            for span in piece_spans(piece):
+            for span in self.spans_of(piece):
                 if span.record is not None:
                     return span
         return None
@@ -237,7 +249,7 @@ def read_tail(file: LogFile, *, acknowledged: int = 0) -> Tail:
     lost = 0
     left = 0  # records that must follow, if the one found next is of the append that is torn
     for piece in file.pieces_back(size):
-        found = [span for span in piece_spans(piece) if span.record is not None]
+        found = [span for span in file.spans_of(piece) if span.record is not None]
         if not found:
             lost += piece.ended and piece.size_bytes >= RECORD_SIZE_BYTES_MIN
             end = end if piece.ended else piece.offset
