@@ -85,11 +85,13 @@ def read_files(
 
     A path outside it, through a link, to anything but a regular file, or with a name that secrets have is not opened, and
     neither is anything that is not text; `problem` says which. Reads at most READ_FILE_SIZE_BYTES_MAX bytes and `lines_max`
-    lines of each. Raises SettingError when `root` is no folder.
+    lines of each. Raises SettingError when `root` is no folder, and on systems without POSIX's calls, such as Windows.
     """
     whole("lines_max", lines_max, least=1)
     if isinstance(files, (str, bytes)) or not isinstance(files, Iterable):
         raise SettingError("files", f"a list of paths is needed, not {type(files).__name__}")
+    if os.open not in os.supports_dir_fd:  # without it a link could be put in the way of a path between two looks at it
+        raise SettingError("root", "files are only read on Linux, macOS or another POSIX system (WSL is one)")
     try:
         named = os.path.abspath(os.fspath(root))  # noqa: PTH100 - links in it stay, because paths are given by its name
         folder = os.open(named, _FOLDER)
