@@ -30,46 +30,12 @@ def grouped(items: Sequence[Item]) -> str:
     return "\n".join(lines)
 
 
-def paths(items: Sequence[Item]) -> str:
-    """File names, the part all share said once; where several lie in one directory, that is said once too."""
-    chosen = sorted(items, key=lambda item: item.order)
-    root = common_root([item.text for item in chosen])
+def listed(items: Sequence[Item]) -> str:
+    """Names on one line for each folder that several lie below; those below none on a line of their own."""
     folders: dict[str, list[str]] = {}
-    for item in chosen:
-        folder, _, name = item.text.removeprefix(root).rpartition("/")
-        folders.setdefault(folder, []).append(name)
-    lines = [f"- (in {root})"] if root else []
-    singles = [f"{folder}/{names[0]}" if folder else names[0] for folder, names in folders.items() if len(names) == 1]
-    lines.extend(f"- {folder or '.'}/: {', '.join(names)}" for folder, names in folders.items() if len(names) > 1)
-    if singles:
-        lines.append("- " + ", ".join(singles))
-    return "\n".join(lines)
-
-
-def rooted(items: Sequence[Item]) -> str:
-    """File names whole but for the part all share, which is said once."""
-    chosen = sorted(items, key=lambda item: item.order)
-    root = common_root([item.text for item in chosen])
-    names = "- " + ", ".join(item.text.removeprefix(root) for item in chosen)
-    return f"- (in {root})\n{names}" if root else names
-
-
-def whole(items: Sequence[Item]) -> str:
-    """File names whole: for where there is room."""
-    return "- " + ", ".join(item.text for item in sorted(items, key=lambda item: item.order))
-
-
-def common_root(names: Sequence[str]) -> str:
-    """The directory most absolute paths share, with its slash; empty when it would save nothing."""
-    absolute = [name for name in names if name.startswith("/")]
-    if len(absolute) < 2 or len(absolute) * 10 < len(names) * 7:
-        return ""
-    shared: list[str] = []
-    for parts in zip(*(name.split("/")[:-1] for name in absolute), strict=False):
-        if len(set(parts)) > 1:
-            break
-        shared.append(parts[0])
-    return "/".join(shared) + "/" if len(shared) > 2 else ""
+    for item in sorted(items, key=lambda item: item.order):
+        folders.setdefault(item.group, []).append(item.text)
+    return "\n".join(f"- {folder}{': ' if folder else ''}{', '.join(names)}" for folder, names in folders.items())
 
 
 def spoken(items: Sequence[Item]) -> str:

@@ -28,21 +28,19 @@ _LANGUAGES = (ENGLISH, CHINESE)
 _SECTIONS = {title: name for labels in _LANGUAGES for name, title in labels.sections.items() if name != "topic"}
 _TOPICS = tuple(labels.sections["topic"] for labels in _LANGUAGES)
 _QUOTE = 'quoted: "{}"'
-_FILES = frozenset({"modified", "read", "seen"})
+_FILES = frozenset({"modified", "read"})
 _KINDS: dict[str, tuple[Kind, Origin, float]] = {
     "constraint": ("constraint", "user", 3.0),
     "work": ("work", "assistant", 2.5),
     "error": ("error", "tool", 2.0),
 }
-_FILE_WEIGHTS = {"modified": 4.0, "read": 1.5, "seen": 0.8}
+_FILE_WEIGHTS = {"modified": 4.0, "read": 1.5}
 _TALK = frozenset({"chat", "peers", "told", "decision"})
 _TOPIC_CHARS_MAX = 24
 _CUT_MARK = regex(r" \[\+([0-9]{1,9})(?: m[0-9]{1,12})?\]\Z")
 _CUT = "[…"
 """A line that begins like this stands for lines that were cut, titles perhaps among them. Inside a line it is the tool's."""
 
-_ROOT = regex(r"\(in (/[^)\n]*/)\)")
-_FOLDER = regex(r"(.+/): (.+)")
 _LEGEND = regex(r"\(([^\W\d_] = [^,)\n]{1,60}(?:, [^\W\d_] = [^,)\n]{1,60})*)\)")
 _HEADING = regex(r"\[([^\]\n]{1,200})\]")
 _SPOKEN = regex(r"([^:;\n]{1,50}): (.+)")
@@ -132,7 +130,6 @@ class _Reader:
             "names",
             "order",
             "rest",
-            "root",
             "section",
         ),
     )
@@ -143,7 +140,7 @@ class _Reader:
         self.left_out: dict[Kind | Literal["fact"], int] = {}
         self.counts, self.is_counted = Counts(messages=1), False
         self.rest: list[str] = []
-        self.section, self.group, self.root = "", "", ""
+        self.section, self.group = "", ""
         self.names: dict[str, str] = {}
         self.item: list[str] = []
         self.concluded: list[str] = []
@@ -189,7 +186,7 @@ class _Reader:
 
     def _open(self, section: str) -> None:
         self._finish_item()
-        self.section, self.group, self.root = section, "", ""
+        self.section, self.group = section, ""
 
     def _closed_by(self, line: str) -> bool:
         for labels, closing in _CLOSINGS:
@@ -316,14 +313,10 @@ class _Reader:
                     self.facts.setdefault("chat", {}).setdefault(key, said)
 
     def _files(self, text: str) -> None:
-        root = _ROOT.fullmatch(text)
-        if root is not None:
-            self.root = root[1]
-            return
-        folder = _FOLDER.fullmatch(text) if self.section != "modified" else None
-        inside, names = (folder[1].removeprefix("./"), folder[2]) if folder else ("", text)
+        folder, mark, names = text.partition("/: ")
+        folder, names = (f"{folder}/", names) if mark else ("", text)
         for name in names.split(", "):
-            path = f"{self.root}{inside}{name}"
+            path = f"{folder}{name}"
             self._add("file", path, path, "tool", _FILE_WEIGHTS[self.section], state=self.section)
 
     def _add(  # noqa: PLR0913, PLR0917 - the fields of a fact

@@ -9,7 +9,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.summary import sections
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.labels import Labels, dominant, labels, number_of
-from plimsoll.summary.layout import bullets, whole
+from plimsoll.summary.layout import bullets
 from plimsoll.summary.ledger.sentences import line
 from plimsoll.summary.room import allot, bias_of, estimate
 
@@ -36,14 +36,12 @@ _ORDER = (
     "command",
     "error",
     "identifier",
-    "seen",
     "activity",
 )
 _SAID = ("chat", "peers", "decision", "told")
 _LEAVING_TALK = ("topic", *_SAID, *reversed([name for name in _ORDER if name not in ("topic", *_SAID)]))
 """In which order sections of a dialogue shrink where estimates were too low: what is said elsewhere, then where most is."""
 
-_FILES = ("modified", "read", "seen")
 _BREAK = "\n"
 _TITLE_TOKENS, _LABEL_TOKENS, _HEADING_TOKENS = 9, 4, 2
 _MISFITS_MAX = 12
@@ -207,27 +205,15 @@ class _Page:
             if over <= 0:
                 if -over > max(8, self.tokens_max // 150) and self._more(-over - 4):
                     continue
-                return self._spelt_out(text, tokens) if text else self._cut(self._foremost())
+                return self._rendered(text, tokens) if text else self._cut(self._foremost())
             self._drop(over + 2)
         return self._cut(self._text() or self._foremost())
-
-    def _spelt_out(self, text: str, tokens: int) -> RuleSummary:
-        """The text, with file names whole where even so it is within the budget."""
-        if self.tokens_max - tokens > self.tokens_max // 12 and any(self.chosen.get(name) for name in _FILES):
-            by_name = {section.name: section for section in self.sections}
-            self.sections = [
-                section._replace(lay_out=whole) if section.name in _FILES else section for section in by_name.values()
-            ]
-            longer = self._text()
-            if (more := self.counter.upper(longer)) <= self.tokens_max:
-                return self._rendered(longer, more)
-        return self._rendered(text, tokens)
 
     def _needed(self, section: Section) -> int:
         """What all that waits in a section costs, its title included while that is not there yet."""
         title = 0 if self.chosen.get(section.name) else _title_tokens(section)
         size = self._cost if len(section.items) <= _COUNTED_ITEMS_MAX else self._estimated
-        groups = {item.group for item in section.items} if section.name in _SAID else ()
+        groups = {item.group for item in section.items}
         return title + sum(map(size, section.items)) + sum(map(_heading_tokens, groups))
 
     def _room(self) -> int:
@@ -251,18 +237,17 @@ class _Page:
             return
         misfits = 0
         kept: list[Item] = []
-        groups = {item.group for item in chosen} if section.name in _SAID else None
+        groups = {item.group for item in chosen}
         for place, item in enumerate(section.items):
             if misfits >= _MISFITS_MAX or left < 3:
                 kept.extend(section.items[place:])
                 break
-            cost = self._cost(item) + (0 if groups is None or item.group in groups else _heading_tokens(item.group))
+            cost = self._cost(item) + (0 if item.group in groups else _heading_tokens(item.group))
             if cost > left:
                 misfits += 1
                 kept.append(item)
                 continue
-            if groups is not None:
-                groups.add(item.group)
+            groups.add(item.group)
             if not chosen:
                 self.used += _title_tokens(section)
             chosen.append(item)
@@ -363,7 +348,7 @@ def _constraint_share(shares: Mapping[str, float]) -> float:
 
 
 def _heading_tokens(group: str) -> int:
-    return estimate(group) + _HEADING_TOKENS
+    return estimate(group) + _HEADING_TOKENS if group else 0
 
 
 def _title_tokens(section: Section) -> int:

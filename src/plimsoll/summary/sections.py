@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from plimsoll.summary import layout
 from plimsoll.summary.excerpt import excerpt, level
+from plimsoll.summary.folders import folders_of, one_each
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.draft import value
 from plimsoll.summary.ledger.fact import speaker_of
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 AGENT_SHARES: dict[str, float] = {
     "request": 26, "constraint": 9, "modified": 7, "identifier": 30, "decision": 8, "command": 8, "error": 6, "work": 3,
-    "read": 3, "seen": 4, "activity": 3,
+    "read": 7, "activity": 3,
 }  # fmt: skip
 """What did best on recorded agent runs: the user's words a third, values from tools nearly as much, the rest little each."""
 
@@ -185,6 +186,7 @@ def has_speakers(ledger: Ledger) -> bool:
 def build(ledger: Ledger, words: Labels, bias: Callable[[str], float]) -> list[Section]:
     """Every section but requests and constraints, candidates best first."""
     share = (DIALOGUE_SHARES if ledger.is_dialogue else AGENT_SHARES).get
+    files = _files(ledger, bias)
     made: dict[str, tuple[list[Item], Callable[[Sequence[Item]], str]]] = {
         "decision": ([_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("decision")], layout.bullets),
         "command": (
@@ -198,9 +200,8 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float]) -> list[S
             layout.bullets,
         ),
         "activity": ([_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("activity")], layout.bullets),
-        "modified": (_files(ledger, "modified", bias), layout.rooted),
-        "read": (_files(ledger, "read", bias), layout.paths),
-        "seen": (_files(ledger, "seen", bias), layout.paths),
+        "modified": ([item for item in files if item.label == "modified"], layout.listed),
+        "read": ([item for item in files if item.label != "modified"], layout.listed),
     }
     return [
         Section(name, share(name, 1.0), sorted(items, key=lambda item: -item.value), lay_out)
@@ -219,8 +220,16 @@ def _item(fact: Fact, text: str, bias: Callable[[str], float], end: int) -> Item
     return Item(fact.kind, text, value(fact, end) * bias(text), (fact.position, 0))
 
 
-def _files(ledger: Ledger, state: str, bias: Callable[[str], float]) -> list[Item]:
-    return [_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("file") if fact.state == state]
+def _files(ledger: Ledger, bias: Callable[[str], float]) -> list[Item]:
+    """File names below the folders that many share. The label of an item is what became of the file."""
+    facts = one_each(ledger.of("file"))
+    folders = folders_of(fact.text for fact in facts)
+    return [
+        _item(fact, fact.text.removeprefix(folders[fact.text]), bias, ledger.end)._replace(
+            group=folders[fact.text], label=fact.state
+        )
+        for fact in facts
+    ]
 
 
 def _command(fact: Fact, words: Labels) -> str:

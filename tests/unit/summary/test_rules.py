@@ -9,8 +9,9 @@ import plimsoll
 from plimsoll.formats.registry import decode_all
 from plimsoll.message import said
 from plimsoll.summary.excerpt import excerpt, level
-from plimsoll.summary.layout import common_root
+from plimsoll.summary.folders import folders_of, one_each
 from plimsoll.summary.ledger import Ledger, extend
+from plimsoll.summary.ledger.fact import Fact
 from plimsoll.summary.ledger.sentences import pairs
 from plimsoll.summary.room import allot
 from plimsoll.summary.rules import render
@@ -286,17 +287,33 @@ def test_an_excerpt_keeps_what_asks_and_insists():
 
 
 @pytest.mark.parametrize(
-    ("names", "root"),
+    ("names", "folders"),
     [
-        (["/a/b/c.py", "/a/b/d.py"], "/a/b/"),
-        (["/a/b/c.py", "d.py", "e.py"], ""),
-        (["/a.py", "/b.py"], ""),
-        (["x/a.py"], ""),
+        (["/home/ana/work/app/src/a.py", "/home/ana/work/app/c.py", "doc.md"], ["/home/ana/work/app/"] * 2 + [""]),
+        (
+            ["/srv/some/where/in/my/app/a.py", "/srv/some/where/in/my/app/x/b.py", "doc.md"],
+            ["/srv/some/where/in/my/app/"] * 2 + [""],
+        ),
+        (["src/a.py", "src/b.py"], ["", ""]),
+        (["/a/b.py"], [""]),
+        ([], []),
     ],
 )
-def test_a_shared_directory_is_said_once(names, root):
-    """Absolute paths with a common directory name it once."""
-    assert common_root(names) == root
+def test_a_shared_folder_is_said_once(names, folders):
+    """The folder that saves most words for the files below it is said in front of them; one that saves few is not."""
+    assert [folders_of(names)[name] for name in names] == folders
+
+
+def test_a_file_named_in_two_ways_is_one():
+    """A relative name is the same file as the one absolute name that it ends."""
+    known = [
+        Fact("file", name, name, 1, "tool", state=state)
+        for name, state in (("/srv/app/src/a.py", "read"), ("src/a.py", "modified"), ("b.py", "seen"))
+    ]
+    assert [(fact.text, fact.state, fact.mentions) for fact in one_each(known)] == [
+        ("/srv/app/src/a.py", "modified", 2),
+        ("b.py", "seen", 1),
+    ]
 
 
 @pytest.mark.parametrize(
