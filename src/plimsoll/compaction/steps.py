@@ -138,11 +138,14 @@ def offload_bulk(
 ) -> None:
     """Large tool results and arguments outside the newest `tail_share` of the goal become a reference and a preview, oldest first.
 
-    The last one cut keeps as much as the goal leaves room for. Where that is not enough to reach the goal, exchanges too old to
-    stay even so are left to the steps after this one, whose summary takes `later_tokens`: cutting what leaves is work for nothing.
+    The last one cut keeps as much as the goal leaves room for. Where that is not enough to reach the goal, but would be with half
+    of that tail, it is halved: a large result that a larger goal takes into the tail must not cost messages. Else exchanges too old
+    to stay even so are left to the steps after this one, whose summary takes `later_tokens`: cutting them is lost work.
     """
     tail_tokens = int(goal_tokens * tail_share)
     found, enough = _within_reach(draft, goal_tokens, preview_tokens, tail_tokens)
+    if not enough:
+        found, enough = _within_reach(draft, goal_tokens, preview_tokens, tail_tokens // 2)
     if not enough:
         found, _ = _within_reach(draft, goal_tokens - later_tokens, preview_tokens, tail_tokens)
     excess = draft.excess(goal_tokens, at_most=1 + sum(spot.tokens for _, spot in found))

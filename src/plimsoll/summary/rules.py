@@ -131,8 +131,8 @@ class _Page:
     def gather(self, language: Language, bias: Callable[[str], float], *, numbered: bool) -> None:
         """Collect the candidates. Requests are cut to their share first, because their length can be chosen."""
         ledger, shares = self.ledger, sections.shares(self.ledger)
-        if self.tokens_max < _GOAL_FIRST_TOKENS_MAX:
-            shares = {**shares, "request": shares["request"] * 3, "constraint": shares["constraint"] * 3}
+        weight = _goal_weight(self.tokens_max)
+        shares = {**shares, "request": shares["request"] * weight, "constraint": shares["constraint"] * weight}
         rest = sections.build(ledger, self.words, bias)
         needed = {section.name: sum(estimate(item.text) for item in section.items) for section in rest}
         apart = [fact.text for fact in sections.insisted(ledger)] if ledger.is_dialogue else []
@@ -337,6 +337,14 @@ class _Page:
             else:
                 high = middle - 1
         return self._rendered(text[:low], self.counter.upper(text[:low]) if low else 0)
+
+
+def _goal_weight(tokens_max: int) -> float:
+    """How much more than their share requests and constraints get of a small summary.
+
+    It falls from 3 to 1 over one more such room, so that a larger summary never has less of them than a smaller one.
+    """
+    return min(3.0, max(1.0, 5.0 - 2.0 * tokens_max / _GOAL_FIRST_TOKENS_MAX))
 
 
 def _constraint_share(shares: Mapping[str, float]) -> float:
