@@ -51,7 +51,6 @@ METHODS = {
 """The methods and properties of a session. Those in INTERNAL are for the package itself."""
 
 INTERNAL = {
-    "Session": {"adopt", "adopt_source"},
     "Plan": {"outline", "made_at", "wish"},
     "Stats": {"ratio_sum", "after", "totals"},
 }

@@ -61,6 +61,15 @@ def stretch(offset: object, limit: object) -> slice:
     return slice(start, start + max(0, limit) if isinstance(limit, int) else None)
 
 
+def path_text(field: str, value: object) -> str:
+    """A path as text, if it is one. Raises SettingError naming the field."""
+    as_path = getattr(type(value), "__fspath__", None)
+    found = value if as_path is None else as_path(value)
+    if isinstance(found, str):
+        return found
+    raise SettingError(field, f"a path is needed, not {type(value).__name__}")
+
+
 def flag(field: str, value: object) -> bool:
     """True or False, and nothing that merely looks like it."""
     if not isinstance(value, bool):

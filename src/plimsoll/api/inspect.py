@@ -25,6 +25,7 @@ from plimsoll.tokens.counter import counter_for
 from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.values import Conversation, Transcript
+from plimsoll.validation import text_or_none, whole
 
 Inspectable: TypeAlias = "str | PathLike[str] | bytes | Transcript | Conversation | Sequence[MessageLike]"
 """A file, what is in it, what `load_file` made of it, or a list of messages."""
@@ -58,6 +59,7 @@ def measure(
 
     """
     loaded = _loaded(source, tools, format)
+    text_or_none("model", model)
     subject = _subject(loaded, model, None, _label(source, loaded, label))
     return measured(subject, _gauge(loaded, subject, is_given=model is not None))
 
@@ -89,6 +91,9 @@ def inspect(  # noqa: PLR0913 - the options of fit, and a label
 
     """
     loaded = _loaded(source, tools, format)
+    text_or_none("model", model)
+    if max_tokens is not None:
+        whole("max_tokens", max_tokens, least=1)
     subject = _subject(loaded, model, max_tokens, _label(source, loaded, label))
     gauge = _gauge(loaded, subject, is_given=model is not None, policy=policy)
     made = plan(
@@ -123,7 +128,7 @@ def _loaded(
 
 
 def _label(source: Inspectable, loaded: Transcript | Conversation, label: str | None) -> str:
-    name = label or (Path(source).name if isinstance(source, str | PathLike) else "messages")
+    name = text_or_none("label", label) or (Path(source).name if isinstance(source, str | PathLike) else "messages")
     return f"{name} ({loaded.tool})" if isinstance(loaded, Transcript) else name
 
 

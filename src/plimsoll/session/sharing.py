@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from os import PathLike, fspath
+from collections.abc import Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from plimsoll.errors import SettingError
-from plimsoll.records.adoption import Adoption
-from plimsoll.records.usage import Usage
-from plimsoll.records.values import Compaction
-from plimsoll.session.adopt import adopt
 from plimsoll.session.awaiting import AwaitedSession
 from plimsoll.session.recorder import locked
-from plimsoll.validation import flag
+from plimsoll.validation import flag, path_text
 
 if TYPE_CHECKING:
     from plimsoll.formats.format import Converted
@@ -37,17 +32,6 @@ class SharedSession(AwaitedSession):
     def notes(self, what: str) -> list[Mapping[str, Any]]:
         """Notes of one kind that were put beside the messages, oldest first."""
         return self._chronicle.notes(what)
-
-    @locked
-    def adopt(self, adoption: Adoption) -> Compaction:
-        """Go on from a view as another tool left it: recorded as a compaction with that tool's trigger."""
-        return adopt(self._chronicle, adoption)
-
-    @locked
-    def adopt_source(self, note: Mapping[str, Any], usages: Sequence[Usage] = (), *, is_of_view: bool = True) -> None:
-        """Keep where the session comes from, and what was reported there, of the view or of one before it."""
-        self._chronicle.note(note)
-        self._chronicle.record_usage(usages, self._chronicle.timeline.event if is_of_view else None)
 
     @locked
     def export(
@@ -91,7 +75,7 @@ class SharedSession(AwaitedSession):
         if flag("in_place", in_place):
             return export_in_place(self._chronicle, to=to, path=path, at=at)
         if path is not None:
-            return export_to(self._chronicle, _path_text(path), to=to, at=at)
+            return export_to(self._chronicle, path_text("path", path), to=to, at=at)
         return export(self._chronicle, to=to, at=at)
 
     @locked
@@ -117,10 +101,3 @@ class SharedSession(AwaitedSession):
         from plimsoll.session.transfer.update import update  # noqa: PLC0415 - only where a file is read again
 
         return update(self._chronicle, source)
-
-
-def _path_text(path: object) -> str:
-    found = fspath(path) if isinstance(path, PathLike) else path
-    if isinstance(found, str):
-        return found
-    raise SettingError("path", f"a path is needed, not {type(path).__name__}")

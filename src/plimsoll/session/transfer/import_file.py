@@ -41,6 +41,7 @@ from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.source import stem_of
 from plimsoll.transcripts.values import Conversation, Exported, Transcript
+from plimsoll.validation import path_text
 
 BATCH_MESSAGES = 500
 """Messages of a file that are appended at once."""
@@ -116,7 +117,7 @@ def _path_of(source: Any, path: str | PathLike[str] | None) -> str | None:
 def _given(source: Any, path: str | PathLike[str] | None) -> str | None:
     """Where the file is, as the caller says it."""
     known = path if path is not None or isinstance(source, bytes | Transcript | Conversation) else source
-    return None if known is None else os.fspath(known)
+    return None if known is None else path_text("path", known)
 
 
 def _told(found: Transcript | Conversation) -> dict[str, Any]:
@@ -159,7 +160,8 @@ def _counted(
 
 def import_name(path: str | PathLike[str]) -> str:
     """The name that `import_file` gives a session made of this file when none is given. Raises as `load_file` does."""
-    return _named_for(path) or _name_for(load_file(path), os.fspath(path))
+    file = path_text("path", path)
+    return _named_for(file) or _name_for(load_file(file), file)
 
 
 def _name_for(found: Transcript | Conversation, path: str | None) -> str:
