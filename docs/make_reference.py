@@ -26,7 +26,7 @@ GROUPS = {
     "Sessions": "open aopen Session",
     "Sessions by name": "sessions archive restore delete verify repair open_store",
     "Sessions of other tools": "import_file import_name load_file discover",
-    "Counting and measuring": "count_tokens token_counter measure inspect",
+    "Counting and measuring": "count_tokens preload token_counter measure inspect",
     "Formats": "convert validate",
     "Texts and results": "cut shrink Offloads",
     "Files that a conversation names": "files_mentioned read_files with_files",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from plimsoll.api.fit import count_tokens as count_tokens
     from plimsoll.api.fit import fit as fit
     from plimsoll.api.fit import plan as plan
+    from plimsoll.api.fit import preload as preload
     from plimsoll.api.inspect import inspect as inspect
     from plimsoll.api.inspect import measure as measure
     from plimsoll.api.inspect import token_counter as token_counter
@@ -150,6 +151,7 @@ _HOMES = {
     "open": "session.open",
     "open_store": "store.open",
     "plan": "api.fit",
+    "preload": "api.fit",
     "read_files": "api.files",
     "repair": "session.catalog",
     "restore": "session.catalog",

@@ -30,6 +30,7 @@ FUNCTIONS = {
     "open": "name * store model max_tokens policy tools summarizer",
     "open_store": "spec * durability",
     "plan": "messages * max_tokens model tools policy summarizer query format",
+    "preload": "model",
     "read_files": "files * root lines_max",
     "repair": "name store * into copy_name",
     "restore": "name store",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any, BinaryIO, TypeAlias
 
 import plimsoll
@@ -15,6 +17,16 @@ from plimsoll.errors import FormatError, LimitExceeded, SessionNotFound, UnsafeN
 from plimsoll.limits import TRANSCRIPT_SIZE_BYTES_MAX
 
 Loaded: TypeAlias = "plimsoll.Transcript | plimsoll.Conversation"
+
+
+def preload(model: str | None) -> None:
+    """Load the vocabulary in a thread while the file is read and the rest imported. The count itself says what goes wrong."""
+
+    def load() -> None:
+        with suppress(Exception):
+            plimsoll.preload(model) if model else plimsoll.preload()
+
+    Thread(target=load, daemon=True).start()
 
 
 class PlainText(Refused):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-import uuid
 from functools import cache
 
 ENVIRONMENT = "PLIMSOLL_KEY"
 """A key of the user's own: the same on several machines, or in containers that share no machine id."""
 
-_APPLICATION_ID = uuid.UUID("6f0e3a52-5c1f-4b0e-9d53-0c9d2f1a7e44").bytes
+_APPLICATION_ID = bytes.fromhex("6f0e3a525c1f4b0e9d530c9d2f1a7e44")
 _MACHINE_ID_FILES = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 
 
@@ -45,4 +44,6 @@ def _machine_id() -> str:
             continue
         if found:
             return found
-    return f"{uuid.getnode():012x}"
+    from uuid import getnode  # noqa: PLC0415 - seldom needed, and slow to import
+
+    return f"{getnode():012x}"

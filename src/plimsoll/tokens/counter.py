@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from plimsoll.errors import SettingError
 from plimsoll.tokens.cache import CachingCounter
 from plimsoll.tokens.estimate import EstimatingCounter
-from plimsoll.tokens.exact import exact_counter
+from plimsoll.tokens.exact import ExactCounter, exact_counter, forget_vocabularies
 from plimsoll.tokens.framing import ANTHROPIC, OPENAI_CHAT, MessageCounter
 from plimsoll.tokens.media import MediaRule, media_rule
 from plimsoll.tokens.own import ESTIMATE, CounterChoice, OwnCounter, own_counter
@@ -123,6 +123,13 @@ def counter_for(
     return CalibratedCounter(counter, calibration, margin=margin_of(model, choice))
 
 
+def preload(model: str | None) -> None:
+    """Load the vocabulary that counts for a model, and all that its engine makes later; nothing where none is installed."""
+    counter = _base(look_up(model).vocabulary.base)
+    if isinstance(counter, ExactCounter):
+        counter.warm()
+
+
 def margin_of(model: str | None, choice: CounterChoice = None) -> float:
     """The margin over estimated counts before anything was reported."""
     margin = look_up(model).vocabulary.margin
@@ -159,7 +166,7 @@ def clear_cache() -> None:
     _shared_messages.cache_clear()
     _shared.cache_clear()
     _cached.cache_clear()
-    exact_counter.cache_clear()
+    forget_vocabularies()
 
 
 def _chosen(vocabulary: Vocabulary, choice: CounterChoice) -> TokenCounter:

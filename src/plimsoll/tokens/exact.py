@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
 from plimsoll.limits import COUNT_ALONE_CHARS, COUNT_ENGINE_CHARS_MAX, COUNT_SLICE_CHARS
@@ -52,6 +52,10 @@ _SPACES_MAX = 100_000
 _LONG_SPACES = regex(rf"\s{{{_SPACES_MAX},}}")
 
 
+_UNUSUAL = "unladenswallowsxq"
+"""A word of several tokens: splintr makes its table of merges when it meets the first one, which takes longer than loading."""
+
+
 class ExactCounter:
     """A TokenCounter that gives the provider's own count of a text. Safe to share."""
 
@@ -67,6 +71,10 @@ class ExactCounter:
     def exact(self) -> bool:
         """True: these are the provider's own counts."""
         return True
+
+    def warm(self) -> None:
+        """Have the engine make what it makes at its first unusual word. Other threads run meanwhile where the engine lets them."""
+        self.count_all([_UNUSUAL])
 
     def count(self, text: str) -> int:
         """Tokens of `text`. Each lone surrogate counts as U+FFFD, which is what any UTF-8 encoder would send."""
@@ -127,12 +135,24 @@ def slices(text: str, size_chars: int = COUNT_SLICE_CHARS) -> Iterator[str]:
         start = end
 
 
-@cache
 def exact_counter(vocabulary: str) -> ExactCounter:
-    """The counter of a vocabulary, loaded once per process (about 40 ms) by the first engine that is installed.
+    """The counter of a vocabulary, loaded once per process by the first engine that is installed. Threads wait for each other.
 
     Raises ImportError when there is neither splintr nor a tiktoken that has its vocabulary on disk.
     """
+    with _loading:
+        if vocabulary not in _loaded:
+            _loaded[vocabulary] = _load(vocabulary)
+        return _loaded[vocabulary]
+
+
+def forget_vocabularies() -> None:
+    """Load each vocabulary again when it is next asked for. Counters in use keep theirs."""
+    with _loading:
+        _loaded.clear()
+
+
+def _load(vocabulary: str) -> ExactCounter:
     if find_spec("splintr") is not None:
         engine = SplintrEngine(vocabulary)
         return ExactCounter(vocabulary, engine.count, engine.count_all)
@@ -140,6 +160,10 @@ def exact_counter(vocabulary: str) -> ExactCounter:
     if encoding is None:
         raise ImportError(f"no offline engine for {vocabulary}: install splintr-rs")
     return ExactCounter(vocabulary, tiktoken_engine(encoding))
+
+
+_loading = Lock()
+_loaded: dict[str, ExactCounter] = {}
 
 
 class SplintrEngine:
@@ -188,8 +212,8 @@ _is_forked = False
 
 
 def _note_fork() -> None:
-    global _is_forked  # noqa: PLW0603 - a fact about the process
-    _is_forked = True
+    global _is_forked, _loading
+    _is_forked, _loading = True, Lock()  # the thread that held the lock is not here
 
 
 if hasattr(os, "register_at_fork"):

@@ -13,9 +13,11 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import plimsoll
 from plimsoll.tokens import exact
 from plimsoll.tokens.exact import (
     RANKS_SHA256,
@@ -155,7 +157,7 @@ def test_no_engine_is_an_import_error(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr(exact, "find_spec", lambda _: None)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     with pytest.raises(ImportError, match="splintr-rs"):
-        exact_counter.__wrapped__("o200k_base")
+        exact._load("o200k_base")
 
 
 @pytest.mark.parametrize(
@@ -365,3 +367,29 @@ def test_hostile_words_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(50):
         count("x" * 1000)
     assert len(emptied) == 4
+
+
+def test_threads_load_a_vocabulary_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that come while it is loaded wait for it."""
+    made: list[str] = []
+    load = exact._load
+
+    def slow(vocabulary: str) -> exact.ExactCounter:
+        made.append(vocabulary)
+        time.sleep(0.05)
+        return load(vocabulary)
+
+    monkeypatch.setattr(exact, "_loaded", {})
+    monkeypatch.setattr(exact, "_load", slow)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(exact_counter, ["cl100k_base"] * 4))
+    assert made == ["cl100k_base"]
+    assert all(counter is found[0] for counter in found)
+
+
+def test_preloading_changes_no_count() -> None:
+    """Known models, unknown ones, and none."""
+    for model in ("gpt-4o", "gpt-4", "claude-sonnet-4-5", "no-such-model", None):
+        before = plimsoll.count_tokens("unladen swallows", model=model)
+        plimsoll.preload(model)
+        assert plimsoll.count_tokens("unladen swallows", model=model) == before

@@ -30,13 +30,13 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Weigh and show."""
-    if arguments.text:
-        from plimsoll.cli.source import read_raw
+    from plimsoll.cli.source import PlainText, preload, read_raw
 
+    preload(arguments.model)
+    if arguments.text:
         return _count_text(arguments, read_raw(arguments.file).decode("utf-8", "replace"))
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import show
-    from plimsoll.cli.source import PlainText
 
     try:
         measure = _measured(arguments)

@@ -40,7 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Fit and write."""
     from plimsoll.cli.output import emit, json_text
     from plimsoll.cli.screen import tell, working
+    from plimsoll.cli.source import preload
 
+    preload(arguments.model)
     messages, options, container, size_bytes = _read(arguments)
     with working("fitting", size_bytes):
         fitted = plimsoll.fit(

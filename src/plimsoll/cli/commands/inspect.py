@@ -30,7 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Inspect and show."""
     from plimsoll.cli.output import emit, print_json
     from plimsoll.cli.screen import show
+    from plimsoll.cli.source import preload
 
+    preload(arguments.model)
     inspection, page = _inspected(arguments)
     if arguments.html is not None:
         emit(page.encode(), out=arguments.html)
