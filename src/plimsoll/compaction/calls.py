@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import TypeAlias
 
 from plimsoll.compaction.piece import Piece, Weigh
 from plimsoll.compaction.settle import is_placeholder
+from plimsoll.formats.pairing import OpenCalls
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.regex import regex
 from plimsoll.summary.frame import Language
@@ -34,15 +34,14 @@ _NOT_IN_A_NAME = regex(r"[\]\n]")
 
 def call_units(pieces: Sequence[Piece]) -> list[CallUnit]:
     """The calls of an exchange, oldest first, each with its result; those that wait for a result last."""
-    results: dict[str, deque[Place]] = defaultdict(deque)
-    calls: list[tuple[Place, str]] = []
+    asked: OpenCalls[Place] = OpenCalls()
+    units: list[CallUnit] = []
     for number, piece in enumerate(pieces):
         for index, part in enumerate(piece.message.parts):
             if isinstance(part, ToolCall):
-                calls.append(((number, index), part.id))
-            elif isinstance(part, ToolResult):
-                results[part.call_id].append((number, index))
-    units = [(place, results[id].popleft()) for place, id in calls if results[id]]
+                asked.ask(part.id, (number, index))
+            elif isinstance(part, ToolResult) and (call := asked.answer(part.call_id)) is not None:
+                units.append((call, (number, index)))
     return sorted(units, key=lambda unit: (is_placeholder(pieces[unit[1][0]].message), unit))
 
 

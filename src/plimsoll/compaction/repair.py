@@ -9,6 +9,7 @@ messages arrive.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from operator import is_
@@ -20,6 +21,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.formats.exchange import speaks
 from plimsoll.formats.format import Format
 from plimsoll.formats.ids import SAFE
+from plimsoll.formats.pairing import OpenCalls
 from plimsoll.formats.placeholder import answers_by_name, is_legacy
 from plimsoll.formats.repairs import repaired
 from plimsoll.formats.rules import Rules
@@ -53,7 +55,7 @@ class Arranger:
 
     format: Format
     seen_ids: set[str] = field(default_factory=set)
-    pending: dict[str, list[ToolCall]] = field(default_factory=dict)
+    pending: OpenCalls[ToolCall] = field(default_factory=OpenCalls)
     """Calls that a result may still answer: the id as the history wrote it -> the calls as the view names them."""
     lost: list[ToolCall] = field(default_factory=list)
     """Calls that no result can answer any more, because a later call took their id."""
@@ -78,7 +80,7 @@ class Arranger:
     @property
     def is_settled(self) -> bool:
         """Whether the view can be sent as it is: every call answered in its place."""
-        is_open = any(not is_legacy(call) for calls in self.pending.values() for call in calls)
+        is_open = self.pending and not all(map(is_legacy, self.pending.all()))
         return not (is_open or self.lost or self.out_of_place or self.has_unsaid)
 
     def feed(self, came: Message, position: int) -> list[Arranged]:
@@ -126,7 +128,7 @@ class Arranger:
 
     def _close_within(self) -> None:
         """A UI message holds its calls and their results: what is open in it stays so."""
-        self.lost += [call for calls in self.pending.values() for call in calls]
+        self.lost += self.pending.all()
         self.pending.clear()
 
     def _arranged(  # noqa: PLR0913, PLR0917 - what feed has found out about one message
@@ -215,12 +217,12 @@ class Arranger:
 
         """
         open_calls = {call.id: call for call in unanswered}
-        pending: dict[str, list[ToolCall]] = {}
+        pending: OpenCalls[ToolCall] = OpenCalls()
         for key, calls in data["pending"].items():
             found = [open_calls.pop(id) for id, _ in calls if id in open_calls]
             if found:
-                pending[key] = found
-        waiting = {id(call) for calls in pending.values() for call in calls}
+                pending[key] = deque(found)
+        waiting = set(map(id, pending.all()))
         return cls(
             format,
             set(seen_ids),
@@ -257,7 +259,7 @@ class Arranger:
             self.lost += self.pending.pop(call.id, ())
         self.asked.add(call.id)
         self.answers[call.id] = self.newest
-        self.pending.setdefault(call.id, []).append(fixed)
+        self.pending.ask(call.id, fixed)
         return fixed
 
     def _fresh_id(self, position: int, index: int, named: Container[str]) -> str:
@@ -276,15 +278,13 @@ class Arranger:
 
     def _result(self, result: ToolResult, repairs: list[str]) -> Part:
         """The result under its call's id; a note when no open call asked for it."""
-        calls = self.pending.get(result.call_id)
-        if not calls and answers_by_name(result):
+        call = self.pending.answer(result.call_id, newest=self.format.rules.results_inside)
+        if call is None and answers_by_name(result):
             return result
-        if not calls:
+        if call is None:
             repairs.append(f"result {result.call_id!r} answers no call before it")
             return Text(text=note_of(result))
-        call = calls.pop(-1 if self.format.rules.results_inside else 0)  # a UI result is in one part with its call
-        if not calls:
-            del self.pending[result.call_id]
+        if result.call_id not in self.pending:
             self.answers.pop(result.call_id, None)
         filled = self.format.without_blanks(result)
         if filled is not result:
@@ -332,11 +332,15 @@ def _is_empty(parts: Iterable[Part], role: str, rules: Rules) -> bool:
 
 
 def _is_words(message: Message) -> bool:
-    """Whether a message is nothing but the words of a user or an assistant: every provider takes those as they are."""
+    """Whether a message is nothing but the words of a user or an assistant: every provider takes those as they are.
+
+    Words that begin like a label may be system text, which goes out under one.
+    """
     wire = message.wire
     if wire is None or message.edited or message.role not in _SPEAKERS:
         return False
-    return len(wire) == len(_WORDS) and _WORDS.issuperset(wire) and isinstance(wire["content"], str)
+    plain = len(wire) == len(_WORDS) and _WORDS.issuperset(wire) and isinstance(wire["content"], str)
+    return plain and not wire["content"].startswith("[")
 
 
 def _same(parts: Sequence[Part], others: Sequence[Part]) -> bool:

@@ -15,6 +15,7 @@ from plimsoll.compaction.notes import EMPTY
 from plimsoll.compaction.piece import Piece
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
+from plimsoll.formats.pairing import OpenCalls, open_calls
 from plimsoll.formats.placeholder import NO_RESULT, answers_by_name, is_legacy, placeholder
 from plimsoll.formats.rules import Rules
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
@@ -50,22 +51,13 @@ class _Answer(Generic[Item]):
     """An answer of the model with what belongs behind it; or, without calls, any other message."""
 
     said: list[Item]
-    open: dict[str, list[ToolCall]] = field(default_factory=dict)
+    open: OpenCalls[ToolCall] = field(default_factory=OpenCalls)
     late: list[Item] = field(default_factory=list)
     """Results that came after something else was said."""
 
-    def ask(self, call: ToolCall) -> None:
-        self.open.setdefault(call.id, []).append(call)
-
-    def take(self, call_id: str) -> None:
-        calls = self.open[call_id]
-        calls.pop(0)
-        if not calls:
-            del self.open[call_id]
-
     def missing(self) -> list[ToolCall]:
-        """The calls that nobody answered, of those that have to be."""
-        return [call for calls in self.open.values() for call in calls if not is_legacy(call)]
+        """The calls without a result, of those that have to have one."""
+        return [call for call in self.open.all() if not is_legacy(call)]
 
 
 def settled(items: Sequence[Item], format: Format, maker: Maker[Item], *, moves: bool) -> list[Item]:
@@ -152,7 +144,7 @@ def _answers(items: Iterable[Item], format: Format, *, moves: bool) -> list[_Ans
             speaking = True
             current.said.append(item)
             for call in message.calls:
-                current.ask(call)
+                current.open.ask(call.id, call)
                 homes[call.id] = current
             continue
         speaking = False
@@ -172,21 +164,14 @@ def _home_of(message: Message, homes: dict[str, _Answer[Item]]) -> _Answer[Item]
     home: _Answer[Item] | None = None
     for result in message.results:
         found = homes.get(result.call_id)
-        if found is not None and result.call_id in found.open:
-            found.take(result.call_id)
+        if found is not None and found.open.answer(result.call_id) is not None:
             home = home or found
     return home
 
 
 def _open_within(message: Message) -> list[ToolCall]:
-    """The calls of a UI message whose results are not in it."""
-    waiting: dict[str, list[ToolCall]] = {}
-    for part in message.parts:
-        if isinstance(part, ToolCall):
-            waiting.setdefault(part.id, []).append(part)
-        elif isinstance(part, ToolResult) and waiting.get(part.call_id):
-            waiting[part.call_id].pop()  # call and result come from one part
-    return [call for calls in waiting.values() for call in calls]
+    """The calls of a UI message whose results are not in it. Call and result come from one part, so the newest is answered."""
+    return list(open_calls(message.parts, newest=True).all())
 
 
 def _within(item: Item, format: Format, maker: Maker[Item], *, is_last: bool) -> Item:

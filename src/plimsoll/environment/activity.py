@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from plimsoll.environment.layers import RecentCall, ToolContext, ToolState
 from plimsoll.formats.exchange import speaks
+from plimsoll.formats.pairing import OpenCalls
 from plimsoll.limits import (
     ACTIVITY_CALLS_MAX,
     ACTIVITY_TEXT_CHARS_MAX,
@@ -36,16 +37,16 @@ def tool_context(messages: Iterable[Timed]) -> ToolContext:
     """The calls in these messages, each with the first result under its id that follows it."""
     messages = list(messages)
     calls: list[RecentCall] = []
-    open_at: dict[str, tuple[int, ToolCall]] = {}
+    asked: OpenCalls[tuple[int, ToolCall]] = OpenCalls()
     for at_ms, message in messages:
         for part in message.parts:  # a message may hold a call and its result
             if isinstance(part, ToolCall):
-                open_at[part.id] = (len(calls), part)
+                asked.ask(part.id, (len(calls), part))
                 calls.append(RecentCall(tool_name=part.name, at_ms=at_ms, success=None))
-            elif isinstance(part, ToolResult) and part.call_id in open_at:
-                index, asked = open_at.pop(part.call_id)
-                success = succeeded(understand(asked.name, asked.arguments), part, message.wire)
-                calls[index] = RecentCall(tool_name=asked.name, at_ms=at_ms, success=success)
+            elif isinstance(part, ToolResult) and (answered := asked.answer(part.call_id)) is not None:
+                index, call = answered
+                success = succeeded(understand(call.name, call.arguments), part, message.wire)
+                calls[index] = RecentCall(tool_name=call.name, at_ms=at_ms, success=success)
     return ToolContext(
         recent_calls=tuple(calls[-ACTIVITY_CALLS_MAX:]),
         tool_states=_states(calls),

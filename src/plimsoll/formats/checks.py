@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from plimsoll.formats.fields import Fields, extra
@@ -26,6 +27,39 @@ class Findings:
     def sorted(self) -> list[Violation]:
         """All of them: the system text first, then by position, in the order found."""
         return sorted(self._found, key=lambda found: -1 if found.position is None else found.position)
+
+
+class Answers:
+    """Which calls have results, as they come. A provider takes one result for each, and each id for one open call."""
+
+    def __init__(self, findings: Findings, *, orphan: str, twice: str, unanswered: str) -> None:
+        """The reasons for a result without a call, for a second one, and for a call without any (with `{}` for its id)."""
+        self._findings = findings
+        self._orphan, self._twice, self._unanswered = orphan, twice, unanswered
+        self._answered: set[str] = set()
+        self.open: dict[str, int] = {}
+        """The position of each open call, by id."""
+
+    def ask(self, id: str) -> None:
+        """A call is made in the message being looked at."""
+        self.open[id] = self._findings.position or 0
+        self._answered.discard(id)
+
+    def answer(self, id: str) -> None:
+        """A result comes."""
+        if id in self.open:
+            del self.open[id]
+            self._answered.add(id)
+        elif id in self._answered:
+            self._findings.add("duplicate_result", self._twice)
+        else:
+            self._findings.add("result_without_call", self._orphan)
+
+    def close(self, following: Mapping[str, int] = MappingProxyType({})) -> None:
+        """No more results can come for the open calls; from now on those `following` are open."""
+        for id, position in self.open.items():
+            self._findings.add("call_without_result", self._unanswered.format(ascii(id)[:60]), position)
+        self.open, self._answered = dict(following), set()
 
 
 def check_fields(findings: Findings, found: Iterable[tuple[Mapping[str, Any], Fields]]) -> None:

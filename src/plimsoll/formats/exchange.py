@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from plimsoll.dataclass import dataclass
+from plimsoll.formats.pairing import open_calls
 from plimsoll.formats.rules import RULES
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 
@@ -76,42 +77,16 @@ def _walk(messages: Sequence[Message]) -> Iterator[Exchange]:
     start = 0
     while start < len(messages):
         end = _answer_end(messages, start)
-        pending = _asked(messages, start, end)
-        if pending:
-            end = _answered(messages, end, pending)
+        pending = open_calls(part for message in messages[start:end] for part in message.parts)
+        while pending and end < len(messages):
+            ids = [part.call_id for part in messages[end].parts if isinstance(part, ToolResult)]
+            if pending.keys().isdisjoint(ids):
+                break
+            for id in ids:
+                pending.answer(id)
+            end += 1
         yield Exchange(start=start, messages=tuple(messages[start:end]), pending=frozenset(pending))
         start = end
-
-
-def _asked(messages: Sequence[Message], start: int, end: int) -> dict[str, int]:
-    """The calls of one answer that it does not answer itself. Ids are counted: a model may use one twice in an answer."""
-    pending: dict[str, int] = {}
-    for message in messages[start:end]:
-        for part in message.parts:
-            if isinstance(part, ToolCall):
-                pending[part.id] = pending.get(part.id, 0) + 1
-            elif isinstance(part, ToolResult):
-                _settle(pending, part.call_id)
-    return pending
-
-
-def _answered(messages: Sequence[Message], end: int, pending: dict[str, int]) -> int:
-    """Where the messages end that answer pending calls; those are taken off `pending`."""
-    while end < len(messages) and pending:
-        ids = [part.call_id for part in messages[end].parts if isinstance(part, ToolResult)]
-        if not any(id in pending for id in ids):
-            break
-        for id in ids:
-            _settle(pending, id)
-        end += 1
-    return end
-
-
-def _settle(pending: dict[str, int], id: str) -> None:
-    if pending.get(id, 0) > 1:
-        pending[id] -= 1
-    else:
-        pending.pop(id, None)
 
 
 def _answer_end(messages: Sequence[Message], start: int) -> int:

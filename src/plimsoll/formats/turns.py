@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Loss
 from plimsoll.formats.ids import original_of
+from plimsoll.formats.pairing import OpenCalls
 from plimsoll.formats.placeholder import is_legacy, placeholder
 from plimsoll.formats.rules import RULES
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -195,7 +196,7 @@ class _Settling:
     def __init__(self, losses: list[Loss]) -> None:
         self.out: list[Turn] = []
         self._losses = losses
-        self._waiting: dict[str, deque[_Waiting]] = {}
+        self._waiting: OpenCalls[_Waiting] = OpenCalls()
         self._unnamed: deque[str] = deque()
         self._asked: dict[int, _Waiting] = {}
         """Every call without a result, by the identity of its entry."""
@@ -224,13 +225,12 @@ class _Settling:
         asked = call.id or f"call_{slot.position}_{index}"
         if not call.id:
             self._unnamed.append(asked)
-        queue = self._waiting.setdefault(asked, deque())
-        if queue and queue[0].slot is not slot:
-            queue.clear()
-        given = asked if not queue else f"{asked}_{index}"
+        if asked in self._waiting and self._waiting[asked][0].slot is not slot:
+            del self._waiting[asked]
+        given = f"{asked}_{index}" if asked in self._waiting else asked
         written = call if call.id == given else replace(call, id=given)
         waiting = _Waiting(slot=slot, call=written, position=slot.position, heard=self._heard)
-        queue.append(waiting)
+        self._waiting.ask(asked, waiting)
         self._asked[id(waiting)] = waiting
         return written
 
@@ -238,11 +238,11 @@ class _Settling:
         """Take a turn of results."""
         for result in turn.results:
             asked = result.call_id or (self._unnamed.popleft() if self._unnamed else "")
-            queue = self._waiting.get(asked)
-            if queue:
-                self._place(queue.popleft(), result, turn.position)
-            else:
+            waiting = self._waiting.answer(asked)
+            if waiting is None:
                 self._keep_orphan(result, turn.position)
+            else:
+                self._place(waiting, result, turn.position)
 
     def close(self) -> None:
         """No more results can come: say so behind each call that has none."""

@@ -24,6 +24,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.formats.detect import NOTHING, Beside, telling
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import Received, received
+from plimsoll.formats.pairing import OpenCalls
 from plimsoll.formats.registry import format_named
 from plimsoll.message import Message, ToolResult, Wire
 from plimsoll.protocols import Record, RecordDraft
@@ -181,11 +182,10 @@ class _Added(set[str]):
 
 
 def _copied(arranger: Arranger) -> Arranger:
-    pending = {key: list(calls) for key, calls in arranger.pending.items()}
     return replace(
         arranger,
         seen_ids=_Added(arranger.seen_ids),
-        pending=pending,
+        pending=arranger.pending.copied() if arranger.pending else OpenCalls(),
         lost=list(arranger.lost),
         asked=set(arranger.asked),
         answers=dict(arranger.answers),

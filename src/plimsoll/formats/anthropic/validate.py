@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from plimsoll.formats.anthropic.fields import BLOCKS, objects_in
 from plimsoll.formats.cache_marks import check_marks, is_mark
-from plimsoll.formats.checks import Findings, check_fields, check_id, check_tool_name, check_tools
+from plimsoll.formats.checks import Answers, Findings, check_fields, check_id, check_tool_name, check_tools
 from plimsoll.formats.format import SystemText, Violation
 from plimsoll.formats.ids import SAFE
 from plimsoll.formats.rules import RULES
@@ -107,8 +107,12 @@ class _Checking:
         self._words_came = False
         self._seen: set[str] = set()
         self._calls: dict[str, int] = {}
-        self._open: dict[str, int] = {}
-        self._answered: set[str] = set()
+        self._answers = Answers(
+            self.findings,
+            orphan="the message before makes no such call",
+            twice="this call is already answered",
+            unanswered="no tool_result at the beginning of the next message answers {}",
+        )
 
     def check_system(self, system: object) -> None:
         """The `system` parameter: text or text blocks, none of them blank."""
@@ -141,20 +145,14 @@ class _Checking:
         """A change of role ends a turn: calls made in it wait for their results, those that waited are overdue."""
         if role == self._role:
             return
-        self._report_open()
-        self._open, self._calls, self._answered = self._calls, {}, set()
+        self._answers.close(self._calls)
+        self._calls = {}
         self._role, self._words_came = role, False
 
     def close(self) -> None:
         """No more messages can come."""
-        self._open.update(self._calls)
-        self._report_open()
-
-    def _report_open(self) -> None:
-        for call_id, position in self._open.items():
-            reason = f"no tool_result at the beginning of the next message answers {ascii(call_id)[:60]}"
-            self.findings.add("call_without_result", reason, position)
-        self._open = {}
+        self._answers.open.update(self._calls)
+        self._answers.close()
 
     def _check_content(self, content: object, role: str, *, is_last: bool) -> None:
         may_be_empty = is_last and role == "assistant"
@@ -235,13 +233,7 @@ class _Checking:
             return
         if self._words_came:
             self.findings.add("results_not_first", "tool_result blocks come before everything else")
-        if call_id in self._open:
-            del self._open[call_id]
-            self._answered.add(call_id)
-        elif call_id in self._answered:
-            self.findings.add("duplicate_result", "this call is already answered")
-        else:
-            self.findings.add("result_without_call", "the message before makes no such call")
+        self._answers.answer(call_id)
 
     def _check_result_content(self, block: dict[str, Any]) -> None:
         content = block.get("content")

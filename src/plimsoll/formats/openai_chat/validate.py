@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from plimsoll.formats.checks import (
+    Answers,
     Findings,
     check_blocks,
     check_fields,
@@ -72,20 +73,24 @@ def is_speaker(value: object) -> bool:
 class _Checking:
     def __init__(self) -> None:
         self.findings = Findings()
-        self._pending: dict[str, int] = {}
-        self._answered: set[str] = set()
+        self._answers = Answers(
+            self.findings,
+            orphan="no assistant message directly before it makes this call",
+            twice="this call is already answered",
+            unanswered="no tool message directly after it answers {}",
+        )
 
     def check(self, wire: Wire, position: int) -> None:
         self.findings.position = position
         role = wire.get("role")
         if not isinstance(role, str) or role not in ROLES:
-            self.close()
+            self._answers.close()
             self.findings.add("unknown_role", f"role must be one of {', '.join(ROLES)}")
             return
         if role == "tool":
             self._check_answer(wire)
         else:
-            self.close()
+            self._answers.close()
         self._check_content(wire, role)
         check_fields(self.findings, objects_in(wire))
         if role == "assistant":
@@ -99,11 +104,8 @@ class _Checking:
             self.findings.add("bad_name", reason)
 
     def close(self) -> None:
-        """No more results can come for the calls before: say which are missing."""
-        for call_id, position in self._pending.items():
-            reason = f"no tool message directly after it answers {ascii(call_id)[:60]}"
-            self.findings.add("call_without_result", reason, position)
-        self._pending, self._answered = {}, set()
+        """No more messages can come."""
+        self._answers.close()
 
     def _check_answer(self, wire: Wire) -> None:
         call_id = wire.get("tool_call_id")
@@ -111,13 +113,7 @@ class _Checking:
             call_id, str
         ):
             return
-        if call_id in self._pending:
-            del self._pending[call_id]
-            self._answered.add(call_id)
-        elif call_id in self._answered:
-            self.findings.add("duplicate_result", "this call is already answered")
-        else:
-            self.findings.add("result_without_call", "no assistant message directly before it makes this call")
+        self._answers.answer(call_id)
 
     def _check_content(self, wire: Wire, role: str) -> None:
         content = wire.get("content")
@@ -158,6 +154,6 @@ class _Checking:
         if check_id(self.findings, call_id, "the call's id", chars_max=_RULES.call_id_chars_max) and isinstance(
             call_id, str
         ):
-            if call_id in self._pending:
+            if call_id in self._answers.open:
                 self.findings.add("duplicate_id", "two calls of one message have the same id")
-            self._pending[call_id] = self.findings.position or 0
+            self._answers.ask(call_id)

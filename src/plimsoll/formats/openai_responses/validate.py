@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from plimsoll.formats.checks import Findings, check_blocks, check_fields, check_id, check_tool_name, check_tools
+from plimsoll.formats.checks import (
+    Answers,
+    Findings,
+    check_blocks,
+    check_fields,
+    check_id,
+    check_tool_name,
+    check_tools,
+)
 from plimsoll.formats.format import SystemText, Violation
 from plimsoll.formats.openai_responses.decode import ROLES
 from plimsoll.formats.openai_responses.fields import CALLS, RESULTS, objects_in
@@ -59,8 +67,12 @@ def validate(wires: Sequence[Wire], *, system: SystemText = None, tools: Sequenc
 class _Checking:
     def __init__(self) -> None:
         self.findings = Findings()
-        self._open: dict[str, int] = {}
-        self._answered: set[str] = set()
+        self._answers = Answers(
+            self.findings,
+            orphan="no call before it has this call_id",
+            twice="this call already has an output",
+            unanswered="no output after it answers {}",
+        )
         self._thought: int | None = None
 
     def check(self, wire: Wire, position: int) -> None:
@@ -86,8 +98,7 @@ class _Checking:
     def close(self) -> None:
         """No more items can come."""
         self._report_thought()
-        for call_id, position in self._open.items():
-            self.findings.add("call_without_result", f"no output after it answers {ascii(call_id)[:60]}", position)
+        self._answers.close()
 
     def _follow_reasoning(self, wire: Wire, kind: str | None) -> None:
         """Reasoning must be followed by the message or call it led to; other reasoning may stand between."""
@@ -125,10 +136,9 @@ class _Checking:
         if kind == "tool_search_call" and call_id is None:
             return
         if check_id(self.findings, call_id, "call_id", chars_max=_RULES.call_id_chars_max) and isinstance(call_id, str):
-            if call_id in self._open:
+            if call_id in self._answers.open:
                 self.findings.add("duplicate_id", "a call before it has the same call_id and no output yet")
-            self._open[call_id] = self.findings.position or 0
-            self._answered.discard(call_id)
+            self._answers.ask(call_id)
 
     def _check_result(self, wire: Wire, kind: str) -> None:
         self._check_output(wire.get(RESULTS[kind]), kind)
@@ -141,13 +151,7 @@ class _Checking:
             call_id, str
         ):
             return
-        if call_id in self._open:
-            del self._open[call_id]
-            self._answered.add(call_id)
-        elif call_id in self._answered:
-            self.findings.add("duplicate_result", "this call already has an output")
-        else:
-            self.findings.add("result_without_call", "no call before it has this call_id")
+        self._answers.answer(call_id)
 
     def _check_output(self, output: object, kind: str) -> None:
         if kind not in TEXT_RESULTS:

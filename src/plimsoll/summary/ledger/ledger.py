@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll import limits
 from plimsoll.dataclass import dataclass
+from plimsoll.formats.pairing import OpenCalls
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 from plimsoll.summary import frame
 from plimsoll.summary.ledger import (
@@ -182,7 +183,7 @@ class _Reader:
     def __init__(self, draft: LedgerDraft, *, is_dialogue: bool) -> None:
         self.draft = draft
         self.is_dialogue = is_dialogue
-        self.calls: dict[str, calls.Call] = {}
+        self.calls: OpenCalls[calls.Call] = OpenCalls()
         self.after_result = False
         """Whether the message before was a tool's answer: then the agent is at work, and nobody typed a long text."""
 
@@ -243,7 +244,7 @@ class _Reader:
 
     def _call(self, part: ToolCall, position: int) -> None:
         call = calls.understand(part.name, part.arguments)
-        self.calls[part.id] = call
+        self.calls.ask(part.id, call)
         if call.action == "plan":
             work.from_plan(call.arguments, self.draft, position)
             return
@@ -253,7 +254,7 @@ class _Reader:
                 self.draft.add_all(languages.from_path(fact.text, position))
 
     def _result(self, result: ToolResult, position: int) -> None:
-        call = self.calls.pop(result.call_id, calls.UNKNOWN)
+        call = self.calls.answer(result.call_id) or calls.UNKNOWN
         text = _scanned(result.content)
         if call.action == "shell":
             self._shell(call, text, position, is_error=result.is_error)
