@@ -52,10 +52,9 @@ class Offload(Protocol):
 Durability: TypeAlias = Literal["fsync", "os"]
 """What an acknowledged append survives: "fsync" power loss, "os" only the death of the process."""
 
-DamageKind: TypeAlias = Literal["torn", "unreadable", "missing", "repeated", "misplaced"]
+DamageKind: TypeAlias = Literal["torn", "unreadable", "missing", "misplaced"]
 """torn: an append that did not finish, at the end. unreadable: bytes that are no record. missing: numbers that nothing
-has, and no bytes where they were. repeated: a record whose number was already taken. misplaced: a record that does not lie
-where its number belongs; it is read in its place."""
+has, and no bytes where they were. misplaced: a record that does not lie where its number belongs, or is there twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, SessionDamaged
 from plimsoll.protocols import RecordDraft
 from plimsoll.store.jsonl import JsonlStore
 from plimsoll.store.log_file import LogFile, read_tail
@@ -250,12 +250,11 @@ def test_what_was_synced_survives_any_fate_of_what_was_not(written):
 
 
 def test_lines_taken_out_repeated_or_swapped_are_reported(written):
-    """Records that are missing, come twice or stand in the wrong place are findings; the others are read in order."""
+    """Records that are missing or come twice are findings; the others are read in order."""
     lines = written.lines
     for changed, kind, count in (
         (lines[:50] + lines[53:], "missing", 3),
-        (lines[:50] + lines[40:50] + lines[50:], "repeated", 0),
-        ([*lines[:50], lines[51], lines[50], *lines[52:]], "misplaced", 0),
+        (lines[:50] + lines[40:50] + lines[50:], "misplaced", 0),
         (lines[1:], "missing", 1),
     ):
         written.put(b"".join(changed))
@@ -265,6 +264,39 @@ def test_lines_taken_out_repeated_or_swapped_are_reported(written):
         assert seqs == sorted(set(seqs))
         assert kind in {one.kind for one in damage}
         assert len(records) == len(written.records) - count
+
+
+@pytest.mark.parametrize(
+    "moved", [(slice(51, 52), slice(50, 51)), (slice(40, 60), slice(20, 40)), (slice(90, None), slice(5, 90))]
+)
+def test_lines_out_of_order_are_put_in_order_by_repairing(written, tmp_path, moved):
+    """Reading them, and writing where nobody knows the end, is refused with what helps; a repaired copy has every record."""
+    lines, (first, second) = written.lines, moved
+    changed = [*lines[: second.start], *lines[first], *lines[second], *lines[first.stop or len(lines) :]]
+    assert sorted(changed) == sorted(lines)
+    written.put(b"".join(changed))
+    with pytest.raises(SessionDamaged, match="verify a --repair"), written.store.open("a", writable=False) as log:
+        list(log.read())
+    with pytest.raises(SessionDamaged, match="verify a --repair"), written.store.open("a", writable=False) as log:
+        list(log.read_back())
+    found = verify(written.store, "a")
+    into = JsonlStore(tmp_path / "repaired", calls=Unsynced())
+    repaired = repair(written.store, "a", into=into)
+
+    assert {one.kind for one in found.damage} == {"misplaced"}
+    assert found.records == len(lines)
+    assert (repaired.records, repaired.lost) == (len(lines), 0)
+    with into.open(repaired.name) as log:
+        assert [record.data for record in log.read()] == [record.data for record in written.records]
+    assert written.log_path.read_bytes() == b"".join(changed)
+
+
+def test_a_last_line_that_is_not_the_last_record_is_never_written_behind(written):
+    """Where nobody knows how far the log had come, the number of a record that lies before its end is not given again."""
+    written.put(b"".join([*written.lines[:30], *written.lines[40:], *written.lines[30:40]]))
+    (written.folder / "lock").unlink(missing_ok=True)
+    with pytest.raises(SessionDamaged, match="verify a --repair"):
+        written.store.open("a")
 
 
 @pytest.mark.slow

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
-from typing import Final
+from collections.abc import Iterable
 
-from plimsoll.protocols import Damage, DamageKind
+from plimsoll.protocols import Damage
 from plimsoll.store.record import Span
-
-_REASONS: Final[Mapping[DamageKind, str]] = MappingProxyType(
-    {
-        "repeated": "its number was already taken",
-        "misplaced": "it does not lie where its number belongs",
-        "missing": "no record has these numbers",
-    }
-)
 
 
 class DamageFindings:
@@ -40,22 +30,26 @@ class DamageFindings:
                 reason=bad.reason,
             )
         elif records:
-            found = Damage(kind="missing", seq=seq, records=records, reason=_REASONS["missing"])
+            found = Damage(kind="missing", seq=seq, records=records, reason="no record has these numbers")
         else:
             return
         self._add(found)
 
-    def at(self, span: Span, kind: DamageKind) -> None:
-        """A record that can be read, and is of that kind."""
+    def lacks(self, seq: int) -> bool:
+        """Whether the record of that number was found to be missing."""
+        return any(one.kind == "missing" and one.seq <= seq < one.seq + one.records for one in self._damage.values())
+
+    def at(self, span: Span) -> None:
+        """A record that can be read, and does not lie where its number belongs, or is there twice."""
         assert span.record is not None
         self._add(
             Damage(
-                kind=kind,
+                kind="misplaced",
                 seq=span.record.seq,
                 records=0,
                 offset=span.offset,
                 size_bytes=span.size_bytes,
-                reason=_REASONS[kind],
+                reason="its number belongs elsewhere, or was already taken",
             )
         )
 

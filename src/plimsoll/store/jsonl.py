@@ -29,6 +29,7 @@ from plimsoll.store.log import Clock, Log, wall_clock_ms
 from plimsoll.store.log_file import LogFile
 from plimsoll.store.os_calls import OsCalls, store_errors, write_all
 from plimsoll.store.paths import folder_of, name_of, safe_name
+from plimsoll.store.sorted_lines import SortedLines
 
 LOG_NAME: Final = "log.jsonl"
 ARCHIVE: Final = ".archive"
@@ -110,6 +111,20 @@ class JsonlStore:
                 return self._log(folder, name, lock)
             except FileNotFoundError:  # a reader has no lock against its removal
                 raise SessionNotFound(name) from None
+
+    def open_sorted(self, name: str) -> Log:
+        """An existing session for reading, its records by number wherever they lie in the file. Reads all of it first."""
+        with self._root(name) as root, store_errors(f"{self.where}/{folder_of(name)}"), ExitStack() as undo:
+            folder = self._folder(root, name)
+            undo.callback(folder.close)
+            path = f"{folder.path}/{LOG_NAME}"
+            file = LogFile(self._calls, folder.open_file(LOG_NAME, os.O_RDONLY), path)
+            undo.callback(file.close)
+            lines = SortedLines(folder, file, session=name)
+            refuse_newer(name, lines.header())
+            log = Log(lines, name=name, where=path, writable=False, clock=self._clock, damage=lines.misplaced())
+            undo.pop_all()
+        return log
 
     def delete(self, name: str) -> None:
         """See Store. The session is gone at once; what a crash leaves of it, the next delete removes."""

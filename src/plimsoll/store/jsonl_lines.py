@@ -9,13 +9,12 @@ from contextlib import suppress
 from typing import Final
 
 from plimsoll.errors import StoreUnusable
-from plimsoll.protocols import Damage, DamageKind, Record
+from plimsoll.protocols import Damage, Record
 from plimsoll.store.blobs import TEMPORARY, BlobFolder
-from plimsoll.store.by_number import ByNumber
 from plimsoll.store.folder import Folder
 from plimsoll.store.header import header_line
 from plimsoll.store.lock import Come, Lock, acknowledged
-from plimsoll.store.log import Tail, no_less, torn
+from plimsoll.store.log import Tail, no_less, out_of_order, torn
 from plimsoll.store.log_file import CutShort, LogFile, read_tail
 from plimsoll.store.os_calls import store_errors
 from plimsoll.store.record import Span
@@ -34,21 +33,11 @@ class JsonlLines:
         self._blobs = BlobFolder(folder, name=session, durable=durable)
         self._known = (-1, Tail())
         self._come = acknowledged(folder)
-        self._by_number: ByNumber | None = None
-        self._ordered_to = 0
 
     def tail(self) -> Tail:
         """See Lines. What was acknowledged and is not there counts: it is missing."""
         tail, come = self._end(), self._come
-        if come is not None:
-            return no_less(tail, records=come.records, messages=come.messages)
-        with store_errors(self._file.path):
-            if self._by_number is None and not self._file.looks_ordered(tail.seq, tail.end):
-                self.sort(tail)
-            if self._by_number is None:
-                return tail
-            records, messages = self._by_number.come(tail.end)
-        return no_less(tail, records=records, messages=messages)
+        return tail if come is None else no_less(tail, records=come.records, messages=come.messages)
 
     def acknowledge(self, tail: Tail) -> None:
         """See Lines."""
@@ -83,38 +72,20 @@ class JsonlLines:
     def forward(self, seq: int, tail: Tail) -> Iterator[Span]:
         """See Lines."""
         with store_errors(self._file.path):
-            if self._by_number is not None:
-                yield from self._by_number.forward(seq, tail.end)
-                return
             start = self._file.locate(lambda record: record.seq >= seq, tail.end) if seq else 0
             yield from self._file.spans(start, tail.end)
 
     def backward(self, tail: Tail) -> Iterator[Span]:
         """See Lines."""
         with store_errors(self._file.path):
-            yield from (self._by_number.backward if self._by_number is not None else self._file.spans_back)(tail.end)
+            yield from self._file.spans_back(tail.end)
 
     def first(self, holds: Callable[[Record], bool], tail: Tail) -> Record | None:
         """See Lines."""
         with store_errors(self._file.path):
-            if self._by_number is not None:
-                return self._by_number.first(holds, tail.end)
             start = self._file.locate(holds, tail.end)
             found = (span.record for span in self._file.spans(start, tail.end))
             return next((record for record in found if record is not None and holds(record)), None)
-
-    def sort(self, tail: Tail) -> Sequence[tuple[Span, DamageKind]] | None:
-        """See Lines."""
-        if self._by_number is not None or self._ordered_to >= tail.end:
-            return None
-        with store_errors(self._file.path):
-            by_number = ByNumber(self._file)
-            by_number.extend(tail.end)
-            if by_number.is_in_order:
-                self._ordered_to = tail.end
-                return None
-            self._by_number = by_number
-            return by_number.odd()
 
     def write(self, lines: Sequence[bytes], tail: Tail) -> None:
         """See Lines."""
@@ -149,13 +120,22 @@ class JsonlLines:
         if tail.end and self._file.read_at(tail.end - 1, 1) != b"\n":
             self._file.append(b"\n", tail.end, durable=self._durable)
         if self._come is None:
-            self.sort(self._end())  # where nobody knows how far it had come, all of it is looked at, once
+            self._check_end(session)
         if tail.seq == 0:
             reason = "the log was empty; a session record was written again"
             damage.append(Damage(kind="missing", seq=0, records=1, reason=reason))
             end = self._end().end
             self._file.append(header_line(session, {}, now_ms), end, durable=self._durable)
         return damage
+
+    def _check_end(self, session: str) -> None:
+        """Look at the whole log, once, where nobody knows how far it had come: the next number must be a new one."""
+        with store_errors(self._file.path):
+            tail = self._end()
+            records = (span.record for span in self._file.spans(0, tail.end))
+            highest = max((record.seq for record in records if record is not None), default=-1)
+        if highest >= tail.seq:
+            raise out_of_order(session, highest)
 
     def _put_aside(self, tail: Tail) -> str:
         """Copy what follows the end into a file of its own; the copy of an earlier try that did not finish is

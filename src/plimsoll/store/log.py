@@ -13,8 +13,8 @@ from threading import RLock
 from typing import Protocol, Self
 
 from plimsoll.dataclass import dataclass
-from plimsoll.errors import FormatError, NewerFormat, SessionClosed, StoreUnusable
-from plimsoll.protocols import Damage, DamageKind, Flaw, Record, RecordDraft
+from plimsoll.errors import FormatError, NewerFormat, SessionClosed, SessionDamaged, StoreUnusable
+from plimsoll.protocols import Damage, Flaw, Record, RecordDraft
 from plimsoll.store.findings import Bad, DamageFindings
 from plimsoll.store.record import FORMAT, KINDS, Span, encode_batch
 
@@ -68,6 +68,13 @@ def torn(tail: Tail, *, reason: str, kept_in: str | None = None) -> Damage:
     )
 
 
+def out_of_order(name: str, seq: int) -> SessionDamaged:
+    """The error that lines do not lie in the order of their numbers."""
+    return SessionDamaged(
+        name, detail=f"record {seq} lies out of order; `plimsoll verify {name} --repair` makes a copy that is in order"
+    )
+
+
 class Lines(Protocol):
     """Where one session's lines are kept. Spans come in the order they lie in, whatever is in them."""
 
@@ -85,13 +92,6 @@ class Lines(Protocol):
 
     def first(self, holds: Callable[[Record], bool], tail: Tail) -> Record | None:
         """The first readable record for which `holds`, which must hold for every record after it."""
-        ...
-
-    def sort(self, tail: Tail) -> Sequence[tuple[Span, DamageKind]] | None:
-        """Go by numbers from now on where lines do not lie in their order; what lies elsewhere, or is there twice.
-
-        None when that changes nothing.
-        """
         ...
 
     def write(self, lines: Sequence[bytes], tail: Tail) -> None:
@@ -195,38 +195,26 @@ class Log:
 
     def read_back(self) -> Iterator[Record]:
         """See SessionLog."""
-        return self._back(None)
-
-    def _back(self, below: int | None) -> Iterator[Record]:
-        """Records from the newest to the oldest, those numbered below so much."""
         tail = self._end()
         expected = tail.seq
         bad = Bad()
         for span in self._judged(self._lines.backward(tail)):
             if span.record is None:
                 bad.add_before(span)
-                continue
-            after = span.record.seq + 1
-            if not bad.explains(expected - after) and self._sorted(tail):
-                break
-            if after > expected:
-                self._found.at(span, "repeated")
+            elif span.record.seq >= expected:
+                self._misplaced(span, span.record)
             else:
+                after = span.record.seq + 1
                 self._found.between(bad, after, expected - after)
                 expected = span.record.seq
                 bad = Bad()
-                if below is None or expected < below:
-                    yield self._understood(span.record)
-        else:
-            if bad.explains(expected) or not self._sorted(tail):
-                self._found.between(bad, 0, expected)
-                return
-        yield from self._back(expected)  # the same again, by number
+                yield self._understood(span.record)
+        self._found.between(bad, 0, expected)
 
     def read_messages(self, start: int = 0, stop: int | None = None) -> Iterator[Record]:
         """See SessionLog."""
         start = max(start, 0)
-        first = self._first_message(start)
+        first = self._lines.first(lambda record: record.messages > start, self._end())
         if first is None:
             return
         for record in self.read(first.seq):
@@ -301,38 +289,23 @@ class Log:
         for span in guarded(self._lines.forward(expected, tail)):
             if span.record is None:
                 bad.add_after(span)
-                continue
-            if not bad.explains(span.record.seq - expected) and self._sorted(tail):
-                break
-            if span.record.seq < expected:
-                self._found.at(span, "repeated")
+            elif span.record.seq < expected:
+                self._misplaced(span, span.record)
             else:
                 self._found.between(bad, expected, span.record.seq - expected)
                 expected = span.record.seq + 1
                 bad = Bad()
                 yield span
-        else:
-            if bad.explains(tail.seq - expected) or not self._sorted(tail):
-                self._found.between(bad, expected, max(tail.seq - expected, 0))
-                return
-        yield from self._spans(expected, guarded)  # the same again, by number
+        self._found.between(bad, expected, max(tail.seq - expected, 0))
 
-    def _sorted(self, tail: Tail) -> bool:
-        """Whether lines that are not in order have just been put into it."""
-        found = self._lines.sort(tail)
-        for span, kind in found or ():
-            self._found.at(span, kind)
-        if found is not None:
-            self._tail = self._lines.tail()
-        return found is not None
+    def _misplaced(self, span: Span, record: Record) -> None:
+        """Note a record whose number has been passed. One that is there twice is passed over.
 
-    def _first_message(self, start: int) -> Record | None:
-        """The message at a position, or the first after it that can be read."""
-        tail = self._end()
-        first = self._lines.first(lambda record: record.messages > start, tail)
-        if (first is None or first.position > start) and start < tail.messages and self._sorted(tail):
-            return self._lines.first(lambda record: record.messages > start, tail)
-        return first
+        Raises SessionDamaged for one that is nowhere else: only a pass over the whole log can put it where it belongs.
+        """
+        if self._found.lacks(record.seq):
+            raise out_of_order(self.name, record.seq)
+        self._found.at(span)
 
     def _guarded(self, spans: Iterator[Span]) -> Iterator[Span]:
         for span in spans:

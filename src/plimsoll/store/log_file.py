@@ -103,16 +103,6 @@ class LogFile:
                 low = span.offset + span.size_bytes
         return self._line_start(low)
 
-    def looks_ordered(self, seq: int, end: int) -> bool:
-        """Whether records on the way to the end, ever closer to it, have numbers below `seq`, as those of a log in order."""
-        start = 0
-        while end - start > _BLOCK_SIZE_BYTES_MIN:
-            start = (start + end) // 2
-            found = self._first_after(start, end, end)
-            if found is not None and found.record is not None and found.record.seq >= seq:
-                return False
-        return True
-
     def _halve(self, holds: Callable[[Record], bool], end: int) -> int:
         """An offset at or shortly before what `locate` looks for: 0, or the end of a record for which it does not
         hold.

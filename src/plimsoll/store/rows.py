@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, Protocol
 
-from plimsoll.protocols import Damage, DamageKind, Record
+from plimsoll.protocols import Damage, Record
 from plimsoll.store.log import Tail
 from plimsoll.store.record import Span, Unreadable, decode
 
@@ -79,10 +79,6 @@ class RowReader:
             else:
                 low = record.seq + 1
         return self._readable(low, tail.seq)
-
-    def sort(self, tail: Tail) -> Sequence[tuple[Span, DamageKind]] | None:  # noqa: ARG002 - rows are found by number anyway
-        """See Lines."""
-        return None
 
     def _readable(self, seq: int, stop: int) -> Record | None:
         records = (span_of(row).record for row in self._rows.rows(seq, stop))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from plimsoll.dataclass import dataclass
@@ -10,6 +10,7 @@ from plimsoll.errors import SessionExists
 from plimsoll.protocols import Damage, Flaw, Record, SessionLog, Store
 from plimsoll.regex import regex
 from plimsoll.store.copying import Copy, blob_of, digests_of
+from plimsoll.store.jsonl import JsonlStore
 from plimsoll.store.log import no_flaw
 from plimsoll.store.record import KINDS, decode
 
@@ -61,7 +62,7 @@ def verify(store: Store, name: str, *, flaw: Flaw = no_flaw) -> Verified:
 
     Raises UnsafeName, SessionNotFound, NewerFormat, StoreUnusable.
     """
-    with store.open(name, writable=False) as log:
+    with _in_order(store, name) as log:
         kinds: Counter[str] = Counter()
         unknown: set[str] = set()
         named: set[str] = set()
@@ -99,13 +100,17 @@ def repair(
     Store.create_from raise.
     """
     target = store if into is None else into
-    with store.open(name, writable=False) as log:
-        deque(log.lines(), maxlen=0)  # a log whose lines do not lie in order is read by number after this
+    with _in_order(store, name) as log:
         made = Copy(log, flaw=flaw)
         copied = _create(target, name, copy_name, made)
         named = {digest for record in _records(log) for digest in _named(record) if blob_of(log, digest) is None}
         lost = tuple(sorted({*made.blobs_lost, *named}))
         return Repaired(name=copied, records=made.records, lost=made.lost, blobs_lost=lost)
+
+
+def _in_order(store: Store, name: str) -> SessionLog:
+    """A session's log for reading, with its records in order also where their lines are not."""
+    return store.open_sorted(name) if isinstance(store, JsonlStore) else store.open(name, writable=False)
 
 
 def _create(target: Store, name: str, copy_name: str | None, copy: Copy) -> str:
