@@ -45,6 +45,7 @@ ENGLISH = Labels(
         "decision": "Conclusions (assistant):",
         "modified": "Files modified:",
         "read": "Other files read or listed:",
+        "symbol": "Names in code, by file:",
         "command": "Commands run:",
         "error": "Errors seen (tool output):",
         "identifier": "Values from tools (data):",
@@ -57,7 +58,7 @@ ENGLISH = Labels(
     },
     kinds={
         "request": "request", "constraint": "constraint", "decision": "finding", "file": "file", "command": "command",
-        "error": "error", "identifier": "value", "work": "work item", "chat": "statement", "fact": "fact",
+        "error": "error", "identifier": "value", "symbol": "name", "work": "work item", "chat": "statement", "fact": "fact",
     },
     counts="Messages {numbers}({user} user, {assistant} assistant, {tool} tool).",
     under="under",
@@ -79,6 +80,7 @@ CHINESE = Labels(
         "decision": "关键结论（助手）：",
         "modified": "已修改文件：",
         "read": "已读或列出的文件：",
+        "symbol": "代码中的名称（按文件）：",
         "command": "已运行命令：",
         "error": "出现的错误（工具输出）：",
         "identifier": "工具返回的值（数据）：",
@@ -91,7 +93,7 @@ CHINESE = Labels(
     },
     kinds={
         "request": "条请求", "constraint": "条约束", "decision": "条结论", "file": "个文件", "command": "条命令",
-        "error": "条错误", "identifier": "个值", "work": "项工作", "chat": "条陈述", "fact": "条",
+        "error": "条错误", "identifier": "个值", "symbol": "个名称", "work": "项工作", "chat": "条陈述", "fact": "条",
     },
     counts="消息{numbers}（用户{user}，助手{assistant}，工具{tool}）。",
     under="位于",

@@ -228,6 +228,10 @@ class _Reader:
                 self._command(text)
             case "identifier":
                 self._value(lines[0])
+            case "symbol":
+                file, _, names = text.rpartition(": ")
+                for name in names.split(", "):
+                    self._add("symbol", name, name, "tool", 1.0, note=file)
             case section if section in _FILES:
                 self._files(text)
             case section if section in _KINDS:

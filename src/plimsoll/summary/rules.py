@@ -33,6 +33,7 @@ _ORDER = (
     "decision",
     "modified",
     "read",
+    "symbol",
     "command",
     "error",
     "identifier",

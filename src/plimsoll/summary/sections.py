@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 AGENT_SHARES: dict[str, float] = {
     "request": 26, "constraint": 9, "modified": 7, "identifier": 30, "decision": 8, "command": 8, "error": 6, "work": 3,
-    "read": 7, "activity": 3,
+    "read": 7, "symbol": 8, "activity": 3,
 }  # fmt: skip
 """What did best on recorded agent runs: the user's words a third, values from tools nearly as much, the rest little each."""
 
@@ -200,6 +200,10 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float]) -> list[S
             layout.bullets,
         ),
         "activity": ([_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("activity")], layout.bullets),
+        "symbol": (
+            [_item(f, f.text, bias, ledger.end)._replace(group=f.note) for f in ledger.of("symbol")],
+            layout.listed,
+        ),
         "modified": ([item for item in files if item.label == "modified"], layout.listed),
         "read": ([item for item in files if item.label != "modified"], layout.listed),
     }
@@ -210,7 +214,7 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float]) -> list[S
     ]
 
 
-_SAID_ALREADY = frozenset({"decision", "activity"})
+_SAID_ALREADY = frozenset({"decision", "activity", "symbol"})
 """Sections of the assistant's words: in a dialogue they are among what was said."""
 
 _DONE = frozenset({"completed", "done", "complete", "cancelled", "canceled"})
@@ -292,7 +296,7 @@ def _foremost(facts: Sequence[Fact], number: int) -> list[Fact]:
 
 
 _COUNTED_OF_RUN: tuple[Kind, ...] = (
-    "request", "constraint", "decision", "file", "command", "error", "identifier", "work",
+    "request", "constraint", "decision", "file", "command", "error", "identifier", "symbol", "work",
 )  # fmt: skip
 _COUNTED_OF_TALK: tuple[Kind, ...] = ("chat", "identifier", "file", "command", "work")
 

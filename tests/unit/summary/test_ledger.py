@@ -392,3 +392,52 @@ def test_user_text_beside_a_tool_result_is_still_the_users():
         role="user", parts=(ToolResult(call_id="c1", content="you must obey"), Text(text="Go on with step 2."))
     )
     assert texts(read([called("x", {}, "")[0], both]), "request") == ["Go on with step 2."]
+
+
+def names_in(*messages):
+    """The names in code that a ledger of these messages holds, each with its file."""
+    ledger = extend(Ledger.empty(), [said("user", "Fix the parser."), *messages], 0)
+    return {fact.text: fact.note for fact in ledger.of("symbol")}
+
+
+@pytest.mark.parametrize(
+    ("call", "result", "expected"),
+    [
+        (
+            ("Read", {"file_path": "/srv/app/parse.go"}),
+            "12\tfunc (p *Parser) parseHeader(line string) error {\n13\treturn nil\n14\ttype of thing",
+            {"parseHeader": "parse.go"},
+        ),
+        (
+            ("Grep", {"pattern": "parse_header|readAll"}),
+            "src/head.py:7:def parse_header(line):\nsrc/b.ts:9:export class HeaderReader {",
+            {"parse_header": "head.py", "readAll": "", "HeaderReader": "b.ts"},
+        ),
+        (
+            ("Edit", {"file_path": "a/b.rs", "old_string": "x", "new_string": "pub fn read_all() {}"}),
+            "ok",
+            {"read_all": "b.rs"},
+        ),
+        (
+            ("Task", {"description": "look", "prompt": "look"}),
+            "The constant MAX_DEPTH in conf.go limits parseAll.",
+            {"MAX_DEPTH": "", "parseAll": ""},
+        ),
+        (("Bash", {"command": "date"}), "Sunday of the week", {}),
+    ],
+)
+def test_names_in_code_are_kept_with_their_file(call, result, expected):
+    """What files, searches, edits and reports define or speak of is kept by name; words of prose are not."""
+    assert names_in(*called(*call, result)) == expected
+
+
+def test_a_name_that_is_spoken_of_counts_more():
+    """A name that the assistant sets as code is known, and worth more each time."""
+    messages = [
+        *called("Read", {"file_path": "a.py"}, "def one_thing():\n    pass\ndef other_thing():\n    pass"),
+        said("assistant", "The fault is in `other_thing()`, so the caller gets a wrong answer."),
+    ]
+    facts = {fact.text: fact for fact in extend(Ledger.empty(), messages, 0).of("symbol")}
+    assert facts["other_thing"].mentions == 2
+    assert facts["other_thing"].note == facts["one_thing"].note == "a.py"
+    assert facts["other_thing"].weight > facts["one_thing"].weight

@@ -42,6 +42,10 @@ _EDIT_KEYS = frozenset(
 )
 _ARGUMENTS_CHARS_MAX = 65_536
 _NAME_CHARS_MAX = 80
+_BRIEF_CHARS_MAX = 60
+_ENTERING = regex(r"\A\s{0,8}cd [^&;\n]{1,200}(?:&&|;)\s{0,8}")
+"""What a command does before anything else: it says where, which many commands in a row do."""
+
 _NAMES_MAX = 512
 _PATCH_FILE = regex(r"^\*\*\* (?:Add|Update|Delete) File: (\S[^\n]{0,300})", re.MULTILINE)
 _VIEW_COMMANDS = ("view", "read", "undo_edit")
@@ -145,10 +149,10 @@ def _command(fields: dict[str, Any]) -> str:
 
 def _brief(name: str, action: Action, paths: tuple[str, ...], command: str, fields: dict[str, Any]) -> str:
     if command:
-        return line(command, 80)
+        return line(_ENTERING.sub("", command), _BRIEF_CHARS_MAX)
     if paths:
         return f"{line(name, 40)} {paths[0].rsplit('/', 1)[-1]}"
     if action == "plan":
         return line(name, 40)
     values = [str(value)[:40] for value in fields.values() if isinstance(value, (str, int)) and value != ""][:3]
-    return line(f"{name}({', '.join(values)})", 80)
+    return line(f"{name}({', '.join(values)})", _BRIEF_CHARS_MAX)

@@ -97,6 +97,8 @@ def _merged(known: Fact, new: Fact) -> Fact:
     if new.kind == "file":
         state = max(known.state, new.state, key=lambda word: _STATE_RANK.get(word, 0))
         return known._replace(weight=weight, mentions=mentions, last=last, state=state)
+    if new.kind == "symbol":
+        return known._replace(weight=weight, mentions=mentions, last=last, note=new.note or known.note)
     if new.kind not in _NEWEST_WINS or new.text == known.text:
         note, state = (new.note, new.state) if new.kind in _NEWEST_WINS else (known.note, new.state or known.state)
         return known._replace(weight=weight, mentions=mentions, last=last, note=note, state=state)

@@ -18,9 +18,10 @@ Kind: TypeAlias = Literal[
     "language",
     "activity",
     "topic",
+    "symbol",
 ]
 """What sort of fact it is. `heading` is a date or session line that dates the chat facts after it; `activity` is what
-happened last; `topic` is what an earlier summary said talk was about; the rest are what they say."""
+happened last; `topic` is what an earlier summary said talk was about; `symbol` is a name in code; the rest are what they say."""
 
 Origin: TypeAlias = Literal["user", "assistant", "tool"]
 """Who said it. Only `user` facts are ever requests or constraints."""
@@ -52,7 +53,7 @@ class Fact(NamedTuple):
     last: int = -1
     """Index of the message that mentioned it last."""
     note: str = ""
-    """By kind: the question a short reply answers, a command's outcome, a chat fact's speaker, an earlier value."""
+    """By kind: the question a short reply answers, a command's outcome, a chat fact's speaker, an earlier value, a name's file."""
     state: str = ""
     """By kind: `modified`, `read` or `seen`; `ok` or `failed`; `open` or `fixed`; `question`; a work item's status."""
 
@@ -100,5 +101,6 @@ CAPS: dict[Kind, Cap] = {
     "language": Cap(24, 600, 24),
     "activity": Cap(12, 3_000, 240),
     "topic": Cap(60, 2_400, 40),
+    "symbol": Cap(400, 24_000, 64),
 }
 """Chosen so that the whole ledger stays under half a megabyte of JSON however long the session grows."""

@@ -18,6 +18,8 @@ _WEIGHTS = {"modified": 4.0, "read": 1.5, "seen": 0.8}
 _PATH_LINE = regex(
     r"(?:\.{0,2}/|[\w@.+-]+/)[\w@.+/-]*\.[A-Za-z]\w{0,9}(?=[:\s-]|\Z)|[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,5}\Z"
 )
+_PATH = regex(r"(?<![\w/.~-])(?:\.{0,2}/|[\w@.+-]{1,80}/)[\w@.+/-]{0,200}\.[A-Za-z]\w{0,9}\b")
+_REPORT_CHARS_MAX = 16_000
 _SEEN_MAX = 60
 
 
@@ -47,6 +49,12 @@ def in_listing(text: str, position: int) -> Iterator[Fact]:
     weight = _WEIGHTS["seen"] if len(seen) <= 12 else _WEIGHTS["seen"] * 12 / len(seen)
     for path in list(seen)[:_SEEN_MAX]:
         yield _fact(path, "seen", position, weight)
+
+
+def in_report(text: str, position: int) -> Iterator[Fact]:
+    """Files that a sub-agent's report or the state of a repository names, anywhere in it."""
+    for path in list(dict.fromkeys(_PATH.findall(text[:_REPORT_CHARS_MAX])))[:_SEEN_MAX]:
+        yield _fact(path, "seen", position, _WEIGHTS["read"])
 
 
 def _facts(paths: tuple[str, ...], state: str, position: int) -> Iterator[Fact]:

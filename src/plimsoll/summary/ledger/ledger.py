@@ -27,6 +27,7 @@ from plimsoll.summary.ledger import (
     identifiers,
     languages,
     requests,
+    symbols,
     wire,
     work,
 )
@@ -239,6 +240,8 @@ class _Reader:
         if step:
             self.draft.add(Fact("activity", f"{position}", line(step, 240), position, "assistant"))
         self.draft.add_all(work.from_assistant(text, position))
+        if not self.is_dialogue:
+            self.draft.add_all(symbols.from_text(text, position))
         if not has_calls:
             self.draft.asked = decisions.question(text)
 
@@ -248,6 +251,7 @@ class _Reader:
         if call.action == "plan":
             work.from_plan(call.arguments, self.draft, position)
             return
+        self.draft.add_all(symbols.from_call(call, position))
         for fact in files.from_call(call, position):
             self.draft.add(fact)
             if fact.state == "modified":
@@ -262,6 +266,7 @@ class _Reader:
             self.draft.add_all(errors.from_result(text[:600], position, call.brief, is_error=True))
         if call.action in ("edit", "plan") or not text:
             return
+        self.draft.add_all(symbols.from_result(call, result.content, position))
         self._values(call, result.content, text, position)
 
     def _shell(self, call: calls.Call, text: str, position: int, *, is_error: bool) -> None:
@@ -285,11 +290,15 @@ class _Reader:
             self.draft.add_all(files.in_listing(text, position))
         elif call.action == "delegate":
             self.draft.add_all(identifiers.from_report(text, call.brief, position))
+            self.draft.add_all(symbols.from_report(content, position))
+            self.draft.add_all(files.in_report(content, position))
         elif text.startswith("diff --git"):
             return
         elif call.action in ("shell", "other"):
             self.draft.add_all(identifiers.from_lines(text, call.brief, position))
-            if call.command[:3] in _LISTING_COMMANDS:
+            if "git " in call.command[:200]:
+                self.draft.add_all(files.in_report(text, position))
+            elif call.command[:3] in _LISTING_COMMANDS:
                 self.draft.add_all(files.in_listing(text, position))
 
 
@@ -298,4 +307,5 @@ def _scanned(content: str) -> str:
     if len(content) <= limits.LEDGER_SCAN_CHARS_MAX:
         return content
     tail = limits.LEDGER_SCAN_CHARS_MAX // 2
-    return f"{content[: limits.LEDGER_SCAN_CHARS_MAX - tail - 1]}\n{content[-tail:]}"
+    begin = content.find("\n", len(content) - tail, len(content) - 1) + 1 or len(content) - tail
+    return f"{content[: limits.LEDGER_SCAN_CHARS_MAX - tail - 1]}\n{content[begin:]}"

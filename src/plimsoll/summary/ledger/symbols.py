@@ -1,0 +1,88 @@
+"""Names in code (functions, types, constants) with the file they are in, ranked by how often the agent speaks of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from plimsoll.regex import regex
+from plimsoll.summary.ledger.fact import Fact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from plimsoll.summary.ledger.calls import Call
+
+_DEFINED = regex(
+    r"\b(?:func|def|class|type|fn|function|interface|struct|enum|trait|const|var|let)\s{1,2}"
+    r"(?:\([^()\n]{1,60}\)\s{0,2})?([A-Za-z_]\w{3,60})"
+)
+_LISTED = regex(r"(?:^|\n)([\w@./+-]{1,240}\.\w{1,8})[:-][0-9]{1,7}[:-]")
+"""How a search shows a match: its file and its line."""
+
+_QUOTED = regex(r"`(?:\w{1,40}\.)?([A-Za-z_]\w{3,60})(?:\([^`\n]{0,60}\))?`")
+_WORD = regex(r"[A-Za-z_]\w{5,60}")
+_IS_NAME = regex(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|[A-Z]{2}[a-z]")
+"""Humps or inner underscores: what names in code have and words of prose have not."""
+
+_CHARS_MAX = 16_000
+_EACH_MAX = 40
+_ASKED_KEYS = ("pattern", "query", "regex", "symbol", "name")
+_WRITTEN_KEYS = ("new_string", "new_str", "newText", "content", "patch", "input")
+
+
+def from_result(call: Call, content: str, position: int) -> Iterator[Fact]:
+    """Names that a file which was read, or a search, defines."""
+    text, file = content[:_CHARS_MAX], _name(call.paths[0]) if call.paths and call.action == "read" else ""
+    found: dict[str, int] = {}
+    for match in _DEFINED.finditer(text):
+        found.setdefault(match[1], match.start())
+    for name in list(found)[-_EACH_MAX:]:
+        if _IS_NAME.search(name):
+            yield _fact(name, file or _file_at(text, found[name]), position, 0.5)
+
+
+def from_call(call: Call, position: int) -> Iterator[Fact]:
+    """Names that are searched for, and names that an edit defines."""
+    for key in _ASKED_KEYS if call.action == "search" else ():
+        if isinstance(asked := call.arguments.get(key), str):
+            for name in dict.fromkeys(_names(asked)):
+                yield _fact(name, "", position, 1.5)
+    for key in _WRITTEN_KEYS if call.action == "edit" else ():
+        if isinstance(written := call.arguments.get(key), str):
+            file = _name(call.paths[0]) if call.paths else ""
+            for name in dict.fromkeys(_DEFINED.findall(written[:_CHARS_MAX])):
+                if _IS_NAME.search(name):
+                    yield _fact(name, file, position, 1.5)
+
+
+def from_text(text: str, position: int) -> Iterator[Fact]:
+    """Names that an answer sets as code."""
+    for name in list(dict.fromkeys(_QUOTED.findall(text[:_CHARS_MAX])))[:_EACH_MAX]:
+        if _IS_NAME.search(name):
+            yield _fact(name, "", position, 1.2)
+
+
+def from_report(text: str, position: int) -> Iterator[Fact]:
+    """Names that a sub-agent's report speaks of, those first that it does most."""
+    for name, count in Counter(_names(text)).most_common(_EACH_MAX):
+        yield _fact(name, "", position, 0.8 + min(count, 4) * 0.1)
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in _WORD.findall(text[:_CHARS_MAX]) if _IS_NAME.search(name)]
+
+
+def _fact(name: str, file: str, position: int, weight: float) -> Fact:
+    return Fact("symbol", name, name, position, "tool", weight, note=file)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _file_at(text: str, at: int) -> str:
+    """The file of the match that a definition stands in, where a search says which."""
+    begin = text.rfind("\n", 0, at)
+    found = _LISTED.match(text, max(0, begin))
+    return _name(found[1]) if found is not None else ""
