@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plimsoll.compaction.meter import DEFAULT_MODEL, Gauge, checked_tools, gauge_for
@@ -174,9 +175,13 @@ def _given(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one place
 
 
 def _goes_as_it_is(given: _Given) -> bool:
-    """Whether the messages fit, nothing is due by the policy, and the provider refuses none of them."""
+    """Whether the messages fit, nothing is due by the policy, none goes out joined to another, and the provider refuses none."""
     gauge, budget = given.gauge, given.gauge.budget.tokens
     tokens = gauge.reserve_tokens
+    if gauge.format.rules.results_first and any(
+        one.results and other.results for one, other in pairwise(given.messages)
+    ):
+        return False
     if given.system is not None:
         tokens += gauge.messages.message(system_message(given.system))
     for message in reversed(given.messages):

@@ -374,3 +374,16 @@ def test_a_message_that_is_emptied_still_parts_a_result_from_its_call() -> None:
             session.append(message)
             assert plimsoll.validate(session.view(), format="anthropic") == []
         assert session.view() == plimsoll.fit(session.history(), max_tokens=10_000, format="anthropic").messages
+
+
+def test_results_of_one_answer_go_out_as_one_message_also_where_all_fits() -> None:
+    """A list that fits is given back as a session and a plan give it."""
+    blocks = [{"type": "tool_use", "id": id, "name": "f", "input": {}} for id in ("a", "b")]
+    answers = [
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": id}]} for id in ("a", "b")
+    ]
+    messages: list[Wire] = [HI, {"role": "assistant", "content": blocks}, *answers]
+    fitted = plimsoll.fit(messages, max_tokens=10_000)
+    assert [len(message["content"]) for message in fitted.messages] == [2, 2, 2]
+    assert fitted.messages == plimsoll.plan(messages, max_tokens=10_000).apply().messages
+    assert fitted.origins == ((0,), (1,), (2, 3))
