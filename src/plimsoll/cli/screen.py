@@ -5,37 +5,29 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import plimsoll
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from plimsoll.report.drawing import Drawn
 LONG_SIZE_BYTES = 1_000_000
 LONG_MESSAGES = 2_000
 """From here on reading and counting take long enough to say so."""
 
 
-def show(*things: RenderableType) -> None:
+def show(*things: Drawn) -> None:
     """Print on standard output."""
-    _print(sys.stdout, things)
+    from plimsoll.report.drawing import draw
+
+    draw(sys.stdout, things)
 
 
-def tell(*things: RenderableType) -> None:
+def tell(*things: Drawn) -> None:
     """Print on standard error."""
-    _print(sys.stderr, things)
+    from plimsoll.report.drawing import draw
 
-
-def _print(stream: TextIO, things: Sequence[RenderableType]) -> None:
-    """Text keeps its own lines: the terminal wraps it, a file has it as it is."""
-    from rich.text import Text
-
-    from plimsoll.report.terminal import console_on
-
-    console = console_on(stream)
-    for thing in things:
-        console.print(thing, soft_wrap=isinstance(thing, Text))
+    draw(sys.stderr, things)
 
 
 def say(text: str) -> None:
@@ -70,9 +62,10 @@ def working(label: str, what: int | plimsoll.Session | None = None) -> Iterator[
     if not is_long or not sys.stderr.isatty():
         yield
         return
-    from plimsoll.report.terminal import console_on, line
+    from plimsoll.report.drawing import console_on
+    from plimsoll.report.neutral import one_line
 
-    with console_on(sys.stderr).status(line(f"{label} {how_much}".strip())):
+    with console_on(sys.stderr).status(one_line(f"{label} {how_much}".strip(), 400)):
         yield
 
 

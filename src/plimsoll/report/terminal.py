@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from errno import EPIPE
-from os import environ, strerror
-from typing import Literal, TextIO
-
-from rich import box
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from plimsoll.compaction.result import Report
 from plimsoll.recall.words import words
+from plimsoll.report.drawing import Drawn, Table, Words
 from plimsoll.report.figures import counted, number, share
 from plimsoll.report.inspection import ActionGroup, Inspection, grouped
 from plimsoll.report.measure import Measure
 from plimsoll.report.neutral import neutral, one_line
 from plimsoll.report.weights import Heaviest, Weight
-
-PLAIN_WIDTH = 100_000
-"""Columns where there is no terminal: every row of a table is one line, for the programs that read it."""
 
 BAR_CHARS = 28
 TOOLS_SHOWN = 20
@@ -30,87 +20,61 @@ _CELL_CHARS_MAX = 200
 _LEVEL_STYLE = {"none": "green", "normal": "cyan", "aggressive": "yellow", "emergency": "red"}
 _DECISION_STYLE = {"keep": "green", "drop": "red", "summarise": "yellow"}
 
-Cell = str | int | Text
+Cell = str | int | Words
 
 
-class _Screen(Console):
-    """A console that does not end the program when nobody reads its output any more."""
-
-    def on_broken_pipe(self) -> None:
-        """Let the caller decide."""
-        raise BrokenPipeError(EPIPE, strerror(EPIPE))
-
-
-def console_on(stream: TextIO) -> Console:
-    """A console on that stream: plain unless it is a terminal where NO_COLOR is not set."""
-    width = None if stream.isatty() else PLAIN_WIDTH
-    colours: Literal["auto"] | None = None if environ.get("NO_COLOR") else "auto"
-    return _Screen(file=stream, highlight=False, markup=False, emoji=False, width=width, color_system=colours)
-
-
-def line(text: str, style: str = "") -> Text:
+def line(text: str, style: str = "") -> Words:
     """One line of text from anywhere."""
-    return Text(one_line(text, 400), style=style)
+    return Words(one_line(text, 400), style)
 
 
-def block(text: str, style: str = "") -> Text:
+def block(text: str, style: str = "") -> Words:
     """Text of any length from anywhere."""
-    return Text(neutral(text), style=style)
+    return Words(neutral(text), style)
 
 
-def highlight(text: Text, query: str) -> Text:
+def highlight(text: Words, query: str) -> Words:
     """The text with the words of a query in bold."""
-    asked = [word for word in words(query) if len(word) > 1]
-    text.highlight_words(asked, style="bold yellow", case_sensitive=False)
-    return text
+    return text._replace(strong=tuple(word for word in words(query) if len(word) > 1))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
-    """Rows under their columns; a column whose name begins with ">" is of numbers, and stands to the right; one with "~" is cut."""
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for column in columns:
-        right = column.startswith(">")
-        drawn.add_column(column.lstrip(">~"), justify="right" if right else "left", overflow="fold", no_wrap=right)
-    for row in rows:
-        cells = zip(columns, row, strict=True)
-        drawn.add_row(*(_cell(value, cut=column.startswith("~")) for column, value in cells))
-    return drawn
+    """Rows of anything under their columns; see Table for their names."""
+    return Table(columns, [[_cell(value) for value in row] for row in rows])
 
 
-def _cell(value: Cell, *, cut: bool) -> Text:
-    """A cell that is cut gives way to the width of the others: the column may shrink, and its text then loses its end."""
-    if isinstance(value, Text):
+def _cell(value: Cell) -> Words:
+    if isinstance(value, Words):
         return value
-    text = number(value) if isinstance(value, int) else one_line(value, _CELL_CHARS_MAX)
-    return Text(text, no_wrap=True, overflow="ellipsis") if cut else Text(text)
+    return Words(number(value) if isinstance(value, int) else one_line(value, _CELL_CHARS_MAX))
 
 
-def count_table(measure: Measure) -> RenderableType:
+def count_table(measure: Measure) -> Drawn:
     """What a conversation weighs: roles, kinds, tools, and its largest messages."""
     weights = measure.weights
-    return Group(
+    return (
         *_measured(measure),
         *_tables(measure, longest=weights.total_tokens),
-        Text(),
+        Words(),
         _largest(weights.heaviest, measure),
     )
 
 
-def inspected(inspection: Inspection) -> RenderableType:
+def inspected(inspection: Inspection) -> Drawn:
     """What fills the window, where the load lines are, and what would leave."""
     measure = inspection.measure
     lines = ", ".join(f"{name} {number(tokens)}" for name, tokens in inspection.lines.items())
-    return Group(
+    return (
         *_measured(measure, f", level {inspection.level}", _LEVEL_STYLE.get(inspection.level, "")),
         line(f"budget {number(inspection.budget_tokens)}; lines: {lines}", "dim"),
         *_tables(measure, longest=max(measure.weights.total_tokens, inspection.budget_tokens)),
-        Text(),
+        Words(),
         line("What would leave it and why", "bold"),
         planned(inspection.plan, inspection.groups),
     )
 
 
-def _measured(measure: Measure, level: str = "", style: str = "") -> list[Text]:
+def _measured(measure: Measure, level: str = "", style: str = "") -> list[Words]:
     """How large it is, how that was counted, and what the provider counted."""
     told = measure.reported
     shown = [
@@ -119,13 +83,13 @@ def _measured(measure: Measure, level: str = "", style: str = "") -> list[Text]:
     return [*shown, line(measure.counted, "dim"), *([] if told is None else [line(told)])]
 
 
-def _tables(measure: Measure, *, longest: int) -> list[RenderableType]:
+def _tables(measure: Measure, *, longest: int) -> list[Drawn]:
     weights = measure.weights
     tables = (("role", weights.roles), ("kind", weights.kinds), ("tool", weights.tools[:TOOLS_SHOWN]))
     return [drawn for what, rows in tables if rows for drawn in _weighed(what, rows, measure, longest)]
 
 
-def _weighed(what: str, weights: Sequence[Weight], measure: Measure, longest: int) -> tuple[RenderableType, ...]:
+def _weighed(what: str, weights: Sequence[Weight], measure: Measure, longest: int) -> tuple[Words, Table]:
     """Shares are of the whole that the column names; a bar is full at `longest`."""
     rows = [
         (
@@ -137,7 +101,7 @@ def _weighed(what: str, weights: Sequence[Weight], measure: Measure, longest: in
         )
         for weight in weights
     ]
-    return Text(), table((what, ">count", ">tokens", f">of the {measure.base}", ""), rows)
+    return Words(), table((what, ">count", ">tokens", f">of the {measure.base}", ""), rows)
 
 
 def _largest(heaviest: Sequence[Heaviest], measure: Measure) -> Table:
@@ -148,18 +112,18 @@ def _largest(heaviest: Sequence[Heaviest], measure: Measure) -> Table:
     return table(("largest", "role", ">tokens", f">of the {measure.base}", "~begins"), rows)
 
 
-def bar(part: int, whole: int) -> Text:
+def bar(part: int, whole: int) -> Words:
     """A bar as long as the share; anything at all is at least a sliver."""
     eighths = 0 if whole <= 0 else min(BAR_CHARS * 8, round(BAR_CHARS * 8 * part / whole))
     full, rest = divmod(max(eighths, 1 if part > 0 else 0), 8)
-    return Text("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else ""), style="blue")
+    return Words("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else ""), style="blue")
 
 
-def planned(report: Report, groups: Sequence[ActionGroup] | None = None) -> RenderableType:
+def planned(report: Report, groups: Sequence[ActionGroup] | None = None) -> Drawn:
     """What a plan does or did: sizes, the groups of actions, and its remark."""
     rows = [
         (
-            Text(group.decision, style=_DECISION_STYLE.get(group.decision, "cyan")),
+            Words(group.decision, _DECISION_STYLE.get(group.decision, "cyan")),
             group.exchanges,
             group.tokens_before,
             group.tokens_after,
@@ -168,15 +132,15 @@ def planned(report: Report, groups: Sequence[ActionGroup] | None = None) -> Rend
         )
         for group in (grouped(report.actions) if groups is None else groups)
     ]
-    shown: list[RenderableType] = [outcome(report)]
+    shown: list[Drawn] = [outcome(report)]
     if rows:
         shown.append(table(("decision", ">exchanges", ">before", ">after", "why", "messages"), rows))
     if report.note:
         shown.append(line(report.note, "dim"))
-    return Group(*shown)
+    return shown
 
 
-def outcome(report: Report) -> Text:
+def outcome(report: Report) -> Words:
     """One line: the size before and after, the budget, the level and the means."""
     lost = sum(action.last - action.first + 1 for action in report.lost)
     change = f"{number(report.tokens_before)} → {number(report.tokens_after)} tokens of {number(report.budget)}"

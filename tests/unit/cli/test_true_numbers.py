@@ -190,7 +190,8 @@ def test_no_color_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where NO_COLOR is set, a terminal gets no escape sequence at all."""
     import io
 
-    from plimsoll.report.terminal import console_on, line
+    from plimsoll.report.drawing import draw
+    from plimsoll.report.terminal import line
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -200,7 +201,7 @@ def test_no_color_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     for value, escapes in (("1", False), ("", True)):
         monkeypatch.setenv("NO_COLOR", value)
         stream = Terminal()
-        console_on(stream).print(line("plain", "bold red"))
+        draw(stream, [line("plain", "bold red")])
         assert ("\x1b" in stream.getvalue()) is escapes
 
 

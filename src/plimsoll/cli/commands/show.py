@@ -12,7 +12,7 @@ from plimsoll.cli.options import Commands, add_name, command, count
 from plimsoll.cli.refusal import DONE
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from plimsoll.report.drawing import Drawn
 
 SHORT_LINES = 12
 """Lines of a message in the view; what is longer says how much."""
@@ -114,12 +114,12 @@ def _print(
         show(*_drawn(named(positions) or "(not in the history)", role, parts, short=not whole))
 
 
-def _drawn(name: str, role: str, parts: Sequence[tuple[str, str]], *, short: bool) -> list[RenderableType]:
+def _drawn(name: str, role: str, parts: Sequence[tuple[str, str]], *, short: bool) -> list[Drawn]:
     from plimsoll.report.figures import counted
     from plimsoll.report.terminal import block, line
 
     style = {"user": "bold cyan", "assistant": "bold green", "system": "bold magenta"}.get(role, "bold yellow")
-    shown: list[RenderableType] = [line(""), line(f"{name} {role}", style)]
+    shown: list[Drawn] = [line(""), line(f"{name} {role}", style)]
     for label, text in parts:
         cut = _shortened(text) if short else text
         shown.append(block(f"[{label}] {cut}" if label else cut))
