@@ -15,7 +15,7 @@ from plimsoll.message import FormatName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """Where messages and the system text stand in what was read. `body` is a request with them still in it."""
+    """Where messages and the system text were in what was read. `body` is the request that held them, whole."""
 
     kind: Literal["array", "lines", "body"]
     body: Mapping[str, Any] = field(default_factory=dict, repr=False)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import plimsoll
 
 _MEANINGS: dict[str, tuple[str, str]] = {
-    "bad-line": ("line is no JSON object", "it is kept, and nobody reads it"),
+    "bad-line": ("line is no JSON object", "it is kept, and not read"),
     "bad-message": ("message has no readable content", "it is kept, and not sent"),
     "broken-archive": ("archive is broken", "what could be read of it was"),
     "cycle": ("line comes after itself", "its conversation is read as far as it goes"),
@@ -26,7 +26,7 @@ _MEANINGS: dict[str, tuple[str, str]] = {
     "reasoning-alone": ("thought led to nothing", "it is not sent"),
     "refused": ("message would be refused by the provider", "it is sent in another way"),
     "thinking-only": ("answer thinks and says nothing", "it is not sent"),
-    "torn-line": ("line at the end was not written whole", "it is kept, and nobody reads it"),
+    "torn-line": ("line at the end was not written whole", "it is kept, and not read"),
     "wrong-place": ("message of the user's holds what only the model says", "that part is not sent"),
 }
 """Of each kind: what there is one of, and what that means."""

@@ -11,7 +11,7 @@ from plimsoll.cli.options import TOOL_NAMES, count
 from plimsoll.cli.refusal import DONE, WrongUsage
 
 SHOWN_ON_TERMINAL = 30
-"""Newest sessions that are listed where nobody said how many: a program that reads the list gets all of them."""
+"""Newest sessions that are listed by default on a terminal; a program that reads the list gets all of them."""
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:

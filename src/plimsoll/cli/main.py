@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         words = sys.argv[1:] if argv is None else list(argv)
         arguments = parser(words[:1]).parse_args(words)
-    except SystemExit as done:  # argparse has said what there is to say
+    except SystemExit as done:  # argparse has printed the reason
         return done.code if isinstance(done.code, int) else WRONG_USAGE
     return _run(arguments)
 
@@ -80,7 +80,7 @@ def parser(begins: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 
 class _Version(argparse.Action):
-    """Looks the version up only when somebody asks."""
+    """Looks the version up only when it is asked for."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
         super().__init__(option_strings, dest, nargs=0, help=help)
@@ -120,7 +120,7 @@ def _note(  # noqa: PLR0913, PLR0917 - as warnings.showwarning
 
 
 def _fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """A mistake of ours: one line that is worth reporting, instead of a page that means nothing to who sees it."""
+    """A defect of plimsoll: one line that can be reported, instead of a traceback."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     place = "" if trace is None else f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"

@@ -33,7 +33,7 @@ def emit(*data: bytes, out: str | None = None) -> None:
         return
     sys.stdout.flush()
     binary = getattr(sys.stdout, "buffer", None)
-    if binary is None:  # somebody put a text stream in its place
+    if binary is None:  # a program has put a text stream in its place
         sys.stdout.write(b"".join(data).decode("utf-8", "surrogateescape"))
     else:
         binary.writelines(data)
@@ -41,7 +41,7 @@ def emit(*data: bytes, out: str | None = None) -> None:
 
 
 def write_file(path: Path, *data: bytes) -> None:
-    """Write beside the file and take its place, so that it is never half there. Its modes stay.
+    """Write a temporary file in the same folder and rename it, so that the file is never half written. Its modes stay.
 
     Links are refused: what takes the place of a link is not where it pointed. A device or a pipe is written to as it is.
     Raises Refused, OSError.
@@ -65,7 +65,7 @@ def write_file(path: Path, *data: bytes) -> None:
     except BaseException as error:
         Path(name).unlink(missing_ok=True)
         if isinstance(error, OSError):
-            error.filename = str(path)  # the name of the file beside it means nothing to anybody
+            error.filename = str(path)  # and not that of the temporary file
         raise
 
 

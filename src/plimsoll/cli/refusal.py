@@ -5,7 +5,7 @@ from __future__ import annotations
 DONE, REFUSED, WRONG_USAGE, LOSSY = 0, 1, 2, 3
 """The last: it is done, and what could not be carried was listed."""
 BROKEN_PIPE, INTERRUPTED = 141, 130
-"""As a shell reports the signals: nobody reads the output any more, and Ctrl-C."""
+"""As a shell reports the signals: the reader of the output has closed it, and Ctrl-C."""
 
 
 class Refused(Exception):

@@ -1,4 +1,4 @@
-"""What people see: reports, findings and signs of life. Standard output for results, standard error for the rest."""
+"""What is shown to people: reports, findings and progress. Standard output for results, standard error for the rest."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import plimsoll
 
 if TYPE_CHECKING:
     from plimsoll.report.drawing import Drawn
+
 LONG_SIZE_BYTES = 1_000_000
 LONG_MESSAGES = 2_000
 """From here on reading and counting take long enough to say so."""
@@ -54,18 +55,20 @@ def note_findings(findings: Sequence[plimsoll.Finding]) -> None:
 
 @contextmanager
 def working(label: str, what: int | plimsoll.Session | None = None) -> Iterator[None]:
-    """A sign of life on standard error while long work goes on, where that is a terminal.
+    """Show on standard error what is being done and for how long, where that is a terminal.
 
-    `what` is worked on: so many bytes, or the messages of a session; little work shows nothing. None: nobody knows how much it is.
+    Args:
+        label: what is done, such as "searching".
+        what: a number of bytes, or a session, whose messages count; little work shows nothing. None: the amount is not known.
+
     """
     is_long, how_much = _amount(what)
     if not is_long or not sys.stderr.isatty():
         yield
         return
-    from plimsoll.report.drawing import console_on
-    from plimsoll.report.neutral import one_line
+    from plimsoll.report.drawing import progress_on
 
-    with console_on(sys.stderr).status(one_line(f"{label} {how_much}".strip(), 400)):
+    with progress_on(sys.stderr, f"{label} {how_much}".strip()):
         yield
 
 

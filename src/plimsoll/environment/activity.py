@@ -23,7 +23,7 @@ Timed = tuple[int, Message]
 
 _NAMES = regex(r"[\w./@#-]{4,200}")
 _TELLING = regex(r"[0-9]{5}|[A-Za-z]-?[0-9]|[0-9]-?[A-Za-z]|\w[./_#@]\w")
-"""What makes a word the name of one thing: digits beside letters, many digits, or a sign within it."""
+"""What makes a word the name of one thing: digits next to letters, many digits, or a sign within it."""
 
 
 def topics(messages: Sequence[Timed]) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def _dependencies(messages: Iterable[Message]) -> dict[str, tuple[str, ...]]:
 
 
 def _note(named_by: dict[str, str | None], text: str, tool: str | None) -> None:
-    """Remember who named a thing first: a tool, or nobody's tool."""
+    """Remember which tool named a thing first, or that no tool did."""
     for name in _names(text):
         named_by.setdefault(name, tool)
 

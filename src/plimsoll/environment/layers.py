@@ -56,7 +56,7 @@ class SessionContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationContext:
-    """What was said: computed from the history when asked for."""
+    """The conversation: computed from the history when asked for."""
 
     messages: int = 0
     topics: tuple[str, ...] = ()
@@ -124,7 +124,7 @@ class ContextMetadata:
     """How much there is, and how new."""
 
     total_tokens: int
-    """Of the view as it stands."""
+    """Of the view as it is."""
     budget_tokens: int
     last_updated_ms: int | None
     """Unix time of the newest record of any kind."""
@@ -152,7 +152,7 @@ class ContextLayers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which of the newest messages are looked at where nobody says. None is no bound. Raises SettingError."""
+    """Which of the newest messages are looked at by default. None is no bound. Raises SettingError."""
 
     max_tokens: int | None = 32_000
     max_messages: int | None = 50

@@ -66,14 +66,14 @@ def _words(text: str) -> set[str]:
 
 def _texts(layers: ContextLayers) -> dict[str, str]:
     """What each layer says; layers that say nothing are left out."""
-    said = {
+    found = {
         "system": _system(layers),
         "session": _session(layers),
         "conversation": _conversation(layers),
         "tool": _tools(layers),
         "workspace": _workspace(layers),
     }
-    texts = {name: "\n".join(line(text, LINE_CHARS_MAX) for text in lines) for name, lines in said.items()}
+    texts = {name: "\n".join(line(text, LINE_CHARS_MAX) for text in lines) for name, lines in found.items()}
     return {name: text for name, text in texts.items() if text}
 
 

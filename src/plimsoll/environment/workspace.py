@@ -138,7 +138,7 @@ def _package(folder: Path) -> Package | None:
 
 
 def _python_package(section: str) -> Package:
-    """What stands in `[project]` as everybody writes it. The standard library's reader of TOML takes 6 ms to load."""
+    """The `[project]` table as it is usually written. The standard library's reader of TOML takes 6 ms to load."""
     start = _DEPENDENCIES.search(section)
     listed = _LIST.match(section, start.end()) if start else None
     requirements = [match[1] or match[2] or "" for match in _STRING.finditer(listed[0])] if listed else []

@@ -50,7 +50,7 @@ class _Scale:
 
     @property
     def ticks(self) -> list[tuple[int, str]]:
-        """Times to name, and where their names stand."""
+        """Times to name, and where their names are drawn."""
         times = self._times
         return [(times[0], "start"), (times[len(times) // 2], "middle"), (times[-1], "end")]
 
@@ -81,8 +81,8 @@ def _line(scale: _Scale, points: Sequence[Point]) -> Iterator[str]:
     yield f'<polygon class="area" points="{places[0][0]:.1f},{floor:.1f} {path} {places[-1][0]:.1f},{floor:.1f}"/>'
     yield f'<polyline class="line" points="{path}"/>'
     for point, (x, y) in zip(points, places, strict=True):
-        told = f"{point.name}, {when(point.at_ms, full=True)}: {number(point.tokens)} tokens"
-        yield f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{escape(told)}</title></circle>'
+        label = f"{point.name}, {when(point.at_ms, full=True)}: {number(point.tokens)} tokens"
+        yield f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{escape(label)}</title></circle>'
 
 
 def _marks(scale: _Scale, marks: Sequence[Mark]) -> Iterator[str]:
@@ -91,5 +91,5 @@ def _marks(scale: _Scale, marks: Sequence[Mark]) -> Iterator[str]:
         yield f'<line class="cut" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{scale.y(0):.1f}"/>'
         before = "" if mark.tokens_before is None else f"{number(mark.tokens_before)} → "
         after = "" if mark.tokens_after is None else number(mark.tokens_after)
-        told = f"{mark.label}, {when(mark.at_ms, full=True)}: {before}{after} tokens"
-        yield f'<circle class="cutdot" cx="{x:.1f}" cy="{_TOP}" r="5"><title>{escape(told)}</title></circle>'
+        label = f"{mark.label}, {when(mark.at_ms, full=True)}: {before}{after} tokens"
+        yield f'<circle class="cutdot" cx="{x:.1f}" cy="{_TOP}" r="5"><title>{escape(label)}</title></circle>'

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from errno import EPIPE
 from os import environ, strerror
 from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO, TypeAlias
 from unicodedata import combining, east_asian_width
+
+from plimsoll.report.neutral import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -23,7 +26,7 @@ class Words(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows under their columns; a column whose name begins with ">" is of numbers, and stands to the right; one with "~" is cut."""
+    """Rows under their columns; a column whose name begins with ">" is of numbers, aligned to the right; one with "~" is cut."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Words]]
@@ -77,7 +80,7 @@ def console_on(stream: TextIO) -> Console:
     from rich.console import Console  # noqa: PLC0415 - slow to import, and no use where there is no terminal
 
     class Screen(Console):
-        """A console that does not end the program when nobody reads its output any more."""
+        """A console that does not end the program when the reader of its output has gone."""
 
         def on_broken_pipe(self) -> None:
             """Let the caller decide."""
@@ -85,6 +88,17 @@ def console_on(stream: TextIO) -> Console:
 
     colours: Literal["auto"] | None = None if environ.get("NO_COLOR") else "auto"
     return Screen(file=stream, highlight=False, markup=False, emoji=False, color_system=colours)
+
+
+@contextmanager
+def progress_on(stream: TextIO, text: str) -> Iterator[None]:
+    """One line with the time that has passed, while the block runs; it is removed afterwards. For terminals."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415 - only for long work
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=console_on(stream), transient=True) as progress:
+        progress.add_task(one_line(text, 200), total=None)
+        yield
 
 
 def _rich(thing: Words | Table) -> RenderableType:

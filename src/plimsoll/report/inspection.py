@@ -45,7 +45,7 @@ class Inspection:
     lines: Mapping[str, int]
     plan: Report
     places: Sequence[tuple[int, ...]] = ()
-    """The positions in the history that the plan's positions stand for; none where they are these themselves."""
+    """The positions in the history that the plan's positions mean; empty where they are the same."""
     draw: Callable[[], str] = field(default=str, repr=False, compare=False)
     """Draws the page."""
 
@@ -89,7 +89,7 @@ def inspection_of(
 def grouped(actions: Sequence[Action], places: Sequence[tuple[int, ...]] = ()) -> list[ActionGroup]:
     """Actions by decision and reason, those that free the most first, those that keep everything last.
 
-    `places` are the positions in the history that the actions' positions stand for, where they are not these themselves.
+    `places` are the positions in the history that the actions' positions mean, where they are not the same.
     """
     groups: dict[tuple[str, str], list[Action]] = {}
     for action in actions:

@@ -46,7 +46,7 @@ class Measure:
     @property
     def counted(self) -> str:
         """How it was counted."""
-        likely = f"at most so many; about {number(self.likely_tokens)} are likely"
+        likely = f"an upper bound; about {number(self.likely_tokens)} are likely"
         how = "exact" if self.exact else likely if self.likely_tokens < self.weights.tokens else "as was reported"
         return f"{self.format}, {self.model}, counted with {self.counter}: {how}"
 

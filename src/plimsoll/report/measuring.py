@@ -1,4 +1,4 @@
-"""Measuring a conversation: which counter, which window, and what is sent beside the messages."""
+"""Measuring a conversation: which counter, which window, and what is sent with the messages."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def measured(subject: Subject, gauge: Gauge) -> Measure:
         places=subject.places,
         unseen_tokens=0 if recorded is None else _unseen(recorded, gauge),
     )
-    beside = [] if apart is None else [apart]
+    extra = [] if apart is None else [apart]
     base, base_tokens = _base(subject, gauge.model)
     return Measure(
         label=subject.label,
@@ -80,7 +80,7 @@ def measured(subject: Subject, gauge: Gauge) -> Measure:
         base=base,
         base_tokens=base_tokens,
         weights=weights,
-        likely_tokens=likely.messages([*beside, *subject.messages]) + likely.tools(subject.tools),
+        likely_tokens=likely.messages([*extra, *subject.messages]) + likely.tools(subject.tools),
         usage=usage,
         is_of_view=recorded is None or recorded.is_of_view,
     )

@@ -30,7 +30,7 @@ def one_line(text: str, chars_max: int = 120) -> str:
 
 
 def json_safe(text: str) -> str:
-    """JSON text in which the same characters stand escaped: it reads back as the same value."""
+    """JSON text in which the same characters are escaped: it reads back as the same value."""
     return _UNSAFE.sub(lambda found: _json_escape(found[0]), text)
 
 

@@ -1,4 +1,4 @@
-"""What is said in a message, part by part, for people to read."""
+"""The content of a message, part by part, for people to read."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _strip(message: Message, counter: MessageCounter, name: str, action: Action 
         kinds[kind_of(part)] = kinds.get(kind_of(part), 0) + counter.part(part)
     tokens = counter.message(message)
     kinds["framing"] = tokens - sum(kinds.values())
-    text = "\n\n".join(f"[{label}] {said}" if label else said for label, said in parts_of(message))
+    text = "\n\n".join(f"[{label}] {words}" if label else words for label, words in parts_of(message))
     only_results = bool(message.parts) and all(isinstance(part, ToolResult) for part in message.parts)
     return Strip(
         name=name,

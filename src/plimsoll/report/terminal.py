@@ -76,11 +76,11 @@ def inspected(inspection: Inspection) -> Drawn:
 
 def _measured(measure: Measure, level: str = "", style: str = "") -> list[Words]:
     """How large it is, how that was counted, and what the provider counted."""
-    told = measure.reported
+    reported = measure.reported
     shown = [
         line(f"{measure.heading} ({counted(measure.weights.messages, 'message')}){level}", f"bold {style}".strip())
     ]
-    return [*shown, line(measure.counted, "dim"), *([] if told is None else [line(told)])]
+    return [*shown, line(measure.counted, "dim"), *([] if reported is None else [line(reported)])]
 
 
 def _tables(measure: Measure, *, longest: int) -> list[Drawn]:

@@ -15,7 +15,7 @@ UNNAMED_TOOL = "(no name)"
 TOOL_RESULTS = "tool results"
 UNSEEN = "not in this file"
 REQUEST = "frame of the request"
-"""What is sent once, whatever is said: it primes the answer."""
+"""What each request has once, whatever its messages are: it primes the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ def weigh(  # noqa: PLR0913 - what there is to weigh
     """Count every part once. `tokens` is what `count_tokens` gives for the same messages, tools and system text.
 
     `places` are the positions in the history that each message comes from, by default its own index. `unseen_tokens` is what is
-    sent beside all that.
+    sent with all that.
     """
     scales = _Scales(counter, names=_names(messages))
     sizes = [] if system is None else [scales.put(system, "system", None)]
@@ -139,7 +139,7 @@ class _Scales:
         return Heaviest(name=name, position=position, role=role, tokens=tokens, begins=begins(message))
 
     def put_beside(self, label: str, tokens: int, count: int) -> None:
-        """Add what is sent beside the messages."""
+        """Add what is sent with the messages."""
         if tokens:
             self.roles.add(label, tokens, count)
             self.kinds.add("framing" if label == REQUEST else label, tokens, count)

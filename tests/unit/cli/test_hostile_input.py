@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import plimsoll
 from plimsoll.cli.main import main
 
 SOURCES = Path(__file__).parents[3] / "src"
@@ -397,6 +399,47 @@ def test_progress_in_a_terminal(messages, tmp_path):
     assert "counting 1.3 MB" in in_a_terminal("count", long)
     assert "counting" not in in_a_terminal("count", short)
     assert process("count", long).stderr == b""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="a terminal to look through")
+def test_long_work_on_sessions_shows_progress(home):
+    """Every command that reads all of a long session says so in a terminal, and nothing of it in a pipe."""
+    with plimsoll.open("pier", max_tokens=30_000) as session:
+        session.extend([{"role": ("user", "assistant")[n % 2], "content": f"entry {n}"} for n in range(2_100)])
+    doing = {
+        ("recall", "pier", "entry"): "searching 2,100 messages",
+        ("verify", "pier"): "checking",
+        ("inspect", "pier"): "inspecting 2,100 messages",
+        ("compact", "pier", "--preview"): "planning 2,100 messages",
+        ("export", "pier", "--to", "codex", "--preview"): "exporting 2,100 messages",
+    }
+    shown = {words: in_a_terminal(*words) for words in doing}
+
+    assert [words for words, text in doing.items() if text not in shown[words]] == []
+    assert process("recall", "pier", "entry").stderr == b""
+
+
+class Terminal(io.StringIO):
+    """Text that goes to a terminal."""
+
+    def isatty(self):
+        """It is one."""
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "what", "shown"),
+    [(Terminal, 2_000_000, True), (Terminal, 2_000, False), (Terminal, None, True), (io.StringIO, 2_000_000, False)],
+)
+def test_progress_is_for_long_work_in_a_terminal(monkeypatch, stream, what, shown):
+    """Standard error gets a line while long work goes on, if it is a terminal; else nothing."""
+    from plimsoll.cli.screen import working
+
+    monkeypatch.setattr(sys, "stderr", stream())
+    with working("reading", what):
+        pass
+    assert ("reading" in sys.stderr.getvalue()) == shown
 
 
 def test_options_name_all_formats():

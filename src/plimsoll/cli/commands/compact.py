@@ -42,7 +42,7 @@ def add(commands: Commands) -> None:
         "--target",
         metavar="N",
         type=tokens,
-        help="come down to so many tokens (default: the policy's target, and at most half of what there is)",
+        help="come down to N tokens (default: the policy's target, and at most half of what there is)",
     )
 
 
@@ -50,12 +50,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Preview, or carry out."""
     if arguments.preview:
         return _preview(arguments)
+    from plimsoll.cli.screen import working
+
     plan, path = _edited(arguments) if arguments.edit else (None, None)
     try:
         options = {"store": arguments.store, "max_tokens": arguments.max_tokens}
         with plimsoll.open(arguments.name, create=False, **options) as session:
             _tell_what_is_not_held(session)
-            compaction = session.compact(plan, **_wish(arguments))
+            with working("compacting", session):
+                compaction = session.compact(plan, **_wish(arguments))
     except plimsoll.errors.PlimsollError as error:
         if path is None:
             raise
@@ -74,12 +77,15 @@ def _tell_what_is_not_held(session: plimsoll.Session) -> None:
 
 
 def _plan(arguments: argparse.Namespace) -> plimsoll.Plan:
-    """Made from the side: the session is free while somebody looks at the plan."""
+    """The plan, made by a reader: the session is free while it is looked at."""
+    from plimsoll.cli.screen import working
+
     options = {"store": arguments.store, "max_tokens": arguments.max_tokens}
     with plimsoll.open(arguments.name, read_only=True, **options) as session:
         _tell_what_is_not_held(session)
-        plan = session.preview(**_wish(arguments))
-        _ = plan.report  # names what leaves, for which messages are read: not when the session is closed
+        with working("planning", session):
+            plan = session.preview(**_wish(arguments))
+            _ = plan.report  # names what leaves, for which messages are read: not when the session is closed
         return plan
 
 
@@ -104,7 +110,7 @@ def _preview(arguments: argparse.Namespace) -> int:
 
 
 def _edited(arguments: argparse.Namespace) -> tuple[plimsoll.Plan, Path]:
-    """The plan with the summary as somebody saved it, and the file it is in."""
+    """The plan with the summary as it was edited, and the file it is in."""
     import tempfile
 
     plan = _plan(arguments)

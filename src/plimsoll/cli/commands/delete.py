@@ -38,7 +38,7 @@ def _ask(name: str, messages: int) -> None:
     from plimsoll.report.figures import counted
 
     if not sys.stdin.isatty():
-        raise Refused(f"{name} was not deleted: nobody can be asked here; --yes deletes without asking")
+        raise Refused(f"{name} was not deleted: this is no terminal to ask on; --yes deletes without asking")
     print(f"Delete {name} and its {counted(messages, 'message')} for good? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise Refused(f"{name} was not deleted")

@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
     where.add_argument(
         "--in-place",
         action="store_true",
-        help="write it over the file that the session came from, if that is as it was read last; what was there is kept beside it",
+        help="write it over the file that the session came from, if that is as it was read last, and keep a backup of it",
     )
     where.add_argument("--preview", action="store_true", help="say what would not be carried, and write nothing")
     add_out(where)
@@ -51,8 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise WrongUsage("export: --to FORMAT is needed, or --in-place")
     if arguments.view and (arguments.in_place or arguments.to in TOOL_NAMES):
         raise WrongUsage("export: --view is for message formats; a tool's file holds the history and its compactions")
-    read_only = not arguments.in_place
-    with plimsoll.open(arguments.name, store=arguments.store, create=False, read_only=read_only) as session:
+    from plimsoll.cli.screen import working
+
+    options: dict[str, Any] = {"create": False, "read_only": not arguments.in_place}
+    with plimsoll.open(arguments.name, store=arguments.store, **options) as session, working("exporting", session):
         found = session.export(to=arguments.to, in_place=arguments.in_place, view=arguments.view)
     return _file(found, arguments) if isinstance(found, plimsoll.Exported) else _messages(found, arguments)
 

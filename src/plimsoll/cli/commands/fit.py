@@ -64,19 +64,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read(arguments: argparse.Namespace) -> tuple[list[Any], dict[str, Any], Container, int]:
-    """The messages, what is sent beside them, what they came in, and how many bytes that were."""
+    """The messages, the options that belong to them, the container they came in, and its size in bytes."""
     from plimsoll.cli.container import ARRAY, Container
     from plimsoll.cli.source import is_session, open_session, read
 
     if is_session(arguments.file):
         with open_session(arguments.file, arguments.store) as session:
             view, known = session.peek(), session.options
-            beside = {"format": session.format, "system": session.system}
-            options = {**beside, "model": known["model"], "tools": known["tools"]}
+            own = {"format": session.format, "system": session.system}
+            options = {**own, "model": known["model"], "tools": known["tools"]}
             return view, options, ARRAY, sum(len(str(message)) for message in view)
     loaded, size_bytes = read(arguments.file)
     if arguments.format is not None and isinstance(loaded, plimsoll.Conversation):
         loaded = replace(loaded, format=arguments.format)
-    beside = {"format": loaded.format, "system": loaded.system}
-    options = {**beside, "model": loaded.model, "tools": loaded.tools or None}
+    own = {"format": loaded.format, "system": loaded.system}
+    options = {**own, "model": loaded.model, "tools": loaded.tools or None}
     return loaded.view(), options, Container.of(loaded), size_bytes

@@ -92,8 +92,8 @@ def _update(file: str, arguments: argparse.Namespace) -> int:
             added = session.update(source)
         compactions = len(session.compactions()) - before
         if arguments.json:
-            told = {"messages_added": added, "compactions_added": compactions}
-            print_json({"name": name, **told, **session.status().to_dict()})
+            about = {"messages_added": added, "compactions_added": compactions}
+            print_json({"name": name, **about, **session.status().to_dict()})
         else:
             say(f"{name}: {counted(added, 'new message')}, {_size(session)}")
     return DONE
@@ -116,8 +116,8 @@ def _done(session: plimsoll.Session, *, as_json: bool) -> int:
 
     messages = session.message_count
     if as_json:
-        told = {"name": session.name, "format": session.format, "messages": messages}
-        print_json({**told, **session.status().to_dict()})
+        about = {"name": session.name, "format": session.format, "messages": messages}
+        print_json({**about, **session.status().to_dict()})
         return DONE
     say(f"{session.name}: {counted(messages, 'message')}, {_size(session)}")
     _tell_raised(session)

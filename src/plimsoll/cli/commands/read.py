@@ -24,8 +24,8 @@ def add(commands: Commands) -> None:
         metavar="REFERENCE",
         help="as a cut message or `recall` names it; or a message, such as m12",
     )
-    parser.add_argument("--offset", metavar="N", type=int, default=0, help="skip so many characters")
-    parser.add_argument("--limit", metavar="N", type=int, help="print at most so many characters")
+    parser.add_argument("--offset", metavar="N", type=int, default=0, help="skip N characters")
+    parser.add_argument("--limit", metavar="N", type=int, help="print at most N characters")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -23,7 +23,7 @@ def add(commands: Commands) -> None:
     add_name(parser)
     parser.add_argument("query", metavar="QUERY", nargs="+", help="what to look for, in a few words")
     parser.add_argument(
-        "--limit", metavar="N", type=count, default=HITS_SHOWN, help=f"at most so many hits (default: {HITS_SHOWN})"
+        "--limit", metavar="N", type=count, default=HITS_SHOWN, help=f"at most N hits (default: {HITS_SHOWN})"
     )
     parser.add_argument(
         "--max-tokens", metavar="N", type=tokens, default=2_000, help="size of all hits together (default: 2000)"

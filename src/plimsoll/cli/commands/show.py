@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show. The view is shown as it stands: nothing is compacted for it."""
+    """Show. The view is shown as it is: nothing is compacted for it."""
     from plimsoll.cli.output import print_json
 
     whole = arguments.full or arguments.last is not None

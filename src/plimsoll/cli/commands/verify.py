@@ -23,7 +23,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--repair",
         action="store_true",
-        help="write what can be read into a new session beside it; the damaged one stays as it is",
+        help="write what can be read into a new session; the damaged one stays as it is",
     )
     parser.add_argument(
         "--into", metavar="SPEC", help="with --repair: the store that the copy is written to (default: the same one)"
