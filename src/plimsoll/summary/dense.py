@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from math import log
+from math import exp, log
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.regex import regex
@@ -21,18 +21,26 @@ _CLAUSE = regex(
     re.IGNORECASE,
 )
 _OPENING = regex(
-    r"(?:wow|oh|ooh|hey|hi|hello|yeah|yep|yup|yes|no way|nope|thanks(?: (?:so much|a lot|a bunch))?|thank you|haha|lol|aww?"
-    r"|awesome|cool|great|nice|sweet|sure(?: thing)?|absolutely|definitely|totally|ok|okay|well|so|and|but|also|actually"
-    r"|by the way|btw|anyway|plus|right|of course|i think|i guess|i mean|i know|you know|sorry|congrats|congratulations"
-    r"|sounds (?:great|good|fun|awesome|amazing))(?:[,!.]+\s*|\s+(?=i|we|my|it|that)|\Z)",
+    r"(?:(?:wow|oh|ooh|ah|hey|hi|hello|yeah|yep|yup|yes|nope|nah|haha|lol|aww?|ugh|hmm|whoa|oops|and|but|plus|btw"
+    r"|fyi|by the way|anyway)"
+    r"(?:[,!.]+\s*|\s+|\Z)"
+    r"|(?:no way|thanks(?: (?:so much|a lot|a bunch))?|thank you|awesome|cool|great|nice|sweet|sure(?: thing)?|absolutely"
+    r"|definitely|totally|ok|okay|well|so|also|actually|right|of course|sorry|congrats|congratulations|like i said"
+    r"|sounds (?:great|good|fun|awesome|amazing)|(?:ever )?since (?:we|our) last \w+|i (?:think|guess|mean|know|feel like)"
+    r"|you know)(?:[,!.]+\s*|\s+(?=i|we|my|it|that)|\Z))",
+    re.IGNORECASE,
+)
+_LOOSE = regex(
+    r"\b(?:an? (?:lot|bit|couple|bunch) of|lots of|(?:kind|sort) of|a (?:lot|bit)|as well|you know|at all|right now|these days"
+    r"|this(?! (?:week|month|year|morning|afternoon|evening|spring|summer|fall|autumn|winter|past)))\b ?",
     re.IGNORECASE,
 )
 _WORD = regex(r"[A-Za-z0-9][\w'’:.,/$%-]*[\w%]|[A-Za-z0-9]|\$[0-9.,]+")
 _DROPPED = frozenset(
     """
-    a an the i i'm i've i'd i'll im ive really so just very super totally quite pretty truly definitely absolutely actually
-    basically literally honestly it's its that's been am is are was were be being have has my this some lot kind also too
-    even still ever such there's gonna
+    a an the i i'm i've i'd i'll im ive we we're we've we'd we'll our it really so just very super totally quite pretty truly
+    definitely absolutely actually basically literally honestly it's its that's that been am is are was were be being have has
+    my some also too even ever such there's gonna here's
     """.split()
 )
 """Words a reader does without: the speaker stands in front, and nothing hangs on an article."""
@@ -85,6 +93,18 @@ _EVENT = regex(
     r"|son|daughter|brother|sister|mom|dad|husband|wife|job|work|school|class|book|movie|game|song|band|trip|visited)\b",
     re.IGNORECASE,
 )
+_SIGNS = {
+    "first": 0.7,
+    "second": -0.8,
+    "time": 0.8,
+    "event": 0.2,
+    "digit": 0.4,
+    "question": -1.2,
+    "answers": 0.9,
+    "generic": -1.0,
+}
+"""By how much, as exponents, signs in a statement change its worth."""
+
 _MEDIA = regex(r"\[[a-z ]{0,20}(?:image|photo|picture)[a-z ]{0,20}: (?:an? (?:photo|picture|image)\w{0,6} of )?")
 """How a picture's caption begins in a transcript."""
 
@@ -155,7 +175,7 @@ def shorten(text: str, callings: Iterable[str] = ()) -> str:
     head, _, last = text.rpartition(", ")
     if head and last.strip("!.?").casefold() in callings:
         text = head
-    text = _MEDIA.sub("[photo: ", text)
+    text = _LOOSE.sub("", _MEDIA.sub("[photo: ", text))
     words = [word for word in text.split() if word.strip(",.!").casefold().replace("’", "'") not in _DROPPED]
     return " ".join(words).strip(" ,.!")
 
@@ -203,17 +223,18 @@ def _says_something(words: dict[str, float]) -> bool:
 
 def _factor(piece: _Piece) -> float:
     """First-person events with a time are what people ask about later; praise and questions hardly are."""
-    factor = 0.2 if piece.is_question else 1.15 if piece.answers else 1.0
-    first = _FIRST.search(piece.fact.text) is not None
-    if first:
-        factor *= 1.25
-    if _SECOND.search(piece.short):
-        factor *= 0.75 if first else 0.55
-    if _TIME.search(piece.short):
-        factor *= 1.25
-    if _EVENT.search(piece.short):
-        factor *= 1.2
-    return factor
+    words = content(piece.short)
+    signs = {
+        "first": _FIRST.search(piece.fact.text) is not None,
+        "second": _SECOND.search(piece.short) is not None,
+        "time": _TIME.search(piece.short) is not None,
+        "event": _EVENT.search(piece.short) is not None,
+        "digit": any(map(str.isdigit, piece.short)),
+        "question": piece.is_question,
+        "answers": piece.answers,
+        "generic": sum(word in _GENERIC for word in words) / max(1, len(words)),
+    }
+    return exp(sum(_SIGNS[name] * strength for name, strength in signs.items()))
 
 
 def _callings(name: str) -> set[str]:

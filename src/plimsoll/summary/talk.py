@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING, TypeAlias
 
 from plimsoll.summary import layout
+from plimsoll.summary.dates import day_in, resolved, shown
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.fact import RECALLED_OF_PEERS, is_recalled, speaker_of, topic_of
 from plimsoll.summary.sections import DIALOGUE_SHARES, asking_share, has_speakers
 from plimsoll.summary.topics import topics
 
 if TYPE_CHECKING:
+    from plimsoll.summary.frame import Language
     from plimsoll.summary.labels import Labels
     from plimsoll.summary.ledger import Fact, Ledger
 
-_SAID_AGAIN = 0.12
+_SAID_AGAIN = 0.25
 """What a word that is already in the summary adds when the same speaker, or the same topic, says it again."""
 
 _GAIN_MIN = -0.02
@@ -144,12 +147,12 @@ def _side(fact: Fact, *, named: bool) -> str:
 def _by_speaker(ledger: Ledger, said: Sequence[Fact], bias: Callable[[str], float]) -> list[Candidate]:
     from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough
 
-    headings = [(fact.position, fact.text) for fact in ledger.of("heading")]
+    headings = _Headings(ledger, "en")
     initials = _initials([speaker_of(fact) for fact in said])
     candidates: list[Candidate] = []
     for found in dense.clauses(said):
-        heading, speaker = _heading_at(headings, found.order[0]), initials[found.speaker]
-        item = Item("chat", found.text, 0.0, found.order, heading, speaker)
+        heading, text = headings.over(found.order[0], found.text)
+        item = Item("chat", text, 0.0, found.order, heading, initials[found.speaker])
         candidates.append((item, found.words, found.speaker, found.factor * bias(found.text)))
     return candidates
 
@@ -199,16 +202,21 @@ def _length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-def _heading_at(headings: Sequence[tuple[int, str]], position: int) -> str:
-    """The newest heading at or before a position. A plain bisection over (position, text)."""
-    low, high = 0, len(headings)
-    while low < high:
-        middle = (low + high) // 2
-        if headings[middle][0] <= position:
-            low = middle + 1
-        else:
-            high = middle
-    return headings[low - 1][1] if low else ""
+class _Headings:
+    """The headings over what was said; one that names a day is shown as that day."""
+
+    def __init__(self, ledger: Ledger, language: Language) -> None:
+        found = [(fact.position, day_in(fact.text), fact.text) for fact in ledger.of("heading")]
+        self.positions = [position for position, _, _ in found]
+        self.shown = [(shown(day, language) if day else text, day) for _, day, text in found]
+
+    def over(self, position: int, text: str) -> tuple[str, str]:
+        """The newest heading at or before a position, and the text with the days that it means by then."""
+        at = bisect_right(self.positions, position) - 1
+        if at < 0:
+            return "", text
+        heading, day = self.shown[at]
+        return heading, resolved(text, day) if day else text
 
 
 def _initials(names: Sequence[str]) -> dict[str, str]:

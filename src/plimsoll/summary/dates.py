@@ -1,0 +1,82 @@
+"""Days that headings name, and words like `yesterday` said as the day they mean."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+
+from plimsoll.regex import regex
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "June", "July", "Aug", "Sept", "Oct", "Nov", "Dec")
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTH = r"(?P<{0}>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{{0,6}}\.?"
+_DAY = regex(
+    r"(?<![0-9])(?P<y>[0-9]{4})[-/.年](?P<m>[0-9]{1,2})[-/.月](?P<d>[0-9]{1,2})(?![0-9])"
+    rf"|(?<![0-9])(?P<d1>[0-9]{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH.format('n1')},?\s(?P<y1>[0-9]{{4}})(?![0-9])"
+    rf"|\b{_MONTH.format('n2')}\s(?P<d2>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s(?P<y2>[0-9]{{4}})(?![0-9])",
+    re.IGNORECASE,
+)
+_RELATIVE = regex(
+    r"(?<![\"'“《])(?<!like )(?:\b(?P<day>yesterday|last night|tomorrow)\b"
+    r"|\b(?P<which>last|next|this) (?P<unit>month|year)\b"
+    r"|\b(?:this past|last) (?P<weekday>mon|tues?|wed|thu(?:rs)?|fri|sat|sun)(?:(?:nes|ur)?day)?\b"
+    r"|(?P<zh>昨天|昨晚|前天|明天|后天|去年|明年|前年|上个?月|下个?月))",
+    re.IGNORECASE,
+)
+_DAYS_OFF = {"yesterday": -1, "last night": -1, "tomorrow": 1, "昨天": -1, "昨晚": -1, "前天": -2, "明天": 1, "后天": 2}
+_YEARS_OFF = {"去年": -1, "明年": 1, "前年": -2}
+
+
+def day_in(text: str) -> dt.date | None:
+    """The day that a heading names with its year; None where it names none."""
+    found = _DAY.search(text)
+    if found is None:
+        return None
+    parts = found.groupdict()
+    named = (parts["n1"] or parts["n2"] or "").lower()
+    month = next((at for at, name in enumerate(_MONTHS, 1) if name.lower()[:3] == named), 0) or int(parts["m"])
+    try:
+        return dt.date(
+            *(int(parts["y"] or parts["y1"] or parts["y2"]), month, int(parts["d"] or parts["d1"] or parts["d2"]))
+        )
+    except ValueError:
+        return None
+
+
+def shown(day: dt.date, language: str) -> str:
+    """`8 May 2023`, or `2023年5月8日`."""
+    if language == "zh":
+        return f"{day.year}年{day.month}月{day.day}日"
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+def resolved(text: str, today: dt.date) -> str:
+    """The text with `yesterday`, `last Friday`, `next month` and the like as the day, month or year they mean on that day."""
+    return _RELATIVE.sub(lambda found: _meant(found, today), text)
+
+
+def _meant(found: re.Match[str], today: dt.date) -> str:
+    said = found[0].lower()
+    try:
+        if found["zh"]:
+            return _meant_zh(said, today)
+        if found["unit"]:
+            off = {"last": -1, "this": 0, "next": 1}[found["which"].lower()]
+            return str(today.year + off) if found["unit"].lower() == "year" else _MONTHS[(today.month - 1 + off) % 12]
+        if found["weekday"]:
+            weekday = next(at for at, name in enumerate(_DAYS) if name.lower() == found["weekday"][:3].lower())
+            day = today - dt.timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
+            return f"{_DAYS[weekday]} {day.day} {_MONTHS[day.month - 1]}"
+        day = today + dt.timedelta(days=_DAYS_OFF[said])
+    except (OverflowError, ValueError):
+        return found[0]
+    return f"{day.day} {_MONTHS[day.month - 1]}" + (" night" if said == "last night" else "")
+
+
+def _meant_zh(said: str, today: dt.date) -> str:
+    if said in _YEARS_OFF:
+        return f"{today.year + _YEARS_OFF[said]}年"
+    if said.endswith("月"):
+        return f"{(today.month - 1 + (-1 if said[0] == '上' else 1)) % 12 + 1}月"
+    day = today + dt.timedelta(days=_DAYS_OFF[said])
+    return f"{day.month}月{day.day}日" + ("晚" if said == "昨晚" else "")
