@@ -32,14 +32,14 @@ _OPENING = regex(
 )
 _LOOSE = regex(
     r"\b(?:an? (?:lot|bit|couple|bunch) of|lots of|(?:kind|sort) of|a (?:lot|bit)|as well|you know|at all|right now|these days"
-    r"|this(?! (?:week|month|year|morning|afternoon|evening|spring|summer|fall|autumn|winter|past)))\b ?",
+    r"|so(?! that)|this(?! (?:week|month|year|morning|afternoon|evening|spring|summer|fall|autumn|winter|past)))\b ?",
     re.IGNORECASE,
 )
 _WORD = regex(r"[A-Za-z0-9][\w'’:.,/$%-]*[\w%]|[A-Za-z0-9]|\$[0-9.,]+")
 _DROPPED = frozenset(
     """
-    a an the i i'm i've i'd i'll im ive we we're we've we'd we'll our it really so just very super totally quite pretty truly
-    definitely absolutely actually basically literally honestly it's its that's that been am is are was were be being have has
+    a an the i i'm i've i'd i'll im ive we we're we've we'd we'll our really just very super totally quite pretty truly
+    definitely absolutely actually basically literally honestly it's its that's been am is are was were be being have has
     my some also too even ever such there's gonna here's
     """.split()
 )
@@ -176,8 +176,14 @@ def shorten(text: str, callings: Iterable[str] = ()) -> str:
     if head and last.strip("!.?").casefold() in callings:
         text = head
     text = _LOOSE.sub("", _MEDIA.sub("[photo: ", text))
-    words = [word for word in text.split() if word.strip(",.!").casefold().replace("’", "'") not in _DROPPED]
-    return " ".join(words).strip(" ,.!")
+    words = [(word, word.strip(",.!").casefold().replace("’", "'") in _DROPPED) for word in text.split()]
+    kept = (
+        word
+        for at, (word, drops) in enumerate(words)
+        # An `it` says nothing where a clause begins, or where its verb goes.
+        if not drops and not (word in ("it", "It") and (at == 0 or any(drops for _, drops in words[at + 1 : at + 2])))
+    )
+    return " ".join(kept).strip(" ,.!")
 
 
 def content(text: str) -> list[str]:

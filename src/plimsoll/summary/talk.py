@@ -39,6 +39,7 @@ _PEERS_ASK = 0.25
 _SIDE_MIN = 0.3
 """Of what is said in a dialogue each side gets at least this part."""
 
+_SIDES_TOKENS_MIN = 300
 _CHARS_PER_TOKEN = {"en": 4.5, "zh": 2.0}
 
 Candidate: TypeAlias = tuple[Item, Mapping[str, float], str, float]
@@ -99,7 +100,10 @@ def sections(
     if _are_peers(ledger, told):
         together = partial(layout.topical, user=words.user) if language == "zh" else layout.spoken
         return [Section("peers", DIALOGUE_SHARES["chat"], rest, together), about]
-    told = min(1 - _SIDE_MIN, max(_SIDE_MIN, told)) if all(sides.values()) else told
+    least = (
+        _SIDE_MIN if tokens_max >= _SIDES_TOKENS_MIN else 0.5
+    )  # in little room each side needs half of it for one line
+    told = min(1 - least, max(least, told)) if all(sides.values()) else told
     shares = {"told": DIALOGUE_SHARES["chat"] * told, "decision": DIALOGUE_SHARES["chat"] * (1 - told)}
     apart = layout.topical if language == "zh" else layout.noted
     return [

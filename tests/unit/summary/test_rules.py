@@ -229,9 +229,9 @@ def test_facts_cannot_pass_for_titles(counter):
 def test_talk_keeps_events_with_speakers_and_drops_politeness(counter):
     """Names, times and plans stay under their speaker and date; greetings and praise do not."""
     text = render(read(TALK), tokens_max=160, counter=counter).text
-    assert "[Session 1, 3 May 2024]" in text
+    assert "[3 May 2024]" in text
     assert "(N = Nina, O = Omar)" in text
-    for kept in ("adopted greyhound called Biscuit last Tuesday", "sister Leila flew in from Lisbon", "90th birthday"):
+    for kept in ("adopted greyhound called Biscuit Tue 30 Apr", "sister Leila flew in from Lisbon", "90th birthday"):
         assert kept in text
     for dropped in ("How are you", "happy for you", "awesome"):
         assert dropped not in text

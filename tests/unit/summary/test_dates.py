@@ -1,0 +1,52 @@
+"""Days in headings, and words that mean another day from there."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from plimsoll.summary.dates import day_in, resolved, shown
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Session 3, 1:56 pm on 8 May, 2023", "May 8th, 2023", "2023/05/08 (Mon) 02:21", "2023-05-08", "2023年5月8日 周一"],
+)
+def test_a_day_is_read_however_it_is_written(heading: str) -> None:
+    """The usual ways to write a day with its year, and what they are shown as is read again."""
+    day = day_in(heading)
+
+    assert day == dt.date(2023, 5, 8)
+    assert day_in(shown(day, "en")) == day_in(shown(day, "zh")) == day
+
+
+@pytest.mark.parametrize("heading", ["", "Session 3", "8 May", "32 May 2023", "2023-13-01", "version 12023.05.081"])
+def test_what_names_no_day_is_none(heading: str) -> None:
+    """A heading without a year, and numbers that are no date."""
+    assert day_in(heading) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("met Ana yesterday", "met Ana 31 Dec"),
+        ("Last night slept badly", "31 Dec night slept badly"),
+        ("leave tomorrow", "leave 2 Jan"),
+        ("moved last year, again next month", "moved 2023, again Feb"),
+        ("bought it last month", "bought it Dec"),
+        ("ran last Monday and last Sun", "ran Mon 25 Dec and Sun 31 Dec"),
+        ('sang "Yesterday", feels like yesterday', 'sang "Yesterday", feels like yesterday'),
+        ("last Mondays' news; last week; lasting", "last Mondays' news; last week; lasting"),
+        ("昨天去了，去年买的，下个月还", "12月31日去了，2023年买的，2月还"),
+    ],
+)
+def test_relative_days_are_said_as_the_days_they_mean(text: str, meant: str) -> None:
+    """From Monday, 1 January 2024, over the turn of the year; titles and figures of speech stay."""
+    assert resolved(text, dt.date(2024, 1, 1)) == meant
+
+
+def test_no_day_is_before_the_first_nor_after_the_last() -> None:
+    """At the ends of the calendar the words stay."""
+    assert resolved("yesterday", dt.date.min) == "yesterday"
+    assert resolved("明天", dt.date.max) == "明天"
