@@ -55,56 +55,143 @@ class Account:
     """What the ledger carries on beside its facts from now on; None where that is what it carried before."""
 
 
-def rules_account(  # noqa: PLR0913 - everything a summary depends on
-    ledger: Ledger,
-    draft: Draft,
-    task: Task,
-    tokens_max: int,
-    covers: tuple[int, int],
-    *,
-    gone: Sequence[Block],
-    shown: Sequence[Block] = (),
-) -> Account | None:
-    """The ledger's account in at most `tokens_max` tokens, frame included; None when that is too little to say anything.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accounts:
+    """Makes the message that speaks for what leaves a draft, within its room.
 
-    Facts of the blocks in `shown` are left out: the view shows the messages themselves. Those in `gone` leave.
+    `covers` are the positions `[start, end)` that it speaks for, `tokens_max` is its room, frame included.
     """
-    room = tokens_max - _frame_tokens(draft, task, covers)
-    carried = _carried(ledger.words, draft, int(room * CARRIED_SHARE))
-    visible, excess = unseen(ledger, shown, gone), 0
-    for _ in range(SHORTEN_ROUNDS_MAX):
-        rendered = render(
-            visible,
-            tokens_max=max(0, room - excess - draft.counter.upper(carried)),
-            counter=draft.counter,
+
+    draft: Draft
+    task: Task
+    covers: tuple[int, int]
+    tokens_max: int
+
+    @property
+    def room(self) -> int:
+        """Tokens left for words once the frame is paid, less one for a token that joins across the seam."""
+        return self.tokens_max - self.draft.weigh(said(self.task.policy.summary_role, self._wrapped(""))) - 1
+
+    def by_rules(self, ledger: Ledger, *, gone: Sequence[Block], shown: Sequence[Block] = ()) -> Account | None:
+        """The ledger's account; None where the room is too little to say anything.
+
+        Facts of the blocks in `shown` are left out: the view shows the messages themselves. Those in `gone` leave.
+        """
+        draft, room = self.draft, self.room
+        carried = self._carried(ledger.words, int(room * CARRIED_SHARE))
+        visible, excess = unseen(ledger, shown, gone), 0
+        for _ in range(SHORTEN_ROUNDS_MAX):
+            rendered = render(
+                visible,
+                tokens_max=max(0, room - excess - draft.counter.upper(carried)),
+                counter=draft.counter,
+                language=draft.language,
+                covers=self._numbers(visible),
+                query=self.task.focus,
+                numbered=draft.recall is not None,
+            )
+            text = f"{carried}{rendered.text}".rstrip()
+            if room <= 0 or not text:
+                return None
+            account = self._framed(text, "older than the tail; its facts are in the summary", rendered.facts_kept)
+            excess += account.tokens - self.tokens_max
+            if account.tokens <= self.tokens_max:
+                return account
+        return None
+
+    def by_model(self, prose: str, ledger: Ledger, *, replaced_tokens: int) -> Account | SummaryFailed:
+        """A model's prose with the facts it left out, and what earlier summaries said that it left out, cut to its room.
+
+        A failure when it is empty, a refusal, an error message, no shorter than the `replaced_tokens` it stands for, or when
+        there is no room for it.
+        """
+        from plimsoll.summary.verify import Rejection, accept, completed, omitted_words  # noqa: PLC0415 - only for models
+
+        counter, language = self.draft.counter, self.draft.language
+        verdict = accept(prose, tokens_max=replaced_tokens, input_tokens=replaced_tokens, counter=counter)
+        if isinstance(verdict, Rejection):
+            return SummaryFailed(reason=f"{verdict.reason.replace('_', ' ')}: {verdict.detail}")
+        prose = quoted(verdict)
+        left, room = omitted_words(ledger.words, prose), self.room
+        for _ in range(SHORTEN_ROUNDS_MAX):
+            carried = self._carried(left, int(room * REPEATED_SHARE))
+            rest = room - counter.upper(carried)
+            text = carried + completed(prose, ledger, tokens_max=rest, counter=counter, language=language)
+            account = self._framed(text, "older than the tail; the summary speaks for it")
+            if account.tokens <= self.tokens_max:
+                return replace(account, written=verdict, words=f"{left}\n{prose}" if left else prose)
+            room -= account.tokens - self.tokens_max
+        return SummaryFailed(reason=f"no room for it in {counted(self.tokens_max, 'token')}")
+
+    def by_person(self, text: str) -> Account | None:
+        """An edited summary, cut to its room; None where that is too little for its frame."""
+        draft, room = self.draft, self.room
+        while room > 0:
+            kept = cut_text(text, tokens_max=room, counter=draft.counter, keep="both", language=draft.language).text
+            account = self._framed(kept, "older than the tail; an edited summary speaks for it")
+            if account.tokens <= self.tokens_max:
+                return account
+            room -= account.tokens - self.tokens_max
+        return None
+
+    def reframed(self, account: Account) -> Account:
+        """An account in a frame that says it stands for these positions."""
+        made = self._framed(account.text, account.reason, account.facts)
+        return replace(account, message=made.message, tokens=made.tokens)
+
+    def request(
+        self, messages: Sequence[Message], lines: Sequence[str], previous: str | None, *, left_out: int
+    ) -> SummaryRequest:
+        """The question to a model: extend the summary so far by what these messages add. `lines` are what it is shown of them."""
+        from plimsoll.summary.prompt import build_prompt  # noqa: PLC0415 - only where a model is asked
+
+        draft, task = self.draft, self.task
+
+        def write(files: Sequence[tuple[str, str]]) -> tuple[dict[str, str], ...]:
+            return build_prompt(
+                lines,
+                previous=previous,
+                tokens_max=self.tokens_max,
+                input_tokens_max=task.policy.summarizer_input_tokens_max,
+                counter=draft.counter,
+                language=draft.language,
+                focus=task.focus,
+                files=files,
+                left_out=left_out,
+            )
+
+        return SummaryRequest(
+            messages=tuple(messages),
+            previous=previous,
+            tokens_max=self.tokens_max,
             language=draft.language,
-            covers=_numbers(covers, visible, task),
-            query=task.focus,
-            numbered=draft.recall is not None,
+            focus=task.focus,
+            model=task.policy.summary_model,
+            prompt=write(()),
+            write=write,
         )
-        text = f"{carried}{rendered.text}".rstrip()
-        if room <= 0 or not text:
-            return None
-        reason = "older than the tail; its facts are in the summary"
-        account = _framed(text, rendered.facts_kept, reason, draft, task, covers)
-        excess += account.tokens - tokens_max
-        if account.tokens <= tokens_max:
-            return account
-    return None
 
+    def _carried(self, words: str, tokens_max: int) -> str:
+        """The words of earlier summaries that are no facts of the ledger's, in their share of the room."""
+        if not words or tokens_max <= 0:
+            return ""
+        draft = self.draft
+        cut = cut_text(words, tokens_max=tokens_max - 1, counter=draft.counter, keep="both", language=draft.language)
+        return f"{cut.text}\n"
 
-def _carried(words: str, draft: Draft, tokens_max: int) -> str:
-    """The words of earlier summaries that are no facts of the ledger's, in their share of the room."""
-    if not words or tokens_max <= 0:
-        return ""
-    cut = cut_text(words, tokens_max=tokens_max - 1, counter=draft.counter, keep="both", language=draft.language)
-    return f"{cut.text}\n"
+    def _numbers(self, ledger: Ledger) -> tuple[int, int] | None:
+        """The message numbers for a summary's last line: none where the frame has them, or they are another history's."""
+        is_named = self.task.policy.summary_frame == "numbered"
+        return None if is_named or ledger.counts.messages > self.covers[1] - self.covers[0] else self.covers
 
+    def _framed(self, text: str, reason: str, facts: int = 1) -> Account:
+        message = said(self.task.policy.summary_role, self._wrapped(text))
+        return Account(message=message, text=text, tokens=self.draft.weigh(message), facts=facts, reason=reason)
 
-def _numbers(covers: tuple[int, int], ledger: Ledger, task: Task) -> tuple[int, int] | None:
-    """The message numbers to name in a summary's last line: none where the frame names them, or they are another history's."""
-    is_named = task.policy.summary_frame == "numbered"
-    return None if is_named or ledger.counts.messages > covers[1] - covers[0] else covers
+    def _wrapped(self, text: str) -> str:
+        frame = self.task.policy.summary_frame
+        presentation = PRESENTATIONS[self.draft.language if frame == "numbered" else frame]
+        return wrap(text, covers=self.covers, presentation=presentation, recall=self.draft.recall)
 
 
 def unseen(ledger: Ledger, shown: Sequence[Block], gone: Sequence[Block]) -> Ledger:
@@ -122,51 +209,6 @@ def unseen(ledger: Ledger, shown: Sequence[Block], gone: Sequence[Block]) -> Led
 
 def _positions(blocks: Sequence[Block]) -> set[int | None]:
     return {piece.position for block in blocks for piece in block.pieces}
-
-
-def prose_account(  # noqa: PLR0913, PLR0917 - everything a summary depends on
-    prose: str,
-    ledger: Ledger,
-    draft: Draft,
-    task: Task,
-    tokens_max: int,
-    covers: tuple[int, int],
-    *,
-    replaced_tokens: int,
-) -> Account | SummaryFailed:
-    """A model's prose with the facts it left out, and what earlier summaries said that it left out, cut to its room.
-
-    A failure when it is empty, a refusal, an error message, no shorter than the `replaced_tokens` it stands for, or when there is
-    no room for it.
-    """
-    from plimsoll.summary.verify import Rejection, accept, completed, omitted_words  # noqa: PLC0415 - only where a model writes
-
-    verdict = accept(prose, tokens_max=replaced_tokens, input_tokens=replaced_tokens, counter=draft.counter)
-    if isinstance(verdict, Rejection):
-        return SummaryFailed(reason=f"{verdict.reason.replace('_', ' ')}: {verdict.detail}")
-    prose = quoted(verdict)
-    left = omitted_words(ledger.words, prose)
-    room = prose_room(draft, task, tokens_max, covers)
-    for _ in range(SHORTEN_ROUNDS_MAX):
-        carried = _carried(left, draft, int(room * REPEATED_SHARE))
-        rest = room - draft.counter.upper(carried)
-        text = carried + completed(prose, ledger, tokens_max=rest, counter=draft.counter, language=draft.language)
-        account = _framed(text, 1, "older than the tail; the summary speaks for it", draft, task, covers)
-        if account.tokens <= tokens_max:
-            return replace(account, written=verdict, words=f"{left}\n{prose}" if left else prose)
-        room -= account.tokens - tokens_max
-    return SummaryFailed(reason=f"no room for it in {counted(tokens_max, 'token')}")
-
-
-def reframed(account: Account, draft: Draft, task: Task, covers: tuple[int, int]) -> Account:
-    """The account in a frame that says it stands for these positions."""
-    made = _framed(account.text, account.facts, account.reason, draft, task, covers)
-    return replace(account, message=made.message, tokens=made.tokens)
-
-
-def prose_room(draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int]) -> int:
-    """What `tokens_max` leaves for words once the frame is paid."""
-    return tokens_max - _frame_tokens(draft, task, covers)
 
 
 def mark(draft: Draft, task: Task, tokens_max: int, count: int) -> Account | None:
@@ -205,18 +247,6 @@ def shorten(draft: Draft, block: Block, tokens_max: int) -> bool:
     return True
 
 
-def edited_account(text: str, draft: Draft, task: Task, tokens_max: int, covers: tuple[int, int]) -> Account | None:
-    """An account in somebody's own words, cut to its room; None where that is too little for its frame."""
-    room = tokens_max - _frame_tokens(draft, task, covers)
-    while room > 0:
-        kept = cut_text(text, tokens_max=room, counter=draft.counter, keep="both", language=draft.language).text
-        account = _framed(kept, 1, "older than the tail; an edited summary speaks for it", draft, task, covers)
-        if account.tokens <= tokens_max:
-            return account
-        room -= account.tokens - tokens_max
-    return None
-
-
 def edited_ledger(ledger: Ledger, summary: str, text: str) -> Ledger:
     """The ledger with what an edited summary says that the one before it did not, and without the words it no longer has.
 
@@ -225,59 +255,3 @@ def edited_ledger(ledger: Ledger, summary: str, text: str) -> Ledger:
     before, carried = frozenset(summary.split("\n")), frozenset(ledger.words.split("\n"))
     kept = (line for line in text.split("\n") if line in carried or (line not in before and not is_title(line)))
     return ledger.in_words(quoted("\n".join(kept)))
-
-
-def request_for(  # noqa: PLR0913 - everything a prompt depends on
-    messages: Sequence[Message],
-    lines: Sequence[str],
-    previous: str | None,
-    draft: Draft,
-    task: Task,
-    *,
-    tokens_max: int,
-    left_out: int,
-) -> SummaryRequest:
-    """The question to a model: extend the summary so far by what these messages add. `lines` are what it is shown of them."""
-    from plimsoll.summary.prompt import build_prompt  # noqa: PLC0415 - only where a model is asked
-
-    def write(files: Sequence[tuple[str, str]]) -> tuple[dict[str, str], ...]:
-        return build_prompt(
-            lines,
-            previous=previous,
-            tokens_max=tokens_max,
-            input_tokens_max=task.policy.summarizer_input_tokens_max,
-            counter=draft.counter,
-            language=draft.language,
-            focus=task.focus,
-            files=files,
-            left_out=left_out,
-        )
-
-    return SummaryRequest(
-        messages=tuple(messages),
-        previous=previous,
-        tokens_max=tokens_max,
-        language=draft.language,
-        focus=task.focus,
-        model=task.policy.summary_model,
-        prompt=write(()),
-        write=write,
-    )
-
-
-def _framed(  # noqa: PLR0913, PLR0917 - everything a frame says
-    text: str, facts: int, reason: str, draft: Draft, task: Task, covers: tuple[int, int]
-) -> Account:
-    message = said(task.policy.summary_role, _wrapped(text, draft, task, covers))
-    return Account(message=message, text=text, tokens=draft.weigh(message), facts=facts, reason=reason)
-
-
-def _wrapped(text: str, draft: Draft, task: Task, covers: tuple[int, int]) -> str:
-    frame = task.policy.summary_frame
-    presentation = PRESENTATIONS[draft.language if frame == "numbered" else frame]
-    return wrap(text, covers=covers, presentation=presentation, recall=draft.recall)
-
-
-def _frame_tokens(draft: Draft, task: Task, covers: tuple[int, int]) -> int:
-    """What the frame and the message around a summary cost; one more for a token that joins across the seam."""
-    return draft.weigh(said(task.policy.summary_role, _wrapped("", draft, task, covers))) + 1

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from plimsoll.brief import counted
-from plimsoll.compaction.account import Account, edited_account, edited_ledger
+from plimsoll.compaction.account import Account, Accounts, edited_ledger
 from plimsoll.compaction.bound import leave_thinking
 from plimsoll.compaction.draft import Draft, no_reference
 from plimsoll.compaction.drive import drive
@@ -155,7 +155,7 @@ def reworded(outline: Outline, text: str, draft: Draft, task: Task) -> Outline:
     worded = next((piece for piece in reversed(ours) if omitted(piece.message.text) is None), ours[-1])
     others = [piece for piece in outline.pieces if piece is not worded]
     room = task.budget_tokens - draft.reserve_tokens - sum(piece.tokens for piece in others)
-    account = edited_account(text, draft, task, room, outline.covers)
+    account = Accounts(draft=draft, task=task, covers=outline.covers, tokens_max=room).by_person(text)
     ledger = edited_ledger(outline.ledger, outline.summary, text)
     edited = replace(outline, written=text, ledger=ledger, stage="edited")
     if account is None:

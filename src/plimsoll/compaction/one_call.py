@@ -14,8 +14,7 @@ from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.repair import Arranged, fed, placed
 from plimsoll.compaction.result import Fitted, Plan, Report, Revision, report_of
-from plimsoll.compaction.reunite import as_ordered
-from plimsoll.compaction.settle import ordered
+from plimsoll.compaction.settle import as_ordered, ordered
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
 from plimsoll.compaction.writing import written
 from plimsoll.dataclass import dataclass

@@ -8,11 +8,13 @@ themselves, each time: so nothing is decided before a result had its chance to c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
+from operator import itemgetter
 from typing import Generic, Protocol, TypeVar
 
 from plimsoll.compaction.notes import EMPTY
-from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.piece import Piece, Weigh
+from plimsoll.compaction.tally import Tally
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
 from plimsoll.formats.pairing import OpenCalls, open_calls
@@ -186,3 +188,49 @@ def _within(item: Item, format: Format, maker: Maker[Item], *, is_last: bool) ->
         if isinstance(part, ToolCall) and id(part) in waiting:
             parts.append(placeholder(part))
     return maker.edited(item, message.with_parts(tuple(parts)), UNANSWERED)
+
+
+def as_ordered(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Pieces in the order of the history again, as before a compaction. One that was made stays behind the one it follows."""
+    runs: list[tuple[int, list[Piece]]] = [(-1, [])]
+    for piece in pieces:
+        if piece.position is None:
+            runs[-1][1].append(piece)
+        else:
+            runs.append((piece.position, [piece]))
+    return tuple(piece for _, run in sorted(runs, key=itemgetter(0)) for piece in run)
+
+
+class Sending:
+    """Puts the pieces of a view in the order in which they are sent, and remembers the last view it did so for."""
+
+    def __init__(self, format: Format, weigh: Weigh) -> None:
+        self._format = format
+        self._weigh = weigh
+        self._stand_ins: dict[tuple[str, ...], Piece] = {}
+        self._newest: tuple[Tally, int, list[Piece]] | None = None
+
+    def view(self, tally: Tally) -> list[Piece]:
+        """The pieces of a view that has calls without results, or results away from their calls."""
+        known = self._newest
+        if known is None or known[0] is not tally or known[1] != len(tally.pieces):
+            known = self._newest = (tally, len(tally.pieces), self.settled(tally.pieces))
+        return known[2]
+
+    def settled(self, pieces: Sequence[Piece], *, moves: bool | None = None) -> list[Piece]:
+        """Pieces as they are sent. `moves` says whether results move up to their calls also where they may stand apart."""
+        if moves is None:
+            moves = not self._format.rules.results_anywhere
+        return settled(pieces, self._format, Maker(made=self._made, edited=_edited), moves=moves)
+
+    def _made(self, message: Message) -> Piece:
+        """A piece for a message that nobody said: the same one for the same calls, so that it is encoded and counted once."""
+        key = tuple(result.call_id for result in message.results)
+        known = self._stand_ins.get(key)
+        if known is None or known.message != message:
+            known = self._stand_ins[key] = Piece(message=message, weigh=self._weigh, origin="made", whole=False)
+        return known
+
+
+def _edited(piece: Piece, message: Message, reason: str) -> Piece:
+    return replace(piece, message=message, whole=False, repairs=(*piece.repairs, reason))

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Protocol
 
 from plimsoll.compaction.account import (
     PROSE_TOKENS_MIN,
     Account,
+    Accounts,
     mark,
-    prose_account,
-    prose_room,
-    reframed,
-    request_for,
-    rules_account,
     unseen,
 )
 from plimsoll.compaction.draft import Draft
@@ -36,13 +30,6 @@ MARK_TOKENS = 48
 
 READ_AGAIN_MESSAGES_MIN = 32
 """Fewer messages are read as fast as they are recognised."""
-
-
-class Framer(Protocol):
-    """Puts prose into its frame, beside `words` that it may leave out (None: those of the ledger); or says why it cannot."""
-
-    def __call__(self, prose: str, words: str | None) -> Account | SummaryFailed:
-        """The account, or why there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +75,8 @@ def _given_back(draft: Draft, task: Task, parted: Split, summed: Summed) -> tupl
     smaller = _with_boundary(draft, task, split(draft, task, summary_tokens=account.tokens), account.tokens)
     if not smaller.leave:
         return parted, summed
-    covers = _covers(task, smaller)
-    return smaller, replace(summed, covers=covers, account=reframed(account, draft, task, covers))
+    accounts = _accounts(draft, task, smaller)
+    return smaller, replace(summed, covers=accounts.covers, account=accounts.reframed(account))
 
 
 def _tightened(draft: Draft, task: Task, parted: Split, summed: Summed) -> tuple[Split, Summed]:
@@ -125,27 +112,25 @@ def window(draft: Draft, task: Task) -> Summed:
 
 def _by_rules(draft: Draft, task: Task, parted: Split) -> Summed:
     """The ledger with what leaves, and its account within the summary's room; a mark where that is too little for any."""
-    ledger, covers = _extended(draft, task, parted), _covers(task, parted)
-    shown = _shown(draft, parted)
-    account = rules_account(ledger, draft, task, parted.summary_tokens_max, covers, gone=parted.leave, shown=shown)
+    ledger, accounts = _extended(draft, task, parted), _accounts(draft, task, parted)
+    account = accounts.by_rules(ledger, gone=parted.leave, shown=_shown(draft, parted))
     if account is None:
-        return Summed(ledger=ledger, covers=covers, account=_mark(draft, task, parted), stage="window")
-    return Summed(ledger=ledger, covers=covers, account=account, stage="rules")
+        return Summed(ledger=ledger, covers=accounts.covers, account=_mark(draft, task, parted), stage="window")
+    return Summed(ledger=ledger, covers=accounts.covers, account=account, stage="rules")
+
+
+def _accounts(draft: Draft, task: Task, parted: Split) -> Accounts:
+    """What makes the message that speaks for what leaves."""
+    return Accounts(draft=draft, task=task, covers=_covers(task, parted), tokens_max=parted.summary_tokens_max)
 
 
 def _by_model(draft: Draft, task: Task, parted: Split) -> Generator[SummaryRequest, SummaryReply, Summed]:
     """The model's prose with the facts it left out; the rules where it fails, or only a mark where the policy says so."""
-    ruled, covers = _by_rules(draft, task, parted), _covers(task, parted)
-    if prose_room(draft, task, parted.summary_tokens_max, covers) < PROSE_TOKENS_MIN:
+    ruled, accounts = _by_rules(draft, task, parted), _accounts(draft, task, parted)
+    if accounts.room < PROSE_TOKENS_MIN:
         return replace(ruled, failure=f"{parted.summary_tokens_max} tokens are too few for a model's summary")
-    leaving = sum(block.tokens_before for block in parted.leave)
     visible = unseen(ruled.ledger, _shown(draft, parted), parted.leave)
-
-    def framed(prose: str, words: str | None) -> Account | SummaryFailed:
-        ledger = visible if words is None else visible.in_words(words)
-        return prose_account(prose, ledger, draft, task, parted.summary_tokens_max, covers, replaced_tokens=leaving)
-
-    made = yield from _written(draft, task, parted, framed)
+    made = yield from _written(accounts, visible, parted)
     if isinstance(made, SummaryFailed):
         return _without_model(draft, task, parted, made.reason)
     ledger = ruled.ledger.in_words(made.words or "")
@@ -153,61 +138,46 @@ def _by_model(draft: Draft, task: Task, parted: Split) -> Generator[SummaryReque
 
 
 def _written(
-    draft: Draft, task: Task, parted: Split, framed: Framer
+    accounts: Accounts, ledger: Ledger, parted: Split
 ) -> Generator[SummaryRequest, SummaryReply, Account | SummaryFailed]:
     """The model's prose in its frame, asked for in as many requests as what leaves needs; the reason where one fails.
 
     Each goes on from the answer to the one before, so every message is read once; what a later answer does not say again of an
-    earlier one is carried beside it.
+    earlier one is carried with it.
     """
     from plimsoll.summary.prompt import lines_of, portions  # noqa: PLC0415 - only where a model is asked
 
+    draft, task = accounts.draft, accounts.task
     messages = [pair for block in parted.leave for pair in said(block, task)]
-    earlier, policy, tokens_max = draft.summaries(), task.policy, parted.summary_tokens_max
+    earlier, policy = draft.summaries(), task.policy
+    numbered = [(at + (task.shift if _is_after(earlier, at) else 0), message) for at, message in messages]
     shared = portions(
-        lines_of(
-            [
-                (position + (task.shift if _is_after(earlier, position) else 0), message)
-                for position, message in messages
-            ]
-        ),
+        lines_of(numbered),
         input_tokens_max=policy.summarizer_input_tokens_max,
-        tokens_max=tokens_max,
+        tokens_max=accounts.tokens_max,
         requests_max=policy.summarizer_requests_max,
         counter=draft.counter,
     )
+    replaced_tokens = sum(block.tokens_before for block in parted.leave)
     previous = earlier[-1].pieces[0].message.text if earlier else None
     made: Account | SummaryFailed = SummaryFailed(reason="")
-    words: str | None = None
     for portion in shared:
-        request = request_for(
-            [message for _, message in messages[portion.start : portion.stop]],
-            portion.lines,
-            previous,
-            draft,
-            task,
-            tokens_max=tokens_max,
-            left_out=shared[0].start if portion is shared[0] else 0,
-        )
-        made = yield from _answered(request, policy.summarizer_attempts, partial(framed, words=words))
+        left_out = shared[0].start if portion is shared[0] else 0
+        asked = [message for _, message in messages[portion.start : portion.stop]]
+        request = accounts.request(asked, portion.lines, previous, left_out=left_out)
+        for _ in range(policy.summarizer_attempts):
+            reply = yield request
+            made = (
+                reply
+                if isinstance(reply, SummaryFailed)
+                else accounts.by_model(reply, ledger, replaced_tokens=replaced_tokens)
+            )
+            if isinstance(made, Account):
+                break
         if isinstance(made, SummaryFailed):
             return made
-        previous, words = made.written, made.words
+        previous, ledger = made.written, ledger if made.words is None else ledger.in_words(made.words)
     return made
-
-
-def _answered(
-    request: SummaryRequest, attempts: int, framed: Callable[[str], Account | SummaryFailed]
-) -> Generator[SummaryRequest, SummaryReply, Account | SummaryFailed]:
-    """A usable answer to one request, in so many attempts; else why the last one is not."""
-    failed = SummaryFailed(reason="")
-    for _ in range(attempts):
-        reply = yield request
-        made = reply if isinstance(reply, SummaryFailed) else framed(reply)
-        if isinstance(made, Account):
-            return made
-        failed = made
-    return failed
 
 
 def _is_after(summaries: Sequence[Block], position: int) -> bool:

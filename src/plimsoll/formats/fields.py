@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 Fields: TypeAlias = frozenset[str]
@@ -23,10 +23,15 @@ def extra(wire: Mapping[str, Any], allowed: Fields) -> list[str]:
     return [field for field in wire if field not in allowed or (wire[field] is None and f"{field}!" in allowed)]
 
 
-def trim(wire: dict[str, Any], allowed: Fields) -> None:
-    """Take the other fields out of an object of ours."""
-    for field in extra(wire, allowed):
-        del wire[field]
+def trimmed(own: dict[str, Any], found: Iterable[tuple[dict[str, Any], Fields]]) -> dict[str, Any]:
+    """A message that plimsoll wrote without the fields that the API refuses in the objects `found` in it.
+
+    Those are the fields of a response, and those that a host keeps for itself.
+    """
+    for wire, allowed in found:
+        for field in extra(wire, allowed):
+            del wire[field]
+    return own
 
 
 def typed(blocks: object, by_type: ByType) -> Iterator[tuple[dict[str, Any], Fields]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal
 
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.media_size import pixels, size_bytes
-from plimsoll.message import Media, MediaKind, Wire
+from plimsoll.formats.wire import json_text
+from plimsoll.message import Media, MediaKind, Opaque, Part, Text, Wire
 
 _ANTHROPIC_IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _PDF: Final = "application/pdf"
@@ -255,3 +256,15 @@ def _detail(source: MediaSource) -> dict[str, str]:
 
 def _filename(source: MediaSource) -> str:
     return source.filename or ("document.pdf" if source.mime == _PDF else "document")
+
+
+def text_and_media(parts: Iterable[Part]) -> tuple[str, tuple[Media, ...]]:
+    """A tool result's text and media, by the parts of its content: those that are neither are kept as JSON text."""
+    texts: list[str] = []
+    media: list[Media] = []
+    for part in parts:
+        if isinstance(part, Media):
+            media.append(part)
+        elif isinstance(part, (Text, Opaque)):
+            texts.append(part.text if isinstance(part, Text) else json_text(part.wire))
+    return "\n".join(texts), tuple(media)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
-from plimsoll.formats.format import Loss
+from plimsoll.formats.format import Loss, Rendered
 from plimsoll.formats.ids import shortened
 from plimsoll.formats.media import MediaSource, source_of
 from plimsoll.formats.placeholder import NO_RESULT
 from plimsoll.formats.repairs import is_name, tool_name
 from plimsoll.formats.rules import RULES
-from plimsoll.formats.turns import Turn, kind_of_opaque, spoken
+from plimsoll.formats.turns import Turn, kind_of_opaque, spoken, turns_of
 from plimsoll.formats.wire import copied_value
 from plimsoll.message import FormatName, Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, Wire
 
@@ -47,6 +47,29 @@ def _is_plain(message: Message) -> bool:
         isinstance(part, (Text, ToolCall, ToolResult)) and part.wire is None for part in parts
     )
     return made and (len(parts) <= 1 or all(isinstance(part, Text) for part in parts))
+
+
+class TurnWriter(Protocol):
+    """Writes one turn after the other as messages of a format."""
+
+    def write(self, turn: Turn) -> Iterable[Block]:
+        """The messages of a turn."""
+        ...
+
+
+def rendered(
+    messages: Sequence[Message],
+    name: FormatName,
+    encode: Callable[[Message], Block],
+    writer: Callable[[list[Loss]], TurnWriter],
+) -> Rendered:
+    """Any conversation in a format that keeps its system text among the messages."""
+    if is_native(list(messages), name):
+        return Rendered(messages=[encode(message) for message in messages], losses=[])
+    losses: list[Loss] = []
+    writing = writer(losses)
+    wires = [wire for turn in turns_of(messages, losses) for wire in writing.write(turn)]
+    return Rendered(messages=wires, losses=sorted(losses, key=lambda loss: loss.position or 0))
 
 
 class Portable:

@@ -16,8 +16,7 @@ from plimsoll.compaction.join import piece_of
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.repair import Arranged, Arranger
 from plimsoll.compaction.result import Revision
-from plimsoll.compaction.sending import Sending
-from plimsoll.compaction.settle import is_ready, unanswered
+from plimsoll.compaction.settle import Sending, is_ready, unanswered
 from plimsoll.compaction.tally import Tally
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from plimsoll.formats.fields import ByType, Fields, fields, trim, typed
+from plimsoll.formats.fields import ByType, Fields, fields, trimmed, typed
 
 MESSAGE: Final = fields("role content")
 
@@ -36,10 +36,8 @@ BLOCKS: Final[ByType] = {
 
 
 def send(own: dict[str, Any]) -> dict[str, Any]:
-    """A message of ours without the fields that the API refuses: those of a response, and those that a host keeps for itself."""
-    for found, allowed in objects_in(own):
-        trim(found, allowed)
-    return own
+    """What plimsoll wrote, with the fields that the API takes."""
+    return trimmed(own, objects_in(own))
 
 
 def objects_in(wire: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], Fields]]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from plimsoll.errors import FormatError
-from plimsoll.formats.media import media_of
+from plimsoll.formats.media import media_of, text_and_media
 from plimsoll.formats.openai_chat.fields import MESSAGES
 from plimsoll.formats.wire import (
     arguments_text,
     copied,
     extra_fields,
-    json_text,
     kind_of,
     object_field,
     objects_field,
@@ -126,13 +125,7 @@ def result_content(own: Wire) -> tuple[str, tuple[Media, ...]]:
     """A tool message's text and media; blocks that are neither are kept as JSON text."""
     if isinstance(own.get("content"), str):
         return own["content"], ()
-    parts = content_parts(own)
-    texts = [
-        part.text if isinstance(part, Text) else json_text(part.wire)
-        for part in parts
-        if isinstance(part, (Text, Opaque))
-    ]
-    return "\n".join(texts), tuple(part for part in parts if isinstance(part, Media))
+    return text_and_media(content_parts(own))
 
 
 def exposed_fields(own: Wire) -> list[str]:

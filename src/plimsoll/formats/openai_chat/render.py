@@ -9,19 +9,14 @@ from typing import Any
 from plimsoll.formats.format import Loss, Rendered
 from plimsoll.formats.media import chat_block
 from plimsoll.formats.openai_chat.encode import encode
-from plimsoll.formats.portable import Portable, Said, is_native, words_and_media
-from plimsoll.formats.turns import Turn, turns_of
+from plimsoll.formats.portable import Portable, Said, rendered, words_and_media
+from plimsoll.formats.turns import Turn
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
 
 
 def render(messages: Sequence[Message]) -> Rendered:
     """Any conversation as chat messages."""
-    if is_native(list(messages), "openai-chat"):
-        return Rendered(messages=[encode(message) for message in messages], losses=[])
-    losses: list[Loss] = []
-    writer = _Writer(losses)
-    wires = [wire for turn in turns_of(messages, losses) for wire in writer.write(turn)]
-    return Rendered(messages=wires, losses=sorted(losses, key=lambda loss: loss.position or 0))
+    return rendered(messages, "openai-chat", encode, _Writer)
 
 
 class _Writer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from plimsoll.errors import FormatError
-from plimsoll.formats.media import media_of
+from plimsoll.formats.media import media_of, text_and_media
 from plimsoll.formats.openai_responses.fields import CALLS, MESSAGE, RESULTS
 from plimsoll.formats.wire import (
     arguments_text,
@@ -125,13 +125,7 @@ def result_content(own: Wire) -> tuple[str, tuple[Media, ...]]:
         return ("", (medium,)) if medium is not None else (json_text(value), ())
     if not isinstance(value, list) or not _is_content(value):
         return output_text(value), ()
-    parts = content_parts(own, field)
-    texts = [
-        part.text if isinstance(part, Text) else json_text(part.wire)
-        for part in parts
-        if isinstance(part, (Text, Opaque))
-    ]
-    return "\n".join(texts), tuple(part for part in parts if isinstance(part, Media))
+    return text_and_media(content_parts(own, field))
 
 
 def _is_content(value: list[Any]) -> bool:

@@ -9,21 +9,16 @@ from typing import Any
 from plimsoll.formats.format import Loss, Rendered
 from plimsoll.formats.media import responses_block
 from plimsoll.formats.openai_responses.encode import encode, text_block
-from plimsoll.formats.portable import Block, Portable, Said, is_native, words_and_media
+from plimsoll.formats.portable import Block, Portable, Said, rendered, words_and_media
 from plimsoll.formats.reasoning import known_to_openai
-from plimsoll.formats.turns import Turn, turns_of
+from plimsoll.formats.turns import Turn
 from plimsoll.formats.wire import copied
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
 
 
 def render(messages: Sequence[Message]) -> Rendered:
     """Any conversation as items."""
-    if is_native(list(messages), "openai-responses"):
-        return Rendered(messages=[encode(message) for message in messages], losses=[])
-    losses: list[Loss] = []
-    writer = _Writer(losses)
-    items = [item for turn in turns_of(messages, losses) for item in writer.write(turn)]
-    return Rendered(messages=items, losses=sorted(losses, key=lambda loss: loss.position or 0))
+    return rendered(messages, "openai-responses", encode, _Writer)
 
 
 class _Writer:
