@@ -17,7 +17,7 @@ ROOMS = (
     Room("regex", "values", "regular expressions that are compiled when first used"),
     Room("dataclass", "values", "data classes that are quick to make"),
     Room("brief", "values", "one-line representations of large values"),
-    Room("errors", "values", "every error and warning"),
+    Room("errors", "values", "every error and warning, and running what may fail"),
     Room("limits", "values", "every limit, with its unit"),
     Room("message", "values", "one message and its parts"),
     Room("validation", "values", "checks of option values"),

@@ -29,7 +29,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from types import FrameType
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import FrameType, TracebackType
+from typing import Self
 
 
 class PlimsollError(Exception):
@@ -287,3 +290,32 @@ def warn(warning: Warning) -> None:
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "plimsoll":
         frame, level = frame.f_back, level + 1
     warnings.warn(warning, stacklevel=level)
+
+
+@contextmanager
+def on_failure(undo: Callable[[], object]) -> Iterator[None]:
+    """Undo what was begun where the block does not end, whatever ended it: a signal and a cancelled task included."""
+    with ExitStack() as stack:
+        stack.callback(undo)
+        yield
+        stack.pop_all()
+
+
+class Foreign:
+    """A block that runs other people's code: a summariser, a counter, a store. What it raises is kept in `error`, not raised.
+
+    Nobody can say which errors such code may raise, and none of them may cost the user the view. What ends the program or a task
+    (KeyboardInterrupt, CancelledError) is raised.
+    """
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self.error = error if isinstance(error, Exception) else None
+        return self.error is not None

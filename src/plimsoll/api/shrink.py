@@ -7,6 +7,7 @@ from typing import Any
 from plimsoll.api.offloads import KeepsBlobs, offload_of
 from plimsoll.compaction.meter import DEFAULT_MODEL
 from plimsoll.dataclass import dataclass
+from plimsoll.errors import Foreign
 from plimsoll.protocols import Offload
 from plimsoll.store.open import StoreSpec
 from plimsoll.tokens.counter import counter_for
@@ -89,12 +90,11 @@ def shrink(  # noqa: PLR0913 - one call with its options
 
 def _kept(text: str, label: object, port: Offload) -> tuple[str | None, str | None]:
     """The reference under which a store keeps a text, or why it does not."""
-    try:
+    with Foreign() as asked:
         reference = port.put(text, label=str(label))
         check_reference(reference or "")
-    except Exception as error:  # noqa: BLE001 - other people's code: a store that fails costs the reference and nothing else
-        return None, f"{type(error).__name__}: {error}"[:300]
-    return reference, None
+        return reference, None
+    return None, f"{type(asked.error).__name__}: {asked.error}"[:300]
 
 
 def cut(  # noqa: PLR0913 - one call with its options

@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -56,16 +57,17 @@ def write_file(path: Path, *data: bytes) -> None:
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from error
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(data)
-            file.flush()
-            os.fsync(handle)
-        Path(name).chmod(stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
-        os.replace(name, path)  # noqa: PTH105 - a Path would be made only to be taken apart
-    except BaseException as error:
-        Path(name).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename = str(path)  # and not that of the temporary file
+        with ExitStack() as undo:
+            undo.callback(Path(name).unlink, missing_ok=True)
+            with os.fdopen(handle, "wb") as file:
+                file.writelines(data)
+                file.flush()
+                os.fsync(handle)
+            Path(name).chmod(stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
+            os.replace(name, path)  # noqa: PTH105 - a Path would be made only to be taken apart
+            undo.pop_all()
+    except OSError as error:
+        error.filename = str(path)  # and not that of the temporary file
         raise
 
 

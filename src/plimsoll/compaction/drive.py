@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest
 from plimsoll.dataclass import dataclass
-from plimsoll.errors import SettingError
+from plimsoll.errors import Foreign, SettingError
 
 Result = TypeVar("Result")
 Summarizer: TypeAlias = Callable[[SummaryRequest], str]
@@ -94,23 +94,21 @@ def _step(steps: Steps[Result], reply: SummaryReply | None, lock: Lock | None) -
 def _asked(summarizer: AsyncSummarizer | None, request: SummaryRequest) -> SummaryReply:
     if summarizer is None:
         return NOBODY
-    try:
+    with Foreign() as asked:
         return _checked(summarizer(request))
-    except Exception as error:  # noqa: BLE001 - other people's code: whatever it raises must not cost the user the view
-        return _failed(error)
+    return _failed(asked.error)
 
 
 async def _aasked(summarizer: AsyncSummarizer | None, request: SummaryRequest, away: Away) -> SummaryReply:
     if summarizer is None:
         return NOBODY
-    try:
+    with Foreign() as asked:
         if iscoroutinefunction(summarizer) or iscoroutinefunction(getattr(summarizer, "__call__", None)):  # noqa: B004
             answer = summarizer(request)
         else:
             answer = await away.call(partial(summarizer, request))
         return _checked(await answer if isinstance(answer, Awaitable) else answer)
-    except Exception as error:  # noqa: BLE001 - as above
-        return _failed(error)
+    return _failed(asked.error)
 
 
 def _checked(answer: object) -> SummaryReply:
@@ -119,5 +117,5 @@ def _checked(answer: object) -> SummaryReply:
     return answer if isinstance(answer, str) else SummaryFailed(reason=f"it gave {type(answer).__name__}, not text")
 
 
-def _failed(error: Exception) -> SummaryFailed:
+def _failed(error: Exception | None) -> SummaryFailed:
     return SummaryFailed(reason=f"{type(error).__name__}: {error}"[:200])

@@ -14,9 +14,10 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from plimsoll.errors import SettingError
+from plimsoll.errors import SettingError, on_failure
 from plimsoll.validation import shown
 
 if TYPE_CHECKING:
@@ -57,11 +58,8 @@ class CompactionTurn:
             return
         waiting = self._asked()
         if waiting is not None:
-            try:
+            with on_failure(partial(self._withdraw, waiting)):
                 waiting.result()
-            except BaseException:
-                self._withdraw(waiting)
-                raise
         with self._marked():
             yield
 
@@ -75,11 +73,8 @@ class CompactionTurn:
         if waiting is not None:
             from asyncio import wrap_future  # noqa: PLC0415 - callers that do not await need not load it
 
-            try:
+            with on_failure(partial(self._withdraw, waiting)):
                 await wrap_future(waiting)
-            except BaseException:
-                self._withdraw(waiting)
-                raise
         with self._marked():
             yield
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from secrets import token_hex
@@ -23,6 +23,7 @@ from plimsoll.errors import (
     SessionExists,
     SessionNotFound,
     SettingError,
+    on_failure,
     warn,
 )
 from plimsoll.formats.detect import Beside, detect
@@ -101,7 +102,7 @@ def open(  # noqa: PLR0913 - the options of the contract
     place, mode = store_for(store, durability), _mode(name, create=create, read_only=read_only)
     log, is_new = _when_free(lambda: _opened(place, _new_name() if name is None else name, about, mode), pauses)
     chronicle = chronicle_of(log, place, given)
-    with _closed_on_failure(chronicle):
+    with on_failure(chronicle.close):
         if is_new and most is not None:
             archive_oldest(place, sessions_max=most)
         elif log.writable and not is_new:
@@ -186,14 +187,6 @@ def _opened(place: Store, name: str, about: Mapping[str, Any], mode: Mode) -> tu
         place.restore(name)
     log = open_or_create(place, name, about)
     return log, log.length == 1
-
-
-@contextmanager
-def _closed_on_failure(chronicle: Chronicle) -> Iterator[None]:
-    with ExitStack() as undo:
-        undo.callback(chronicle.close)
-        yield
-        undo.pop_all()
 
 
 def chronicle_of(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chronicle:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from functools import partial
 
-from plimsoll.errors import LimitExceeded, ReferenceNotFound, SessionDamaged
+from plimsoll.errors import LimitExceeded, ReferenceNotFound, SessionDamaged, on_failure
 from plimsoll.limits import BLOB_REFERENCE_CHARS_MIN, BLOB_SIZE_BYTES_MAX
 from plimsoll.regex import regex
 from plimsoll.store.folder import Folder
@@ -50,12 +50,8 @@ class BlobFolder:
         with self._session.folder("blobs", create=True) as blobs, blobs.folder(digest[:2], create=True) as fan:
             temporary = f"{TEMPORARY}{os.urandom(8).hex()}"
             self._session.write_new(temporary, data, durable=self._durable)
-            try:
+            with on_failure(partial(self._session.remove_begun, temporary)):
                 self._session.calls.rename(temporary, digest, old_fd=self._session.fd, new_fd=fan.fd)
-            except BaseException:
-                with suppress(OSError):
-                    self._session.remove(temporary)
-                raise
             if self._durable:
                 fan.sync()
         return digest

@@ -10,12 +10,13 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import Any, Final
 from urllib.parse import quote
 
-from plimsoll.errors import NewerFormat, SessionDamaged, StoreError, StoreFull, StoreUnusable
+from plimsoll.errors import NewerFormat, SessionDamaged, StoreError, StoreFull, StoreUnusable, on_failure
 from plimsoll.protocols import Durability
 from plimsoll.store.folder import open_root
 from plimsoll.store.os_calls import OsCalls, store_errors
@@ -74,14 +75,9 @@ class Database:
             self.check_writable()
             connection = self._connected()
             connection.execute("BEGIN IMMEDIATE")
-            try:
+            with on_failure(partial(_roll_back, connection)):
                 yield connection
                 connection.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                raise
 
     def findings(self) -> tuple[str, ...]:
         """What SQLite's own check says of the file; nothing where it is whole."""
@@ -171,16 +167,13 @@ class Database:
     def _connect_once(self) -> sqlite3.Connection:
         connection = _open(self.path)
         try:
-            self._read_only = False
-            _prepare(connection, self.path, durability=self._durability)
+            with on_failure(connection.close):
+                self._read_only = False
+                _prepare(connection, self.path, durability=self._durability)
         except sqlite3.OperationalError as error:
-            connection.close()
             if _primary(error) not in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}:
                 raise
             return self._connect_read_only(error)
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def _connect_read_only(self, cause: sqlite3.Error) -> sqlite3.Connection:
@@ -188,11 +181,8 @@ class Database:
         if os.path.lexists(f"{self.path}-wal"):
             raise cause
         connection = _open(f"file:{quote(self.path)}?mode=ro&immutable=1", uri=True)
-        try:
+        with on_failure(connection.close):
             _check_version(connection, self.path)
-        except BaseException:
-            connection.close()
-            raise
         self._read_only = True
         return connection
 
@@ -206,6 +196,12 @@ class Database:
             if _primary(error) == sqlite3.SQLITE_IOERR:
                 self.close()
             raise _store_error(error, self.path) from error
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    with suppress(sqlite3.Error):
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def _open(database: str, *, uri: bool = False) -> sqlite3.Connection:

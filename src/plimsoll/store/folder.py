@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
-from plimsoll.errors import StoreUnusable
+from plimsoll.errors import StoreUnusable, on_failure
 from plimsoll.store.os_calls import OsCalls, store_errors, write_all
 
 FOLDER_MODE: Final = 0o700
@@ -37,38 +38,28 @@ class Folder:
     def open_file(self, name: str, flags: int) -> int:
         """A descriptor of a regular file in it. A file made here is the owner's alone."""
         fd = self.calls.open(name, flags | os.O_NONBLOCK, FILE_MODE, dir_fd=self.fd)  # a FIFO must not make us wait
-        try:
+        with on_failure(partial(self.calls.close, fd)):
             _check_file(self.calls.stat(fd).st_mode, f"{self.path}/{name}")
-        except BaseException:
-            self.calls.close(fd)
-            raise
         return fd
 
     def write_new(self, name: str, data: bytes, *, durable: bool) -> None:
         """A new file with these bytes, or none: what was begun is removed. The name itself is durable after `sync`."""
         fd = self.open_file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        try:
+        with on_failure(partial(self.remove_begun, name)):
             try:
                 write_all(self.calls, fd, data)
                 if durable:
                     self.calls.sync(fd)
             finally:
                 self.calls.close(fd)
-        except BaseException:
-            with suppress(OSError):
-                self.remove(name)
-            raise
 
     def folder(self, name: str, *, create: bool = False) -> Folder:
         """A folder in it."""
         made = create and self._make_folder(name)
         inner = Folder(self.calls, self.calls.open(name, _FOLDER_FLAGS, dir_fd=self.fd), f"{self.path}/{name}")
         if made:
-            try:
+            with on_failure(inner.close):
                 self.sync()
-            except BaseException:
-                inner.close()
-                raise
         return inner
 
     def _make_folder(self, name: str) -> bool:
@@ -110,6 +101,11 @@ class Folder:
     def remove(self, name: str) -> None:
         """Remove a file."""
         self.calls.remove(name, dir_fd=self.fd)
+
+    def remove_begun(self, name: str) -> None:
+        """Remove a file that was not finished, if that can be done."""
+        with suppress(OSError):
+            self.remove(name)
 
     def remove_tree(self, name: str, *, depth_max: int = 8) -> None:
         """Remove a file, a link, or a folder with what is in it. What another process removes meanwhile is fine."""
@@ -161,11 +157,8 @@ def open_root(calls: OsCalls, path: str, *, create: bool, forbidden: int = 0o022
         except FileNotFoundError:
             return None
         root = Folder(calls, fd, path)
-        try:
+        with on_failure(root.close):
             _check_modes(root, forbidden)
-        except BaseException:
-            root.close()
-            raise
         return root
 
 

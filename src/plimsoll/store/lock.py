@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-from plimsoll.errors import SessionBusy, StoreUnusable
+from plimsoll.errors import SessionBusy, StoreUnusable, on_failure
 from plimsoll.regex import regex
 from plimsoll.store.folder import NEEDS_POSIX, Folder
 
@@ -41,15 +41,12 @@ class Lock:
         self._name = name
         self._file = (-1, -1)
         self._fd = folder.open_file(name, os.O_RDWR | os.O_CREAT)
-        try:
+        with on_failure(self.release):
             self._file = _identity(self._calls.stat(self._fd))
-            _lock(self._fd)
-        except BlockingIOError:
-            self.release()
-            raise SessionBusy(session, here=self._file in _held) from None
-        except BaseException:
-            self.release()
-            raise
+            try:
+                _lock(self._fd)
+            except BlockingIOError:
+                raise SessionBusy(session, here=self._file in _held) from None
         _held[self._file] = self
 
     def acknowledge(self, come: Come) -> None:

@@ -129,7 +129,7 @@ class LogFile:
             raise store_error(error, self.path) from error
 
     def _append(self, fd: int, data: bytes, end: int, *, durable: bool) -> None:
-        written = False
+        written = done = False
         try:
             taken = self._calls.write(fd, data)
             if taken < len(data):
@@ -137,14 +137,14 @@ class LogFile:
             written = True
             if durable:
                 self._calls.sync_data(fd)
+            done = True
         except OSError as error:
-            self._undo(end)
             if written:  # the system may have dropped what it could not write and will not say so twice
                 raise StoreUnusable(self.path, reason=f"sync failed: {error.strerror}") from error
             raise
-        except BaseException:
-            self._undo(end)
-            raise
+        finally:
+            if not done:
+                self._undo(end)
 
     def cut(self, end: int) -> None:
         """Take away what follows `end`, durably."""

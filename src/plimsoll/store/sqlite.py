@@ -18,6 +18,7 @@ from plimsoll.errors import (
     SessionExists,
     SessionNotFound,
     StoreUnusable,
+    on_failure,
 )
 from plimsoll.protocols import Durability, SessionInfo
 from plimsoll.store.blobs import checked_blob, checked_reference, digest_of, only_match
@@ -213,11 +214,8 @@ class SqliteStore:
         line = header_line(safe_name(name), about or {}, self._clock())
         self._refuse_taken(name)
         lock = self._take_lock(name)
-        try:
+        with on_failure(lock.release):
             return self._log(self._add(name, [line]), name, lock)
-        except BaseException:
-            lock.release()
-            raise
 
     def create_from(self, name: str, lines: Iterable[bytes], blobs: Iterable[bytes] = ()) -> None:
         """See Store."""
@@ -228,13 +226,11 @@ class SqliteStore:
     def open(self, name: str, *, writable: bool = True) -> Log:
         """See Store."""
         self._id(safe_name(name))
-        lock = self._take_lock(name) if writable else None
-        try:
+        if not writable:
+            return self._log(self._id(name), name, None)
+        lock = self._take_lock(name)
+        with on_failure(lock.release):
             return self._log(self._id(name), name, lock)
-        except BaseException:
-            if lock is not None:
-                lock.release()
-            raise
 
     def delete(self, name: str) -> None:
         """See Store."""

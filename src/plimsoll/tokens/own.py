@@ -9,7 +9,7 @@ from itertools import count as numbers
 from operator import index
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from plimsoll.errors import CounterError, SettingError
+from plimsoll.errors import CounterError, Foreign, SettingError
 from plimsoll.limits import SETTING_TOKENS_MAX
 from plimsoll.validation import shown
 
@@ -67,10 +67,11 @@ class OwnCounter:
         return self._asked(self._upper, text)
 
     def _asked(self, method: Callable[[str], Any], text: str) -> int:
-        try:
+        with Foreign() as asked:
             answer = method(text)
-        except Exception as error:
-            raise CounterError(self.name, f"it raised {type(error).__name__}: {error}"[:300]) from error
+        if asked.error is not None:
+            reason = f"it raised {type(asked.error).__name__}: {asked.error}"[:300]
+            raise CounterError(self.name, reason) from asked.error
         if iscoroutine(answer):
             answer.close()
         if isinstance(answer, bool) or not hasattr(answer, "__index__"):

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
 
-from plimsoll.errors import SourceChanged, StoreUnusable
+from plimsoll.errors import SourceChanged, StoreUnusable, on_failure
 
 
 def write_file(path: str, *data: bytes) -> None:
@@ -52,13 +52,10 @@ def replace_file(path: str, data: bytes, *, expected: bytes, note: Callable[[], 
             return None
         with _written_beside(file, mode, data) as fresh:
             backup = _backup(file)
-            try:
+            with on_failure(backup.unlink):
                 note()
                 _check_same(path, file, before)
                 fresh.replace(file)
-            except BaseException:
-                backup.unlink()
-                raise
         _sync_folder(file.parent)
         _undo_if_written(path, file, backup, before)
     except (OSError, ValueError) as error:

@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -121,12 +122,12 @@ def _edited(arguments: argparse.Namespace) -> tuple[plimsoll.Plan, Path]:
     path = Path(name)
     with os.fdopen(handle, "wb") as file:
         file.write(f"{EDIT_HINT}{plan.summary}".encode("utf-8", "surrogatepass"))
-    try:
+    with ExitStack() as undo:
+        undo.callback(path.unlink, missing_ok=True)
         text = _from_editor(editor, path)
-        return (plan if text == plan.summary else plan.with_summary(text)), path
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
+        edited = plan if text == plan.summary else plan.with_summary(text)
+        undo.pop_all()
+    return edited, path
 
 
 def _editor() -> str:

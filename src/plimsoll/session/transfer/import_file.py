@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Any
 
 from plimsoll.compaction.meter import gauge_for
-from plimsoll.errors import SessionExists, UnsafeName
+from plimsoll.errors import SessionExists, UnsafeName, on_failure
 from plimsoll.formats.format import Converted
 from plimsoll.formats.registry import format_named
 from plimsoll.limits import FOREIGN_COMPACTIONS_MAX
@@ -100,11 +100,8 @@ def import_file(
 
 def _updated(source: Any, name: str, store: StoreSpec, options: Mapping[str, Any]) -> Session:
     session = open_session(name, store=store, create=False, **{"project": False, **options})
-    try:
+    with on_failure(session.close):
         session.update(source)
-    except BaseException:
-        session.close()
-        raise
     return session
 
 
