@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from plimsoll.errors import SessionNotFound, SettingError
 from plimsoll.limits import SESSION_TITLE_CHARS_MAX
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import open_store
+from plimsoll.store.os_calls import OsCalls
 
 
 def names(store: Any, *, archived: bool = False) -> list[str]:
@@ -86,8 +86,8 @@ def test_durability(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability:
     """Each append is brought to the disk, or none is, as the option says."""
     with plimsoll.open("a", store=str(tmp_path), durability=durability, format="openai-chat") as session:
         done: list[int] = []
-        for name in ("fsync", "fdatasync"):
-            monkeypatch.setattr(os, name, done.append, raising=False)
+        for name in ("sync", "sync_data"):
+            monkeypatch.setattr(OsCalls, name, staticmethod(done.append))
         for _ in range(3):
             session.append({"role": "user", "content": "x"})
 
