@@ -12,6 +12,7 @@ from plimsoll.formats.format import Format
 from plimsoll.message import Message, Part
 from plimsoll.protocols import TokenCounter
 from plimsoll.summary.frame import Language
+from plimsoll.summary.ledger import Reading
 
 Referrer: TypeAlias = Callable[[Piece, int], str | None]
 """(a piece, the index of one of its parts) -> the reference under which what was said there can be read back, if it can."""
@@ -51,6 +52,8 @@ class Draft:
     """Messages that the summaries and marks which were in the view at first stand for."""
     left: list[Block] = field(default_factory=list)
     """Blocks that are no longer in the view."""
+    reading: Reading | None = None
+    """What was last read into a ledger."""
 
     @property
     def total(self) -> int:

@@ -21,7 +21,7 @@ from plimsoll.compaction.split import Split, split
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest, Task
 from plimsoll.dataclass import dataclass
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
-from plimsoll.summary.ledger import Ledger, extend
+from plimsoll.summary.ledger import Ledger, Reading
 from plimsoll.summary.reread import recollected
 from plimsoll.truncation.remembered import Remembered
 
@@ -223,19 +223,29 @@ def _extended(draft: Draft, task: Task, parted: Split) -> Ledger:
         if block.first is not None or task.ledger.is_empty:
             ledger = recollected(ledger, block.pieces[0].message.text)
     for messages, start in _runs(task, [block for block in draft.blocks if _before(block, end)]):
-        ledger = _read(ledger, messages, start)
+        ledger = _read(draft, ledger, messages, start)
     return ledger
 
 
 _LEDGERS: Remembered[Ledger] = Remembered(4)
 
 
-def _read(ledger: Ledger, messages: list[Message], start: int) -> Ledger:
-    """The ledger with these messages. What a plan has read from the beginning, carrying it out need not read again."""
+def _read(draft: Draft, ledger: Ledger, messages: list[Message], start: int) -> Ledger:
+    """The ledger with these messages. What a plan has read from the beginning, carrying it out need not read again; nor what was
+    read for a summary that turned out so short that some of the messages stay.
+    """
     if not ledger.is_empty or len(messages) < READ_AGAIN_MESSAGES_MIN:
-        return extend(ledger, messages, start)
+        return _read_anew(draft, ledger, messages, start)
     words = hash(tuple((message.role, part_words(part)) for message in messages for part in message.parts))
-    return _LEDGERS.get((start, len(messages), words), lambda: extend(ledger, messages, start))
+    return _LEDGERS.get((start, len(messages), words), lambda: _read_anew(draft, ledger, messages, start))
+
+
+def _read_anew(draft: Draft, ledger: Ledger, messages: list[Message], start: int) -> Ledger:
+    known = draft.reading.ledger_of(messages, start) if draft.reading and draft.reading.base is ledger else None
+    if known is None:
+        draft.reading = Reading(ledger, messages, start)
+        known = draft.reading.ledger
+    return known
 
 
 def part_words(part: Part) -> tuple[object, ...]:

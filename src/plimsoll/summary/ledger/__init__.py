@@ -1,7 +1,7 @@
 """Facts taken out of messages without a model: one file per kind of fact, one immutable value that holds them."""
 
 from plimsoll.summary.ledger.fact import CAPS, KINDS, Fact, Kind, Origin
-from plimsoll.summary.ledger.ledger import Ledger, extend
+from plimsoll.summary.ledger.ledger import Ledger, Reading, extend
 from plimsoll.summary.ledger.wire import Counts
 
-__all__ = ["CAPS", "KINDS", "Counts", "Fact", "Kind", "Ledger", "Origin", "extend"]
+__all__ = ["CAPS", "KINDS", "Counts", "Fact", "Kind", "Ledger", "Origin", "Reading", "extend"]

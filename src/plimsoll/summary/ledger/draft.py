@@ -29,6 +29,12 @@ class LedgerDraft:
         self.asked = asked
         """The last question the assistant put, so that a short reply can be understood."""
 
+    def copied(self) -> LedgerDraft:
+        """The same facts, to go on with apart from this one."""
+        other = LedgerDraft({}, self.evicted, self.asked)
+        other.facts = {kind: kept.copy() for kind, kept in self.facts.items()}
+        return other
+
     def add(self, fact: Fact) -> None:
         """Remember a fact, or merge it into the one with its key."""
         kept = self.facts[fact.kind]

@@ -38,7 +38,7 @@ from plimsoll.summary.ledger.sentences import head_and_tail, line
 from plimsoll.summary.ledger.wire import NOTHING, Counts
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 _LOADED_CHARS_MIN = 1_500
 _LISTING_COMMANDS = ("ls ", "rg ", "git", "fin", "gre", "fd ")
@@ -133,32 +133,72 @@ def extend(ledger: Ledger, messages: Sequence[Message], start: int) -> Ledger:
 
     Messages before `ledger.end` were read already and are skipped, so overlapping calls are safe. Linear in the new messages.
     """
-    skipped = max(0, ledger.end - start)
-    new = messages[skipped:]
-    if not new:
-        return ledger
-    counts = ledger.counts.plus(new)
-    draft = LedgerDraft(ledger.facts, ledger.evicted, ledger.asked)
-    reader = _Reader(draft, is_dialogue=counts.is_dialogue)
-    closely = _read_closely(len(new), is_dialogue=reader.is_dialogue)
-    for index, message in enumerate(new):
-        if index in closely:
-            reader.read(message, start + skipped + index)
-        else:
-            reader.skim(message, start + skipped + index)
-    if not reader.is_dialogue:
-        # What looked like talk was the opening of an agent's run: its sentences are requests and findings already.
-        ledger = ledger.with_words(_recalled_talk(draft))
-        draft.forget("chat", "heading", "topic")
-    facts = draft.finish()
-    return Ledger(
-        facts=MappingProxyType(facts),
-        counts=counts,
-        evicted=MappingProxyType(draft.evicted),
-        end=start + len(messages),
-        asked=draft.asked,
-        words=ledger.words,
-    )
+    return Reading(ledger, messages, start).ledger
+
+
+class Reading:
+    """Messages read into a ledger, as `extend` does. The ledger of a few less is then made without reading them all again."""
+
+    __slots__ = ("_marks", "_new", "_start", "base", "ledger")
+
+    def __init__(self, base: Ledger, messages: Sequence[Message], start: int) -> None:
+        """`base` is the ledger to extend; `messages` stand at positions from `start` on."""
+        self.base = base
+        skipped = max(0, base.end - start)
+        self._new, self._start = messages[skipped:], start + skipped
+        self._marks: list[tuple[int, _Reader]] = []
+        """Readers that have read so many of the messages."""
+        self.ledger = base
+        """The ledger of all of them."""
+        if self._new:
+            counts = base.counts.plus(self._new)
+            draft = LedgerDraft(base.facts, base.evicted, base.asked)
+            self.ledger = self._read(_Reader(draft, is_dialogue=counts.is_dialogue), 0, self._new, counts)
+
+    def ledger_of(self, messages: Sequence[Message], start: int) -> Ledger | None:
+        """What `extend` would give for these; None where they are not the first of those that were read, or far less."""
+        new = messages[max(0, self.base.end - start) :]
+        if start + len(messages) - len(new) != self._start or not 0 < len(new) <= len(self._new):
+            return None
+        counts, marks = self.base.counts.plus(new), [mark for mark in self._marks if mark[0] <= len(new)]
+        if not marks or marks[-1][1].is_dialogue is not counts.is_dialogue:
+            return None
+        if _close(len(new), counts) != _close(len(self._new), self.ledger.counts):
+            return None
+        if not all(one is other or one == other for one, other in zip(new, self._new, strict=False)):
+            return None
+        at, reader = marks[-1]
+        return self._read(reader.copied(), at, new, counts)
+
+    def _read(self, reader: _Reader, at: int, new: Sequence[Message], counts: Counts) -> Ledger:
+        """Read on from one of the messages to the last, and draw up the ledger."""
+        beginning, newest = _close(len(new), counts)
+        for index in range(at, len(new)):
+            if new is self._new and len(new) - index in _MARKS:
+                self._marks.append((index, reader.copied()))
+            read = reader.read if index < beginning or index >= newest else reader.skim
+            read(new[index], self._start + index)
+        base, draft = self.base, reader.draft
+        if not reader.is_dialogue:
+            # What looked like talk was the opening of an agent's run: its sentences are requests and findings already.
+            base = base.with_words(_recalled_talk(draft))
+            draft.forget("chat", "heading", "topic")
+        facts = draft.finish()
+        return Ledger(
+            facts=MappingProxyType(facts),
+            counts=counts,
+            evicted=MappingProxyType(draft.evicted),
+            end=self._start + len(new),
+            asked=draft.asked,
+            words=base.words,
+        )
+
+
+_MARKS = frozenset({8, 16, 32, 64, 128})
+"""So many messages before the end a reading can be gone on from: by about as many a tail grows when a summary turns out short."""
+
+_CLOSE_STEP = 128
+"""The newest part that is read closely begins at a multiple of it, so that a few messages less mostly begin at the same place."""
 
 
 def _recalled_talk(draft: LedgerDraft) -> str:
@@ -167,13 +207,14 @@ def _recalled_talk(draft: LedgerDraft) -> str:
     return "\n".join(": ".join(filter(None, (*fact.note.split("\t"), fact.text))) for fact in told)
 
 
-def _read_closely(count: int, *, is_dialogue: bool) -> Container[int]:
-    """Which of so many messages are read closely: all, but of a very long agent's run only its beginning and its newest part."""
-    if is_dialogue or count <= limits.LEDGER_CLOSE_MESSAGES_MAX:
-        return range(count)
+def _close(count: int, counts: Counts) -> tuple[int, int]:
+    """Which of so many messages are read closely, before the first number and from the second on: all, but of a very long
+    agent's run only its beginning and its newest part.
+    """
+    if counts.is_dialogue or count <= limits.LEDGER_CLOSE_MESSAGES_MAX:
+        return 0, 0
     newest = limits.LEDGER_CLOSE_MESSAGES_MAX * 9 // 10
-    beginning = limits.LEDGER_CLOSE_MESSAGES_MAX - newest
-    return {*range(beginning), *range(count - newest, count)}
+    return limits.LEDGER_CLOSE_MESSAGES_MAX - newest, -(-(count - newest) // _CLOSE_STEP) * _CLOSE_STEP
 
 
 class _Reader:
@@ -187,6 +228,12 @@ class _Reader:
         self.calls: OpenCalls[calls.Call] = OpenCalls()
         self.after_result = False
         """Whether the message before was a tool's answer: then the agent is at work, and nobody typed a long text."""
+
+    def copied(self) -> _Reader:
+        """A reader that goes on from here apart from this one."""
+        other = _Reader(self.draft.copied(), is_dialogue=self.is_dialogue)
+        other.calls, other.after_result = self.calls.copied(), self.after_result
+        return other
 
     def read(self, message: Message, position: int) -> None:
         if message.role == "system":
