@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
-from functools import cached_property
 from typing import Literal, TypeAlias
 
 from plimsoll.dataclass import dataclass
@@ -26,7 +25,7 @@ Weigh: TypeAlias = Callable[[Message], int]
 """Tokens of one message as it goes out, framing included, upper bound."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """One message of a view. `position` is its index in the history, None when made here."""
 
@@ -43,15 +42,22 @@ class Piece:
     repairs: tuple[str, ...] = ()
     """What was changed so that the provider accepts it, in words."""
 
-    @cached_property
+    _marks: int | None = field(default=None, init=False, repr=False, compare=False)
+    _tokens: int | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
     def marks(self) -> int:
         """How many marks for a provider's cache it may go out with."""
-        return marks_of(self.message)
+        if self._marks is None:
+            object.__setattr__(self, "_marks", marks_of(self.message))
+        return self._marks or 0
 
-    @cached_property
+    @property
     def tokens(self) -> int:
         """What it costs. Counted when first asked for: of a history far over its budget most never is."""
-        return self.weigh(self.message)
+        if self._tokens is None:
+            object.__setattr__(self, "_tokens", self.weigh(self.message))
+        return self._tokens or 0
 
 
 @dataclass(slots=True, kw_only=True)

@@ -56,10 +56,84 @@ class _Answer(Generic[Item]):
     open: OpenCalls[ToolCall] = field(default_factory=OpenCalls)
     late: list[Item] = field(default_factory=list)
     """Results that came after something else was said."""
+    sent: list[Item] | None = None
+    """Its items as they are sent, once they were put in order; None where something has come since."""
 
     def missing(self) -> list[ToolCall]:
         """The calls without a result, of those that have to have one."""
         return [call for call in self.open.all() if not is_legacy(call)]
+
+
+class _Order(Generic[Item]):
+    """Items in order: answers, each with its results, and other messages. It grows as items come.
+
+    What was put in order once is put in order again only when a result comes for it.
+    """
+
+    def __init__(self, format: Format, *, moves: bool) -> None:
+        self.answers: list[_Answer[Item]] = []
+        self._format = format
+        self._moves = moves
+        self._homes: dict[str, _Answer[Item]] = {}
+        self._current: _Answer[Item] | None = None
+        self._speaking = False
+
+    @classmethod
+    def of(cls, items: Iterable[Item], format: Format, *, moves: bool = True) -> _Order[Item]:
+        """The order of all of these items."""
+        order = cls(format, moves=moves)
+        for item in items:
+            order.add(item)
+        return order
+
+    def add(self, item: Item) -> None:
+        """The next item."""
+        message = item.message
+        if self._format.rules.results_inside:
+            self.answers.append(_Answer([item]))
+        elif message.role == "assistant":
+            if self._current is None or not self._speaking or not self._format.rules.joins_answers:
+                self._current = _Answer([])
+                self.answers.append(self._current)
+            self._speaking = True
+            self._current.said.append(item)
+            self._current.sent = None
+            for call in message.calls:
+                self._current.open.ask(call.id, call)
+                self._homes[call.id] = self._current
+        else:
+            self._speaking = False
+            self._add_other(item)
+
+    def _add_other(self, item: Item) -> None:
+        results = item.message.results
+        home = _home_of(item.message, self._homes) if results else None
+        if home is not None and home is self._current:
+            home.said.append(item)
+        elif home is not None and self._moves and not all(map(answers_by_name, results)):
+            home.late.append(item)
+        else:
+            self._current = None
+            self.answers.append(_Answer([item]))
+
+    def sent(self, maker: Maker[Item]) -> list[Item]:
+        """The items as they are sent."""
+        found: list[Item] = []
+        for answer in self.answers[:-1]:
+            if answer.sent is None:
+                answer.sent = self._sent(answer, maker, is_last=False)
+            found += answer.sent
+        for answer in self.answers[-1:]:
+            found += self._sent(answer, maker, is_last=True)
+        return found
+
+    def _sent(self, answer: _Answer[Item], maker: Maker[Item], *, is_last: bool) -> list[Item]:
+        if self._format.rules.results_inside:
+            return [_within(item, self._format, maker, is_last=is_last) for item in answer.said]
+        made = map(maker.made, _placeholders(answer.missing(), self._format))
+        found = [*answer.said, *answer.late, *made]
+        whole = len(found) - is_last
+        return [_saying_something(item, self._format, maker) for item in found[:whole]] + found[whole:]
 
 
 def settled(items: Sequence[Item], format: Format, maker: Maker[Item], *, moves: bool) -> list[Item]:
@@ -68,14 +142,7 @@ def settled(items: Sequence[Item], format: Format, maker: Maker[Item], *, moves:
 
     `moves` is False where results may stay where they came (see Rules.results_anywhere).
     """
-    if format.rules.results_inside:
-        return [_within(item, format, maker, is_last=at == len(items) - 1) for at, item in enumerate(items)]
-    found: list[Item] = []
-    for answer in _answers(items, format, moves=moves):
-        found += answer.said
-        found += answer.late
-        found += map(maker.made, _placeholders(answer.missing(), format))
-    return [_saying_something(item, format, maker) for item in found[:-1]] + found[-1:]
+    return _Order.of(items, format, moves=moves).sent(maker)
 
 
 def is_unsaid(message: Message, rules: Rules) -> bool:
@@ -95,21 +162,21 @@ def ordered(items: Sequence[Item], format: Format) -> list[Item]:
     """The items with results directly behind their calls. Linear."""
     if format.rules.results_inside:
         return list(items)
-    return [item for answer in _answers(items, format, moves=True) for item in (*answer.said, *answer.late)]
+    return [item for answer in _Order.of(items, format).answers for item in (*answer.said, *answer.late)]
 
 
 def unanswered(items: Iterable[Placed], format: Format) -> list[ToolCall]:
     """The calls without a result, in order."""
     if format.rules.results_inside:
         return [call for item in items for call in _open_within(item.message)]
-    return [call for answer in _answers(items, format, moves=True) for call in answer.missing()]
+    return [call for answer in _Order.of(items, format).answers for call in answer.missing()]
 
 
 def is_ready(items: Sequence[Placed], format: Format) -> bool:
     """Whether every result stands directly behind its call, and every message says something."""
     if any(is_unsaid(item.message, format.rules) for item in items):
         return False
-    return format.rules.results_inside or not any(answer.late for answer in _answers(items, format, moves=True))
+    return format.rules.results_inside or not any(answer.late for answer in _Order.of(items, format).answers)
 
 
 def without_placeholders(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
@@ -131,42 +198,13 @@ def _placeholders(calls: Sequence[ToolCall], format: Format) -> list[Message]:
     return [Message(role="tool", parts=(part,)) for part in parts]
 
 
-def _answers(items: Iterable[Item], format: Format, *, moves: bool) -> list[_Answer[Item]]:
-    """The items as answers, each with its results, and the other messages, in order."""
-    found: list[_Answer[Item]] = []
-    homes: dict[str, _Answer[Item]] = {}
-    current: _Answer[Item] | None = None
-    speaking = False
-    for item in items:
-        message = item.message
-        if message.role == "assistant":
-            if current is None or not speaking or not format.rules.joins_answers:
-                current = _Answer([])
-                found.append(current)
-            speaking = True
-            current.said.append(item)
-            for call in message.calls:
-                current.open.ask(call.id, call)
-                homes[call.id] = current
-            continue
-        speaking = False
-        home = _home_of(message, homes) if message.results else None
-        if home is not None and home is current:
-            home.said.append(item)
-        elif home is not None and moves and not all(map(answers_by_name, message.results)):
-            home.late.append(item)
-        else:
-            current = None
-            found.append(_Answer([item]))
-    return found
-
-
 def _home_of(message: Message, homes: dict[str, _Answer[Item]]) -> _Answer[Item] | None:
     """The answer whose calls the results of a message are for; those calls are no longer open."""
     home: _Answer[Item] | None = None
     for result in message.results:
         found = homes.get(result.call_id)
         if found is not None and found.open.answer(result.call_id) is not None:
+            found.sent = None
             home = home or found
     return home
 
@@ -208,14 +246,31 @@ class Sending:
         self._format = format
         self._weigh = weigh
         self._stand_ins: dict[tuple[str, ...], Piece] = {}
-        self._newest: tuple[Tally, int, list[Piece]] | None = None
+        self._tally: Tally | None = None
+        self._taken = 0
+        """How many of its pieces are in the order."""
+        self._order: _Order[Piece] = _Order(format, moves=True)
+        self._view: list[Piece] = []
+        self._tokens: int | None = None
 
     def view(self, tally: Tally) -> list[Piece]:
         """The pieces of a view that has calls without results, or results away from their calls."""
-        known = self._newest
-        if known is None or known[0] is not tally or known[1] != len(tally.pieces):
-            known = self._newest = (tally, len(tally.pieces), self.settled(tally.pieces))
-        return known[2]
+        if tally is not self._tally or self._taken > len(tally.pieces):
+            self._tally, self._taken, self._view = tally, 0, []
+            self._order = _Order(self._format, moves=not self._format.rules.results_anywhere)
+        if self._taken < len(tally.pieces):
+            for piece in tally.pieces[self._taken :]:
+                self._order.add(piece)
+            self._taken, self._tokens = len(tally.pieces), None
+            self._view = self._order.sent(Maker(made=self._made, edited=_edited))
+        return self._view
+
+    def tokens(self, tally: Tally) -> int:
+        """What its pieces cost."""
+        view = self.view(tally)
+        if self._tokens is None:
+            self._tokens = sum(piece.tokens for piece in view)
+        return self._tokens
 
     def settled(self, pieces: Sequence[Piece], *, moves: bool | None = None) -> list[Piece]:
         """Pieces as they are sent. `moves` says whether results move up to their calls also where they may stand apart."""

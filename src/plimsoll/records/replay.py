@@ -186,7 +186,7 @@ class Timeline:
     @property
     def missing_tokens(self) -> int:
         """What stands in for missing results costs."""
-        return 0 if self.arranger.is_settled else sum(piece.tokens for piece in self.sendable()) - self.tokens
+        return 0 if self.arranger.is_settled else self.sending.tokens(self.tally) - self.tokens
 
     @property
     def revision(self) -> Revision:
