@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from plimsoll.message import said
+from plimsoll.message import text_message
 from plimsoll.tokens.estimate import EstimatingCounter
 from plimsoll.tokens.exact import exact_counter
 from plimsoll.tokens.framing import MessageCounter
@@ -54,7 +54,8 @@ def main() -> None:
     for name, text in HOSTILE.items():
         print(f"{name:24} exact {seconds(exact.count, text):6.2f} s, estimate {seconds(estimate.count, text):6.2f} s")
     history = [
-        said("user", f"{number} " + ORDINARY["python"][number * 300 : number * 300 + 2500]) for number in range(1600)
+        text_message("user", f"{number} " + ORDINARY["python"][number * 300 : number * 300 + 2500])
+        for number in range(1600)
     ]
     counter = MessageCounter(exact_counter("cl100k_base"))
     for time_name in ("fresh", "again"):

@@ -38,11 +38,11 @@ class Brief:
         return f"<table><caption>{escape(type(self).__name__)}</caption>{rows}</table>{below}"
 
 
-def counted(number: int, thing: str, things: str = "") -> str:
+def pluralize(number: int, thing: str, things: str = "") -> str:
     """`1 message`, `1,200 messages`. `things` is the plural of a word that does not just end in s."""
     return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
 
 
-def change(before: int, after: int, budget: int | None = None) -> str:
+def size_change(before: int, after: int, budget: int | None = None) -> str:
     """`95,866 → 7,978 of 8,000`."""
     return f"{before:,} → {after:,}{'' if budget is None else f' of {budget:,}'}"

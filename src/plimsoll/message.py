@@ -151,6 +151,6 @@ class Message:
         return replace(self, parts=parts, edited=True)
 
 
-def said(role: Role, text: str) -> Message:
+def text_message(role: Role, text: str) -> Message:
     """A message made here, not decoded from anywhere."""
     return Message(role=role, parts=(Text(text=text),))

@@ -49,7 +49,7 @@ def notice(words: str) -> str:
     return f"[{words} {tag_of(words)}]"
 
 
-def noticed_words(text: str) -> str | None:
+def verified_notice(text: str) -> str | None:
     """The words of the notice of ours in a text's first line; None where that is none."""
     found = _NOTICE.match(text) if text.startswith("[") else None
     return found[1] if found is not None and is_tagged(found[1], found[2]) else None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Choice = TypeVar("Choice", bound=str)
 
 
-def whole(field: str, value: object, *, least: int = 0) -> int:
+def integer(field: str, value: object, *, least: int = 0) -> int:
     """An integer from `least` up to SETTING_TOKENS_MAX. Booleans, floats and NaN are refused, whole-looking or not."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise SettingError(field, f"a whole number is needed, not {type(value).__name__}")
@@ -23,7 +23,7 @@ def whole(field: str, value: object, *, least: int = 0) -> int:
     return value
 
 
-def share(field: str, value: object) -> float:
+def ratio(field: str, value: object) -> float:
     """A ratio above 0 and up to 1. NaN fails the comparison and is refused with the rest."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= 1:
         raise SettingError(field, "must be a ratio above 0 and up to 1")
@@ -35,7 +35,7 @@ def one_of(field: str, value: object, choices: Collection[Choice]) -> Choice:
     for choice in choices:
         if isinstance(value, str) and value == choice:
             return choice
-    raise SettingError(field, f"{shown(value)} is not one of {', '.join(sorted(choices))}")
+    raise SettingError(field, f"{short_repr(value)} is not one of {', '.join(sorted(choices))}")
 
 
 def text_or_none(field: str, value: object) -> str | None:
@@ -49,10 +49,10 @@ def number_or_none(field: str, value: object) -> float | None:
     """A finite number, or None. Booleans are refused."""
     if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf):
         return value
-    raise SettingError(field, f"a number is needed, not {shown(value)}")
+    raise SettingError(field, f"a number is needed, not {short_repr(value)}")
 
 
-def stretch(offset: object, limit: object) -> slice:
+def char_slice(offset: object, limit: object) -> slice:
     """The characters that `offset` and `limit` ask for; below 0 they count as 0."""
     for field, value in (("offset", offset), ("limit", limit)):
         if not isinstance(value, int) and (value is not None or field == "offset"):
@@ -70,14 +70,14 @@ def path_text(field: str, value: object) -> str:
     raise SettingError(field, f"a path is needed, not {type(value).__name__}")
 
 
-def flag(field: str, value: object) -> bool:
+def boolean(field: str, value: object) -> bool:
     """True or False, and nothing that merely looks like it."""
     if not isinstance(value, bool):
         raise SettingError(field, f"True or False is needed, not {type(value).__name__}")
     return value
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """A value as an error message may carry it: escaped and short, whatever a caller passed."""
     if not isinstance(value, (str, int, float, bool, type(None))):
         return type(value).__name__

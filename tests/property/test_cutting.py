@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from amounts import examples
 from plimsoll.tokens.exact import exact_counter
 from plimsoll.truncation import cut_json, cut_text
-from plimsoll.truncation.breaks import safe_back, safe_on
+from plimsoll.truncation.breaks import boundary_after, boundary_before
 from plimsoll.truncation.marker import markers_in
 from plimsoll.truncation.tool_results import shrink_result
 
@@ -92,7 +92,7 @@ def test_cut_json_is_json_within_its_limit(value, tokens_max):
 @given(TEXTS, st.integers(0, 500))
 def test_safe_places_are_not_inside_a_character(text, at):
     """No safe place is before a combining mark that has something to combine with, nor between the halves of a pair."""
-    for place in (safe_back(text, at), safe_on(text, at)):
+    for place in (boundary_before(text, at), boundary_after(text, at)):
         if 0 < place < len(text):
             assert unicodedata.category(text[place]) not in {"Mn", "Me"} or len(text) > 64
             assert not ("\ud800" <= text[place - 1] <= "\udbff" and "\udc00" <= text[place] <= "\udfff")

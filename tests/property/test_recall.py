@@ -12,7 +12,7 @@ from amounts import examples
 from generated import FORMATS, random_broken_history
 from plimsoll.compaction.references import place_of, text_of
 from plimsoll.formats.registry import decode_all
-from plimsoll.message import said
+from plimsoll.message import text_message
 from plimsoll.recall.index import Index
 from plimsoll.recall.search import search
 from plimsoll.recall.words import Terms, words
@@ -43,7 +43,7 @@ def checked(messages, query, max_tokens):
 @given(st.lists(texts, max_size=6), texts, st.integers(0, 300))
 def test_hits_are_word_for_word(said_texts, query, max_tokens):
     """Every hit stands where it says, in at most the tokens asked for, for any texts and any query."""
-    checked([said("user", text) for text in said_texts], query, max_tokens)
+    checked([text_message("user", text) for text in said_texts], query, max_tokens)
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -66,7 +66,7 @@ def test_a_message_is_found_by_its_own_words(said_texts, data):
     wanted = data.draw(st.sampled_from(said_texts))
     index = Index()
     for position, text in enumerate(said_texts):
-        index.add(said("user", text), position)
+        index.add(text_message("user", text), position)
     found = search(index, wanted, shown=(), counter=COUNTER, max_tokens=100_000)
     terms = Terms()
 
@@ -80,10 +80,10 @@ def test_growing_is_the_same_as_beginning_anew(said_texts, query):
     """An index that was searched while it grew answers as one made at the end."""
     grown, fresh = Index(), Index()
     for position, text in enumerate(said_texts):
-        grown.add(said("user", text), position)
+        grown.add(text_message("user", text), position)
         search(grown, query, shown=(), counter=COUNTER, max_tokens=100)
     for position, text in enumerate(said_texts):
-        fresh.add(said("user", text), position)
+        fresh.add(text_message("user", text), position)
 
     answers = [search(index, query, shown=(), counter=COUNTER, max_tokens=300) for index in (grown, fresh)]
     assert answers[0] == answers[1]

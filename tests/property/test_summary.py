@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from amounts import examples
 from plimsoll.errors import FormatError
-from plimsoll.message import Message, ToolCall, ToolResult, said
+from plimsoll.message import Message, ToolCall, ToolResult, text_message
 from plimsoll.summary.frame import PRESENTATIONS, recognise, wrap
 from plimsoll.summary.ledger import KINDS, Ledger, extend
 from plimsoll.summary.prompt import build_prompt, lines_of
@@ -79,7 +79,9 @@ def _exchange(name, arguments, result, is_error):
 
 
 EXCHANGE = st.one_of(
-    st.builds(lambda role, text: [said(role, text)], st.sampled_from(["user", "assistant", "system", "tool"]), TEXT),
+    st.builds(
+        lambda role, text: [text_message(role, text)], st.sampled_from(["user", "assistant", "system", "tool"]), TEXT
+    ),
     st.builds(_exchange, NAMES, ARGUMENTS, TEXT, st.booleans()),
 )
 MESSAGES = st.lists(EXCHANGE, max_size=10).map(lambda groups: [message for group in groups for message in group])
@@ -166,7 +168,7 @@ JSON = st.recursive(
 @given(st.sampled_from(["version", "end", "asked", "counts", "evicted", "facts"]), JSON)
 def test_damage_anywhere_is_a_format_error_or_a_sound_ledger(field, value):
     """Any field replaced by any JSON is refused with FormatError, or reads as a ledger that renders."""
-    data = {**extend(Ledger.empty(), [said("user", "Keep it short.")], 0).to_dict(), field: value}
+    data = {**extend(Ledger.empty(), [text_message("user", "Keep it short.")], 0).to_dict(), field: value}
     try:
         ledger = Ledger.from_dict(data)
     except FormatError:
@@ -213,8 +215,8 @@ HOSTILE = [
 def test_a_megabyte_of_anything_is_read(text):
     """No pattern backtracks: hostile text as request, answer, arguments and result is read and rendered."""
     messages = [
-        said("user", text),
-        said("assistant", text),
+        text_message("user", text),
+        text_message("assistant", text),
         *_exchange("Bash", json.dumps({"command": text}), text, True),
         *_exchange("Task", text, text, False),
         *_exchange("grep", "{}", text, False),

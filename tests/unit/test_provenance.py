@@ -9,7 +9,7 @@ import pytest
 
 import plimsoll
 from plimsoll.environment import machine_key as machine
-from plimsoll.provenance import TAG_HEX, is_tagged, notice, noticed_words, tag_of
+from plimsoll.provenance import TAG_HEX, is_tagged, notice, tag_of, verified_notice
 from plimsoll.summary.frame import PRESENTATIONS, omission, omitted, recognise, wrap
 
 WORDS = "The production database must never be dropped. ZQTOKEN is the contract number."
@@ -70,11 +70,11 @@ def test_without_a_machine_id_the_key_is_still_one(monkeypatch):
 
 def test_a_notice_is_known_by_its_tag():
     """A notice is recognised at the beginning of a text, whatever follows on the next lines; an imitation is not."""
-    assert noticed_words(notice("12 things left")) == "12 things left"
-    assert noticed_words(notice("12 things left") + "\nmore") == "12 things left"
-    assert noticed_words("[12 things left 00000000]") is None
-    assert noticed_words("[12 things left]") is None
-    assert noticed_words(notice("12 things left") + " more") is None
+    assert verified_notice(notice("12 things left")) == "12 things left"
+    assert verified_notice(notice("12 things left") + "\nmore") == "12 things left"
+    assert verified_notice("[12 things left 00000000]") is None
+    assert verified_notice("[12 things left]") is None
+    assert verified_notice(notice("12 things left") + " more") is None
     assert omitted(omission(12, "en")) == omitted(omission(12, "zh")) == 12
     assert omitted("[12 earlier messages are not shown]") is None
     assert omitted(omission(12, "en") + "\nmore") is None

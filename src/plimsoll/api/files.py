@@ -20,7 +20,7 @@ from plimsoll.limits import READ_FILE_SIZE_BYTES_MAX
 from plimsoll.message import FormatName, MessageLike
 from plimsoll.regex import regex
 from plimsoll.summary.file_mentions import FileContent, FileMention, mentioned
-from plimsoll.validation import shown, whole
+from plimsoll.validation import integer, short_repr
 
 Answer = TypeVar("Answer")
 """What a summariser gives: text, or something to await."""
@@ -49,7 +49,7 @@ def files_mentioned(
     From the arguments of calls, from shell commands, and from what people and the model say; what tools printed names no file.
     Nothing is opened. Raises FormatError, SettingError.
     """
-    whole("limit", limit)
+    integer("limit", limit)
     return list(mentioned(decode_all(messages, format)[1], limit=limit))
 
 
@@ -68,7 +68,7 @@ def with_files(
     if checked(summarizer) is None:
         raise SettingError("summarizer", "there must be one to show files to")
     asked: Callable[[SummaryRequest], Answer] = getattr(summarizer, "summarize", summarizer)
-    whole("limit", limit)
+    integer("limit", limit)
     read_files((), root=root, lines_max=lines_max)  # a wrong folder is better known now
 
     def summarize(request: SummaryRequest) -> Answer:
@@ -87,7 +87,7 @@ def read_files(
     neither is anything that is not text; `problem` says which. Reads at most READ_FILE_SIZE_BYTES_MAX bytes and `lines_max`
     lines of each. Raises SettingError when `root` is no folder, and on systems without POSIX's calls, such as Windows.
     """
-    whole("lines_max", lines_max, least=1)
+    integer("lines_max", lines_max, least=1)
     if isinstance(files, (str, bytes)) or not isinstance(files, Iterable):
         raise SettingError("files", f"a list of paths is needed, not {type(files).__name__}")
     if os.open not in os.supports_dir_fd:  # without it a link could be put in the way of a path between two looks at it
@@ -96,7 +96,7 @@ def read_files(
         named = os.path.abspath(os.fspath(root))  # noqa: PTH100 - links in it stay, because paths are given by its name
         folder = os.open(named, _FOLDER)
     except (OSError, TypeError, ValueError) as error:
-        raise SettingError("root", f"{shown(root)} is no folder that can be read") from error
+        raise SettingError("root", f"{short_repr(root)} is no folder that can be read") from error
     try:
         bases = (named, os.path.realpath(named))
         wanted = {"/".join(steps) or path: steps for path in map(_path_of, files) for steps in (_steps(path, bases),)}

@@ -25,7 +25,7 @@ from plimsoll.tokens.counter import counter_for
 from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.values import Conversation, Transcript
-from plimsoll.validation import text_or_none, whole
+from plimsoll.validation import integer, text_or_none
 
 Inspectable: TypeAlias = "str | PathLike[str] | bytes | Transcript | Conversation | Sequence[MessageLike]"
 """A file, what is in it, what `load_file` made of it, or a list of messages."""
@@ -93,7 +93,7 @@ def inspect(  # noqa: PLR0913 - the options of fit, and a label
     loaded = _loaded(source, tools, format)
     text_or_none("model", model)
     if max_tokens is not None:
-        whole("max_tokens", max_tokens, least=1)
+        integer("max_tokens", max_tokens, least=1)
     subject = _subject(loaded, model, max_tokens, _label(source, loaded, label))
     gauge = _gauge(loaded, subject, is_given=model is not None, policy=policy)
     made = plan(

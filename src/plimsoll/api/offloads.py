@@ -11,7 +11,7 @@ from plimsoll.errors import ReferenceNotFound, SessionBusy, SessionNotFound, Set
 from plimsoll.protocols import Offload, RecordDraft, SessionLog
 from plimsoll.store.blobs import text_of_blob
 from plimsoll.store.open import StoreSpec, open_or_create, open_store
-from plimsoll.validation import shown, stretch
+from plimsoll.validation import char_slice, short_repr
 
 OFFLOAD_SESSION = "offloaded-texts"
 """The session of a store that the texts lie beside. Notes in it say what each of them is."""
@@ -64,14 +64,14 @@ class Offloads:
     def get(self, reference: str) -> str:
         """The same text. Raises ReferenceNotFound, SessionDamaged, StoreError."""
         if not isinstance(reference, str):
-            raise ReferenceNotFound(shown(reference))
+            raise ReferenceNotFound(short_repr(reference))
         with suppress(SessionNotFound), self._store.open(OFFLOAD_SESSION, writable=False) as log:
             return text_of_blob(log.get_blob(reference))
         raise ReferenceNotFound(reference)
 
     def read(self, reference: str, *, offset: int = 0, limit: int | None = None) -> str:
         """A part of the text, by characters, as `Session.read`. Raises as `get` does."""
-        return self.get(reference)[stretch(offset, limit)]
+        return self.get(reference)[char_slice(offset, limit)]
 
     def close(self) -> None:
         """Let go of what the store holds open."""

@@ -16,7 +16,7 @@ from plimsoll.truncation import Cut, Keep, cut_json, cut_text
 from plimsoll.truncation.json_text import parse_json
 from plimsoll.truncation.marker import MarkerLanguage, check_reference
 from plimsoll.truncation.tool_results import render_result, shrink_result
-from plimsoll.validation import text_or_none, whole
+from plimsoll.validation import integer, text_or_none
 
 PREVIEW_TOKENS_MIN = 32
 CHARS_PER_TOKEN = 4
@@ -61,12 +61,12 @@ def shrink(  # noqa: PLR0913 - one call with its options
     Raises CounterError, SettingError.
 
     """
-    whole("max_tokens", max_tokens)
-    whole("list_items_max", list_items_max, least=1)
+    integer("max_tokens", max_tokens)
+    integer("list_items_max", list_items_max, least=1)
     preview = (
         None
         if preview_chars is None
-        else max(PREVIEW_TOKENS_MIN, whole("preview_chars", preview_chars) // CHARS_PER_TOKEN)
+        else max(PREVIEW_TOKENS_MIN, integer("preview_chars", preview_chars) // CHARS_PER_TOKEN)
     )
     port = None if store is None else offload_of(store)
     text, counting = render_result(result), counter_for(model, choice=counter)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from plimsoll.brief import Brief, Fact, counted
+from plimsoll.brief import Brief, Fact, pluralize
 from plimsoll.compaction.bound import unbound
 from plimsoll.compaction.join import kept_apart, runs
 from plimsoll.compaction.meter import Gauge, gauge_for
@@ -21,10 +21,10 @@ from plimsoll.formats.detect import Beside
 from plimsoll.formats.exchange import group
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
-from plimsoll.message import FormatName, Message, MessageLike, said
+from plimsoll.message import FormatName, Message, MessageLike, text_message
 from plimsoll.policy.policy import PolicyChoice, policy_of
 from plimsoll.tokens.own import CounterChoice
-from plimsoll.validation import flag, whole
+from plimsoll.validation import boolean, integer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -52,7 +52,7 @@ class Windowed(Brief):
     last_included_seq: int | None = None
 
     def _facts(self) -> Iterable[Fact]:
-        yield "messages", counted(len(self.messages), "message")
+        yield "messages", pluralize(len(self.messages), "message")
         yield "tokens", f"{self.tokens:,} of {self.budget:,}"
         yield "excluded", f"{self.excluded_count:,} excluded"
         yield "truncated", f"{self.truncated_count:,} truncated"
@@ -96,8 +96,8 @@ def window(  # noqa: PLR0913 - one call with its options
     `system` is Anthropic's system text, sent apart; `counter` is as in `fit`.
     Raises CannotFit, CounterError, FormatError, SettingError.
     """
-    whole("start_seq", start_seq)
-    flag("keep_system", keep_system)
+    integer("start_seq", start_seq)
+    boolean("keep_system", keep_system)
     found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
     chosen = policy_of(policy, "five-turns")
     gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=chosen, counter=counter)
@@ -134,7 +134,7 @@ class _Window:
 
     def made(self) -> Windowed:
         """The window, begun by the user where the provider wants that."""
-        opener = [self.gauge.piece(Arranged(message=said("user", OPENER), position=None))]
+        opener = [self.gauge.piece(Arranged(message=text_message("user", OPENER), position=None))]
         opener_tokens = self.gauge.total(opener) - self.gauge.reserve_tokens
         pieces = self._labelled(self._pieces(opener_tokens if self._must_open() else 0))
         if not self.gauge.format.rules.user_first:

@@ -39,7 +39,7 @@ def list_found(arguments: argparse.Namespace) -> int:
     """List them, the newest first, each under the number that `import` takes."""
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, show
-    from plimsoll.report.figures import counted
+    from plimsoll.report.figures import pluralize
     from plimsoll.report.terminal import table
 
     rows = [(number, found) for number, found in enumerate(plimsoll.discover(), 1) if _is_wanted(found, arguments)]
@@ -54,7 +54,7 @@ def list_found(arguments: argparse.Namespace) -> int:
     columns = (">no", "tool", "changed", ">tokens", ">size", "~what", "project", *(() if is_terminal else ("file",)))
     show(table(columns, [_row(number, found)[: len(columns)] for number, found in rows[:most]]))
     if len(rows) > most:
-        say(f"and {counted(len(rows) - most, 'older session')}: --last N, --tool and --project choose")
+        say(f"and {pluralize(len(rows) - most, 'older session')}: --last N, --tool and --project choose")
     say("import one with: plimsoll import NO")
     return DONE
 

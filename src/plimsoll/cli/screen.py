@@ -74,10 +74,10 @@ def working(label: str, what: int | plimsoll.Session | None = None) -> Iterator[
 
 def _amount(what: int | plimsoll.Session | None) -> tuple[bool, str]:
     """Whether it takes long, and how much it is in words."""
-    from plimsoll.report.figures import counted, size
+    from plimsoll.report.figures import pluralize, size
 
     if what is None:
         return True, ""
     if isinstance(what, int):
         return what >= LONG_SIZE_BYTES, size(what)
-    return what.message_count >= LONG_MESSAGES, counted(what.message_count, "message")
+    return what.message_count >= LONG_MESSAGES, pluralize(what.message_count, "message")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.piece import Block
 from plimsoll.compaction.task import SummaryFailed, SummaryRequest, Task
 from plimsoll.dataclass import dataclass
-from plimsoll.message import Message, Text, said
+from plimsoll.message import Message, Text, text_message
 from plimsoll.summary.frame import (
     PRESENTATIONS,
     omission,
@@ -70,7 +70,7 @@ class Accounts:
     @property
     def room(self) -> int:
         """Tokens left for words once the frame is paid, less one for a token that joins across the seam."""
-        return self.tokens_max - self.draft.weigh(said(self.task.policy.summary_role, self._wrapped(""))) - 1
+        return self.tokens_max - self.draft.weigh(text_message(self.task.policy.summary_role, self._wrapped(""))) - 1
 
     def by_rules(self, ledger: Ledger, *, gone: Sequence[Block], shown: Sequence[Block] = ()) -> Account | None:
         """The ledger's account; None where the room is too little to say anything.
@@ -121,7 +121,7 @@ class Accounts:
             if account.tokens <= self.tokens_max:
                 return replace(account, written=verdict, words=f"{left}\n{prose}" if left else prose)
             room -= account.tokens - self.tokens_max
-        return SummaryFailed(reason=f"no room for it in {counted(self.tokens_max, 'token')}")
+        return SummaryFailed(reason=f"no room for it in {pluralize(self.tokens_max, 'token')}")
 
     def by_person(self, text: str) -> Account | None:
         """An edited summary, cut to its room; None where that is too little for its frame."""
@@ -185,7 +185,7 @@ class Accounts:
         return None if is_named or ledger.counts.messages > self.covers[1] - self.covers[0] else self.covers
 
     def _framed(self, text: str, reason: str, facts: int = 1) -> Account:
-        message = said(self.task.policy.summary_role, self._wrapped(text))
+        message = text_message(self.task.policy.summary_role, self._wrapped(text))
         return Account(message=message, text=text, tokens=self.draft.weigh(message), facts=facts, reason=reason)
 
     def _wrapped(self, text: str) -> str:
@@ -214,7 +214,7 @@ def _positions(blocks: Sequence[Block]) -> set[int | None]:
 def mark(draft: Draft, task: Task, tokens_max: int, count: int) -> Account | None:
     """A line that only says how many messages left, or in the smallest room that some did."""
     for words in (omission(count, draft.language), short_omission(draft.language)):
-        message = said(task.policy.summary_role, words)
+        message = text_message(task.policy.summary_role, words)
         tokens = draft.weigh(message)
         if tokens <= tokens_max:
             return Account(message=message, text=words, tokens=tokens, facts=0, reason="older than the tail")

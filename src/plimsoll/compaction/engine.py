@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias, assert_never
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.compaction.account import Account, Accounts, edited_ledger
 from plimsoll.compaction.bound import leave_thinking
 from plimsoll.compaction.draft import Draft, no_reference
@@ -159,7 +159,7 @@ def reworded(outline: Outline, text: str, draft: Draft, task: Task) -> Outline:
     ledger = edited_ledger(outline.ledger, outline.summary, text)
     edited = replace(outline, written=text, ledger=ledger, stage="edited")
     if account is None:
-        return replace(edited, note=f"no room for the summary: {counted(room, 'token')} left for it")
+        return replace(edited, note=f"no room for the summary: {pluralize(room, 'token')} left for it")
     piece = draft.summary_piece(account.message)
     pieces = tuple(piece if old is worded else old for old in outline.pieces)
     after = draft.reserve_tokens + sum(piece.tokens for piece in pieces)

@@ -10,7 +10,7 @@ from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.notes import OPENER
 from plimsoll.compaction.piece import Block
 from plimsoll.compaction.repair import LABELLED
-from plimsoll.message import said
+from plimsoll.message import text_message
 
 SYSTEM = "system text"
 NEWEST_REQUEST = "newest user message"
@@ -41,7 +41,7 @@ def open_with_user(draft: Draft) -> None:
     spoken = [block for block in speaking if block.kept_as != OPENING]
     if spoken and spoken[0].pieces[0].message.role == "assistant":
         opener = next((block for block in speaking if block.kept_as == OPENING), None) or draft.made(
-            said("user", OPENER)
+            text_message("user", OPENER)
         )
         opener.kept_as = OPENING
         draft.blocks.insert(draft.blocks.index(spoken[0]), opener)
@@ -90,8 +90,8 @@ def _leading_system(blocks: list[Block]) -> Iterable[Block]:
 
 def _newest(blocks: list[Block]) -> list[Block]:
     """The newest exchange of the history: the last one, an unfinished one included; a summary that came back, too."""
-    said = [block for block in blocks if block.first is not None]
-    return said[-1:]
+    in_history = [block for block in blocks if block.first is not None]
+    return in_history[-1:]
 
 
 def _last(blocks: list[Block], count: int) -> Iterable[Block]:

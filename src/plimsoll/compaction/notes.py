@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from plimsoll.formats.turns import OPENING
 from plimsoll.message import Message, Part, Text, ToolResult
-from plimsoll.provenance import notice, noticed_words
+from plimsoll.provenance import notice, verified_notice
 from plimsoll.regex import regex
 
 EMPTY = "(empty)"
@@ -33,7 +33,7 @@ def is_note(part: Part) -> bool:
     """
     if not isinstance(part, Text):
         return False
-    return part.text in (OPENER, OPENING, EMPTY) or _NOTE.fullmatch(noticed_words(part.text) or "") is not None
+    return part.text in (OPENER, OPENING, EMPTY) or _NOTE.fullmatch(verified_notice(part.text) or "") is not None
 
 
 def says_nothing(message: Message) -> bool:

@@ -14,7 +14,7 @@ from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.registry import format_named
-from plimsoll.message import Message, Text, said
+from plimsoll.message import Message, Text, text_message
 
 if TYPE_CHECKING:
     from plimsoll.compaction.engine import Compacting
@@ -60,8 +60,10 @@ def reserve_tokens(reader: Reader | None, weigh: Callable[[Message], int]) -> in
     """What the tool's words cost a view at most, and the summary that says that nothing left."""
     if reader is None:
         return 0
-    made = said("user", NOTHING_LEFT)
-    return weigh(_typed(made)) if reader == "codex" else weigh(said("user", _SURROUNDS[reader].around(made.text)))
+    made = text_message("user", NOTHING_LEFT)
+    return (
+        weigh(_typed(made)) if reader == "codex" else weigh(text_message("user", _SURROUNDS[reader].around(made.text)))
+    )
 
 
 def bare(pieces: Sequence[Piece], reader: Reader | None) -> list[Piece]:
@@ -114,7 +116,7 @@ def _typed(message: Message) -> Message:
 
 def _surrounded(pieces: Sequence[Piece], surround: Surround) -> tuple[Piece, ...]:
     """The view with its summary first, in the tool's words."""
-    made = replace(pieces[0], message=said("user", NOTHING_LEFT), position=None, origin="summary", repairs=())
+    made = replace(pieces[0], message=text_message("user", NOTHING_LEFT), position=None, origin="summary", repairs=())
     summary = next((piece for piece in pieces if _is_plain_summary(piece)), made)
     first = replace(_saying(summary, surround.around(summary.message.text)), joined=False)
     return (first, *(piece for piece in pieces if piece is not summary))

@@ -20,9 +20,9 @@ from plimsoll.dataclass import dataclass
 from plimsoll.formats.exchange import speaks
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import json_text
-from plimsoll.message import Message, Opaque, Part, Text, ToolResult, Wire, said
+from plimsoll.message import Message, Opaque, Part, Text, ToolResult, Wire, text_message
 from plimsoll.truncation import cut_json
-from plimsoll.truncation.marker import left_out
+from plimsoll.truncation.marker import omission_marker
 
 PREVIEWS = 16
 """What stays of an exchange is shown in previews of this share of its room, so that a few are read rather than many marks."""
@@ -156,7 +156,7 @@ def _opaque_mark(room: _Room, tokens: int, place: Place) -> str:
     assert isinstance(part, Opaque)
     kind = str(part.wire.get("type") or next(iter(part.wire), "part"))
     reference = draft.refer(piece, place[1]) if draft.recall else None
-    words = left_out(kind, tokens, reference=reference, language=draft.language)
+    words = omission_marker(kind, tokens, reference=reference, language=draft.language)
     shown = cut_json(
         json_text(part.wire), tokens_max=room.preview_tokens, counter=draft.counter, language=draft.language
     )
@@ -202,7 +202,7 @@ def _keep_the_words(draft: Draft, block: Block, whole: Sequence[Piece], tokens_m
     piece = next(piece for piece in whole if speaks(piece.message))
     words = tuple(part for part in piece.message.parts if not isinstance(part, ToolResult))
     others = sum(piece.tokens for piece in whole) - draft.weigh(piece.message.with_parts(words))
-    line = Text(text=left_out(_named(block), max(0, others), language=draft.language))
+    line = Text(text=omission_marker(_named(block), max(0, others), language=draft.language))
     spoken = replace(piece, message=piece.message.with_parts((line, *words)), weigh=draft.weigh, whole=False)
     bare = Block(pieces=[spoken], exchange=block.exchange, pieces_before=block.pieces_before)
     excess = bare.tokens - tokens_max
@@ -224,9 +224,9 @@ def _line(draft: Draft, block: Block) -> Piece:
     """The line, in the role of the exchange's last message."""
     last = block.pieces[-1]
     names = ", ".join(dict.fromkeys(call.name for call in block.exchange.calls))
-    words = left_out(_named(block), block.tokens, language=draft.language)
+    words = omission_marker(_named(block), block.tokens, language=draft.language)
     if last.message.results and last.message.role != "assistant":
-        message = said("user", note_of(ToolResult(call_id="", content=words, name=names[:60] or None)))
+        message = text_message("user", note_of(ToolResult(call_id="", content=words, name=names[:60] or None)))
         return replace(last, message=message, weigh=draft.weigh, whole=False, origin="made")
     message = replace(last.message.with_parts((Text(text=words),)), wire=_wire_kept(last.message))
     return replace(last, message=message, weigh=draft.weigh, whole=False)

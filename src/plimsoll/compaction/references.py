@@ -14,7 +14,7 @@ from plimsoll.errors import ReferenceNotFound
 from plimsoll.formats.words import words_of, words_once
 from plimsoll.message import Message, ToolCall, ToolResult
 from plimsoll.regex import regex
-from plimsoll.validation import shown
+from plimsoll.validation import short_repr
 
 _SUMMARY = regex(r"c([0-9]{1,15})-([0-9a-f]{8})")
 _MESSAGE = regex(r"m?([0-9]{1,12})")
@@ -89,7 +89,7 @@ def place_of(reference: str) -> tuple[int, int]:
     """Position of the message and index of the part. Raises ReferenceNotFound for anything that is no reference."""
     match = _REFERENCE.fullmatch(reference) if isinstance(reference, str) else None
     if match is None:
-        raise ReferenceNotFound(reference if isinstance(reference, str) else shown(reference))
+        raise ReferenceNotFound(reference if isinstance(reference, str) else short_repr(reference))
     return int(match[1]), int(match[2])
 
 

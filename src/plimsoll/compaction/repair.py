@@ -25,7 +25,7 @@ from plimsoll.formats.pairing import OpenCalls
 from plimsoll.formats.placeholder import answers_by_name, is_legacy
 from plimsoll.formats.repairs import repaired
 from plimsoll.formats.rules import Rules
-from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult, said
+from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult, text_message
 
 MOVED = "results moved up to their calls"
 LABELLED = "system text in the user's role stands under a label of its own"
@@ -242,7 +242,7 @@ class Arranger:
             return []
         self.begun = True
         if self.format.rules.user_first and message.role not in ("user", "tool"):
-            return [_made(said("user", OPENER), "the first message must be the user's")]
+            return [_made(text_message("user", OPENER), "the first message must be the user's")]
         return []
 
     def _call(self, call: ToolCall, position: int, index: int, named: set[str], repairs: list[str]) -> ToolCall:

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from plimsoll.brief import Brief, Fact, change, counted
+from plimsoll.brief import Brief, Fact, pluralize, size_change
 from plimsoll.dataclass import dataclass
 from plimsoll.message import FormatName, M
 
@@ -43,11 +43,11 @@ class Report(Brief):
     messages_kept: int
 
     def _facts(self) -> Iterable[Fact]:
-        yield "tokens", change(self.tokens_before, self.tokens_after, self.budget)
-        yield "messages", f"{self.messages_kept:,} of {counted(self.messages_before, 'message')} kept"
+        yield "tokens", size_change(self.tokens_before, self.tokens_after, self.budget)
+        yield "messages", f"{self.messages_kept:,} of {pluralize(self.messages_before, 'message')} kept"
         yield "level", f"level {self.level}"
         yield "stage", f"stage {self.stage}"
-        yield "lost", f"{counted(len(self.lost), 'exchange')} lost"
+        yield "lost", f"{pluralize(len(self.lost), 'exchange')} lost"
 
     def _text(self) -> str | None:
         return self.summary
@@ -88,8 +88,8 @@ class Fitted(Brief, Generic[M]):
 
     def _facts(self) -> Iterable[Fact]:
         report = self.report
-        yield "messages", counted(len(self.messages), "message")
-        yield "tokens", change(report.tokens_before, report.tokens_after, report.budget)
+        yield "messages", pluralize(len(self.messages), "message")
+        yield "tokens", size_change(report.tokens_before, report.tokens_after, report.budget)
         yield "stage", f"stage {report.stage}"
 
     def _text(self) -> str | None:
@@ -191,9 +191,9 @@ class Plan(Brief, Generic[M]):
 
     def _facts(self) -> Iterable[Fact]:
         outline = self.outline
-        yield "tokens", change(outline.tokens_before, outline.tokens_after, outline.budget_tokens)
+        yield "tokens", size_change(outline.tokens_before, outline.tokens_after, outline.budget_tokens)
         yield "stage", f"stage {outline.stage}"
-        yield "lost", f"{counted(len(outline.lost), 'exchange')} would leave"
+        yield "lost", f"{pluralize(len(outline.lost), 'exchange')} would leave"
 
     def _text(self) -> str | None:
         return self.summary

@@ -12,9 +12,9 @@ from plimsoll.dataclass import dataclass
 from plimsoll.limits import CUT_TEXTS_MAX
 from plimsoll.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.truncation import cut_json, cut_text
+from plimsoll.truncation.cache import ResultCache
 from plimsoll.truncation.marker import SHORTEST
 from plimsoll.truncation.measure import fair_cap
-from plimsoll.truncation.remembered import Remembered
 from plimsoll.truncation.tool_results import shrink_result
 
 LEAST_TOKENS = 24
@@ -151,7 +151,7 @@ def _cut_note(draft: Draft, part: Text, tokens_max: int) -> str | None:
     return notice if draft.counter.upper(notice) <= tokens_max else SHORTEST
 
 
-_CUTS: Remembered[str] = Remembered(CUT_TEXTS_MAX)
+_CUTS: ResultCache[str] = ResultCache(CUT_TEXTS_MAX)
 
 
 def _remembered(draft: Draft, part: Part, text: str, tokens_max: int, reference: str | None) -> str:

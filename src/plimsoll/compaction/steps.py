@@ -14,7 +14,7 @@ from plimsoll.compaction.keep import NEWEST_EXCHANGE
 from plimsoll.compaction.piece import Block, Piece
 from plimsoll.compaction.shrink import Spot, cut_spots, spots
 from plimsoll.message import Message, ToolCall, ToolResult
-from plimsoll.provenance import notice, noticed_words
+from plimsoll.provenance import notice, verified_notice
 
 REPEAT_CHARS_MIN = 200
 """Shorter results cost less than the words that would stand for them."""
@@ -116,7 +116,7 @@ def restore_repeats(draft: Draft, preview_tokens: int, original: Callable[[int],
 
 
 def _is_collapsed(result: ToolResult) -> bool:
-    words = noticed_words(result.content) if len(result.content) < 2 * REPEAT_CHARS_MIN else None
+    words = verified_notice(result.content) if len(result.content) < 2 * REPEAT_CHARS_MIN else None
     return words is not None and words.startswith(tuple(REPEATED.values()))
 
 

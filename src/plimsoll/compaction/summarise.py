@@ -23,7 +23,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.summary.ledger import Ledger, Reading
 from plimsoll.summary.reread import recollected
-from plimsoll.truncation.remembered import Remembered
+from plimsoll.truncation.cache import ResultCache
 
 MARK_TOKENS = 48
 """Room for the line that says how much left without a summary."""
@@ -227,7 +227,7 @@ def _extended(draft: Draft, task: Task, parted: Split) -> Ledger:
     return ledger
 
 
-_LEDGERS: Remembered[Ledger] = Remembered(4)
+_LEDGERS: ResultCache[Ledger] = ResultCache(4)
 
 
 def _read(draft: Draft, ledger: Ledger, messages: list[Message], start: int) -> Ledger:

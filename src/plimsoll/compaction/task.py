@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TypeAlias
 
-from plimsoll.brief import Brief, Fact, counted
+from plimsoll.brief import Brief, Fact, pluralize
 from plimsoll.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.policy.budget import Level
@@ -104,7 +104,7 @@ class SummaryRequest(Brief):
         return replace(self, prompt=self.write(contents)) if contents else self
 
     def _facts(self) -> Iterable[Fact]:
-        yield "messages", counted(len(self.messages), "message")
+        yield "messages", pluralize(len(self.messages), "message")
         yield "answer", f"at most {self.tokens_max:,} tokens"
         yield "prompt", f"prompt of {sum(len(message['content']) for message in self.prompt):,} characters"
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from plimsoll.errors import SettingError
 from plimsoll.regex import regex
-from plimsoll.validation import shown
+from plimsoll.validation import short_repr
 
 _NAME = regex(r"[a-zA-Z0-9_-]{1,64}")
 """What every provider takes for the name of a tool."""
@@ -34,9 +34,11 @@ def tool_names(wanted: object, tools: Iterable[Mapping[str, Any]]) -> ToolNames:
         return ToolNames(*(next(_free(name, taken)) for name in TOOL_NAMES))
     for kind, name in wanted.items():
         if kind not in ToolNames._fields:
-            raise SettingError("recall_tools", f"names are given for recall and read, not for {shown(kind)}")
+            raise SettingError("recall_tools", f"names are given for recall and read, not for {short_repr(kind)}")
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise SettingError("recall_tools", f"a tool's name is 1 to 64 of a-z, A-Z, 0-9, _ and -, not {shown(name)}")
+            raise SettingError(
+                "recall_tools", f"a tool's name is 1 to 64 of a-z, A-Z, 0-9, _ and -, not {short_repr(name)}"
+            )
         if name in taken:
             raise SettingError("recall_tools", f"another of the tools is called {name!r}")
     names = TOOL_NAMES._replace(**wanted)

@@ -21,7 +21,7 @@ from plimsoll.truncation import cut_json, cut_text
 from plimsoll.truncation.marker import SHORTEST
 from plimsoll.truncation.measure import fair_cap
 from plimsoll.truncation.tool_results import shrink_result
-from plimsoll.validation import whole
+from plimsoll.validation import integer
 
 
 def last_messages(exchanges: Sequence[Exchange], count: int) -> int:
@@ -172,8 +172,8 @@ def apply_window(  # noqa: PLR0913 - one call with its options
     `weigh` counts a message with its framing, `counter` bare text; both upper bounds. `budget_override` replaces the
     policy's budget, in tokens. Raises CannotFit when the system text and the frame of the newest messages do not fit.
     """
-    whole("start_seq", start_seq)
-    budget = policy.budget().tokens if budget_override is None else whole("budget_override", budget_override, least=1)
+    integer("start_seq", start_seq)
+    budget = policy.budget().tokens if budget_override is None else integer("budget_override", budget_override, least=1)
     frame = _Frame(policy=policy, budget_tokens=budget, counter=counter, weigh=weigh)
     exchanges = group(messages)
     head = next((index for index, exchange in enumerate(exchanges) if not exchange.is_system), len(exchanges))

@@ -10,7 +10,7 @@ from typing import Any
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
 from plimsoll.limits import LARGE_MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_TTL_S
-from plimsoll.validation import flag, shown, whole
+from plimsoll.validation import boolean, integer, short_repr
 
 UNKNOWN = "unknown"
 """What a field says when the computer does not."""
@@ -162,10 +162,10 @@ class Filter:
     def __post_init__(self) -> None:
         for name in ("max_tokens", "max_messages"):
             if getattr(self, name) is not None:
-                whole(name, getattr(self, name))
+                integer(name, getattr(self, name))
         window = self.time_window_s
         if window is not None and (isinstance(window, bool) or not isinstance(window, (int, float)) or not window >= 0):
-            raise SettingError("time_window_s", f"seconds are needed, not {shown(window)}")
+            raise SettingError("time_window_s", f"seconds are needed, not {short_repr(window)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,12 +184,12 @@ class Storage:
     """Whether long records of compactions are deflated. Both kinds are read either way."""
 
     def __post_init__(self) -> None:
-        whole("messages_held_max", self.messages_held_max)
-        whole("large_messages_held_max", self.large_messages_held_max)
-        flag("compress", self.compress)
+        integer("messages_held_max", self.messages_held_max)
+        integer("large_messages_held_max", self.large_messages_held_max)
+        boolean("compress", self.compress)
         held = self.hold_s
         if held is not None and (isinstance(held, bool) or not isinstance(held, (int, float)) or not held >= 0):
-            raise SettingError("hold_s", f"seconds are needed, not {shown(held)}")
+            raise SettingError("hold_s", f"seconds are needed, not {short_repr(held)}")
 
 
 def storage_of(value: object) -> Storage:
@@ -212,7 +212,7 @@ def priorities_of(value: object) -> dict[str, int]:
         return dict(PRIORITIES)
     if not isinstance(value, Mapping) or not value.keys() <= PRIORITIES.keys():
         raise SettingError("priorities", f"a mapping of some of {', '.join(LAYERS)} to whole numbers is needed")
-    return {**PRIORITIES, **{name: whole(f"priorities[{name}]", number) for name, number in value.items()}}
+    return {**PRIORITIES, **{name: integer(f"priorities[{name}]", number) for name, number in value.items()}}
 
 
 def _fields_of(cls: type, option: str, value: object) -> dict[str, Any]:

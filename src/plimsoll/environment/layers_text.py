@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.environment.layers import LAYERS, ContextLayers
 from plimsoll.regex import regex
 from plimsoll.summary.ledger.sentences import line
@@ -95,7 +95,7 @@ def _session(layers: ContextLayers) -> Iterator[str]:
 def _conversation(layers: ContextLayers) -> Iterator[str]:
     talk = layers.conversation
     if talk.messages:
-        yield f"Conversation: {counted(talk.messages, 'message')}" + "".join(
+        yield f"Conversation: {pluralize(talk.messages, 'message')}" + "".join(
             f"; asked: {topic}" for topic in talk.topics
         )
 

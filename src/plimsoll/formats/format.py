@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
-from plimsoll.brief import Brief, Fact, counted
+from plimsoll.brief import Brief, Fact, pluralize
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.rules import Rules
 from plimsoll.message import FormatName, Message, ToolResult, Wire
@@ -82,7 +82,7 @@ class Rendered(Brief):
     losses: list[Loss]
 
     def _facts(self) -> Iterable[Fact]:
-        yield "messages", counted(len(self.messages), "message")
+        yield "messages", pluralize(len(self.messages), "message")
         yield "system", "no system text" if self.system is None else "system text"
         yield "losses", f"{len(self.losses):,} {'loss' if len(self.losses) == 1 else 'losses'}"
 

@@ -13,7 +13,7 @@ from plimsoll.formats.format import Format
 from plimsoll.formats.intake import Received, received
 from plimsoll.formats.rules import RULES
 from plimsoll.message import FormatName, Message
-from plimsoll.validation import shown
+from plimsoll.validation import short_repr
 
 
 class _Formats(Mapping[FormatName, Format]):
@@ -45,7 +45,7 @@ def format_named(name: str) -> Format:
     for known in FORMATS:
         if isinstance(name, str) and known == name:
             return FORMATS[known]
-    raise SettingError("format", f"must be one of {', '.join(FORMATS)}, not {shown(name)}")
+    raise SettingError("format", f"must be one of {', '.join(FORMATS)}, not {short_repr(name)}")
 
 
 def decode_all(messages: object, format: str | None = None, beside: Beside = NOTHING) -> tuple[Format, list[Message]]:

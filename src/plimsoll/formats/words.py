@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any, Final
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.formats.media import MediaSource, source_of
 from plimsoll.message import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.regex import regex
@@ -67,7 +67,7 @@ def _facts(source: MediaSource | None) -> Iterator[str | None]:
     yield source.file_id and f"file id {source.file_id}"
     if source.base64 is not None:
         data = _decoded(source.base64)
-        yield counted(len(data), "byte")
+        yield pluralize(len(data), "byte")
         yield f"sha256 {_hash(data)}"
 
 

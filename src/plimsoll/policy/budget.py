@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
-from plimsoll.validation import share, shown, whole
+from plimsoll.validation import integer, ratio, short_repr
 
 Mark: TypeAlias = float | int | tuple[float, int]
 """Where a line lies: a float in (0, 1] is a ratio of the budget, an int above 1 a number of tokens, a pair is both and
@@ -40,14 +40,14 @@ class Budget:
     """What the provider counts beyond what it was given here."""
 
     def __post_init__(self) -> None:
-        window = whole("window_tokens", self.window_tokens, least=1)
-        reserve = whole("output_reserve_tokens", self.output_reserve_tokens)
-        tools = whole("tools_tokens", self.tools_tokens)
+        window = integer("window_tokens", self.window_tokens, least=1)
+        reserve = integer("output_reserve_tokens", self.output_reserve_tokens)
+        tools = integer("tools_tokens", self.tools_tokens)
         if reserve >= window:
             raise SettingError("output_reserve_tokens", f"{reserve} leaves nothing of a window of {window} tokens")
         if reserve + tools >= window:
             raise SettingError("tools_tokens", f"{tools} leaves nothing of {window - reserve} tokens")
-        if reserve + tools + whole("unseen_tokens", self.unseen_tokens) >= window:
+        if reserve + tools + integer("unseen_tokens", self.unseen_tokens) >= window:
             raise SettingError(
                 "unseen_tokens", f"{self.unseen_tokens} leaves nothing of {window - reserve - tools} tokens"
             )
@@ -55,7 +55,7 @@ class Budget:
     @classmethod
     def of(cls, max_tokens: int) -> Budget:
         """A budget of exactly `max_tokens`, nothing held back."""
-        return cls(whole("max_tokens", max_tokens, least=1))
+        return cls(integer("max_tokens", max_tokens, least=1))
 
     @property
     def tokens(self) -> int:
@@ -80,7 +80,7 @@ class Level(IntEnum):
         if isinstance(value, bool) or not isinstance(value, int):
             return None
         unknown = int.__new__(cls, value)
-        unknown._name_ = f"Level({shown(value)})"
+        unknown._name_ = f"Level({short_repr(value)})"
         unknown._value_ = value
         return unknown
 
@@ -90,7 +90,7 @@ def level_named(field_name: str, value: object) -> Level:
     for level in Level:
         if value is level or (isinstance(value, str) and value == level.name):
             return level
-    raise SettingError(field_name, f"{shown(value)} is not one of {', '.join(level.name for level in Level)}")
+    raise SettingError(field_name, f"{short_repr(value)} is not one of {', '.join(level.name for level in Level)}")
 
 
 def check_mark(name: str, value: object) -> Mark:
@@ -99,11 +99,11 @@ def check_mark(name: str, value: object) -> Mark:
         case bool():
             raise SettingError(name, "a ratio or a number of tokens is needed, not bool")
         case int() if value != 1:
-            return whole(name, value, least=2)
+            return integer(name, value, least=2)
         case int() | float():
-            return share(name, value)
-        case (ratio, tokens):
-            return share(name, ratio), whole(name, tokens, least=2)
+            return ratio(name, value)
+        case (upper_ratio, tokens):
+            return ratio(name, upper_ratio), integer(name, tokens, least=2)
         case _:
             raise SettingError(name, "must be a ratio, a number of tokens, or a pair of both")
 
@@ -165,7 +165,7 @@ class LoadLines:
         Where that clips the soft line itself down onto an absolute target, the target is half the soft line. Raises
         SettingError when marks of different kinds are out of order in this budget.
         """
-        return _resolved(self, whole("budget_tokens", budget_tokens, least=1))
+        return _resolved(self, integer("budget_tokens", budget_tokens, least=1))
 
 
 @lru_cache(maxsize=64)
@@ -309,7 +309,7 @@ class TokenBudget:
         caps: Mapping[str, int] | None = None,
         reservations: Mapping[str, int] | None = None,
     ) -> None:
-        self.total_tokens = whole("total_tokens", total_tokens)
+        self.total_tokens = integer("total_tokens", total_tokens)
         self._caps = _shares("caps", caps)
         self._reserved = _shares("reservations", reservations)
         self._used: dict[str, int] = {}
@@ -318,11 +318,11 @@ class TokenBudget:
             raise SettingError("reservations", f"together they pass the total of {self.total_tokens} tokens")
         for name, reserved in self._reserved.items():
             if reserved > self._caps.get(name, self.total_tokens):
-                raise SettingError(f"reservations[{shown(name)}]", f"{reserved} passes the cap of that category")
+                raise SettingError(f"reservations[{short_repr(name)}]", f"{reserved} passes the cap of that category")
 
     def allocate(self, category: str, tokens: int) -> bool:
         """Take tokens for a category; what it took before stays. False, and nothing taken, when they do not fit."""
-        amount = whole("tokens", tokens)
+        amount = integer("tokens", tokens)
         with self._lock:
             if amount > self._room(_category(category)):
                 return False
@@ -333,9 +333,9 @@ class TokenBudget:
         """Give back some or (None) all of a category's tokens; returns how many. More than it holds is refused."""
         with self._lock:
             held = self._used.get(_category(category), 0)
-            amount = held if tokens is None else whole("tokens", tokens)
+            amount = held if tokens is None else integer("tokens", tokens)
             if amount > held:
-                raise SettingError("tokens", f"{amount} is more than the {held} that {shown(category)} holds")
+                raise SettingError("tokens", f"{amount} is more than the {held} that {short_repr(category)} holds")
             if amount == held:
                 self._used.pop(category, None)
             else:
@@ -374,7 +374,7 @@ def _shares(field_name: str, shares: Mapping[str, int] | None) -> dict[str, int]
         return {}
     if not isinstance(shares, Mapping) or not all(isinstance(name, str) for name in shares):
         raise SettingError(field_name, "a mapping of category names to tokens is needed")
-    return {name: whole(f"{field_name}[{shown(name)}]", tokens) for name, tokens in shares.items()}
+    return {name: integer(f"{field_name}[{short_repr(name)}]", tokens) for name, tokens in shares.items()}
 
 
 def _category(name: object) -> str:

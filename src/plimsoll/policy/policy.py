@@ -25,7 +25,7 @@ from plimsoll.policy.presets import (
     SummaryFrame,
     SummaryRole,
 )
-from plimsoll.validation import flag, one_of, share, shown, whole
+from plimsoll.validation import boolean, integer, one_of, ratio, short_repr
 
 STEP_LEVELS: Mapping[Step, Level] = MappingProxyType(
     {
@@ -156,7 +156,7 @@ class Policy:
         """The budget in a window, by default this policy's own. Raises SettingError without one, or nothing left."""
         window = self.window_tokens if window_tokens is None else window_tokens
         if window is None:
-            raise SettingError("window_tokens", f"the policy {shown(self.name)} names no window; give one")
+            raise SettingError("window_tokens", f"the policy {short_repr(self.name)} names no window; give one")
         return Budget(window, output_reserve_tokens=self.output_reserve_tokens or 0, tools_tokens=tools_tokens)
 
     def acts_at(self, tokens: int, budget_tokens: int) -> bool:
@@ -234,7 +234,7 @@ def policy_named(policy: PresetName | Policy, **overrides: Unpack[PolicyFields])
     if isinstance(policy, Policy):
         return _overridden(policy, overrides)
     if not isinstance(policy, str) or policy not in PRESETS:
-        raise SettingError("policy", f"{shown(policy)} is not one of {', '.join(PRESETS)}")
+        raise SettingError("policy", f"{short_repr(policy)} is not one of {', '.join(PRESETS)}")
     return _overridden(_named(policy), overrides)
 
 
@@ -281,13 +281,13 @@ def _check_words(policy: Policy) -> None:
     one_of("summary_frame", policy.summary_frame, get_args(SummaryFrame))
     one_of("language", policy.language, get_args(Language))
     for name in ("fill", "use_summarizer", "summarizer_fallback"):
-        flag(name, getattr(policy, name))
+        boolean(name, getattr(policy, name))
 
 
 def _check_amounts(policy: Policy) -> None:
-    whole("summarizer_attempts", policy.summarizer_attempts, least=1)
-    whole("summarizer_requests_max", policy.summarizer_requests_max, least=1)
-    whole("summarizer_input_tokens_max", policy.summarizer_input_tokens_max, least=SUMMARIZER_INPUT_TOKENS_MIN)
+    integer("summarizer_attempts", policy.summarizer_attempts, least=1)
+    integer("summarizer_requests_max", policy.summarizer_requests_max, least=1)
+    integer("summarizer_input_tokens_max", policy.summarizer_input_tokens_max, least=SUMMARIZER_INPUT_TOKENS_MIN)
     for name in (
         "window_tokens",
         "keep_last_messages",
@@ -296,17 +296,17 @@ def _check_amounts(policy: Policy) -> None:
         "summary_tokens_max",
     ):
         if getattr(policy, name) is not None:
-            whole(name, getattr(policy, name), least=1)
+            integer(name, getattr(policy, name), least=1)
     if policy.output_reserve_tokens is not None:
-        whole("output_reserve_tokens", policy.output_reserve_tokens)
+        integer("output_reserve_tokens", policy.output_reserve_tokens)
     for name in ("keep_fraction", "keep_fraction_after_failure", "summary_share"):
         if getattr(policy, name) is not None or name == "summary_share":
-            object.__setattr__(policy, name, share(name, getattr(policy, name)))
+            object.__setattr__(policy, name, ratio(name, getattr(policy, name)))
     if not isinstance(policy.clear_at_least, int) or policy.clear_at_least != 0:
-        share("clear_at_least", policy.clear_at_least)
-    whole("result_list_items_max", policy.result_list_items_max, least=1)
-    whole("preview_chars", policy.preview_chars)
-    if whole("levels_up", policy.levels_up) > Level.emergency:
+        ratio("clear_at_least", policy.clear_at_least)
+    integer("result_list_items_max", policy.result_list_items_max, least=1)
+    integer("preview_chars", policy.preview_chars)
+    if integer("levels_up", policy.levels_up) > Level.emergency:
         raise SettingError("levels_up", f"there are {int(Level.emergency)} levels to go up")
 
 

@@ -13,7 +13,7 @@ from plimsoll.limits import RECALL_QUERY_CHARS_MAX, RECALL_QUERY_TERMS_MAX, RECA
 from plimsoll.protocols import TokenCounter
 from plimsoll.recall.index import Entry, Index, Shelf
 from plimsoll.recall.words import STOP, words
-from plimsoll.truncation.breaks import safe_back
+from plimsoll.truncation.breaks import boundary_before
 from plimsoll.truncation.measure import chars_within
 
 K1, B = 1.2, 0.75
@@ -113,7 +113,7 @@ def search(index: Index, query: str, *, shown: Container[int], counter: TokenCou
 def _beginning(candidate: Candidate, counter: TokenCounter, tokens_max: int) -> Candidate:
     """As much of a unit as there is room for."""
     fitting = chars_within(candidate.text, tokens_max, counter)
-    return candidate._replace(text=candidate.text[: safe_back(candidate.text, fitting)])
+    return candidate._replace(text=candidate.text[: boundary_before(candidate.text, fitting)])
 
 
 def candidates(index: Index, query: str, shown: Container[int]) -> list[Candidate]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.compaction.references import place_of, position_named, summary_of
 from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
 from plimsoll.dataclass import dataclass
@@ -20,7 +20,7 @@ from plimsoll.recall.index import RECORD
 from plimsoll.recall.search import Hit
 from plimsoll.regex import regex
 from plimsoll.store.blobs import is_blob_name
-from plimsoll.truncation.breaks import good_end
+from plimsoll.truncation.breaks import head_end
 from plimsoll.truncation.measure import chars_within
 from plimsoll.validation import one_of
 
@@ -149,7 +149,7 @@ class Toolbox:
             lost = "The text of this reference can no longer be read from the session's file."
             return f"{lost} Look for a copy with {self.names.recall}."
         if offset >= len(text):
-            return f"The text has {counted(len(text), 'character')}; offset {offset} is after its end."
+            return f"The text has {pluralize(len(text), 'character')}; offset {offset} is after its end."
         return self._paged(text, _owner(reference.strip()), offset, limit)
 
     def _paged(self, text: str, owner: str, start: int, limit: int | None) -> str:
@@ -159,7 +159,7 @@ class Toolbox:
         room = self.tokens_max - self.counter.upper(heading) - _SEAM_TOKENS
         fitting = chars_within(rest, room, self.counter)
         if fitting < len(rest):
-            fitting = good_end(rest, fitting) or fitting
+            fitting = head_end(rest, fitting) or fitting
         end = start + max(1, fitting)
         return f"{_page_heading(owner, start, end, len(text))}\n{text[start:end]}"
 

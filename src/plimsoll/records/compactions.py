@@ -15,7 +15,7 @@ from plimsoll.protocols import Record, SessionLog
 from plimsoll.records.packing import unpacked
 from plimsoll.records.stats import Stats
 from plimsoll.records.values import Compaction, compaction_of, seq_of
-from plimsoll.validation import shown
+from plimsoll.validation import short_repr
 
 IMPORT: Final = "import"
 """The stage of the compactions that another tool had made, and the trigger of the one that a session begins to go on from."""
@@ -139,7 +139,7 @@ class Events:
             return own[0]
         seq = seq_of(compaction_id)
         if seq not in in_force:
-            raise SettingError("compaction_id", f"{shown(compaction_id)} is no compaction in force")
+            raise SettingError("compaction_id", f"{short_repr(compaction_id)} is no compaction in force")
         return seq
 
     def to_redo(self, compaction_id: str | None) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
-from plimsoll.brief import Brief, Fact, change, counted
+from plimsoll.brief import Brief, Fact, pluralize, size_change
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Action, Outline, Stage
 from plimsoll.dataclass import dataclass
@@ -14,7 +14,7 @@ from plimsoll.errors import FormatError
 from plimsoll.formats.format import Format
 from plimsoll.formats.wire import json_text
 from plimsoll.limits import TIME_MS_MAX
-from plimsoll.message import Message, Wire, said
+from plimsoll.message import Message, Wire, text_message
 from plimsoll.policy.budget import Level, level_named
 from plimsoll.protocols import Record
 from plimsoll.records.json_diff import changed, changes
@@ -71,10 +71,10 @@ class Compaction(Brief):
     def _facts(self) -> Iterable[Fact]:
         yield "id", repr(self.id) if self.id else "nothing to do"
         yield "trigger", self.trigger
-        yield "tokens", change(self.tokens_before, self.tokens_after)
+        yield "tokens", size_change(self.tokens_before, self.tokens_after)
         yield "level", f"level {self.level}"
         yield "stage", f"stage {self.stage}"
-        yield "lost", f"{counted(len(self.lost), 'exchange')} left{', undone' if self.undone else ''}"
+        yield "lost", f"{pluralize(len(self.lost), 'exchange')} left{', undone' if self.undone else ''}"
 
     def _text(self) -> str | None:
         return self.summary
@@ -132,9 +132,9 @@ def _item(piece: Piece, format: Format, base: Wire | None) -> dict[str, Any]:
     wire = format.encode(piece.message)
     if said_by := (piece.message.wire or {}).get("model"):
         wire["model"] = said_by  # is never sent; says whether thinking is bound to what was before it
-    change = None if base is None else changes(base, wire)
-    is_shorter = change is not None and len(json_text(change)) < len(json_text(wire))
-    item: dict[str, Any] = {**({"c": change} if is_shorter else {"m": wire}), "o": piece.origin}
+    patch = None if base is None else changes(base, wire)
+    is_shorter = patch is not None and len(json_text(patch)) < len(json_text(wire))
+    item: dict[str, Any] = {**({"c": patch} if is_shorter else {"m": wire}), "o": piece.origin}
     if piece.position is not None:
         item["p"] = piece.position
     if piece.apart:
@@ -150,7 +150,7 @@ def _base(
     """What a message of a view is written as a change of."""
     if position is not None:
         return history.get(position)
-    return format.encode(said("user", summary)) if origin == "summary" and summary else None
+    return format.encode(text_message("user", summary)) if origin == "summary" and summary else None
 
 
 def is_plain(piece: Piece) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.compaction.references import named
 
-__all__ = ["counted", "named", "number", "share", "size", "when"]
+__all__ = ["named", "number", "pluralize", "share", "size", "when"]
 
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
+from plimsoll.brief import pluralize
 from plimsoll.report.chart import chart
-from plimsoll.report.figures import counted, number, share
+from plimsoll.report.figures import number, share
 from plimsoll.report.inspection import Inspection
 from plimsoll.report.neutral import neutral, one_line
 from plimsoll.report.story import Story, Strip
@@ -62,7 +63,7 @@ def _head(inspection: Inspection) -> Iterator[str]:
     size = (
         f"{number(weights.total_tokens)} tokens, {share(weights.total_tokens, measure.base_tokens)} of {measure.whole}"
     )
-    messages = counted(weights.messages, "message")
+    messages = pluralize(weights.messages, "message")
     yield f'<p class="size"><strong>{size}</strong>, {messages}, level {_text(inspection.level)}</p>'
     yield _stack([(weight.label, weight.tokens) for weight in weights.kinds], whole, [*inspection.lines.values()])
     yield _legend([weight.label for weight in weights.kinds])

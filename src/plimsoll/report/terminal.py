@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from plimsoll.brief import pluralize
 from plimsoll.compaction.result import Report
 from plimsoll.recall.words import words
 from plimsoll.report.drawing import Drawn, Table, Words
-from plimsoll.report.figures import counted, number, share
+from plimsoll.report.figures import number, share
 from plimsoll.report.inspection import ActionGroup, Inspection, grouped
 from plimsoll.report.measure import Measure
 from plimsoll.report.neutral import neutral, one_line
@@ -78,7 +79,7 @@ def _measured(measure: Measure, level: str = "", style: str = "") -> list[Words]
     """How large it is, how that was counted, and what the provider counted."""
     reported = measure.reported
     shown = [
-        line(f"{measure.heading} ({counted(measure.weights.messages, 'message')}){level}", f"bold {style}".strip())
+        line(f"{measure.heading} ({pluralize(measure.weights.messages, 'message')}){level}", f"bold {style}".strip())
     ]
     return [*shown, line(measure.counted, "dim"), *([] if reported is None else [line(reported)])]
 
@@ -144,6 +145,6 @@ def outcome(report: Report) -> Words:
     """One line: the size before and after, the budget, the level and the means."""
     lost = sum(action.last - action.first + 1 for action in report.lost)
     change = f"{number(report.tokens_before)} → {number(report.tokens_after)} tokens of {number(report.budget)}"
-    left = f", {counted(lost, 'message')} out of the view" if lost else ""
+    left = f", {pluralize(lost, 'message')} out of the view" if lost else ""
     text = f"{change} ({share(report.tokens_after, report.budget)}), level {report.level}, stage {report.stage}{left}"
     return line(text, _LEVEL_STYLE.get(str(report.level), ""))

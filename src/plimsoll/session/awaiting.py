@@ -16,7 +16,7 @@ from plimsoll.records.values import Compaction, Trigger
 from plimsoll.session.compact import Carrying, carried_out, compacted, viewed, wish_for
 from plimsoll.session.concurrency import THREADS, CompactionTurn, in_worker
 from plimsoll.session.recorder import Chronicle
-from plimsoll.validation import one_of, whole
+from plimsoll.validation import integer, one_of
 
 
 class AwaitedSession(ABC):
@@ -104,7 +104,7 @@ class AwaitedSession(ABC):
         self, plan: Plan | None, trigger: Trigger, wish: Wish, *, rebase: bool, actual: int | None
     ) -> Carrying[Compaction]:
         one_of("trigger", trigger, get_args(Trigger))
-        known = None if actual is None else whole("actual_pre_tokens", actual, least=1)
+        known = None if actual is None else integer("actual_pre_tokens", actual, least=1)
         if plan is None:
             return compacted(self._chronicle, wish, trigger, asks_model=self._asks_model, actual=known)
         asks = self._asks_model

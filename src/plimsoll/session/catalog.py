@@ -13,7 +13,7 @@ from plimsoll.store.open import StoreSpec, open_store
 from plimsoll.store.verify import Repaired, Verified
 from plimsoll.store.verify import repair as repair_log
 from plimsoll.store.verify import verify as verify_log
-from plimsoll.validation import flag, text_or_none
+from plimsoll.validation import boolean, text_or_none
 
 
 def sessions(store: StoreSpec = None, *, archived: bool = False, agent_id: str | None = None) -> list[SessionInfo]:
@@ -29,7 +29,7 @@ def sessions(store: StoreSpec = None, *, archived: bool = False, agent_id: str |
     """
     wanted = text_or_none("agent_id", agent_id)
     with _using(store) as place:
-        listed = place.sessions(archived=flag("archived", archived))
+        listed = place.sessions(archived=boolean("archived", archived))
     return [info for info in listed if wanted is None or info.agent_id == wanted]
 
 

@@ -33,7 +33,7 @@ from plimsoll.records.values import Compaction
 from plimsoll.session.recorder import Chronicle
 from plimsoll.session.usage_reports import sent_now
 from plimsoll.summary.language import language_of
-from plimsoll.validation import text_or_none, whole
+from plimsoll.validation import integer, text_or_none
 
 Result = TypeVar("Result")
 Carrying: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
@@ -102,7 +102,7 @@ def wish_for(
     return Wish(
         focus=text_or_none("focus", focus),
         policy=None if policy is None else policy_of(policy, chronicle.gauge.policy),
-        target_tokens=None if target_tokens is None else whole("target_tokens", target_tokens, least=1),
+        target_tokens=None if target_tokens is None else integer("target_tokens", target_tokens, least=1),
     )
 
 

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from plimsoll.errors import SettingError, on_failure
-from plimsoll.validation import shown
+from plimsoll.validation import short_repr
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -188,7 +188,7 @@ def in_worker(function: Callable[[], Result]) -> Awaitable[Result]:
 def pauses_s(wait_s: object) -> Iterator[float]:
     """How long to sleep before each further try, until `wait_s` seconds have passed. Raises SettingError."""
     if isinstance(wait_s, bool) or not isinstance(wait_s, (int, float)) or not wait_s >= 0:
-        raise SettingError("wait_s", f"a number of seconds, 0 or more, is needed, not {shown(wait_s)}")
+        raise SettingError("wait_s", f"a number of seconds, 0 or more, is needed, not {short_repr(wait_s)}")
     return _pauses_s(float(wait_s))
 
 

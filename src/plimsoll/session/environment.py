@@ -24,7 +24,7 @@ from plimsoll.errors import FormatError, LimitExceeded, SettingError
 from plimsoll.formats.wire import copied
 from plimsoll.limits import ACTIVITY_MESSAGES_MAX
 from plimsoll.session.recorder import Chronicle
-from plimsoll.validation import shown, whole
+from plimsoll.validation import integer, short_repr
 
 Project = str | os.PathLike[str] | bool | None
 """A project's folder; True for the current one; False for nothing about any, nor about the computer. None is False, except that
@@ -45,7 +45,7 @@ def surroundings(
     owners = {"user_id": user_id, "agent_id": agent_id}
     for name, owner in owners.items():
         if owner is not None and not isinstance(owner, str):
-            raise SettingError(name, f"text is needed, not {shown(owner)}")
+            raise SettingError(name, f"text is needed, not {short_repr(owner)}")
     found = _around(project)
     given = {
         "preferences": _object("preferences", preferences),
@@ -62,7 +62,7 @@ def _around(project: Project) -> dict[str, Any]:
     if project is True:
         return {"system": asdict(system_context()), "workspace": asdict(workspace_context())}
     if not isinstance(project, (str, os.PathLike)):
-        raise SettingError("project", f"a folder, True or False is needed, not {shown(project)}")
+        raise SettingError("project", f"a folder, True or False is needed, not {short_repr(project)}")
     folder = str(project_folder(project))
     return {"system": asdict(system_context()), "workspace": asdict(workspace_context(folder)), "project": folder}
 
@@ -71,7 +71,7 @@ def _object(field: str, value: Mapping[str, Any] | None) -> dict[str, Any] | Non
     if value is None:
         return None
     if not isinstance(value, Mapping):
-        raise SettingError(field, f"an object is needed, not {shown(value)}")
+        raise SettingError(field, f"an object is needed, not {short_repr(value)}")
     try:
         found = copied(value)
         json.dumps(found, allow_nan=False)
@@ -147,6 +147,6 @@ def layers(chronicle: Chronicle, *, query: str | None = None, priorities: object
 
 def layers_text(chronicle: Chronicle, max_tokens: int, *, query: str | None = None, priorities: object = None) -> str:
     """The layers as text within `max_tokens`. Raises SettingError."""
-    whole("max_tokens", max_tokens)
+    integer("max_tokens", max_tokens)
     found = layers(chronicle, query=query, priorities=priorities)
     return context_text(found, tokens_max=max_tokens, counter=chronicle.gauge.counter)

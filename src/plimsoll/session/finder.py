@@ -11,7 +11,7 @@ from plimsoll.recall.index import Index
 from plimsoll.recall.search import Hit, search
 from plimsoll.records.compactions import Events
 from plimsoll.records.replay import Timeline
-from plimsoll.validation import whole
+from plimsoll.validation import integer
 
 
 class Finder:
@@ -35,8 +35,8 @@ class Finder:
         """
         if not isinstance(query, str):
             raise SettingError("query", f"text is needed, not {type(query).__name__}")
-        whole("max_tokens", max_tokens)
-        most = None if limit is None else whole("limit", limit, least=1)
+        integer("max_tokens", max_tokens)
+        most = None if limit is None else integer("limit", limit, least=1)
         self._follow(timeline)
 
         shown = _shown(timeline)

@@ -25,7 +25,7 @@ from plimsoll.session.usage_reports import usage_since
 from plimsoll.store.blobs import is_blob_name, text_of_blob
 from plimsoll.summary.file_mentions import FileMention
 from plimsoll.summary.ledger import extend
-from plimsoll.validation import number_or_none, shown, whole
+from plimsoll.validation import integer, number_or_none, short_repr
 
 State: TypeAlias = Literal["current", "changed", "left"]
 """What became of a message that was appended."""
@@ -70,8 +70,8 @@ def newest(  # noqa: PLR0913 - the bounds of the contract
     With `all` the messages of the log, which edits have not changed. Reads these and few more. Raises SettingError.
     """
     usual = NO_FILTER if all else chronicle.kept.default_filter or NO_FILTER
-    room = usual.max_tokens if max_tokens is None else whole("max_tokens", max_tokens)
-    left = usual.max_messages if last is None else whole("last", last)
+    room = usual.max_tokens if max_tokens is None else integer("max_tokens", max_tokens)
+    left = usual.max_messages if last is None else integer("last", last)
     earliest = number_or_none("since_ms", since_ms)
     if earliest is None and usual.time_window_s is not None:
         earliest = int((time.time() - usual.time_window_s) * 1000)
@@ -109,7 +109,7 @@ def one_message(chronicle: Chronicle, message_id: str | int) -> HistoryMessage:
         return replace(_with_id(record), usage=usage_since(chronicle.log, position).get(position))
     if chronicle.timeline.history.branch.holds(position):
         raise SessionDamaged(chronicle.log.name, detail=f"message {position} cannot be read")
-    raise SettingError("message_id", f"{shown(message_id)} has left the history")
+    raise SettingError("message_id", f"{short_repr(message_id)} has left the history")
 
 
 def _with_id(record: Record) -> HistoryMessage:
@@ -144,7 +144,7 @@ def checked_times(times_ms: Sequence[int | None], count: int) -> list[int | None
         if at_ms is not None and (
             isinstance(at_ms, bool) or not isinstance(at_ms, int) or not 0 <= at_ms <= TIME_MS_MAX
         ):
-            raise SettingError("times_ms", f"Unix milliseconds are needed, not {shown(at_ms)}")
+            raise SettingError("times_ms", f"Unix milliseconds are needed, not {short_repr(at_ms)}")
     return times
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Any, Literal, TypeVar
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.compaction.drive import AsyncSummarizer, checked
 from plimsoll.compaction.meter import checked_tools, gauge_for
 from plimsoll.compaction.tool_names import tool_names
@@ -44,7 +44,7 @@ from plimsoll.session.session import Session
 from plimsoll.session.settings import Kept
 from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create
 from plimsoll.tokens.own import CounterChoice, counter_name
-from plimsoll.validation import flag, shown, whole
+from plimsoll.validation import boolean, integer, short_repr
 
 Result = TypeVar("Result")
 
@@ -122,7 +122,7 @@ def _given(*options: Any) -> dict[str, Any]:
 
 
 def _most(max_sessions: int | None) -> int | None:
-    return None if max_sessions is None else whole("max_sessions", max_sessions, least=1)
+    return None if max_sessions is None else integer("max_sessions", max_sessions, least=1)
 
 
 Mode = Literal["create", "write", "read"]
@@ -130,7 +130,7 @@ Mode = Literal["create", "write", "read"]
 
 
 def _mode(name: str | None, *, create: bool, read_only: bool) -> Mode:
-    mode: Mode = "read" if flag("read_only", read_only) else "create" if flag("create", create) else "write"
+    mode: Mode = "read" if boolean("read_only", read_only) else "create" if boolean("create", create) else "write"
     if name is None and mode != "create":
         raise SettingError("name", "a session that exists has one")
     return mode
@@ -168,7 +168,7 @@ def _titled(title: object) -> dict[str, str]:
     if title is None:
         return {}
     if not isinstance(title, str):
-        raise SettingError("title", f"text is needed, not {shown(title)}")
+        raise SettingError("title", f"text is needed, not {short_repr(title)}")
     return {"title": title[:SESSION_TITLE_CHARS_MAX]}
 
 
@@ -243,7 +243,7 @@ def _tell_damage(log: SessionLog) -> None:
     if found:
         count = sum(max(1, damage.records) for damage in found)
         why = found[0].reason or found[0].kind
-        text = f"session {log.name!r}: {counted(count, 'record')} cannot be read ({why}); see `plimsoll verify`"
+        text = f"session {log.name!r}: {pluralize(count, 'record')} cannot be read ({why}); see `plimsoll verify`"
         warn(DamageWarning(text))
 
 
@@ -270,9 +270,9 @@ def _beside(options: Mapping[str, Any]) -> Beside:
 
 def _gauge(options: Mapping[str, Any]) -> Any:
     wanted, own = options["recall_tools"], checked_tools(options["tools"]) or ()
-    recall = isinstance(wanted, Mapping) or flag("recall_tools", wanted)
+    recall = isinstance(wanted, Mapping) or boolean("recall_tools", wanted)
     names = tool_names(wanted, own)
-    flag("stats", options["stats"])
+    boolean("stats", options["stats"])
     tools = options["tools"]
     if recall:
         from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only where a model has them

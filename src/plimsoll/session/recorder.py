@@ -42,7 +42,7 @@ from plimsoll.session.settings import Kept
 from plimsoll.session.usage_reports import Estimates, Sent, warn_of_excess
 from plimsoll.store.copying import fork
 from plimsoll.summary.ledger import Ledger
-from plimsoll.validation import flag, shown
+from plimsoll.validation import boolean, short_repr
 
 
 class Recorded(Protocol):
@@ -147,12 +147,12 @@ class Chronicle:
 
     def written(self) -> View:
         """The view as it stands, in the session's format."""
-        shown, format = list(self.timeline.sendable()), self.gauge.format
-        return View(self._writer.write(shown, format, self.gauge.marks_beside), lambda: origins(shown, format))
+        pieces, format = list(self.timeline.sendable()), self.gauge.format
+        return View(self._writer.write(pieces, format, self.gauge.marks_beside), lambda: origins(pieces, format))
 
     def history(self, *, all: bool = False) -> list[dict[str, Any]]:
         """Every message of the history, whole; or `all` that were ever appended."""
-        records = self.log.read_messages() if flag("all", all) else self.timeline.history.messages()
+        records = self.log.read_messages() if boolean("all", all) else self.timeline.history.messages()
         return [copied(record.data["m"]) for record in records]
 
     def message(self, position: int, reference: str) -> Message:
@@ -179,14 +179,14 @@ class Chronicle:
         record = record_at(self.log, seq) if 0 <= seq < self.log.length else None
         if record is not None and record.kind == "compaction":
             return record
-        raise SettingError("compaction_id", f"{shown(compaction_id)} is no compaction of this session")
+        raise SettingError("compaction_id", f"{short_repr(compaction_id)} is no compaction of this session")
 
     def view_after(self, compaction_id: str) -> View:
         """The view that a compaction led to. Raises SettingError."""
         record = self.compaction(compaction_id)
         format = self.gauge.format
-        shown = self.timeline.then(record).sendable()
-        return View(written(shown, format, self.gauge.marks_beside), lambda: origins(shown, format))
+        pieces = self.timeline.then(record).sendable()
+        return View(written(pieces, format, self.gauge.marks_beside), lambda: origins(pieces, format))
 
     # --- messages
 
@@ -365,7 +365,7 @@ class Chronicle:
         """Where a message stands in the history. Raises SettingError for an id that is not in it."""
         found = position_named(message_id)
         if found is None or found >= self.log.messages:
-            raise SettingError("message_id", f"{shown(message_id)} is no message of this session")
+            raise SettingError("message_id", f"{short_repr(message_id)} is no message of this session")
         return found
 
     # --- records

@@ -10,7 +10,7 @@ from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.session.awaiting import AwaitedSession
 from plimsoll.session.messages import text_at
 from plimsoll.session.recorder import Chronicle, locked
-from plimsoll.validation import stretch
+from plimsoll.validation import char_slice
 
 if TYPE_CHECKING:
     from plimsoll.recall.search import Hit
@@ -32,7 +32,7 @@ class SearchedSession(AwaitedSession, ABC):
         `m12` reads the words of message 12, all its parts. A picture reads as what it was: kind, type, size, hash. `offset` and
         `limit` are in characters. Raises ReferenceNotFound, SessionDamaged.
         """
-        return text_at(self._chronicle, reference)[stretch(offset, limit)]
+        return text_at(self._chronicle, reference)[char_slice(offset, limit)]
 
     @locked
     def recall(self, query: str, *, max_tokens: int = 2000, limit: int | None = None) -> list[Hit]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from plimsoll.brief import Brief, Fact, counted
+from plimsoll.brief import Brief, Fact, pluralize
 from plimsoll.compaction.drive import AsyncSummarizer, checked, drive
 from plimsoll.compaction.result import Plan, View
 from plimsoll.environment.layers import ContextLayers
@@ -28,7 +28,7 @@ from plimsoll.session.syncing import SyncedSession
 from plimsoll.session.usage_reports import sent_now, usage_of, usage_told, usages
 from plimsoll.store.cache import CacheStats
 from plimsoll.summary.file_mentions import FileMention
-from plimsoll.validation import flag, whole
+from plimsoll.validation import boolean, integer
 
 if TYPE_CHECKING:
     from plimsoll.report.inspection import Inspection
@@ -272,7 +272,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
 
         """
         bounds = {"last": last, "since_ms": since_ms, "max_tokens": max_tokens}
-        return newest(self._chronicle, before=before, all=flag("all", all), **bounds)
+        return newest(self._chronicle, before=before, all=boolean("all", all), **bounds)
 
     @locked
     def message(self, message_id: str | int) -> HistoryMessage:
@@ -340,7 +340,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
 
         Reads back as far as these are. Raises SettingError.
         """
-        return usages(self._chronicle.log, None if last is None else whole("last", last))
+        return usages(self._chronicle.log, None if last is None else integer("last", last))
 
     @locked
     def fork(self, at: str | int | None = None, *, name: str | None = None) -> Session:
@@ -375,7 +375,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
             yield "state", "in use by another thread"
         else:
             try:
-                found = [("history", counted(self._chronicle.log.messages, "message"))]
+                found = [("history", pluralize(self._chronicle.log.messages, "message"))]
                 found.append(("view", f"view {self._chronicle.total():,} of {self._chronicle.gauge.budget.tokens:,}"))
             except PlimsollError as error:
                 found = [("state", type(error).__name__)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll.session.awaiting import AwaitedSession
 from plimsoll.session.recorder import locked
-from plimsoll.validation import flag, path_text
+from plimsoll.validation import boolean, path_text
 
 if TYPE_CHECKING:
     from plimsoll.formats.format import Converted
@@ -70,9 +70,9 @@ class SharedSession(AwaitedSession):
             export_view,
         )
 
-        if flag("view", view):
+        if boolean("view", view):
             return export_view(self._chronicle, to=to, writes=in_place or path is not None)
-        if flag("in_place", in_place):
+        if boolean("in_place", in_place):
             return export_in_place(self._chronicle, to=to, path=path, at=at)
         if path is not None:
             return export_to(self._chronicle, path_text("path", path), to=to, at=at)

@@ -14,7 +14,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.errors import UnseenTokensWarning, warn
 from plimsoll.message import Message
 from plimsoll.records.usage import Usage, usage_from, whole_prompt
-from plimsoll.validation import whole
+from plimsoll.validation import integer
 
 if TYPE_CHECKING:
     from plimsoll.compaction.meter import Gauge
@@ -85,9 +85,9 @@ def _closing(pieces: Iterable[Piece]) -> tuple[Message, ...]:
 def usage_told(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> Usage:
     """A report in a caller's words. Raises SettingError."""
     usage = Usage(
-        prompt_tokens=whole("prompt_tokens", prompt_tokens),
-        completion_tokens=whole("completion_tokens", completion_tokens),
-        cached_tokens=whole("cached_tokens", cached_tokens),
+        prompt_tokens=integer("prompt_tokens", prompt_tokens),
+        completion_tokens=integer("completion_tokens", completion_tokens),
+        cached_tokens=integer("cached_tokens", cached_tokens),
     )
     return whole_prompt(usage)
 

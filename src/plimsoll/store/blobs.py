@@ -11,7 +11,7 @@ from plimsoll.errors import LimitExceeded, ReferenceNotFound, SessionDamaged, on
 from plimsoll.limits import BLOB_REFERENCE_CHARS_MIN, BLOB_SIZE_BYTES_MAX
 from plimsoll.regex import regex
 from plimsoll.store.folder import Folder
-from plimsoll.validation import shown
+from plimsoll.validation import short_repr
 
 TEMPORARY = "tmp-"
 """What the names of unfinished files begin with. A writer removes those a dead one left."""
@@ -98,7 +98,7 @@ def digest_of(data: bytes) -> str:
 def checked_reference(reference: str) -> str:
     """The reference, if it may be one. Raises ReferenceNotFound."""
     if not isinstance(reference, str) or not _REFERENCE.fullmatch(reference):
-        raise ReferenceNotFound(reference if isinstance(reference, str) else shown(reference))
+        raise ReferenceNotFound(reference if isinstance(reference, str) else short_repr(reference))
     return reference
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from plimsoll.dataclass import dataclass
-from plimsoll.provenance import TAG_HEX, is_tagged, notice, noticed_words, tag_of
+from plimsoll.provenance import TAG_HEX, is_tagged, notice, tag_of, verified_notice
 from plimsoll.regex import regex
 
 Language: TypeAlias = Literal["en", "zh"]
@@ -165,7 +165,7 @@ def omitted(text: str) -> int | None:
     """How many messages, at least, a text stands for that is such a line and nothing else; None for any other text."""
     if text in _SHORT_OMISSIONS.values():
         return 1
-    words = noticed_words(text) or ""
+    words = verified_notice(text) or ""
     found = _OMISSION.fullmatch(words) if text == notice(words) else None
     return None if found is None else int(found[1] or found[2])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.dataclass import dataclass
 from plimsoll.summary.ledger.sentences import cjk_share
 
@@ -109,7 +109,7 @@ CHINESE = Labels(
 
 def number_of(kind: Kind | Literal["fact"], number: int, words: Labels) -> str:
     """`1 finding`, `2 findings`, `2 条结论`."""
-    return counted(number, words.kinds[kind], words.kinds[kind] if words is CHINESE else "").replace(",", "")
+    return pluralize(number, words.kinds[kind], words.kinds[kind] if words is CHINESE else "").replace(",", "")
 
 
 def labels(language: Language) -> Labels:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import CannotFit
 from plimsoll.message import Message, Text, ToolCall, ToolResult
@@ -190,7 +190,7 @@ def _assemble(previous: str, body: list[str], dropped: int, task: str, language:
     parts = [so_far, "<data>", previous, "</data>"] if previous else []
     parts.extend([new, "<data>"])
     if dropped:
-        parts.append(left_out.format(count=dropped, messages=counted(dropped, "message")))
+        parts.append(left_out.format(count=dropped, messages=pluralize(dropped, "message")))
     parts.extend([*filter(None, body), "</data>", task])
     return "\n".join(parts)
 

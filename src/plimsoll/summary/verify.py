@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.dataclass import dataclass
 from plimsoll.summary.excerpt import condensed
 from plimsoll.summary.ledger.sentences import clean, sentences
@@ -52,7 +52,7 @@ def accept(text: str, *, tokens_max: int, input_tokens: int, counter: TokenCount
     `input_tokens` is the size of what it replaces. More than `tokens_max` is refused too.
     """
     if len(text) > _TEXT_CHARS_MAX:
-        return Rejection(reason="too_long", detail=counted(len(text), "character"))
+        return Rejection(reason="too_long", detail=pluralize(len(text), "character"))
     cleaned = "\n".join(clean(raw).rstrip() for raw in text.split("\n")).strip()
     if sum(map(str.isalnum, cleaned)) < 2:
         return Rejection(reason="empty", detail="no words")
@@ -63,9 +63,9 @@ def accept(text: str, *, tokens_max: int, input_tokens: int, counter: TokenCount
             return Rejection(reason="refusal" if reason == "refusal" else "error_text", detail=found)
     tokens = counter.upper(cleaned)
     if tokens >= input_tokens:
-        return Rejection(reason="no_gain", detail=f"{counted(tokens, 'token')} for {input_tokens:,}")
+        return Rejection(reason="no_gain", detail=f"{pluralize(tokens, 'token')} for {input_tokens:,}")
     if tokens > tokens_max:
-        return Rejection(reason="too_long", detail=f"{counted(tokens, 'token')}, {tokens_max:,} allowed")
+        return Rejection(reason="too_long", detail=f"{pluralize(tokens, 'token')}, {tokens_max:,} allowed")
     return cleaned
 
 

@@ -16,7 +16,7 @@ from plimsoll.tokens.framing import ANTHROPIC, OPENAI_CHAT, MessageCounter
 from plimsoll.tokens.media import MediaRule, media_rule
 from plimsoll.tokens.own import ESTIMATE, CounterChoice, OwnCounter, own_counter
 from plimsoll.tokens.registry import Vocabulary, look_up
-from plimsoll.validation import shown
+from plimsoll.validation import short_repr
 
 if TYPE_CHECKING:
     from plimsoll.protocols import TokenCounter
@@ -175,7 +175,9 @@ def _chosen(vocabulary: Vocabulary, choice: CounterChoice) -> TokenCounter:
     if not isinstance(choice, str):
         return _cached(own_counter(choice))
     if choice != ESTIMATE:
-        raise SettingError("counter", f"{shown(choice)} is not {ESTIMATE!r}; None asks for the model's own counter")
+        raise SettingError(
+            "counter", f"{short_repr(choice)} is not {ESTIMATE!r}; None asks for the model's own counter"
+        )
     return _shared(vocabulary, is_estimate=True)
 
 

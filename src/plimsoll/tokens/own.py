@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from plimsoll.errors import CounterError, Foreign, SettingError
 from plimsoll.limits import SETTING_TOKENS_MAX
-from plimsoll.validation import shown
+from plimsoll.validation import short_repr
 
 if TYPE_CHECKING:
     from plimsoll.protocols import TokenCounter
@@ -46,7 +46,7 @@ class OwnCounter:
         found = next((method for method in (*methods, counter) if callable(method)), None)
         if found is None or isinstance(counter, (type, Sequence)):  # a sequence has a `count` of another meaning
             raise SettingError(
-                "counter", f"a function of a text, or an object with count(text), is needed, not {shown(counter)}"
+                "counter", f"a function of a text, or an object with count(text), is needed, not {short_repr(counter)}"
             )
         self.name = counter_name(counter)
         self.exact = getattr(counter, "exact", True) is not False
@@ -78,7 +78,7 @@ class OwnCounter:
             raise CounterError(self.name, f"it gave {type(answer).__name__}, not a whole number")
         tokens = index(answer)
         if not 0 <= tokens <= SETTING_TOKENS_MAX:
-            raise CounterError(self.name, f"it gave {shown(tokens)}, which is no number of tokens")
+            raise CounterError(self.name, f"it gave {short_repr(tokens)}, which is no number of tokens")
         return tokens
 
 

@@ -19,7 +19,7 @@ _SPACE = regex(r"[^\S\r\n]+")
 _ZWJ = "\u200d"
 
 
-def safe_back(text: str, at: int) -> int:
+def boundary_before(text: str, at: int) -> int:
     """The nearest place at or before `at` that is not inside a visible character (a grapheme) or a line end."""
     at = min(max(0, at), len(text))
     for place in range(at, max(-1, at - GRAPHEME_CHARS_MAX), -1):
@@ -28,7 +28,7 @@ def safe_back(text: str, at: int) -> int:
     return at
 
 
-def safe_on(text: str, at: int) -> int:
+def boundary_after(text: str, at: int) -> int:
     """The nearest place at or after `at` that is not inside a visible character or a line end."""
     at = min(max(0, at), len(text))
     for place in range(at, min(len(text) + 1, at + GRAPHEME_CHARS_MAX)):
@@ -37,7 +37,7 @@ def safe_on(text: str, at: int) -> int:
     return at
 
 
-def good_end(text: str, at: int) -> int:
+def head_end(text: str, at: int) -> int:
     """Where to end a beginning that may reach to `at`: after a sentence, else a line, else a word, else as it is.
 
     It gives up at most half of it and BREAK_SEARCH_CHARS_MAX characters.
@@ -50,11 +50,11 @@ def good_end(text: str, at: int) -> int:
     for found in (ends, _ends(_LINE_END, window), _starts(_SPACE, window)):
         fitting = [first + end for end in found if 0 < end <= at - first]
         if fitting:
-            return safe_back(text, fitting[-1])
-    return safe_back(text, at)
+            return boundary_before(text, fitting[-1])
+    return boundary_before(text, at)
 
 
-def good_start(text: str, at: int) -> int:
+def tail_start(text: str, at: int) -> int:
     """Where to start an ending that may reach back to `at`: at a sentence, else a line, else a word, else as it is."""
     if at <= 0:
         return 0
@@ -64,8 +64,8 @@ def good_start(text: str, at: int) -> int:
     for found in (_ends(_LINE_END, window), _after_sentences(window), _ends(_SPACE, window)):
         fitting = [before + start for start in found if at <= before + start < last]
         if fitting:
-            return safe_on(text, fitting[0])
-    return safe_on(text, at)
+            return boundary_after(text, fitting[0])
+    return boundary_after(text, at)
 
 
 def _after_sentences(window: str) -> list[int]:

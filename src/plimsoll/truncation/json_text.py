@@ -7,7 +7,7 @@ from bisect import bisect_left
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
 from plimsoll.limits import TOOL_ARGUMENT_DEPTH_MAX
@@ -15,7 +15,7 @@ from plimsoll.regex import regex
 from plimsoll.truncation.marker import MarkerLanguage, language_of
 from plimsoll.truncation.measure import fair_cap, tokens_about, tokens_if_fits
 from plimsoll.truncation.text import Cut, cut_text
-from plimsoll.validation import one_of, whole
+from plimsoll.validation import integer, one_of
 
 if TYPE_CHECKING:
     from plimsoll.protocols import TokenCounter
@@ -41,13 +41,13 @@ def cut_json(text: str, *, tokens_max: int, counter: TokenCounter, language: Mar
     """
     if not isinstance(text, str):
         raise FormatError(f"a text is needed, not {type(text).__name__}")
-    whole("tokens_max", tokens_max)
+    integer("tokens_max", tokens_max)
     one_of("language", language, ("auto", "en", "zh"))
     fitting = tokens_if_fits(text, tokens_max, counter)
     if fitting is not None:
         return Cut(text=text, tokens=fitting)
     value = parse_json(text)
-    spoken = language_of(text if value is None else words_of(value)) if language == "auto" else language
+    spoken = language_of(text if value is None else sample_words(value)) if language == "auto" else language
     shorter = cut_value(value, tokens_max=tokens_max, counter=counter, language=spoken)
     if shorter is None:
         shorter = _wrapped(text, tokens_max, counter, spoken)
@@ -78,7 +78,7 @@ def _refuse(word: str) -> None:
     raise ValueError(word)
 
 
-def words_of(value: Any) -> str:
+def sample_words(value: Any) -> str:
     """Some of the words in a JSON value, as they read and not as they are escaped."""
     strings = _prune(value, _WORDS_ITEMS, "en").strings[:_WORDS_ITEMS]
     return " ".join(container[key][:_WORDS_CHARS] for container, key in strings)
@@ -95,7 +95,7 @@ def cut_value(value: Any, *, tokens_max: int, counter: TokenCounter, language: M
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Escaped:
+class EscapedCounter:
     """Counts a text as it stands inside a JSON string."""
 
     counter: TokenCounter
@@ -233,7 +233,7 @@ def _ends(size: int, items: int) -> list[int | None]:
 
 
 def _gap(count: int, language: MarkerLanguage) -> str:
-    return f"[… 已略去 {count:,} 项 …]" if language == "zh" else f"[… {counted(count, 'item')} cut …]"
+    return f"[… 已略去 {count:,} 项 …]" if language == "zh" else f"[… {pluralize(count, 'item')} cut …]"
 
 
 def _unused(value: dict[str, Any]) -> str:
@@ -247,7 +247,7 @@ def _cut_strings(
     value: Any, items: int, tokens_max: int, counter: TokenCounter, language: MarkerLanguage
 ) -> str | None:
     """The pruned value with its longest strings cut so that the whole takes `tokens_max`."""
-    escaped = Escaped(counter=counter)
+    escaped = EscapedCounter(counter=counter)
     pruned = _prune(value, items, language)
     text = render_json(pruned.root[0])
     if tokens_if_fits(text, tokens_max, counter) is not None:
@@ -271,12 +271,12 @@ def _put(pruned: _Pruned, texts: list[str]) -> None:
         container[key] = text
 
 
-def _size(text: str, room: int, escaped: Escaped) -> int:
+def _size(text: str, room: int, escaped: EscapedCounter) -> int:
     tokens = tokens_if_fits(text, room, escaped)
     return room + 1 if tokens is None else tokens
 
 
-def _shorter(text: str, cap: int, escaped: Escaped, language: MarkerLanguage) -> str:
+def _shorter(text: str, cap: int, escaped: EscapedCounter, language: MarkerLanguage) -> str:
     return cut_text(text, tokens_max=cap, counter=escaped, keep="both", language=language).text
 
 
@@ -284,7 +284,7 @@ def _wrapped(text: str, tokens_max: int, counter: TokenCounter, language: Marker
     """Text that is no JSON, or cannot be cut as it: its two ends as the one string of an object."""
     room = tokens_max - counter.upper(render_json({_CUT_KEY: ""}))
     while room > 0:
-        cut = _shorter(text, room, Escaped(counter=counter), language)
+        cut = _shorter(text, room, EscapedCounter(counter=counter), language)
         wrapped = render_json({_CUT_KEY: cut})
         excess = counter.upper(wrapped) - tokens_max
         if excess <= 0:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
 from plimsoll.provenance import TAG_HEX, is_tagged, tag_of
 from plimsoll.regex import regex
-from plimsoll.validation import shown
+from plimsoll.validation import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ class Marker:
                 return _tagged(f"已截去{'' if self.exact else '约'} {self.tokens:,} 个词元{where}")
             case _:
                 where = f", reference {self.reference}" if self.reference else ""
-                return _tagged(f"{'' if self.exact else 'about '}{counted(self.tokens, 'token')} cut{where}")
+                return _tagged(f"{'' if self.exact else 'about '}{pluralize(self.tokens, 'token')} cut{where}")
 
 
 def _tagged(words: str) -> str:
@@ -68,14 +68,14 @@ class EarlierMarker:
     marker: Marker
 
 
-def left_out(what: str, tokens: int, *, reference: str | None = None, language: str = "en") -> str:
+def omission_marker(what: str, tokens: int, *, reference: str | None = None, language: str = "en") -> str:
     """The words in the place of something that cannot be cut: what it was, how much, and where it can be read."""
     named = _NOT_IN_A_MARKER.sub(" ", what)[:_WHAT_CHARS_MAX]
     if language == "zh":
         where = f"，引用 {reference}" if reference else ""
         return f"[… 已略去 {named}（{tokens:,} 个词元{where}） …]"
     where = f", reference {reference}" if reference else ""
-    return f"[… {named} of {counted(tokens, 'token')} left out{where} …]"
+    return f"[… {named} of {pluralize(tokens, 'token')} left out{where} …]"
 
 
 def markers_in(text: str) -> tuple[EarlierMarker, ...]:
@@ -91,14 +91,14 @@ def _is_ours(match: re.Match[str]) -> bool:
     return match[0] == SHORT or is_tagged(match["en"] or match["zh"], match["tag"] or match["tag_zh"])
 
 
-def trailing(text: str, words: str) -> tuple[EarlierMarker, ...]:
+def trailing_marker(text: str, words: str) -> tuple[EarlierMarker, ...]:
     """Fixed words that an earlier cut left at the end. Elsewhere they cannot be told from the text's own."""
     if not words or not text.endswith(words):
         return ()
     return (EarlierMarker(start=len(text) - len(words), end=len(text), marker=Marker()),)
 
 
-def without(text: str, start: int, end: int, earlier: Sequence[EarlierMarker]) -> str:
+def without_markers(text: str, start: int, end: int, earlier: Sequence[EarlierMarker]) -> str:
     """The text in `[start, end)` less the earlier markers, all of which lie in it."""
     pieces = []
     for found in earlier:
@@ -116,7 +116,7 @@ def _read(match: re.Match[str]) -> Marker:
     )
 
 
-def merged(tokens: int, *, exact: bool, reference: str | None, earlier: Sequence[EarlierMarker]) -> Marker:
+def merge_markers(tokens: int, *, exact: bool, reference: str | None, earlier: Sequence[EarlierMarker]) -> Marker:
     """One marker for what is cut now and what the markers that disappear with it stood for."""
     known = reference or next((found.marker.reference for found in earlier if found.marker.reference), None)
     return Marker(
@@ -129,7 +129,7 @@ def merged(tokens: int, *, exact: bool, reference: str | None, earlier: Sequence
 def check_reference(reference: object) -> None:
     """A reference a marker can carry: text without spaces or `]`, at most 200 characters. Raises SettingError for others."""
     if reference is not None and not (isinstance(reference, str) and _REFERENCE.fullmatch(reference)):
-        raise SettingError("reference", f"{shown(reference)} is not 1 to 200 characters without spaces or ']'")
+        raise SettingError("reference", f"{short_repr(reference)} is not 1 to 200 characters without spaces or ']'")
 
 
 def language_of(text: str) -> Literal["en", "zh"]:

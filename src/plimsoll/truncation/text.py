@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
-from plimsoll.truncation.breaks import good_end, good_start
+from plimsoll.truncation.breaks import head_end, tail_start
 from plimsoll.truncation.marker import (
     SHORT,
     SHORTEST,
@@ -16,12 +16,12 @@ from plimsoll.truncation.marker import (
     check_reference,
     language_of,
     markers_in,
-    merged,
-    trailing,
-    without,
+    merge_markers,
+    trailing_marker,
+    without_markers,
 )
 from plimsoll.truncation.measure import chars_within, tokens_about, tokens_if_fits
-from plimsoll.validation import one_of, whole
+from plimsoll.validation import integer, one_of
 
 if TYPE_CHECKING:
     from plimsoll.protocols import TokenCounter
@@ -67,7 +67,7 @@ def cut_text(  # noqa: PLR0913 - one primitive with its options
     """
     if not isinstance(text, str):
         raise FormatError(f"a text is needed, not {type(text).__name__}")
-    whole("tokens_max", tokens_max)
+    integer("tokens_max", tokens_max)
     one_of("keep", keep, ("head", "tail", "both"))
     one_of("language", language, ("auto", "en", "zh"))
     check_reference(reference)
@@ -83,7 +83,7 @@ def cut_text(  # noqa: PLR0913 - one primitive with its options
         words=marker,
         reference=reference,
         language=spoken,
-        earlier=markers_in(text) if marker is None else trailing(text, marker),
+        earlier=markers_in(text) if marker is None else trailing_marker(text, marker),
     ).cut()
 
 
@@ -102,7 +102,7 @@ class _Job:
 
     def cut(self) -> Cut:
         """Try the marker in full, then the short one; the first that leaves enough room for text wins."""
-        widest = merged(len(self.text), exact=False, reference=self.reference, earlier=self.earlier)
+        widest = merge_markers(len(self.text), exact=False, reference=self.reference, earlier=self.earlier)
         for short in (False,) if self.words is not None else (False, True):
             words = self._words(widest, short=short)
             cost = self.counter.upper(words if self.words is not None else f" {words} ")
@@ -136,7 +136,7 @@ class _Job:
             spent = self.counter.upper(self.text[:start]) if start else 0
             end = max(start, self._tail_start(room - spent))
         if start == end:  # the parts count less than the whole; something has to leave all the same
-            start = good_end(self.text, start - 1)
+            start = head_end(self.text, start - 1)
         return start, end
 
     def _possible(self) -> Keep:
@@ -150,18 +150,18 @@ class _Job:
     def _head_end(self, tokens: int) -> int:
         limit = self.earlier[0].start if self.earlier else len(self.text)
         reach = chars_within(self.text[:limit], tokens, self.counter)
-        return limit if self.earlier and reach == limit else good_end(self.text, reach)
+        return limit if self.earlier and reach == limit else head_end(self.text, reach)
 
     def _tail_start(self, tokens: int) -> int:
         limit = self.earlier[-1].end if self.earlier else 0
         ending = self.text[limit:]
         reach = chars_within(ending, tokens, self.counter, from_end=True)
-        return limit if self.earlier and reach == len(ending) else good_start(self.text, len(self.text) - reach)
+        return limit if self.earlier and reach == len(ending) else tail_start(self.text, len(self.text) - reach)
 
     def _assembled(self, start: int, end: int, *, short: bool) -> Cut:
-        removed = without(self.text, start, end, self.earlier)
+        removed = without_markers(self.text, start, end, self.earlier)
         tokens, exact = tokens_about(removed, self.counter)
-        marker = merged(tokens, exact=exact, reference=self.reference, earlier=self.earlier)
+        marker = merge_markers(tokens, exact=exact, reference=self.reference, earlier=self.earlier)
         text = self._joint(self._words(marker, short=short), self.text[:start], self.text[end:])
         return Cut(
             text=text,
@@ -185,9 +185,9 @@ class _Job:
 
     def _bare_marker(self) -> Cut:
         """No room for text: the longest marker that fits, or nothing."""
-        removed = without(self.text, 0, len(self.text), self.earlier)
+        removed = without_markers(self.text, 0, len(self.text), self.earlier)
         tokens, exact = tokens_about(removed, self.counter)
-        marker = merged(tokens, exact=exact, reference=self.reference, earlier=self.earlier)
+        marker = merge_markers(tokens, exact=exact, reference=self.reference, earlier=self.earlier)
         forms = (marker.text(self.language), SHORT, SHORTEST) if self.words is None else (self.words,)
         fitting = (form for form in forms if self.counter.upper(form) <= self.tokens_max)
         text = next(fitting, "")

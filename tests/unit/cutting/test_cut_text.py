@@ -7,7 +7,7 @@ import pytest
 from plimsoll.errors import FormatError, SettingError
 from plimsoll.tokens.exact import exact_counter
 from plimsoll.truncation import cut_text, truncate_to_tokens
-from plimsoll.truncation.breaks import good_end, good_start, safe_back, safe_on
+from plimsoll.truncation.breaks import boundary_after, boundary_before, head_end, tail_start
 from plimsoll.truncation.marker import markers_in
 
 
@@ -136,7 +136,7 @@ def test_no_room_gives_a_shorter_marker_or_nothing(tokens_max, counter):
 )
 def test_a_head_ends_where_a_reader_would_stop(text, end):
     """A head ends after a sentence, a line or a word, and never inside a number, a file name or an address."""
-    cut = good_end(text, len(text) - 4)
+    cut = head_end(text, len(text) - 4)
 
     assert text[:cut].endswith(end)
 
@@ -152,7 +152,7 @@ def test_a_head_ends_where_a_reader_would_stop(text, end):
 )
 def test_a_tail_starts_where_a_reader_would_begin(text, at, start):
     """A tail begins at a line, a sentence or a word."""
-    assert text[good_start(text, at) :].startswith(start)
+    assert text[tail_start(text, at) :].startswith(start)
 
 
 @pytest.mark.parametrize(
@@ -177,15 +177,15 @@ def test_visible_characters_are_never_split(whole):
     text = f"ab{whole}cd"
     inside = range(3, 2 + len(whole))
 
-    assert all(safe_back(text, at) == 2 for at in inside)
-    assert all(safe_on(text, at) == 2 + len(whole) for at in inside)
+    assert all(boundary_before(text, at) == 2 for at in inside)
+    assert all(boundary_after(text, at) == 2 + len(whole) for at in inside)
 
 
 def test_flags_are_split_between_and_not_within():
     """In a row of flags a cut falls between two of them."""
     text = "🇩🇪🇫🇷🇯🇵"
 
-    assert [safe_back(text, at) for at in range(7)] == [0, 0, 2, 2, 4, 4, 6]
+    assert [boundary_before(text, at) for at in range(7)] == [0, 0, 2, 2, 4, 4, 6]
 
 
 @pytest.mark.timeout(60)

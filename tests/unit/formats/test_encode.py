@@ -10,7 +10,7 @@ import pytest
 from plimsoll.formats.anthropic.encode import labelled_text
 from plimsoll.formats.convert import validate
 from plimsoll.formats.registry import format_named
-from plimsoll.message import Media, Message, Opaque, Text, ToolCall, ToolResult, said
+from plimsoll.message import Media, Message, Opaque, Text, ToolCall, ToolResult, text_message
 
 CACHE = {"cache_control": {"type": "ephemeral"}}
 CHAT_CALL = {
@@ -186,10 +186,10 @@ def test_results_added_to_a_pending_ui_call(state: str) -> None:
 @pytest.mark.parametrize(
     ("format", "message", "expected"),
     [
-        ("openai-chat", said("user", "a"), {"role": "user", "content": "a"}),
-        ("anthropic", said("user", "a"), {"role": "user", "content": "a"}),
-        ("anthropic", said("system", "a"), {"role": "user", "content": labelled_text("a")}),
-        ("openai-responses", said("assistant", "a"), {"role": "assistant", "content": "a"}),
+        ("openai-chat", text_message("user", "a"), {"role": "user", "content": "a"}),
+        ("anthropic", text_message("user", "a"), {"role": "user", "content": "a"}),
+        ("anthropic", text_message("system", "a"), {"role": "user", "content": labelled_text("a")}),
+        ("openai-responses", text_message("assistant", "a"), {"role": "assistant", "content": "a"}),
         ("openai-chat", Message(role="assistant", parts=(ToolCall(id="c", name="f", arguments="{}"),)), {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}),
         ("anthropic", Message(role="assistant", parts=(ToolCall(id="c", name="f", arguments="not json"),)), {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {"raw_arguments": "not json"}}]}),
         ("openai-responses", Message(role="tool", parts=(ToolResult(call_id="c", content="r"),)), {"type": "function_call_output", "call_id": "c", "output": "r"}),
@@ -203,7 +203,7 @@ def test_messages_made_here(format: str, message: Message, expected: dict[str, A
 def test_made_ui_messages_have_stable_ids() -> None:
     """A UI message made here has an id that depends on nothing but what it says."""
     found = format_named("ui-parts")
-    first, again, other = (found.encode(said("user", text)) for text in ("a", "a", "b"))
+    first, again, other = (found.encode(text_message("user", text)) for text in ("a", "a", "b"))
     assert first["id"] == again["id"] != other["id"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.report.figures import number, share, size, when
 from plimsoll.report.neutral import json_safe, neutral, one_line
 
@@ -77,8 +77,8 @@ def test_json_safe(text):
         (share(1, 0), "–"),
         (size(999), "999 bytes"),
         (size(1_500_000), "1.5 MB"),
-        (counted(1, "message"), "1 message"),
-        (counted(2_000, "message"), "2,000 messages"),
+        (pluralize(1, "message"), "1 message"),
+        (pluralize(2_000, "message"), "2,000 messages"),
         (when(None), "unknown"),
         (when(10**18), "unknown"),
     ],

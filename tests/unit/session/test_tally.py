@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.tally import Tally
-from plimsoll.message import Message, said
+from plimsoll.message import Message, text_message
 
 
 class Scales:
@@ -21,7 +21,9 @@ class Scales:
 
     def pieces(self, *texts: str) -> list[Piece]:
         """Texts as pieces on these scales."""
-        return [Piece(message=said("user", text), weigh=self, position=index) for index, text in enumerate(texts)]
+        return [
+            Piece(message=text_message("user", text), weigh=self, position=index) for index, text in enumerate(texts)
+        ]
 
 
 def test_pieces_are_weighed_when_asked_for_and_once() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from plimsoll.message import Message, Text, ToolCall, ToolResult, said
+from plimsoll.message import Message, Text, ToolCall, ToolResult, text_message
 
 
 class Quarters:
@@ -35,7 +35,7 @@ def called(name: str, arguments: dict, result: str, *, call_id: str = "c1", text
 
 
 ENGLISH = [
-    said(
+    text_message(
         "user", "Move the invoice exporter to src/export/invoice.py. Never rename the column total_due. Use port 9944."
     ),
     *called("Read", {"file_path": "src/old/export.py"}, "1\tdef export(): ...", text="I'll look first."),
@@ -46,7 +46,9 @@ ENGLISH = [
         "E   KeyError: 'total_due'\n1 failed, 4 passed",
         call_id="c3",
     ),
-    said("assistant", "The root cause is that `total_due` is dropped in `src/export/invoice.py`. I fixed the mapping."),
+    text_message(
+        "assistant", "The root cause is that `total_due` is dropped in `src/export/invoice.py`. I fixed the mapping."
+    ),
     *called("Bash", {"command": "pytest tests/test_export.py -q"}, "5 passed in 0.31s", call_id="c4"),
     *called(
         "get_invoice",
@@ -54,33 +56,33 @@ ENGLISH = [
         '{"invoice_id": "INV-20417", "amount": 412.5, "status": "open"}',
         call_id="c5",
     ),
-    said("assistant", "Done. Should I also update the changelog?\nA. yes, under Unreleased\nB. no"),
-    said("user", "A"),
+    text_message("assistant", "Done. Should I also update the changelog?\nA. yes, under Unreleased\nB. no"),
+    text_message("user", "A"),
 ]
 
 CHINESE = [
-    said("user", "请把导出模块移到 src/export/invoice.py，不要修改列名 total_due，端口必须是9944。"),
+    text_message("user", "请把导出模块移到 src/export/invoice.py，不要修改列名 total_due，端口必须是9944。"),
     *called("Write", {"file_path": "src/export/invoice.py", "content": "x"}, "完成"),
     *called("Bash", {"command": "pytest -q"}, "1 failed, 4 passed\n错误：找不到列 total_due", call_id="c2"),
-    said("assistant", "根本原因是映射里缺少 total_due，已经在 src/export/invoice.py 修复。"),
+    text_message("assistant", "根本原因是映射里缺少 total_due，已经在 src/export/invoice.py 修复。"),
 ]
 
 TALK = [
-    said("user", "[Session 1, 3 May 2024]\nNina: Hi Omar! How are you?"),
-    said("assistant", "Omar: Great, thanks! I adopted a greyhound called Biscuit last Tuesday."),
-    said("user", "Nina: Wow, that's amazing! I'm so happy for you!"),
-    said("assistant", "Omar: My sister Leila flew in from Lisbon to help me paint the kitchen green."),
-    said("user", "Nina: That sounds wonderful. I just signed up for a pottery class on Thursdays."),
-    said("assistant", "Omar: You're awesome! What will you make?"),
-    said("user", "Nina: A blue teapot for my grandmother's 90th birthday."),
+    text_message("user", "[Session 1, 3 May 2024]\nNina: Hi Omar! How are you?"),
+    text_message("assistant", "Omar: Great, thanks! I adopted a greyhound called Biscuit last Tuesday."),
+    text_message("user", "Nina: Wow, that's amazing! I'm so happy for you!"),
+    text_message("assistant", "Omar: My sister Leila flew in from Lisbon to help me paint the kitchen green."),
+    text_message("user", "Nina: That sounds wonderful. I just signed up for a pottery class on Thursdays."),
+    text_message("assistant", "Omar: You're awesome! What will you make?"),
+    text_message("user", "Nina: A blue teapot for my grandmother's 90th birthday."),
 ]
 
 TALK_ZH = [
-    said("user", "你好，知道青云阁吗？"),
-    said("assistant", "知道呀，青云阁是一座老茶楼，始建于1905年。"),
-    said("user", "那它的地址你知道吗？"),
-    said("assistant", "知道，在大栅栏西街33号。"),
-    said("user", "电话是多少？"),
-    said("assistant", "010-5550-1234。"),
-    said("user", "哈哈，你真厉害，谢谢你！"),
+    text_message("user", "你好，知道青云阁吗？"),
+    text_message("assistant", "知道呀，青云阁是一座老茶楼，始建于1905年。"),
+    text_message("user", "那它的地址你知道吗？"),
+    text_message("assistant", "知道，在大栅栏西街33号。"),
+    text_message("user", "电话是多少？"),
+    text_message("assistant", "010-5550-1234。"),
+    text_message("user", "哈哈，你真厉害，谢谢你！"),
 ]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from summary_conversation import called
 
-from plimsoll.message import said
+from plimsoll.message import text_message
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.ledger.prose import claims, is_code, is_lead_in, plain, spoken, without_code
 from plimsoll.summary.rules import render
@@ -48,7 +48,9 @@ I updated the table so that it holds all of the summer tides:
 def read(*messages: Any) -> Ledger:
     """The ledger of an agent's run that ends with these messages."""
     return extend(
-        Ledger.empty(), [said("user", "Mend the pier."), *called("Read", {"file_path": "pier.py"}, "x"), *messages], 0
+        Ledger.empty(),
+        [text_message("user", "Mend the pier."), *called("Read", {"file_path": "pier.py"}, "x"), *messages],
+        0,
     )
 
 
@@ -59,7 +61,7 @@ def texts(ledger: Ledger, kind: Any) -> list[str]:
 
 def test_findings_are_lines_of_prose() -> None:
     """No code, heading, lead-in or half of a bold word; rows and fields are lines that say what they belong to."""
-    assert texts(read(said("assistant", ANSWER)), "decision") == [
+    assert texts(read(text_message("assistant", ANSWER)), "decision") == [
         "Root cause: `moor()` in `pier.py:31` drops the last rope because the loop ends early.",
         "Duplicate tide table - Removed",
         "Old berth is gone from `berths.json` as well.",
@@ -177,7 +179,7 @@ def test_fenced_code_is_taken_out(text: str, rest: str) -> None:
 )
 def test_open_work_is_neither_an_offer_nor_a_question(answer: str, work: list[str]) -> None:
     """What is left to do is named, with the list that follows it."""
-    assert texts(read(said("assistant", answer)), "work") == work
+    assert texts(read(text_message("assistant", answer)), "work") == work
 
 
 def test_forms_that_are_hardly_filled_in_keep_what_they_say() -> None:
@@ -204,7 +206,10 @@ def test_lines_of_code_and_listings_are_no_errors() -> None:
 
 def test_a_summary_of_a_run_has_no_noise(counter: Any) -> None:
     """Rendered, the same holds: no line ends in a colon but titles and groups, none has a brace or half of a bold word."""
-    ledger = read(said("assistant", ANSWER), said("assistant", "Done. Ready for the next one? The remaining ones are:"))
+    ledger = read(
+        text_message("assistant", ANSWER),
+        text_message("assistant", "Done. Ready for the next one? The remaining ones are:"),
+    )
     for tokens_max in (60, 150, 300, 1_000):
         text = render(ledger, tokens_max=tokens_max, counter=counter).text
         items = [line for line in text.split("\n") if line.startswith("- ")]

@@ -9,7 +9,7 @@ import pytest
 from summary_conversation import called
 
 import plimsoll
-from plimsoll.message import said
+from plimsoll.message import text_message
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.reread import reread
 from plimsoll.summary.rules import render
@@ -19,9 +19,9 @@ LONG = [
     message
     for turn in range(30)
     for message in (
-        said("user", f"Port part {turn} of the parser. {STORY}Never drop error position {turn}. {STORY}"),
+        text_message("user", f"Port part {turn} of the parser. {STORY}Never drop error position {turn}. {STORY}"),
         *called("Edit", {"file_path": f"src/part{turn}.py"}, "ok", call_id=f"e{turn}"),
-        said("assistant", f"The fix is in `part{turn}.py`, because part {turn} was never read."),
+        text_message("assistant", f"The fix is in `part{turn}.py`, because part {turn} was never read."),
     )
 ]
 MARK = re.compile(r" \[\+([0-9]+)(?: m([0-9]+))?\]$")
@@ -116,7 +116,9 @@ def test_marks_add_up_when_a_summary_is_cut_again(counter: Any) -> None:
 
 def test_a_users_own_words_in_brackets_stay(counter: Any) -> None:
     """A request that happens to end like a mark says the same after any number of summaries."""
-    text = render(ledger_of([said("user", "Raise the limit [+5]"), *LONG[1:4]]), tokens_max=900, counter=counter).text
+    text = render(
+        ledger_of([text_message("user", "Raise the limit [+5]"), *LONG[1:4]]), tokens_max=900, counter=counter
+    ).text
     for _ in range(3):
         text = render(reread(text), tokens_max=900, counter=counter).text
 
@@ -130,7 +132,7 @@ def test_constraints_are_not_said_twice(tokens_max: int, counter: Any) -> None:
         message
         for turn in range(25)
         for message in (
-            said(
+            text_message(
                 "user",
                 f"- **Never** touch berth {turn}, which must stay as it is until harbour master {turn} has signed for it.",
             ),
@@ -147,7 +149,7 @@ def test_code_is_the_first_to_leave_a_request(counter: Any) -> None:
     """What is asked stays before what was pasted."""
     paste = "```go\n" + "x := 1 // the old code\n" * 60 + "```"
     text = render(
-        ledger_of([said("user", f"Mend this:\n{paste}\nIt fails at startup. Keep the name."), *LONG[1:]]),
+        ledger_of([text_message("user", f"Mend this:\n{paste}\nIt fails at startup. Keep the name."), *LONG[1:]]),
         tokens_max=300,
         counter=counter,
     ).text

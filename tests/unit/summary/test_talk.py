@@ -8,7 +8,7 @@ import pytest
 
 import plimsoll
 from plimsoll.formats.registry import decode_all
-from plimsoll.message import said
+from plimsoll.message import text_message
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.reread import reread
 from plimsoll.summary.rules import RuleSummary, render
@@ -268,7 +268,7 @@ def test_what_an_agent_concluded_before_it_only_talked_stays(counter: Any) -> No
     """A run with tools that turns into talk keeps the findings of the run among the assistant's conclusions."""
     found = "Conclusions (assistant):\n- The root cause is that rope 17 was never moored."
     run = reread(f"{found}\nMessages (1 user, 2 assistant, 3 tool).")
-    talk = [said(("user", "assistant")[n % 2], f"Berth {n} is {n * 3} m deep.") for n in range(60)]
+    talk = [text_message(("user", "assistant")[n % 2], f"Berth {n} is {n * 3} m deep.") for n in range(60)]
     text = render(extend(run, talk, 0), tokens_max=1_500, counter=counter).text
 
     assert "assistant: root cause that rope 17 never moored" in text

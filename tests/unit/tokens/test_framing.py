@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from plimsoll.formats.registry import decode_all
-from plimsoll.message import Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, said
+from plimsoll.message import Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, text_message
 from plimsoll.tokens.cache import CachingCounter, CountCache
 from plimsoll.tokens.counter import message_counter_for
 from plimsoll.tokens.exact import exact_counter
@@ -312,7 +312,7 @@ def test_long_texts_are_counted_once() -> None:
     """A second count of a history asks the tokenizer for no long text again, and the cache says so (WE-10)."""
     letters = Letters()
     counter = MessageCounter(letters)
-    history = [said("user", f"{number} " + "x" * 1000) for number in range(20)]
+    history = [text_message("user", f"{number} " + "x" * 1000) for number in range(20)]
     first = counter.messages(history)
     letters.asked.clear()
     assert counter.messages(history) == first

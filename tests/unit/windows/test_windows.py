@@ -16,7 +16,7 @@ from plimsoll.compaction.windows import (
 )
 from plimsoll.errors import CannotFit, SettingError
 from plimsoll.formats.exchange import group
-from plimsoll.message import Message, Text, ToolCall, ToolResult, said
+from plimsoll.message import Message, Text, ToolCall, ToolResult, text_message
 from plimsoll.policy.policy import Policy, policy_named
 
 
@@ -56,16 +56,16 @@ def result(id, text="ok"):
 
 
 TALK = [
-    said("system", "be brief"),
-    said("user", "one"),
-    said("assistant", "1"),
-    said("user", "two"),
+    text_message("system", "be brief"),
+    text_message("user", "one"),
+    text_message("assistant", "1"),
+    text_message("user", "two"),
     call("a", "b"),
     result("a"),
     result("b"),
-    said("assistant", "2"),
-    said("user", "three"),
-    said("assistant", "3"),
+    text_message("assistant", "2"),
+    text_message("user", "three"),
+    text_message("assistant", "3"),
 ]
 EXCHANGES = group(TALK)
 TOKENS = [10] * len(EXCHANGES)
@@ -156,7 +156,7 @@ def test_an_empty_conversation_has_an_empty_tail():
 @given(st.lists(st.integers(0, 50), max_size=12), st.integers(1, 12), st.integers(1, 200))
 def test_the_tail_is_the_largest_within_its_caps(sizes, count, room):
     """Every longer tail breaks a cap, and the tail itself breaks one only if it is the newest exchange alone."""
-    exchanges = group([said("user", "x") for _ in sizes])
+    exchanges = group([text_message("user", "x") for _ in sizes])
     cut = keep_from(exchanges, sizes, Policy(keep_last_messages=count, keep_tokens=max(2, room)))
 
     def holds(at):
@@ -174,7 +174,7 @@ def window(messages, **options):
 
 def test_a_window_holds_the_last_five_turns():
     """Of eight turns the last five are in the window; the hole names the others."""
-    talk = [said(role, f"{role} {turn}") for turn in range(8) for role in ("user", "assistant")]
+    talk = [text_message(role, f"{role} {turn}") for turn in range(8) for role in ("user", "assistant")]
     made = window(talk)
 
     assert [message.text for message in made.messages] == [message.text for message in talk[6:]]
@@ -186,7 +186,7 @@ def test_a_window_holds_the_last_five_turns():
 @pytest.mark.spec("W3-11")
 def test_messages_a_summary_covers_are_not_excluded():
     """What lies before `start_seq` is covered; only what nobody speaks for is a hole."""
-    talk = [said(role, f"{role} {turn}") for turn in range(8) for role in ("user", "assistant")]
+    talk = [text_message(role, f"{role} {turn}") for turn in range(8) for role in ("user", "assistant")]
     made = window(talk, start_seq=4)
 
     assert (made.covered_count, made.excluded_count, made.holes) == (4, 2, ((4, 6),))
@@ -198,7 +198,11 @@ def test_messages_a_summary_covers_are_not_excluded():
 @pytest.mark.spec("W3-06")
 def test_long_messages_are_cut_but_never_the_newest_request():
     """A message over the limit keeps its two ends; what is being answered comes whole."""
-    talk = [said("user", "old " * 2_000), said("assistant", "yes"), said("user", "new " * 1_000)]
+    talk = [
+        text_message("user", "old " * 2_000),
+        text_message("assistant", "yes"),
+        text_message("user", "new " * 1_000),
+    ]
     made = window(talk)
 
     assert weigh(made.messages[0]) <= 804
@@ -209,7 +213,7 @@ def test_long_messages_are_cut_but_never_the_newest_request():
 
 def test_a_request_larger_than_the_budget_is_cut_not_lost():
     """The window is never empty while there is a request: it keeps its two ends."""
-    talk = [said("user", f"Begin. {'word ' * 20_000} The end.")]
+    talk = [text_message("user", f"Begin. {'word ' * 20_000} The end.")]
     made = window(talk)
 
     assert made.tokens <= 4_000
@@ -221,7 +225,9 @@ def test_a_request_larger_than_the_budget_is_cut_not_lost():
 def test_the_newest_request_stays_before_a_long_turn():
     """Where the tail does not reach back to the request that is being worked on, the request stays before it."""
     turn = [message for n in range(40) for message in (call(f"c{n}"), result(f"c{n}", "x" * 1_000))]
-    made = window([said("user", "old"), said("assistant", "done"), said("user", "the task"), *turn])
+    made = window(
+        [text_message("user", "old"), text_message("assistant", "done"), text_message("user", "the task"), *turn]
+    )
 
     assert made.messages[0].text == "the task"
     assert made.tokens <= 4_000
@@ -234,7 +240,12 @@ def test_the_newest_request_stays_before_a_long_turn():
 @pytest.mark.spec("W0-18")
 def test_system_text_stays_where_it_stands():
     """Leading system text is kept and paid first; later system text stays in its place in the tail."""
-    talk = [said("system", "rules"), said("user", "a"), said("system", "later rule"), said("user", "b")]
+    talk = [
+        text_message("system", "rules"),
+        text_message("user", "a"),
+        text_message("system", "later rule"),
+        text_message("user", "b"),
+    ]
     made = window(talk)
 
     assert [message.text for message in made.messages] == ["rules", "a", "later rule", "b"]
@@ -244,7 +255,7 @@ def test_system_text_stays_where_it_stands():
 def test_tool_results_count_by_their_content():
     """A result of many tokens is not taken for fifty: what would pass the budget with it leaves, whole exchanges of it."""
     steps = [[call(f"c{n}"), result(f"c{n}", "y" * 2_000)] for n in range(6)]
-    talk = [said("user", "go"), *(message for step in steps for message in step)]
+    talk = [text_message("user", "go"), *(message for step in steps for message in step)]
     made = window(talk, budget_override=1_200)
 
     assert window(talk).tokens == sum(map(weigh, talk))
@@ -254,7 +265,7 @@ def test_tool_results_count_by_their_content():
 
 def test_a_budget_override_replaces_the_policys():
     """The override bounds the window instead of the policy's budget."""
-    talk = [said("user", "w" * 400) for _ in range(5)]
+    talk = [text_message("user", "w" * 400) for _ in range(5)]
 
     assert len(window(talk).messages) == 5
     assert len(window(talk, budget_override=210).messages) == 2
@@ -268,10 +279,10 @@ def test_a_budget_override_replaces_the_policys():
 @pytest.mark.parametrize(
     ("talk", "part"),
     [
-        ([said("system", "s" * 400), said("user", "hi")], "system text"),
-        ([said("user", "hi"), call("a", "b", "c")], "newest exchange"),
-        ([said("user", "hello " * 90), call("a"), result("a", "z" * 900)], "newest exchange"),
-        ([said("system", "s" * 400), said("user", "hello " * 90)], "system text"),
+        ([text_message("system", "s" * 400), text_message("user", "hi")], "system text"),
+        ([text_message("user", "hi"), call("a", "b", "c")], "newest exchange"),
+        ([text_message("user", "hello " * 90), call("a"), result("a", "z" * 900)], "newest exchange"),
+        ([text_message("system", "s" * 400), text_message("user", "hello " * 90)], "system text"),
     ],
 )
 def test_a_budget_below_the_frame_names_what_does_not_fit(talk, part):
@@ -287,7 +298,7 @@ def test_a_budget_below_the_frame_names_what_does_not_fit(talk, part):
 
 def test_a_share_of_all_messages_is_kept_once():
     """A cap as a share is of the whole conversation, not again of what it left."""
-    talk = [said("user", f"message {number}") for number in range(30)]
+    talk = [text_message("user", f"message {number}") for number in range(30)]
 
     assert len(window(talk, policy=Policy(window_tokens=4_000, keep_fraction=0.2)).messages) == 6
 
@@ -295,7 +306,7 @@ def test_a_share_of_all_messages_is_kept_once():
 def test_what_caps_leave_out_is_not_weighed():
     """A window of five turns costs the same however long the conversation is."""
     weighed = []
-    talk = [said(role, f"{role} {turn}") for turn in range(2_000) for role in ("user", "assistant")]
+    talk = [text_message(role, f"{role} {turn}") for turn in range(2_000) for role in ("user", "assistant")]
     apply_window(
         talk,
         policy=policy_named("five-turns"),
@@ -308,7 +319,7 @@ def test_what_caps_leave_out_is_not_weighed():
 
 def test_windows_change_no_input():
     """Messages given are messages kept, unchanged."""
-    talk = [said("user", "long " * 3_000), said("assistant", "ok"), said("user", "q")]
+    talk = [text_message("user", "long " * 3_000), text_message("assistant", "ok"), text_message("user", "q")]
     before = list(talk)
     window(talk)
 
@@ -321,7 +332,7 @@ def test_windows_change_no_input():
 )
 def test_a_window_is_always_within_its_budget(shapes, budget):
     """Whatever the messages, the window fits, keeps order and accounts for every position."""
-    talk = [said(role, "ab cd. " * (size // 7)) for role, size in shapes]
+    talk = [text_message(role, "ab cd. " * (size // 7)) for role, size in shapes]
     made = window(talk, budget_override=budget)
     outside = {at for start, end in made.holes for at in range(start, end)}
 

@@ -68,7 +68,7 @@ def _count_text(arguments: argparse.Namespace, text: str) -> int:
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
     from plimsoll.cli.source import label_of
-    from plimsoll.report.figures import counted
+    from plimsoll.report.figures import pluralize
 
     model = arguments.model or DEFAULT_MODEL
     counter = plimsoll.token_counter(model)
@@ -77,6 +77,6 @@ def _count_text(arguments: argparse.Namespace, text: str) -> int:
         about = {"label": label_of(arguments.file), "model": model, "counter": counter.name, "exact": counter.exact}
         print_json({**about, "tokens": tokens, "characters": len(text)})
     else:
-        size = f"{counted(tokens, 'token')}, {counted(len(text), 'character')}"
+        size = f"{pluralize(tokens, 'token')}, {pluralize(len(text), 'character')}"
         say(f"{label_of(arguments.file)}, plain text, {model}: {size}, by {counter.name}")
     return DONE

@@ -35,10 +35,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _ask(name: str, messages: int) -> None:
-    from plimsoll.report.figures import counted
+    from plimsoll.report.figures import pluralize
 
     if not sys.stdin.isatty():
         raise Refused(f"{name} was not deleted: this is no terminal to ask on; --yes deletes without asking")
-    print(f"Delete {name} and its {counted(messages, 'message')} for good? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(
+        f"Delete {name} and its {pluralize(messages, 'message')} for good? [y/N] ", end="", file=sys.stderr, flush=True
+    )
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise Refused(f"{name} was not deleted")

@@ -116,7 +116,7 @@ def _tell(losses: list[dict[str, Any]]) -> None:
     if not losses:
         return
     from plimsoll.cli.screen import tell
-    from plimsoll.report.figures import counted
+    from plimsoll.report.figures import pluralize
     from plimsoll.report.terminal import line, table
 
     grouped: dict[tuple[str, str], list[int | None]] = {}
@@ -126,4 +126,6 @@ def _tell(losses: list[dict[str, Any]]) -> None:
         (what, len(places), "" if places[0] is None else f"m{places[0]}", reason)
         for (what, reason), places in grouped.items()
     ]
-    tell(line(f"not carried: {counted(len(losses), 'thing')}", "bold"), table(("what", ">count", "first", "why"), rows))
+    tell(
+        line(f"not carried: {pluralize(len(losses), 'thing')}", "bold"), table(("what", ">count", "first", "why"), rows)
+    )

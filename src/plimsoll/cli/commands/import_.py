@@ -78,7 +78,7 @@ def _update(file: str, arguments: argparse.Namespace) -> int:
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say, working
     from plimsoll.cli.source import read_raw
-    from plimsoll.report.figures import counted
+    from plimsoll.report.figures import pluralize
 
     if any((arguments.model, arguments.max_tokens, arguments.policy)):
         raise WrongUsage("import: --update keeps the session's own budget, model and policy")
@@ -95,7 +95,7 @@ def _update(file: str, arguments: argparse.Namespace) -> int:
             about = {"messages_added": added, "compactions_added": compactions}
             print_json({"name": name, **about, **session.status().to_dict()})
         else:
-            say(f"{name}: {counted(added, 'new message')}, {_size(session)}")
+            say(f"{name}: {pluralize(added, 'new message')}, {_size(session)}")
     return DONE
 
 
@@ -112,14 +112,14 @@ def _chosen(file: str) -> str:
 def _done(session: plimsoll.Session, *, as_json: bool) -> int:
     from plimsoll.cli.output import print_json
     from plimsoll.cli.screen import say
-    from plimsoll.report.figures import counted
+    from plimsoll.report.figures import pluralize
 
     messages = session.message_count
     if as_json:
         about = {"name": session.name, "format": session.format, "messages": messages}
         print_json({**about, **session.status().to_dict()})
         return DONE
-    say(f"{session.name}: {counted(messages, 'message')}, {_size(session)}")
+    say(f"{session.name}: {pluralize(messages, 'message')}, {_size(session)}")
     _tell_raised(session)
     return DONE
 

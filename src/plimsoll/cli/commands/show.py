@@ -95,14 +95,16 @@ def _print(
     facts: Mapping[str, Any], messages: Sequence[Any], origins: Sequence[tuple[int, ...]], *, whole: bool
 ) -> None:
     from plimsoll.cli.screen import show
-    from plimsoll.report.figures import counted, named, number
+    from plimsoll.report.figures import named, number, pluralize
     from plimsoll.report.parts import spoken
     from plimsoll.report.terminal import line
 
     gone = facts["edited_away_messages"]
-    edited = f", {counted(gone, 'more message')} edited away; `plimsoll read` gives each by its number" if gone else ""
+    edited = (
+        f", {pluralize(gone, 'more message')} edited away; `plimsoll read` gives each by its number" if gone else ""
+    )
     show(
-        line(f"{facts['name']}: {counted(facts['history_messages'], 'message')} in {facts['where']}{edited}", "bold"),
+        line(f"{facts['name']}: {pluralize(facts['history_messages'], 'message')} in {facts['where']}{edited}", "bold"),
         line(
             f"view: {number(facts['view_tokens'])} of {number(facts['budget_tokens'])} tokens, level {facts['level']}, "
             f"policy {facts['policy']}, {facts['format']}",
@@ -115,7 +117,7 @@ def _print(
 
 
 def _drawn(name: str, role: str, parts: Sequence[tuple[str, str]], *, short: bool) -> list[Drawn]:
-    from plimsoll.report.figures import counted
+    from plimsoll.report.figures import pluralize
     from plimsoll.report.terminal import block, line
 
     style = {"user": "bold cyan", "assistant": "bold green", "system": "bold magenta"}.get(role, "bold yellow")
@@ -124,7 +126,7 @@ def _drawn(name: str, role: str, parts: Sequence[tuple[str, str]], *, short: boo
         cut = _shortened(text) if short else text
         shown.append(block(f"[{label}] {cut}" if label else cut))
         if len(cut) < len(text):
-            shown.append(line(f"… {counted(len(text) - len(cut), 'more character')}; --full shows all", "dim"))
+            shown.append(line(f"… {pluralize(len(text) - len(cut), 'more character')}; --full shows all", "dim"))
     return shown
 
 

@@ -55,11 +55,12 @@ def _report(verified: plimsoll.Verified, repaired: plimsoll.Repaired | None, *, 
     if as_json:
         print_json(_data(verified, repaired))
         return
-    from plimsoll.report.figures import counted
+    from plimsoll.report.figures import pluralize
     from plimsoll.report.terminal import table
 
     state = "all of it is whole" if verified.ok else "damaged"
-    held = f"{counted(verified.records, 'record')}, {counted(verified.messages, 'message')}, {counted(verified.blobs, 'blob')}"
+    sizes = ((verified.records, "record"), (verified.messages, "message"), (verified.blobs, "blob"))
+    held = ", ".join(pluralize(*size) for size in sizes)
     say(f"{verified.name}: {held}: {state}")
     rows: list[tuple[str, str, int, int, str]] = [
         (found.kind, f"record {found.seq}", found.records, found.size_bytes, found.reason) for found in verified.damage
@@ -70,8 +71,8 @@ def _report(verified: plimsoll.Verified, repaired: plimsoll.Repaired | None, *, 
     if rows:
         show(table(("damage", "where", ">records", ">bytes", "why"), rows))
     if repaired is not None:
-        lost = f"{counted(repaired.lost, 'record')} and {counted(len(repaired.blobs_lost), 'blob')} lost"
-        say(f"repaired copy: {repaired.name}, {counted(repaired.records, 'record')}, {lost}")
+        lost = f"{pluralize(repaired.lost, 'record')} and {pluralize(len(repaired.blobs_lost), 'blob')} lost"
+        say(f"repaired copy: {repaired.name}, {pluralize(repaired.records, 'record')}, {lost}")
 
 
 def _data(verified: plimsoll.Verified, repaired: plimsoll.Repaired | None) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from plimsoll.transcripts.holding import held
 from plimsoll.transcripts.source import is_archive
 from plimsoll.transcripts.values import Checkpoint, Exported, ExportLoss, Meta, Outgoing, Shown, ToolName, Transcript
 from plimsoll.transcripts.writing import blocks_of
-from plimsoll.validation import shown, text_or_none
+from plimsoll.validation import short_repr, text_or_none
 
 TOOLS: tuple[ToolName, ...] = ("claude-code", "codex", "pi")
 """Tools whose session files are read and written."""
@@ -58,7 +58,7 @@ def export(chronicle: Chronicle, *, to: str | None, at: str | None = None) -> Ex
     for format in FORMATS:
         if to == format:
             return convert(chronicle.history(), to=format, format=chronicle.gauge.format.name)
-    raise SettingError("to", f"{shown(to)} is not one of {', '.join((*TOOLS, *FORMATS))}")
+    raise SettingError("to", f"{short_repr(to)} is not one of {', '.join((*TOOLS, *FORMATS))}")
 
 
 def export_view(chronicle: Chronicle, *, to: str | None, writes: bool) -> Converted:
@@ -68,7 +68,7 @@ def export_view(chronicle: Chronicle, *, to: str | None, writes: bool) -> Conver
     for format in FORMATS:
         if to == format:
             return convert(upcoming(chronicle), to=format, format=chronicle.gauge.format.name)
-    raise SettingError("to", f"{shown(to)} is not one of {', '.join(FORMATS)}: a tool's file holds the history")
+    raise SettingError("to", f"{short_repr(to)} is not one of {', '.join(FORMATS)}: a tool's file holds the history")
 
 
 def not_held(chronicle: Chronicle) -> list[ExportLoss]:
@@ -111,7 +111,7 @@ def export_in_place(
 def _sound(exported: Exported | Converted, to: str | None) -> Exported:
     """What may be written as a tool's file. Raises SettingError, ViewDiffers."""
     if not isinstance(exported, Exported):
-        raise SettingError("path", f"only a tool's file is written; {shown(to)} are messages")
+        raise SettingError("path", f"only a tool's file is written; {short_repr(to)} are messages")
     if any(loss.kind == VIEW_LOSS for loss in exported.losses):
         raise ViewDiffers(str(to))
     return exported
@@ -143,8 +143,8 @@ def _file(chronicle: Chronicle, source: SourceFile | None, tool: ToolName, at: s
 def _as_held(chronicle: Chronicle, outgoing: Outgoing, tool: ToolName, at: str) -> Exported | None:
     """The file of the session's own tool where that cannot hold all of the view; None where it would read something else still."""
     checkpoint = _checkpoint(chronicle, None, at, is_foreign=True)
-    wires, losses = held([shown.wire for shown in checkpoint.view], tool)
-    view = tuple(replace(shown, wire=wire) for shown, wire in zip(checkpoint.view, wires, strict=True))
+    wires, losses = held([message.wire for message in checkpoint.view], tool)
+    view = tuple(replace(message, wire=wire) for message, wire in zip(checkpoint.view, wires, strict=True))
     exported = write(replace(outgoing, checkpoint=replace(checkpoint, view=view)), to=tool)
     if not (losses and _View.of(chronicle).is_read_from(exported, outgoing.source, is_own=False)):
         return None
@@ -306,10 +306,10 @@ def _runs(chronicle: Chronicle, source: SourceFile, exported: Exported) -> list[
     """Where the messages of the written file are in the session: what it had before, what was said since, and the view again."""
     read = load_export(exported, source.transcript)
     assert isinstance(read, Transcript)
-    shown = [piece.position for piece in chronicle.timeline.pieces if piece.position is not None]
+    in_view = [piece.position for piece in chronicle.timeline.pieces if piece.position is not None]
     known: dict[str, list[int]] = {}
     history = chronicle.history()
-    for position in reversed([*range(source.taken, len(history)), *shown]):
+    for position in reversed([*range(source.taken, len(history)), *in_view]):
         known.setdefault(_known_by(history[position]), []).append(position)
     found: list[Run] = list(source.runs)
     for index in range(len(source.transcript.messages) if source.transcript else 0, len(read.messages)):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.writing import written
 from plimsoll.errors import SettingError, SourceChanged
@@ -85,8 +85,8 @@ class _Growth:
         for usage in told:
             place = None if usage.position is None or usage.position < since else self._place(usage.position)
             if place is not None:
-                counted = None if is_ours else usage.counted_tokens
-                found.append(replace(usage, position=place, counted_tokens=counted))
+                counted_tokens = None if is_ours else usage.counted_tokens
+                found.append(replace(usage, position=place, counted_tokens=counted_tokens))
         return found
 
     def _said_already(self, where: str) -> int:
@@ -94,7 +94,7 @@ class _Growth:
         own = self._chronicle.history()[self._source.taken :]
         fresh = [dict(said.wire) for said in self._new.messages[self._same : self._same + len(own)]]
         if own != fresh:
-            reason = f"the session has {counted(len(own), 'message')} not in it: import it as a session of its own"
+            reason = f"the session has {pluralize(len(own), 'message')} not in it: import it as a session of its own"
             raise SourceChanged(where, reason=reason)
         return len(own)
 

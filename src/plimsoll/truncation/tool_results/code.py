@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.regex import regex
 
 if TYPE_CHECKING:
@@ -35,4 +35,4 @@ def _rank(line: str) -> int:
 
 def facts(lines: Sequence[str]) -> str:
     """How many lines there were."""
-    return counted(len(lines), "line")
+    return pluralize(len(lines), "line")

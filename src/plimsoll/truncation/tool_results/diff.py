@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,4 +36,4 @@ def facts(lines: Sequence[str]) -> str:
     files = sum(line.startswith("diff --git ") for line in lines) or sum(line.startswith("+++ ") for line in lines)
     added = sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)
     removed = sum(line.startswith("-") and not line.startswith("--- ") for line in lines)
-    return f"{counted(files, 'file')}, +{added:,} -{removed:,} {'line' if added + removed == 1 else 'lines'}"
+    return f"{pluralize(files, 'file')}, +{added:,} -{removed:,} {'line' if added + removed == 1 else 'lines'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from plimsoll.regex import regex
-from plimsoll.truncation.json_text import Escaped, cut_value, render_json
+from plimsoll.truncation.json_text import EscapedCounter, cut_value, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,4 +108,4 @@ def _with_inner(
     if others is None:
         return frame
     left = room - counter.upper(others) - 2
-    return {**frame, key: inner(frame[key], left, Escaped(counter=counter))} if left > 0 else frame
+    return {**frame, key: inner(frame[key], left, EscapedCounter(counter=counter))} if left > 0 else frame

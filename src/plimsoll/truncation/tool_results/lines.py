@@ -6,9 +6,9 @@ from bisect import bisect_left
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.regex import regex
-from plimsoll.truncation.breaks import safe_back, safe_on
+from plimsoll.truncation.breaks import boundary_after, boundary_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -86,7 +86,7 @@ def render_kept(lines: Sequence[str], kept: Sequence[int], gaps: Mapping[int, in
 
 def gap_line(count: int, language: str) -> str:
     """The line in place of `count` lines."""
-    return f"[… 已略去 {count:,} 行 …]" if language == "zh" else f"[… {counted(count, 'line')} cut …]"
+    return f"[… 已略去 {count:,} 行 …]" if language == "zh" else f"[… {pluralize(count, 'line')} cut …]"
 
 
 def gap_size(line: str) -> int:
@@ -100,4 +100,4 @@ def clipped(line: str) -> str:
     if len(line) <= LINE_CHARS_MAX:
         return line
     half = LINE_CHARS_MAX // 2 - 2
-    return f"{line[: safe_back(line, half)]} … {line[safe_on(line, len(line) - half) :]}"
+    return f"{line[: boundary_before(line, half)]} … {line[boundary_after(line, len(line) - half) :]}"

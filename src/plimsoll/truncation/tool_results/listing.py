@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.regex import regex
 
 if TYPE_CHECKING:
@@ -38,4 +38,4 @@ def _place(line: str) -> tuple[int, str]:
 
 def facts(lines: Sequence[str]) -> str:
     """How many entries there were."""
-    return counted(sum(1 for line in lines if line.strip()), "entry", "entries")
+    return pluralize(sum(1 for line in lines if line.strip()), "entry", "entries")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.limits import NESTING_DEPTH_MAX
 from plimsoll.truncation.json_text import render_json
 
@@ -71,7 +71,7 @@ def _bytes_text(value: bytes) -> str:
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
-        return f"[{counted(len(value), 'byte')}, not text]"
+        return f"[{pluralize(len(value), 'byte')}, not text]"
 
 
 def _named(value: object) -> str:

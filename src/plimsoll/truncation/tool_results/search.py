@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.regex import regex
 
 if TYPE_CHECKING:
@@ -34,5 +34,5 @@ def facts(lines: Sequence[str]) -> str:
     """How many hits there were in how many files."""
     files = [hit[1] for line in lines if (hit := HIT.match(line))]
     if not files:
-        return counted(len(lines), "line")
-    return f"{counted(len(files), 'hit')} in {counted(len(set(files)), 'file')}"
+        return pluralize(len(lines), "line")
+    return f"{pluralize(len(files), 'hit')} in {pluralize(len(set(files)), 'file')}"

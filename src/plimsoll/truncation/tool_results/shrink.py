@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
-from plimsoll.provenance import is_tagged, notice, noticed_words, tag_of
+from plimsoll.provenance import is_tagged, notice, tag_of, verified_notice
 from plimsoll.regex import regex
 from plimsoll.truncation import cut_text
-from plimsoll.truncation.json_text import parse_json, words_of
+from plimsoll.truncation.json_text import parse_json, sample_words
 from plimsoll.truncation.marker import MarkerLanguage, check_reference, language_of
 from plimsoll.truncation.measure import tokens_about, tokens_if_fits
 from plimsoll.truncation.tool_results import code, diff, json_rows, listing, log, search, text
 from plimsoll.truncation.tool_results.lines import by_rank, gaps_in, keep_lines, render_kept
 from plimsoll.truncation.tool_results.shape import Kind, detect_lines
-from plimsoll.validation import one_of, whole
+from plimsoll.validation import integer, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -89,15 +89,15 @@ def shrink_result(  # noqa: PLR0913 - one call with its options
     """
     if not isinstance(content, str):
         raise FormatError(f"a text is needed, not {type(content).__name__}")
-    whole("tokens_max", tokens_max)
-    whole("items_max", items_max, least=1)
+    integer("tokens_max", tokens_max)
+    integer("items_max", items_max, least=1)
     one_of("language", language, ("auto", "en", "zh"))
     check_reference(reference)
     fitting = tokens_if_fits(content, tokens_max, counter)
     if fitting is not None:
         return ShrunkResult(text=content, kind="whole", tokens_before=fitting, tokens_after=fitting)
     value = parse_json(content) if content.lstrip()[:1] in {"{", "["} else None
-    sample = content if value is None else words_of(value)
+    sample = content if value is None else sample_words(value)
     return _Job(
         tool_name=tool_name if isinstance(tool_name, str) else "",
         tokens_max=tokens_max,
@@ -197,7 +197,7 @@ class _Job:
 
         What a tool printed in the form of our header loses its bracket: it would stand right under ours.
         """
-        found = _HEADER.fullmatch(noticed_words(content) or "")
+        found = _HEADER.fullmatch(verified_notice(content) or "")
         if not found:
             body = _IMITATION.sub("(", content, count=1) if _IMITATION.match(content) else content
             return _Origin(tokens=tokens_about(content, self.counter)[0], reference=self.reference, body=body)

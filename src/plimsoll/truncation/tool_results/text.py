@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plimsoll.brief import counted
+from plimsoll.brief import pluralize
 from plimsoll.regex import regex
 
 if TYPE_CHECKING:
@@ -29,4 +29,4 @@ def ranks(lines: Sequence[str]) -> list[int]:
 
 def facts(lines: Sequence[str]) -> str:
     """How many lines there were."""
-    return counted(len(lines), "line")
+    return pluralize(len(lines), "line")

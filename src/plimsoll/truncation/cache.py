@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 Result = TypeVar("Result")
 
 
-class Remembered(Generic[Result]):
+class ResultCache(Generic[Result]):
     """The results made last, by key, at most `size_max` of them. Safe between threads.
 
     A key should hold lengths and hashes, not texts: Python's own text hash has 64 bits and is keyed anew in every process, so
