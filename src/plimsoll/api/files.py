@@ -62,8 +62,16 @@ def with_files(
 ) -> Callable[[SummaryRequest], Answer]:
     """A summariser whose prompt also shows the files that matter most in what is summarised, as they are now below `root`.
 
-    Give it to `fit` or `open` in the place of your own, which is asked with the longer prompt. Files are chosen as
-    `files_mentioned` does and read as `read_files` does, whenever a summary is asked for. Raises SettingError.
+    Files are chosen as `files_mentioned` does and read as `read_files` does, whenever a summary is asked for.
+
+    Args:
+        summarizer: your own, which is asked with the longer prompt. Give the result to `fit` or `open` in its place.
+        root: the folder that files are read below.
+        limit: at most this many files.
+        lines_max: at most this many lines of each.
+
+    Raises: SettingError.
+
     """
     if checked(summarizer) is None:
         raise SettingError("summarizer", "there must be one to show files to")

@@ -47,9 +47,17 @@ def count_tokens(
 ) -> int:
     """Tokens of a text, or of a request with these messages and tools.
 
-    Exact where the model's vocabulary is public; else an estimate that errs on the safe side. `counter` replaces the model's
-    counter of texts: a function of a text, an object with `count(text)`, or "estimate".
-    Raises CounterError, FormatError, SettingError.
+    Exact where the model's vocabulary is public; else an estimate that errs on the safe side.
+
+    Args:
+        text_or_messages: a text, or the messages of a request.
+        model: whose vocabulary and framing count.
+        tools: tool definitions that are sent with the messages.
+        format: the messages' format; None: look at them.
+        counter: replaces the model's counter of texts, as in `fit`.
+
+    Raises: CounterError, FormatError, SettingError.
+
     """
     if isinstance(text_or_messages, str):
         return counter_for(model, choice=counter).upper(text_or_messages)
@@ -79,16 +87,25 @@ def fit(  # noqa: PLR0913 - the options of the contract
     system: SystemText = None,
     counter: CounterChoice = None,
 ) -> Fitted[M]:
-    """The messages within the budget, valid for the provider, in the format they came in.
+    """The messages within the budget, valid for the provider, in the format they came in. The input is never changed.
 
-    `max_tokens` is the budget for messages and tools; without it the window of `model` less its reply, of gpt-4o where there is
-    no model either (`report.note` then says so). Policy "fill" leaves
-    alone what fits and else uses the whole budget; "ladder" acts from the soft line on and comes down to the target. `query`
-    keeps what answers it longer. `summarizer` is called with a SummaryRequest, which is the messages to send to a model, and
-    gives its answer back. `system` is Anthropic's system text, sent apart; it counts, and comes back in `.system`.
-    `policy` is a preset's name, a Policy, or a mapping of fields in place of those of "fill". `counter` replaces the model's
-    counter of texts: a function of a text, an object with `count(text)`, or "estimate"; every size is then by it.
-    The input is never changed. Raises CannotFit, CounterError, FormatError, LimitExceeded, SettingError.
+    Args:
+        messages: dicts in a provider's format, or objects of its SDK.
+        max_tokens: the budget for messages and tools; None: the window of `model` less its reply.
+        model: whose tokens and window count; None with no budget either: gpt-4o, which `report.note` then says.
+        tools: tool definitions that are sent with the messages. They count.
+        policy: "fill" leaves alone what fits and else uses the whole budget; "ladder" acts from the soft line on and comes down
+            to the target. A preset's name, a Policy, or a mapping of fields that replace those of "fill".
+        summarizer: a function that asks a model with a SummaryRequest and gives its answer back; None: rules write the summary.
+        query: what is asked next: what answers it stays longer.
+        format: the messages' format; None: look at them.
+        system: Anthropic's system text, which is sent apart. It counts, and comes back in `.system`.
+        counter: replaces the model's counter of texts: a function of a text, an object with `count(text)`, or "estimate".
+
+    Returns: the messages, for each where it came from, and the report of what was done and why.
+
+    Raises: CannotFit, CounterError, FormatError, LimitExceeded, SettingError.
+
     """
     given = _given(messages, max_tokens, model, tools, policy, format, system, counter)
     if summarizer is None and text_or_none("query", query) is None and _goes_as_it_is(given):

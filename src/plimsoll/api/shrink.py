@@ -51,14 +51,19 @@ def shrink(  # noqa: PLR0913 - one call with its options
 ) -> Shrunk:
     """A tool result in at most `max_tokens` tokens, by its shape; unchanged when it fits.
 
-    `result` is any value: text as it is, None as "null", others as JSON.
-    `store` keeps the whole of a result that does not fit, and the text says under which reference: a store as in `plimsoll.open`
-    (`plimsoll.Offloads(store).get(reference)` reads it), an open session (its `read` and its tools do), or an object with
-    `put(text, label=...)`. When it fails the result is only cut, and `problem` says why.
-    `list_items_max` rows stay of the longest list of a JSON result. Of a result that is kept about `preview_chars` characters
-    stay, where that is less than `max_tokens`.
+    Args:
+        tool_name: which tool gave it.
+        result: any value: text as it is, None as "null", others as JSON.
+        max_tokens: the most tokens of the result.
+        store: keeps the whole of a result that does not fit, and the text says under which reference: a store as in
+            `plimsoll.open` (read by `Offloads`), an open session (read by its `read` and its tools), or an object with
+            `put(text, label=...)`. When it fails the result is only cut, and `problem` says why.
+        model: whose tokens count.
+        counter: as in `fit`.
+        list_items_max: rows that stay of the longest list of a JSON result.
+        preview_chars: about this many characters stay of a result that is kept, where that is less than `max_tokens`.
 
-    Raises CounterError, SettingError.
+    Raises: CounterError, SettingError.
 
     """
     integer("max_tokens", max_tokens)
@@ -109,10 +114,21 @@ def cut(  # noqa: PLR0913 - one call with its options
 ) -> Cut:
     """A text in at most `max_tokens` tokens, the marker counted in; unchanged when it fits.
 
-    `keep` says which end stays, or "both". The marker says how many tokens were cut, in the text's own `language`; `marker`
-    replaces it by words of yours ("" for none). A cut ends at a sentence, a line or a word where one is near, and is never
-    inside a visible character. A JSON object or list stays JSON: it loses the middles of its strings and lists, unless
-    `marker` says how to cut. Where not even a marker fits, the text is empty. Raises FormatError, SettingError.
+    A cut ends at a sentence, a line or a word where one is near, and is never inside a visible character. A JSON object or list
+    stays
+    JSON: it loses the middles of its strings and lists, unless `marker` is given. Where not even a marker fits, the text is empty.
+
+    Args:
+        text: what to cut.
+        max_tokens: the most tokens of the result.
+        keep: which end stays: "head", "tail" or "both".
+        marker: what stands in place of what was cut, "" for nothing; None: how many tokens were cut.
+        language: of that marker; "auto": the text's own.
+        model: whose tokens count.
+        counter: as in `fit`.
+
+    Raises: FormatError, SettingError.
+
     """
     counting = counter_for(model, choice=counter)
     text_or_none("marker", marker)

@@ -88,13 +88,26 @@ def window(  # noqa: PLR0913 - one call with its options
 ) -> Windowed:
     """The newest messages that a policy's caps and the budget allow: no summary, no hole in the tail, valid for the provider.
 
-    Messages before `start_seq` are left to a summary of yours: by their `sequence` where they have one, else by their position.
-    Leading system text stays (unless `keep_system` is
-    off: then no system message does) and is paid first. Messages longer than the policy's `message_tokens_max` lose their
-    middle. The newest request does not, and stays even where the tail does not reach back to it; only where it and the
-    newest exchange alone pass the budget are they cut. `max_tokens` replaces the policy's window; both include `tools`, and
-    `system` is Anthropic's system text, sent apart; `counter` is as in `fit`.
-    Raises CannotFit, CounterError, FormatError, SettingError.
+    The newest request stays even where the tail does not reach back to it. Only where it and the newest exchange alone are over the
+    budget are they cut.
+
+    Args:
+        messages: as in `fit`.
+        start_seq: messages before this one are left to a summary of the caller's: by their `sequence` where they have one, else by
+            their position.
+        max_tokens: the budget, tools included; None: the policy's window.
+        model: as in `fit`.
+        tools: as in `fit`.
+        policy: whose caps hold; messages longer than its `message_tokens_max` lose their middle, the newest request does not.
+        keep_system: leading system text stays, and is paid for first; False: no system message does.
+        format: as in `fit`.
+        system: as in `fit`.
+        counter: as in `fit`.
+
+    Returns: the messages with their positions and sizes, and what is not in them: how many, and where the holes are.
+
+    Raises: CannotFit, CounterError, FormatError, SettingError.
+
     """
     integer("start_seq", start_seq)
     boolean("keep_system", keep_system)

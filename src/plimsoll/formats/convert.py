@@ -26,12 +26,20 @@ def convert(  # noqa: PLR0913 - the options of the contract
 ) -> Converted:
     """The conversation in the format `to`, with everything that could not come along listed in `.losses`.
 
-    `messages` are wire objects, or objects of an SDK, in `format`, or in the one found by looking at them and at the `system`,
-    `model` and `tools` of their request. `system` is the system text that Anthropic keeps outside the messages (text, or text
-    blocks); converted to `anthropic`, leading system messages come back in `.system`, and None means there are none. Calls and
-    their results stay together and in order, and a result always directly follows its call. The input is not changed.
+    Calls and their results stay together and in order, and a result always directly follows its call. The input is not changed.
 
-    Raises FormatError for messages that are not what their format says, SettingError for an unknown format.
+    Args:
+        messages: dicts in a provider's format, or objects of its SDK.
+        to: the format to write.
+        format: the format they are in; None: look at them, and at the `system`, `model` and `tools` of their request.
+        system: the system text that Anthropic keeps outside the messages: text, or text blocks.
+        model: the model of their request.
+        tools: the tool definitions of their request.
+
+    Returns: the messages, and with `to="anthropic"` leading system messages in `.system` (None: there are none).
+
+    Raises: FormatError for messages that are not what their format says, SettingError for an unknown format.
+
     """
     target = format_named(to)
     _, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
@@ -73,10 +81,16 @@ def validate(
 ) -> list[Violation]:
     """What the provider would refuse, in order of position; empty when it is fine.
 
-    `format` is found by looking where it is not named, at the messages and at the `system`, `model` and `tools` of their request.
-    `system` is checked with Anthropic messages, `tools` with those of OpenAI and Anthropic; what is wrong in them has no position.
-    Wrong values inside a message are violations; FormatError is raised only for what is no list of JSON objects, is nested deeper
-    than limits.NESTING_DEPTH_MAX, or is in no format that can be found by looking.
+    Args:
+        messages: as in `convert`.
+        format: the format they are in; None: look at them, and at the `system`, `model` and `tools` of their request.
+        system: checked with Anthropic messages; what is wrong in it has no position.
+        model: the model of their request.
+        tools: checked with messages of OpenAI and Anthropic; what is wrong in them has no position.
+
+    Raises: FormatError for what is no list of JSON objects, is nested deeper than limits.NESTING_DEPTH_MAX, or is in no format that
+    can be found by looking. Wrong values inside a message are violations.
+
     """
     taken = received(messages)
     checked: list[Wire] = []

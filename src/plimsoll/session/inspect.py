@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from plimsoll.compaction.drive import drive
 from plimsoll.compaction.meter import DEFAULT_MODEL
-from plimsoll.compaction.result import Report
+from plimsoll.compaction.result import Wish
 from plimsoll.formats.registry import decode_all
-from plimsoll.records.usage import Usage
 from plimsoll.records.values import Compaction
 from plimsoll.report.inspection import Inspection, inspection_of
 from plimsoll.report.measure import Measure
 from plimsoll.report.measuring import RecordedRequest, Subject, likely_counter, measured
 from plimsoll.report.story import Mark, Story, points_of, strips_of
+from plimsoll.session.compact import previewed
 from plimsoll.session.recorder import Chronicle
 from plimsoll.session.transfer.recorded_usage import ANSWER_TOKENS
-from plimsoll.session.usage_reports import newest_report
-
-Told = Callable[[], tuple[Sequence[Usage], Sequence[Compaction]]]
-"""Gives the reports and compactions of a session."""
+from plimsoll.session.usage_reports import newest_report, usages
 
 
 def measure_of(chronicle: Chronicle) -> Measure:
@@ -28,8 +26,9 @@ def measure_of(chronicle: Chronicle) -> Measure:
     return measured(_subject(chronicle), chronicle.gauge)
 
 
-def inspection(chronicle: Chronicle, report: Report, told: Told) -> Inspection:
-    """A session's view and the plan for it. `told` is asked once the page is drawn."""
+def inspection_now(chronicle: Chronicle) -> Inspection:
+    """A session's view and the plan for it, made without a model. The rest of the log is read when the page is drawn."""
+    report = drive(previewed(chronicle, Wish(), asks_model=False), None).report
     subject, gauge = _subject(chronicle), chronicle.gauge
     counter = likely_counter(subject, gauge)
     found = inspection_of(measured(subject, gauge), gauge, report)
@@ -37,10 +36,11 @@ def inspection(chronicle: Chronicle, report: Report, told: Told) -> Inspection:
     def draw() -> str:
         from plimsoll.report.page import page  # noqa: PLC0415 - only where a page is drawn
 
-        usages, made = told()
+        with chronicle.lock:
+            reports, made = usages(chronicle.log), chronicle.compactions()
         places = subject.places
         strips = strips_of(subject.messages, counter, report.actions, names=places, places=places)
-        return page(found, Story(strips=strips, points=points_of(usages), marks=tuple(_marks(made))))
+        return page(found, Story(strips=strips, points=points_of(reports), marks=tuple(_marks(made))))
 
     return replace(found, draw=draw)
 

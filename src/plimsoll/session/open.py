@@ -81,17 +81,37 @@ def open(  # noqa: PLR0913 - the options of the contract
 
     Options of a new session are remembered, and hold where later openings give none. docs/library.md says more of each.
 
-    Options:
+    Args:
+        name: 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-'.
         store: None (the user's data directory, or $PLIMSOLL_HOME), "project:" (the current project's own place in it;
             "project:/path" another's), a directory, "sqlite:///file.db", "memory:" (this session's alone; "memory:label" is
             shared in this process), or a Store.
+        model: whose tokens and window count.
+        max_tokens: the budget for messages and tools; None: the model's window less its reply.
         policy: "ladder" where none is given. A mapping replaces some fields of the policy that holds.
-        recall_tools: whether the model is given `session.tools()` besides `tools`; a mapping gives "recall" and "read" other names.
+        tools: tool definitions that are sent with every view. They count.
+        summarizer: as in `fit`; a coroutine function is awaited by the awaited methods.
+        format: the messages' format; None: the first message says it.
+        recall_tools: whether the model is given `session.tools()` with `tools`; a mapping gives "recall" and "read" other names.
+        system: Anthropic's system text, which is sent apart.
         project: a folder, or True for the current one, to record in the log what it and the computer are. By default nothing is.
-        create: False where only a session that is there shall be opened. `read_only`: that too, beside whoever writes it.
-        wait_s: seconds to wait at most for a session that is busy.
+        user_id: recorded, for `context()`.
+        preferences: recorded, for `context()`.
+        configuration: recorded, for `context()`.
+        default_filter: bounds of `messages()` where it is called without.
+        title: what `sessions()` shows.
+        max_sessions: each new session beyond this number archives the one that was changed longest ago.
+        durability: what an append survives: "fsync" a loss of power, "os" the death of the process.
+        counter: as in `fit`. One of the caller's own is not remembered: CounterWarning says where another is given.
+        stats: False: compactions are not counted.
+        storage: what is held in memory, and whether records are compressed.
+        agent_id: recorded, for `sessions(agent_id=...)`.
+        create: False: only a session that exists is opened.
+        read_only: that too, and without the write lock, so that another process may be writing it.
+        wait_s: how long to wait at most for a session that is busy.
 
-    Raises UnsafeName, SessionBusy, SessionNotFound, NewerFormat, StoreUnusable, StoreFull, SettingError.
+    Raises: UnsafeName, SessionBusy, SessionNotFound, NewerFormat, StoreUnusable, StoreFull, SettingError.
+
     """
     given = _given(
         model, max_tokens, policy, tools, format, recall_tools, system, counter, default_filter, stats, storage

@@ -15,6 +15,8 @@ from plimsoll.validation import char_slice
 if TYPE_CHECKING:
     from plimsoll.recall.search import Hit
     from plimsoll.recall.tools import ToolFormat
+    from plimsoll.report.inspection import Inspection
+    from plimsoll.report.measure import Measure
     from plimsoll.session.finder import Finder
 
 
@@ -27,25 +29,57 @@ class SearchedSession(AwaitedSession, ABC):
 
     @locked
     def read(self, reference: str, *, offset: int = 0, limit: int | None = None) -> str:
-        """Text that left the view, or was put beside it, by its reference: the same text, checked by hash.
+        """Text that left the view, or was stored with the session, by its reference: the same text, checked by hash.
 
-        `m12` reads the words of message 12, all its parts. A picture reads as what it was: kind, type, size, hash. `offset` and
-        `limit` are in characters. Raises ReferenceNotFound, SessionDamaged.
+        Args:
+            reference: as a shortened message or a hit names it; or a message, such as "m12": the text of all its parts. A
+                picture reads as what it was: kind, type, size, hash.
+            offset: skip this many characters.
+            limit: at most this many characters.
+
+        Raises: ReferenceNotFound, SessionDamaged.
+
         """
         return text_at(self._chronicle, reference)[char_slice(offset, limit)]
 
     @locked
     def recall(self, query: str, *, max_tokens: int = 2000, limit: int | None = None) -> list[Hit]:
-        """Stretches of the history that answer a query and that the view does not show word for word, best first.
+        """Parts of the history that answer a query and that the view does not show word for word, best first.
 
-        There are at most `limit` of them, and their texts are at most `max_tokens` in all. `read(hit.reference)` gives the whole
-        part that a hit stands in. The first search reads the whole history. Raises SettingError, StoreError.
+        The first search reads the whole history.
+
+        Args:
+            query: what to look for, in a few words.
+            max_tokens: the most tokens of all texts together.
+            limit: the most hits.
+
+        Returns: hits, each with its text and the reference by which `read` gives the whole part back.
+
+        Raises: SettingError, StoreError.
+
         """
         from plimsoll.session.finder import Finder  # noqa: PLC0415 - only where something is searched
 
         chronicle = self._chronicle
         gauge, self._finder = chronicle.gauge, self._finder or Finder(chronicle.gauge.tool_names)
         return self._finder.find(query, chronicle.timeline, counter=gauge.counter, max_tokens=max_tokens, limit=limit)
+
+    @locked
+    def measure(self) -> Measure:
+        """How large the view is: its tokens by role, kind of content and tool, and its largest messages."""
+        from plimsoll.session.inspect import measure_of  # noqa: PLC0415 - only where the sizes are asked for
+
+        return measure_of(self._chronicle)
+
+    @locked
+    def inspect(self) -> Inspection:
+        """What fills the view, and what `compact` would do to it now and why, without asking a model. Changes nothing.
+
+        Raises CannotFit.
+        """
+        from plimsoll.session.inspect import inspection_now  # noqa: PLC0415 - as above
+
+        return inspection_now(self._chronicle)
 
     def tools(self, format: ToolFormat = "openai-chat") -> list[Any]:
         """`recall` and `read` as tool definitions for the model: openai-chat, openai-responses or anthropic.

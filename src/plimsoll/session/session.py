@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from plimsoll.brief import Brief, Fact, pluralize
 from plimsoll.compaction.drive import AsyncSummarizer, checked, drive
@@ -29,10 +29,6 @@ from plimsoll.session.usage_reports import sent_now, usage_of, usage_told, usage
 from plimsoll.store.cache import CacheStats
 from plimsoll.summary.file_mentions import FileMention
 from plimsoll.validation import boolean, integer
-
-if TYPE_CHECKING:
-    from plimsoll.report.inspection import Inspection
-    from plimsoll.report.measure import Measure
 
 PolicyGiven: TypeAlias = "PolicyChoice | None"
 """A policy's name, a policy, or some fields of one in the place of the session's own."""
@@ -106,8 +102,12 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
     def extend(self, messages: Sequence[MessageLike], *, times_ms: Sequence[int | None] | None = None) -> list[str]:
         """Add several messages, all or none, and return their ids.
 
-        `times_ms` are the Unix times in milliseconds when they were said, one for each, where that was not now. The order of the
-        messages is the order they are given in. Raises FormatError, LimitExceeded, SettingError, StoreError.
+        Args:
+            messages: in the order of the history.
+            times_ms: for each its Unix time in milliseconds, or None for now; None: now for all.
+
+        Raises: FormatError, LimitExceeded, SettingError, StoreError.
+
         """
         times = () if times_ms is None else checked_times(times_ms, len(messages))
         return [f"m{position}" for position in self._chronicle.append(messages, times)]
@@ -180,34 +180,24 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
     ) -> Compaction:
         """Compact now, or carry out a plan from `preview`. Recorded, and undone by `rollback`.
 
-        What is about `focus` stays longer. `policy` holds for this once: a name, a Policy, or some of its fields in place of the
-        session's own. `target_tokens` is what to come down to; None: the policy's target, and at most half of what there is. A
-        plan has its own; all three are for one that is made here.
+        Args:
+            plan: what to carry out; None: a plan that is made now, by the options below.
+            trigger: what the record says of why.
+            focus: what is about it stays longer.
+            policy: for this once: a name, a Policy, or fields that replace the session's own.
+            rebase: a plan made before the newest messages is made anew, with its edited summary, in place of PlanIsStale.
+            actual_pre_tokens: what the provider counted before it, where `record_usage` was told something else last.
+            target_tokens: what to come down to; None: the policy's target, and at most half of what there is.
 
-        A plan made before the newest messages raises PlanIsStale; with `rebase` a new one is made and an edited summary is
-        put into it. With nothing to do nothing is recorded, and the compaction returned has no id. `trigger` is what the record
-        says of why: "manual" or "auto"; `actual_pre_tokens` what the provider counted before it, where that is not what
-        `record_usage` was told last. Raises CannotFit, SettingError.
+        Returns: the compaction; with nothing to do nothing is recorded, and its `id` is None.
+
+        Raises: CannotFit, PlanIsStale, SettingError, StoreError.
+
         """
         wish = wish_for(self._chronicle, focus, policy, target_tokens)
         steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
         with self._turn.held():
             return drive(steps, self._summarizer, self._chronicle.access)
-
-    @locked
-    def measure(self) -> Measure:
-        """How large the view is: its tokens by role, kind of content and tool, and its largest messages."""
-        from plimsoll.session.inspect import measure_of  # noqa: PLC0415 - only where somebody looks
-
-        return measure_of(self._chronicle)
-
-    def inspect(self) -> Inspection:
-        """What fills the view, and what `compact` would do to it now and why. Changes nothing. Raises CannotFit."""
-        from plimsoll.session.inspect import inspection  # noqa: PLC0415 - only where somebody looks
-
-        report = self.preview().report
-        with self._chronicle.access():
-            return inspection(self._chronicle, report, lambda: (self.usage(), self.compactions()))
 
     @locked
     def compactions(self) -> list[Compaction]:
@@ -322,13 +312,20 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
     def record_usage(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> None:
         """What the provider reported for the view last handed out: counts and the budget go by it from now on.
 
-        `prompt_tokens` is the whole request, cached tokens included: for Anthropic `input_tokens`, `cache_creation_input_tokens`
-        and `cache_read_input_tokens` together (where `cached_tokens` is the larger one, both are added). Two things are learnt:
-        by how much estimated counts are off, and how much the provider counts beyond what it was given here, such as a system
-        prompt or tools that the host keeps to itself. That much of the budget is held back, and is in `status().unseen_tokens`.
-        Where nothing would be left, views keep a small part and UnseenTokensWarning is given. A report of less than half of
-        what was sent changes nothing. Call it before or after the answer is appended, once for each request. Raises
-        SettingError.
+        By how much estimated counts are off is learnt, and how much the provider counts beyond what it was given here, such as
+        a system prompt or tools that the host keeps to itself. That much of the budget is held back (`status().unseen_tokens`);
+        where nothing would be left, views keep a small part and UnseenTokensWarning is given. A report of less than half of
+        what was sent changes nothing. Call it before or after the answer is appended, once for each request.
+
+        Args:
+            prompt_tokens: the whole request, cached tokens included: for Anthropic `input_tokens`,
+                `cache_creation_input_tokens` and `cache_read_input_tokens` together (where `cached_tokens` is the larger one,
+                both are added).
+            completion_tokens: the answer.
+            cached_tokens: the part of the request that was read from the provider's cache.
+
+        Raises: SettingError.
+
         """
         told, now = usage_told(prompt_tokens, completion_tokens, cached_tokens), self._chronicle
         sent = now.sent or sent_now(now.timeline, now.log.messages)
