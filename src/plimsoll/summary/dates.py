@@ -44,9 +44,9 @@ def day_in(text: str) -> dt.date | None:
 
 
 def shown(day: dt.date, language: str) -> str:
-    """`8 May 2023`, or `2023年5月8日`."""
+    """`8 May 2023`, or `2023-5-8`."""
     if language == "zh":
-        return f"{day.year}年{day.month}月{day.day}日"
+        return f"{day.year}-{day.month}-{day.day}"
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from plimsoll.summary.ledger import Fact
 
 _CLAUSE = regex(r"[，。！？；!?;]+|(?<=[^\dA-Za-z]),|,(?=[^\dA-Za-z ])|\s{2,}")
-_ASKS = regex(r"请(?!问)|帮我|麻烦你|给我")
-"""A request stays whole: what is asked for and what with stand in different clauses."""
+_WHOLE = regex(r"请(?!问)|帮我|麻烦你|给我|^[^你您]{0,60}我(?!觉得|知道|认为|想知)[^你您]{0,60}$")
+"""A request, or what a speaker tells of herself, stays whole: who, what and when stand in different clauses."""
 
 _TAIL = regex(r"(?:[呀啊呢吧哦嘛哈喔啦哟噢的了吗么]|来着|对吧|是吧|对吗|是吗|左右|就可以|就行)+\Z")
 _LONG_RUN = regex(r"[\u3400-\u9fff]{2,}")
@@ -49,8 +49,10 @@ _ASKED_MIN = 3
 """Questions that ask for something before it counts as an attribute."""
 
 _ANSWER_CHARS_MAX = 90
-_ANSWER, _REPLY, _DIGITS, _PARTICULAR = 2.4, 1.2, 2.5, 1.5
-"""What makes a statement worth more: it answers what was asked for, or any question; it has digits, or another particular."""
+_ADVICE = regex("建议|可以|应该|一定[要会能]|最好|记得|注意|别[忘太担]|不要|每个人|总是")
+_ANSWER, _REPLY, _DIGITS, _PARTICULAR, _OF_ME = 2.4, 1.2, 2.5, 1.5, 1.6
+"""What makes a statement worth more: it answers what was asked for, or any question; it has digits, or another particular; it is
+about who speaks."""
 
 _DISTINCT_CHARS_MIN = 9
 """A value with digits of this length belongs to one thing: to the one that it was said of most often."""
@@ -142,7 +144,8 @@ class _Reader:
             self.noun = ""
             self._turn(fact.text, answers=False)
         about = self.about if answers else self.topic
-        for clause, text in enumerate(_runs_of(fact.text, whole=answers or _ASKS.search(fact.text) is not None)):
+        whole = answers or _WHOLE.search(fact.text) is not None
+        for clause, text in enumerate(_runs_of(fact.text, whole=whole)):
             short = _answer(text, self.noun, self.asked_for) if self.noun else shorten(text)
             if _says_something(short) and short != about:
                 yield _Said(
@@ -326,6 +329,8 @@ def _factor(said: _Said) -> float:
         factor *= _PARTICULAR
     if _PRAISE.search(short):
         factor *= 0.35
-    if "你" in short:
+    if "你" in short or _ADVICE.search(short):
         factor *= 0.5
+    elif "我" in said.fact.text and said.answers == 1:
+        factor *= _OF_ME
     return factor

@@ -300,7 +300,8 @@ class _Reader:
     def _add_said(self, texts: Sequence[str], name: str, topic: str = "") -> None:
         origin: Origin = "assistant" if name == "assistant" else "user"
         note = f"{name}\t{topic}" if topic else name
-        state = RECALLED_OF_PEERS if self.section == "peers" else RECALLED
+        is_of_peers = self.section == "peers" or (self.section == "chat" and name in ("user", "assistant"))
+        state = RECALLED_OF_PEERS if is_of_peers else RECALLED
         position = self.order  # one message said them all
         for text in filter(None, texts):
             fact = Fact("chat", f"{self.order}", text, position, origin, 1.2, note=note, state=state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from plimsoll.regex import regex
 from plimsoll.summary import layout
 from plimsoll.summary.excerpt import excerpt, level
 from plimsoll.summary.folders import folders_of, one_each
@@ -43,6 +44,9 @@ _REQUEST_CHARS = 60
 _ASKING_SHARE = 34.0
 """What requests get besides where all that users say is requests."""
 
+_WANTS = regex(r"(?s)\A(?!.*(?:请|帮|麻烦|给我|告诉)).*我(?:们|也|还|就|最近|一直)*(?:想|要|需要)(?!你|您|问|知道|了解|请)")
+"""A Chinese sentence of what its speaker wants for herself."""
+
 _REQUEST_LETTERS_MIN = 6
 _CUT_MARK_CHARS = 10
 _FIRST_CHARS_MIN = 160
@@ -68,7 +72,12 @@ def _asking(ledger: Ledger) -> list[Fact]:
         return list(facts)
     if has_speakers(ledger):
         return []
-    return [*facts[:1], *(fact for fact in facts[1:] if fact.weight >= (4.0 if _is_question(fact.text) else 3.0))]
+    return [*facts[:1], *(fact for fact in facts[1:] if fact.weight >= _asking_weight(fact.text))]
+
+
+def _asking_weight(text: str) -> float:
+    """From which weight on a user's message in a dialogue is a request: questions and what somebody wants are often mere talk."""
+    return 4.0 if _is_question(text) or _WANTS.search(text) is not None else 3.0
 
 
 def _is_question(text: str) -> bool:
@@ -186,7 +195,7 @@ def has_speakers(ledger: Ledger) -> bool:
 def build(ledger: Ledger, words: Labels, bias: Callable[[str], float]) -> list[Section]:
     """Every section but requests and constraints, candidates best first."""
     share = (DIALOGUE_SHARES if ledger.is_dialogue else AGENT_SHARES).get
-    files = _files(ledger, bias)
+    files, serves = _files(ledger, bias), not (ledger.is_dialogue and has_speakers(ledger))
     made: dict[str, tuple[list[Item], Callable[[Sequence[Item]], str]]] = {
         "decision": ([_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("decision")], layout.bullets),
         "command": (
@@ -210,12 +219,15 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float]) -> list[S
     return [
         Section(name, share(name, 1.0), sorted(items, key=lambda item: -item.value), lay_out)
         for name, (items, lay_out) in made.items()
-        if items and not (ledger.is_dialogue and name in _SAID_ALREADY)
+        if items and not (ledger.is_dialogue and name in (_SAID_ALREADY if serves else _SAID_BY_PEOPLE))
     ]
 
 
 _SAID_ALREADY = frozenset({"decision", "activity", "symbol"})
 """Sections of the assistant's words: in a dialogue they are among what was said."""
+
+_SAID_BY_PEOPLE = _SAID_ALREADY | {"work"}
+"""Where people with names talk, nobody works for another."""
 
 _DONE = frozenset({"completed", "done", "complete", "cancelled", "canceled"})
 

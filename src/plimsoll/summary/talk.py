@@ -81,14 +81,15 @@ def sections(
     if not said:
         return []
     together: Callable[[Sequence[Item]], str]
-    candidates = _by_topic(said, bias, named=named) if language == "zh" else _by_speaker(ledger, said, bias)
+    by_topic = language == "zh" and not ledger.of("heading")
+    candidates = _by_topic(said, bias, named=named) if by_topic else _by_speaker(ledger, said, bias, language)
     chars = int(tokens_max * _CHARS_PER_TOKEN[language])
     ranked = _ranked(candidates, chars * 2, _OVERHEAD_CHARS[language])
     about = Section(
         "topic", _TOPICS_SHARE_OF_PEERS, topics(ledger, said, language, tokens_max, named=named), layout.inline
     )
     if named:
-        together = layout.topical if language == "zh" else partial(_with_legend, _legend(said))
+        together = layout.topical if by_topic else partial(_with_legend, _legend(said))
         return [Section("chat", DIALOGUE_SHARES["chat"], ranked, together), about]
     rest = [
         item for item in ranked if not (is_said(fact := said[item.order[1]]) or is_said(fact._replace(text=item.text)))
@@ -98,14 +99,15 @@ def sections(
     }
     told = _told_share(rest, said, chars)
     if _are_peers(ledger, told):
-        together = partial(layout.topical, user=words.user) if language == "zh" else layout.spoken
-        return [Section("peers", DIALOGUE_SHARES["chat"], rest, together), about]
+        together = partial(layout.topical, user=words.user) if by_topic else layout.spoken
+        name = "chat" if language == "zh" and not by_topic else "peers"  # the Chinese title of peers explains a mark
+        return [Section(name, DIALOGUE_SHARES["chat"], rest, together), about]
     least = (
         _SIDE_MIN if tokens_max >= _SIDES_TOKENS_MIN else 0.5
     )  # in little room each side needs half of it for one line
     told = min(1 - least, max(least, told)) if all(sides.values()) else told
     shares = {"told": DIALOGUE_SHARES["chat"] * told, "decision": DIALOGUE_SHARES["chat"] * (1 - told)}
-    apart = layout.topical if language == "zh" else layout.noted
+    apart = layout.topical if by_topic else layout.noted
     return [
         *(Section(name, shares[name], items, apart) for name, items in sides.items()),
         about._replace(share=_TOPICS_SHARE),
@@ -148,16 +150,20 @@ def _side(fact: Fact, *, named: bool) -> str:
     return "user" if fact.origin == "user" and not named else ""
 
 
-def _by_speaker(ledger: Ledger, said: Sequence[Fact], bias: Callable[[str], float]) -> list[Candidate]:
-    from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough
+def _by_speaker(
+    ledger: Ledger, said: Sequence[Fact], bias: Callable[[str], float], language: Language
+) -> list[Candidate]:
+    """In the order of the talk, under the headings of its days."""
+    from plimsoll.summary import dense, dense_zh  # noqa: PLC0415 - patterns that only dialogues need
 
-    headings = _Headings(ledger, "en")
+    headings = _Headings(ledger, language)
     initials = _initials([speaker_of(fact) for fact in said])
     candidates: list[Candidate] = []
-    for found in dense.clauses(said):
+    for found in dense_zh.statements(said) if language == "zh" else dense.clauses(said):
         heading, text = headings.over(found.order[0], found.text)
-        item = Item("chat", text, 0.0, found.order, heading, initials[found.speaker])
-        candidates.append((item, found.words, found.speaker, found.factor * bias(found.text)))
+        speaker = speaker_of(said[found.order[1]])
+        item = Item("chat", text, 0.0, found.order, heading, initials[speaker])
+        candidates.append((item, found.words, speaker, found.factor * bias(found.text)))
     return candidates
 
 

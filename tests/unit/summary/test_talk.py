@@ -197,6 +197,31 @@ def test_chinese_answers_stand_under_what_they_are_about(counter: Any) -> None:
     assert "8:30" not in lines["白石灯塔"]
 
 
+DAYS_ZH = [
+    "[2024年3月2日]\n昨天我和表妹阿岚去了青石镇，住在一家旧磨坊改的民宿。",
+    "听起来真不错，出去走走对身心都有好处。",
+    "我在那里弄丢了蓝色的围巾，花了320元重新买了一条。",
+    "别难过，新的围巾一定也很好看。",
+    "[2024年4月18日]\n下个月我要考驾照的科目三，教练姓覃。",
+    "加油，你一定可以的，记得放松心情。",
+    "我养的乌龟豆包从冬眠里醒来了。",
+    "真可爱，每个人看到都会开心的。",
+]
+
+
+def test_chinese_talk_of_days_keeps_its_order_and_its_days(counter: Any) -> None:
+    """Where headings date what is told, it stands under its day, with who said it and the days it means."""
+    lines = shown(DAYS_ZH, 500, counter).text.split("\n")
+    at = lines.index("对话中的事实：")
+    again = render(reread("\n".join(lines)), tokens_max=500, counter=counter).text
+
+    assert "阿岚" in "".join(lines[:at])
+    assert lines[at + 1] == "[2024-3-2]"
+    assert "user: 我在那里弄丢了蓝色的围巾，花了320元重新买了一条" in lines
+    assert lines[lines.index("[2024-4-18]") + 1] == "user: 5月我要考驾照的科目三，教练姓覃"
+    assert again.split("\n")[at + 1 : -1] == lines[at + 1 : -1]
+
+
 @pytest.mark.parametrize("label", ["Conclusion", "Budget", "结论"])
 def test_a_label_in_front_is_no_name(label: str, counter: Any) -> None:
     """A word with a colon is a speaker's name only where both sides have names."""
