@@ -31,10 +31,13 @@ _OPENING = regex(
     re.IGNORECASE,
 )
 _LOOSE = regex(
-    r"\b(?:an? (?:lot|bit|couple|bunch) of|lots of|(?:kind|sort) of|a (?:lot|bit)|as well|you know|at all|right now|these days"
-    r"|so(?! that)|this(?! (?:week|month|year|morning|afternoon|evening|spring|summer|fall|autumn|winter|past)))\b ?",
+    r"(?<![\w-])(?:an? (?:lot|bit|couple|bunch) of|lots of|(?:kind|sort) of|a (?:lot|bit)|as well|you know|at all|right now"
+    r"|these days|so(?! that)|this(?! (?:week|month|year|morning|afternoon|evening|spring|summer|fall|autumn|winter|past)))"
+    r"(?![\w'’-]) ?",
     re.IGNORECASE,
 )
+"""Words that tell how much, and `this` but where it tells when."""
+
 _WORD = regex(r"[A-Za-z0-9][\w'’:.,/$%-]*[\w%]|[A-Za-z0-9]|\$[0-9.,]+")
 _DROPPED = frozenset(
     """
@@ -63,7 +66,7 @@ _GENERIC = frozenset(
     enjoying enjoyed well right new day days always never want wanted need needed helps help helping helped try trying take
     taking care share sharing agree hope hear heard mean means bring brings brought world positive journey moments memories
     experience experiences passion strength courage power powerful grateful thankful appreciate congrats congratulations
-    welcome luck friend friends tell talk chat say said pretty
+    welcome luck friend friends tell talk talked chat chatted say said spoke happen happened catch busy pretty
     """.split()
 )
 """Words of feeling and agreement: they fill friendly talk and answer no question."""

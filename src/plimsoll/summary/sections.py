@@ -44,7 +44,9 @@ _REQUEST_CHARS = 60
 _ASKING_SHARE = 34.0
 """What requests get besides where all that users say is requests."""
 
-_WANTS = regex(r"(?s)\A(?!.*(?:请|帮|麻烦|给我|告诉)).*我(?:们|也|还|就|最近|一直)*(?:想|要|需要)(?!你|您|问|知道|了解|请)")
+_WANTS = regex(
+    r"(?s)\A(?!.*(?:请|帮|麻烦|给我|告诉)).*我(?:们|也|还|就|最近|一直)*(?:想|要|需要)(?!你|您|问|知道|了解|请)"
+)
 """A Chinese sentence of what its speaker wants for herself."""
 
 _REQUEST_LETTERS_MIN = 6
