@@ -28,6 +28,9 @@ from plimsoll.truncation.cache import ResultCache
 MARK_TOKENS = 48
 """Room for the line that says how much left without a summary."""
 
+SPARE_TOKENS, SPARE_SHARE = 8, 0.01
+"""Less room than this, in tokens or of the goal, is not worth another rendering."""
+
 READ_AGAIN_MESSAGES_MIN = 32
 """Fewer messages are read as fast as they are recognised."""
 
@@ -80,7 +83,10 @@ def _given_back(draft: Draft, task: Task, parted: Split, summed: Summed) -> tupl
 
 
 def _tightened(draft: Draft, task: Task, parted: Split, summed: Summed) -> tuple[Split, Summed]:
-    """Give the room that the rules' summary does not need back to the tail, and to the newest exchange that leaves, cut to fit."""
+    """Give the room that the rules' summary does not need back to the tail, and to the newest exchange that leaves, cut to fit.
+
+    What no exchange fits into goes to the summary.
+    """
     if _slack(task, parted, summed):
         assert summed.account is not None
         parted = split(draft, task, summary_tokens=summed.account.tokens)
@@ -89,11 +95,20 @@ def _tightened(draft: Draft, task: Task, parted: Split, summed: Summed) -> tuple
         summed = replace(_by_rules(draft, task, parted), failure=summed.failure)
     used = parted.summary_tokens_max if summed.account is None else summed.account.tokens
     smaller = _with_boundary(draft, task, parted, used)
-    if smaller is parted:
-        return parted, summed
     if not smaller.leave:
         return smaller, Summed(ledger=task.ledger, covers=task.covers, failure=summed.failure)
-    return smaller, replace(_by_rules(draft, task, replace(smaller, summary_tokens_max=used)), failure=summed.failure)
+    room = used if task.policy.caps_tail else min(_room_beside(draft, task, smaller), task.summary_tokens_max)
+    if smaller is parted and room <= used + max(SPARE_TOKENS, int(task.goal_tokens * SPARE_SHARE)):
+        return parted, summed
+    smaller = replace(smaller, summary_tokens_max=max(room, used))
+    return smaller, replace(_by_rules(draft, task, smaller), failure=summed.failure)
+
+
+def _room_beside(draft: Draft, task: Task, parted: Split) -> int:
+    """What the exchanges that stay leave of the goal."""
+    gone = {id(block) for block in parted.leave}
+    staying = sum(block.tokens for block in draft.blocks if id(block) not in gone and not block.is_summary)
+    return task.goal_tokens - draft.reserve_tokens - staying
 
 
 def window(draft: Draft, task: Task) -> Summed:
@@ -319,9 +334,7 @@ def _with_boundary(draft: Draft, task: Task, parted: Split, summary_tokens: int)
     """
     if task.policy.caps_tail:
         return parted
-    gone = {id(block) for block in parted.leave}
-    staying = sum(block.tokens for block in draft.blocks if id(block) not in gone and not block.is_summary)
-    free = task.goal_tokens - draft.reserve_tokens - staying
+    free = _room_beside(draft, task, parted)
     leave, blank, back = list(parted.leave), list[Block](), list[Block]()
     while leave:
         if says_nothing(leave[-1].pieces[0].message):

@@ -99,3 +99,12 @@ def test_a_huge_newest_result_leaves_half_of_the_room_to_others() -> None:
     assert summary_share([*RUN, *newest], 2_000) > 0.35
     alone = plimsoll.fit([RUN[0], *newest], max_tokens=2_000).messages
     assert plimsoll.count_tokens(alone) > 1_900
+
+
+@pytest.mark.spec("S2-34")
+def test_no_room_stays_empty_while_facts_wait() -> None:
+    """Room that no further exchange fits into goes to the summary: at least 97 % of the budget is used, whatever it is."""
+    for history in (RUN, RUN[:60], TALK):
+        for budget in range(420, 700, 40):
+            view = plimsoll.fit(history, max_tokens=budget).messages
+            assert plimsoll.count_tokens(view) >= budget * 0.97
