@@ -335,7 +335,11 @@ def _message_in(value: Mapping[str, Any]) -> Message | None:
     if content is None:
         return None
     role = "assistant" if value.get("type") == "assistant" else "user"
-    return read_message({"role": role, "content": content}, "anthropic")
+    message = read_message({"role": role, "content": content}, "anthropic")
+    line = value.get("message")
+    if message is not None and message.wire is not None and isinstance(line, dict) and not attached:
+        line["content"] = message.wire["content"]  # held once
+    return message
 
 
 def _answer_id(value: Mapping[str, Any]) -> str | None:

@@ -16,6 +16,34 @@ from plimsoll.transcripts import blocks, tree
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_of
 from plimsoll.transcripts.values import SourceLine, ToolCompaction
 
+_FIELDS = (
+    *("type", "subtype", "uuid", "parentUuid", "logicalParentUuid", "timestamp", "message", "attachment"),
+    *("isSidechain", "agentId", "isApiErrorMessage", "isCompactSummary", "compactMetadata", "microcompactMetadata"),
+    *("sessionId", "cwd", "gitBranch", "version", "customTitle", "aiTitle", "summary", "leafUuid"),
+)
+_COMMON = ("type", "sessionId", "cwd", "gitBranch", "version")
+
+
+class Needed:
+    """Takes from a line what its reader asks for. The tool says each result a second time, for its own display.
+
+    Texts that a line has in common with the one before it are held once.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, Any] = {}
+
+    def __call__(self, value: dict[str, Any]) -> dict[str, Any]:
+        """The line with fewer fields."""
+        last, needed = self._last, {name: value[name] for name in _FIELDS if name in value}
+        for name in _COMMON:
+            if name in needed and needed[name] == last.get(name):
+                needed[name] = last[name]
+        if "uuid" in last and needed.get("parentUuid") == last["uuid"]:
+            needed["parentUuid"] = last["uuid"]
+        self._last = needed
+        return needed
+
 
 @dataclass(slots=True)
 class Link:

@@ -80,7 +80,7 @@ def _collector_paused() -> Iterator[None]:
 
 def read_transcript(found: Source, tool: ToolName, *, beside: tuple[str, ...] = ()) -> Transcript:
     """The lines as a session of that tool, whatever they look like."""
-    entries, findings = lines.read_entries(found.lines(), unread=_UNREAD[tool])
+    entries, findings = lines.read_entries(found.lines(), needed=_needed(tool))
     if not found.whole:
         findings = lines.with_torn_end(entries, findings)
     return replace(_as_tool_reads(entries, tool, (*found.findings, *findings)), beside=beside, raw=found.data)
@@ -94,8 +94,13 @@ def _as_tool_reads(entries: Sequence[SourceLine], tool: ToolName, findings: Sequ
     return replace(transcript, viewed=viewed, findings=(*transcript.findings, *refused))
 
 
-_UNREAD: Mapping[ToolName, Sequence[str]] = {"claude-code": ("toolUseResult",), "codex": (), "pi": ()}
-"""Fields of a line that are never asked for. Claude Code says each tool result a second time, for its own display."""
+def _needed(tool: ToolName) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
+    """What takes from a line what the reader of a tool's files asks for; None where that is all of it."""
+    if tool != "claude-code":
+        return None
+    from plimsoll.transcripts.claude_links import Needed  # noqa: PLC0415 - as the reader
+
+    return Needed()
 
 
 def _reader(tool: ToolName) -> Callable[[Sequence[SourceLine], Sequence[Finding]], Transcript]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from plimsoll.limits import NESTING_DEPTH_MAX
@@ -42,16 +42,15 @@ def parse(raw: bytes) -> Any:
 
 
 def read_entries(
-    lines: Iterable[bytes], *, start: int = 0, unread: Iterable[str] = ()
+    lines: Iterable[bytes], *, start: int = 0, needed: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 ) -> tuple[list[SourceLine], list[Finding]]:
-    """Every line as an entry, and what is wrong with any. `unread` are fields that nobody asks for: they are not held."""
+    """Every line as an entry, and what is wrong with any. `needed` takes from a line what its reader asks for."""
     entries: list[SourceLine] = []
     findings: list[Finding] = []
     for number, raw in enumerate(lines, start):
         value, finding = _read_line(number, raw)
-        if value is not None:
-            for name in unread:
-                value.pop(name, None)
+        if value is not None and needed is not None:
+            value = needed(value)
         entries.append(SourceLine(number=number, value=value))
         if finding is not None:
             findings.append(finding)
@@ -101,7 +100,18 @@ def _finite(digits: str) -> float:
     return number
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+_NAMES: dict[str, str] = {}
+_NAMES_MAX = 1_000
+"""Names of fields that are held once for all lines: they are a large part of what a file of many small lines takes."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(_NAMES) < _NAMES_MAX:
+        return {_NAMES.setdefault(name, name): value for name, value in pairs}
+    return {_NAMES.get(name, name): value for name, value in pairs}
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_object)
 
 
 def dump(value: Mapping[str, Any]) -> str:

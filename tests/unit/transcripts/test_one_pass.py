@@ -19,9 +19,14 @@ from plimsoll.transcripts.detect import load_file
 
 
 def rows(count: int, result_chars: int = 20) -> Iterator[dict[str, Any]]:
-    """The lines of a Claude Code session: requests, calls on lines of their own, results said twice, answers."""
+    """The lines of a Claude Code session: requests, calls on lines of their own, results said twice, answers, compactions."""
     parent = None
     for n in range(count):
+        if n % 1000 == 999:
+            boundary = {"type": "system", "subtype": "compact_boundary", "compactMetadata": {"trigger": "auto"}}
+            yield {**boundary, "uuid": f"u{n}", "parentUuid": None, "sessionId": "s"}
+            parent = f"u{n}"
+            continue
         kind, model = n % 5, "claude-sonnet-4-5"
         text = f"{n} " + "words that differ a little " * (result_chars // 27)
         message: dict[str, Any] = {"role": "user", "content": f"request {n}"}
@@ -104,6 +109,10 @@ def test_an_import_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest
     assert [found.name for found in (tmp_path / "store").rglob("*") if found.is_file()] == []
 
 
+VOCABULARY_MIB = 45
+"""What a vocabulary takes, which a small file is counted without."""
+
+
 def peak_mib(*arguments: str) -> float:
     """The most memory that a command held."""
     code = (
@@ -116,7 +125,7 @@ def peak_mib(*arguments: str) -> float:
 
 
 @pytest.mark.slow
-def test_memory_stays_within_a_few_times_the_file(tmp_path: Path) -> None:
+def test_memory_stays_below_three_times_the_file(tmp_path: Path) -> None:
     """Counting, inspecting and importing a file, and exporting it again, take little more than what is in it: 600 MB for 200."""
     pytest.importorskip("resource")
     small, large = file_of(tmp_path / "small.jsonl", 50), file_of(tmp_path / "large.jsonl", 12_000, 6_000)
@@ -128,6 +137,6 @@ def test_memory_stays_within_a_few_times_the_file(tmp_path: Path) -> None:
             peak_mib(*command[:1], str(file), *command[1:], *([file.stem] * (len(command) > 1)))
             for file in (small, large)
         ]
-        assert taken[1] - taken[0] <= 4 * size, command
+        assert taken[1] - taken[0] <= VOCABULARY_MIB + 2.2 * size, command
     taken = [peak_mib("export", file.stem, "--to", "claude-code", "--store", store) for file in (small, large)]
-    assert taken[1] - taken[0] <= 5 * size
+    assert taken[1] - taken[0] <= VOCABULARY_MIB + 2.2 * size

@@ -58,8 +58,9 @@ def _import(file: str, arguments: argparse.Namespace) -> int:
 
     given, size_bytes = readable(file)
     with working("importing", size_bytes):
-        found = load(given, file)
-        if isinstance(found, plimsoll.Conversation) and not found.messages:
+        loaded = [load(given, file)]
+        findings = loaded[0].findings
+        if isinstance(loaded[0], plimsoll.Conversation) and not loaded[0].messages:
             raise Refused(f"{label_of(file)}: there are no messages in it")
         options = {
             "model": arguments.model,
@@ -67,8 +68,11 @@ def _import(file: str, arguments: argparse.Namespace) -> int:
             "policy": arguments.policy,
         }
         path = None if file == "-" else os.path.abspath(file)  # noqa: PTH100
-        session = plimsoll.import_file(found, path=path, name=arguments.name, store=arguments.store, **options)
-    note_findings(found.findings)
+        file_of = {"path": path, "name": arguments.name, "store": arguments.store}
+        session = plimsoll.import_file(
+            loaded.pop(), **file_of, **options
+        )  # which lets go of it before it opens the session
+    note_findings(findings)
     with session:
         return _done(session, as_json=arguments.json)
 

@@ -10,11 +10,12 @@ from os import PathLike
 from typing import Any
 
 from plimsoll.compaction.meter import gauge_for
-from plimsoll.errors import SessionExists, UnsafeName, on_failure
+from plimsoll.errors import SessionExists, UnsafeName
 from plimsoll.formats.format import Converted
 from plimsoll.formats.registry import format_named
 from plimsoll.limits import FOREIGN_COMPACTIONS_MAX
 from plimsoll.policy.policy import policy_of
+from plimsoll.protocols import Store
 from plimsoll.records.adoption import Adoption
 from plimsoll.regex import regex
 from plimsoll.session.adopt import adopt
@@ -76,32 +77,49 @@ def import_file(
     SessionNotFound and SourceChanged; then the session is as it was.
 
     """
-    found = source if isinstance(source, Transcript | Conversation) else load_file(source)
-    if name is None:
-        name = _name_for(found, _given(source, path))
     if update:
-        return _updated(source.raw() if isinstance(source, Transcript) else source, name, store, options)
+        return _updated(source, name, path, store, options)
+    name, place, told = _made(source, name, path, store, options)
+    del source  # so that what was read is not held while the session is opened
+    return open_session(name, store=place, **told)
+
+
+def _made(
+    source: Any, name: str | None, path: str | PathLike[str] | None, store: StoreSpec, options: Mapping[str, Any]
+) -> tuple[str, Store, dict[str, Any]]:
+    """Make the session; its name, where it is, and the options to open it with."""
+    found = _loaded(source)
+    name = _name_for(found, _given(source, path)) if name is None else name
     place = store_for(store, options.get("durability") or "fsync")
     if is_taken(name, place):
         raise SessionExists(name)
     given = {key: value for key, value in options.items() if value is not None}
     told, known, about = _counted(found, {"format": found.format, **_told(found), **given}, given)
     told = {"project": False, **told}  # imported conversations did not happen in the current project
-    file = _path_of(source, path)
     with drafted(place, name) as draft:
         open_session(name, store=draft, **told).close()
         counter = {"counter": told["counter"]} if "counter" in told else {}
         with closing(chronicle_of(draft.open(name), draft, counter)) as chronicle:
-            _fill(chronicle, found, known, {"path": file, **about})
+            _fill(chronicle, found, known, {"path": _path_of(source, path), **about})
     if given.get("max_sessions") is not None:
         archive_oldest(place, sessions_max=given["max_sessions"])
-    return open_session(name, store=place, **told)
+    return name, place, told
 
 
-def _updated(source: Any, name: str, store: StoreSpec, options: Mapping[str, Any]) -> Session:
+def _loaded(source: Any) -> Transcript | Conversation:
+    return source if isinstance(source, Transcript | Conversation) else load_file(source)
+
+
+def _updated(
+    source: Any, name: str | None, path: str | PathLike[str] | None, store: StoreSpec, options: Mapping[str, Any]
+) -> Session:
+    name = _name_for(_loaded(source), _given(source, path)) if name is None else name
     session = open_session(name, store=store, create=False, **{"project": False, **options})
-    with on_failure(session.close):
-        session.update(source)
+    try:
+        session.update(source.raw() if isinstance(source, Transcript) else source)
+    except BaseException:
+        session.close()
+        raise
     return session
 
 
