@@ -7,7 +7,7 @@ for its provider. A reader shows it so, whatever its version's rules.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -182,13 +182,20 @@ class _Added(set[str]):
 
 
 def _copied(arranger: Arranger) -> Arranger:
-    return replace(
-        arranger,
-        seen_ids=_Added(arranger.seen_ids),
-        pending=arranger.pending.copied() if arranger.pending else OpenCalls(),
+    """The same, to be fed apart from it. Written out: it is done for each append."""
+    return Arranger(
+        arranger.format,
+        _Added(arranger.seen_ids),
+        arranger.pending.copied() if arranger.pending else OpenCalls(),
         lost=list(arranger.lost),
         asked=set(arranger.asked),
         answers=dict(arranger.answers),
+        newest=arranger.newest,
+        begun=arranger.begun,
+        answering=arranger.answering,
+        in_sequence=arranger.in_sequence,
+        out_of_place=arranger.out_of_place,
+        has_unsaid=arranger.has_unsaid,
         held=list(arranger.held),
     )
 
@@ -206,17 +213,16 @@ def as_stored(message: Message, format: Format, position: int) -> Message:
 
 def _holds_halves(wire: Wire | None) -> bool:
     """Whether any text in a message, a field's name included, holds half of a character."""
-    waiting: list[Any] = [wire]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            if not value.isascii() and not _is_whole(value):
-                return True
-        elif isinstance(value, Mapping):
-            waiting.extend(value)
-            waiting.extend(value.values())
-        elif isinstance(value, list):
-            waiting.extend(value)
+    values: list[Any] = [wire]
+    for value in values:  # which grows meanwhile
+        kind = type(value)
+        if kind is dict:
+            values += value
+            values += value.values()
+        elif kind is list:
+            values += value
+        elif isinstance(value, str) and not value.isascii() and not _is_whole(value):
+            return True
     return False
 
 

@@ -238,10 +238,12 @@ class Timeline:
         Said `again`, to another view than the one it came to, what it answers may be gone, or be there again: where the record
         ties it to other messages than there are, the rules decide.
         """
-        message = known.get(record.position) or self.format.decode(record.data["m"], record.position)
+        if record.position not in known:
+            known = {record.position: self.format.decode(record.data["m"], record.position)}
+        message = known[record.position]
         arranged = self.arranger.feed(message, record.position)
         is_told = "shown" in record.data and record.seq >= self.told_at
-        pieces = self._recorded(record, {**known, record.position: message}) if is_told else None
+        pieces = self._recorded(record, known) if is_told else None
         if pieces is not None and again:
             ties = tied([piece.message for piece in pieces]) == tied([found.message for found in arranged])
             pieces = pieces if ties else None

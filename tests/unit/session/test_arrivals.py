@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import plimsoll
+from plimsoll.compaction.repair import Arranger
+from plimsoll.formats.registry import format_named
+from plimsoll.message import ToolCall
 from plimsoll.policy.policy import policy_named
+from plimsoll.records.arrival import _copied
 
 GRIN = "\U0001f600"
 HALVES = "\ud83d\ude00"
@@ -62,3 +67,18 @@ def test_few_characters_may_be_many_tokens(model: str, count: int, *, is_cut: bo
         shown = session.view()[1]["content"]
 
     assert (shown != content) == is_cut
+
+
+def test_a_copied_arranger_is_the_same() -> None:
+    """Whatever an arranger holds is in the copy that an append is worked out with."""
+    arranger = Arranger(format_named("openai-chat"), {"a"})
+    for number, field in enumerate(fields(arranger)):
+        if field.name in ("newest", "begun", "answering", "in_sequence", "out_of_place", "has_unsaid"):
+            setattr(arranger, field.name, number or 1)
+    arranger.lost, arranger.asked, arranger.answers = [ToolCall(id="x", name="y", arguments="")], {"x"}, {"x": 2}
+    copied = _copied(arranger)
+
+    assert {field.name: getattr(copied, field.name) for field in fields(copied) if field.name != "seen_ids"} == {
+        field.name: getattr(arranger, field.name) for field in fields(arranger) if field.name != "seen_ids"
+    }
+    assert "a" in copied.seen_ids
