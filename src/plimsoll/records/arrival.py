@@ -28,7 +28,7 @@ from plimsoll.formats.pairing import OpenCalls
 from plimsoll.formats.registry import format_named
 from plimsoll.message import Message, ToolResult, Wire
 from plimsoll.protocols import Record, RecordDraft
-from plimsoll.records.replay import Timeline
+from plimsoll.records.replay import Arrival, Timeline
 from plimsoll.records.values import is_plain, view_items
 from plimsoll.summary.language import language_of
 
@@ -101,7 +101,7 @@ class Arrivals:
         self.drafts: list[RecordDraft] = []
         self._limit_tokens = limit_tokens
         self._is_late = is_late
-        self._said: dict[int, Message] = {}
+        self._arrived: list[Arrival] = []
         if told is not None:
             self.gauge = replace(gauge, format=told)
             self.timeline = Timeline.of(timeline.log, told, self.gauge.weigh, known=False)
@@ -110,7 +110,8 @@ class Arrivals:
         if edit is not None:
             self._edit(edit)
         self._effective = len(self.drafts)
-        self._arranger = _copied(self.timeline.arranger)
+        self._ids = _Added(self.timeline.arranger.seen_ids)
+        self._arranger = _copied(self.timeline.arranger, self._ids)
 
     def add(self, message: Message, position: int, at_ms: int | None) -> None:
         """The next message."""
@@ -123,13 +124,16 @@ class Arrivals:
                 pieces = list(unbound(pieces, self.gauge.binds))
             if len(pieces) != 1 or pieces[0].position != position or not is_plain(pieces[0]):
                 data["shown"] = view_items(pieces, self.gauge.format, {position: message.wire or {}})
-        self._said[position] = message
+        self._arrived.append(Arrival(message, arranged))
         self.drafts.append(RecordDraft(kind="message", data=data, at_ms=at_ms))
 
     def take(self, records: Sequence[Record]) -> None:
         """Let the records have their effect."""
-        for record in records[self._effective :]:
-            self.timeline.take(record, self._said)
+        self._ids.seen.update(self._ids)
+        self._arranger.seen_ids = self._ids.seen
+        self.timeline.arranger = self._arranger
+        for record, arrival in zip(records[self._effective :], self._arrived, strict=True):
+            self.timeline.take(record, arrival)
 
     def _stays(self, arranged: Sequence[Arranged], message: Message) -> bool:
         """Whether it is plain at a glance that the view shows the message as it was said."""
@@ -181,11 +185,11 @@ class _Added(set[str]):
         return super().__contains__(id) or id in self.seen
 
 
-def _copied(arranger: Arranger) -> Arranger:
+def _copied(arranger: Arranger, seen_ids: set[str]) -> Arranger:
     """The same, to be fed apart from it. Written out: it is done for each append."""
     return Arranger(
         arranger.format,
-        _Added(arranger.seen_ids),
+        seen_ids,
         arranger.pending.copied() if arranger.pending else OpenCalls(),
         lost=list(arranger.lost),
         asked=set(arranger.asked),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from plimsoll.compaction.bound import unbound_at
 from plimsoll.compaction.join import piece_of
@@ -26,7 +26,7 @@ from plimsoll.protocols import Record, SessionLog
 from plimsoll.records.compactions import standing
 from plimsoll.records.edited import items_left, may_replace, tied
 from plimsoll.records.facts import Facts
-from plimsoll.records.history import NONE_KNOWN, Branch, History
+from plimsoll.records.history import Branch, History
 from plimsoll.records.packing import unpacked
 from plimsoll.records.values import is_plain, pieces_of, positions_in
 from plimsoll.tokens.calibrate import is_believed
@@ -43,6 +43,13 @@ _BEGINNING = frozenset({"compaction", "rollback"})
 
 _NOWHERE = -1
 """Stands for the position of what is no message of the history, while it is arranged. Never written down."""
+
+
+class Arrival(NamedTuple):
+    """A message that came, and what it becomes in the view."""
+
+    message: Message
+    arranged: Sequence[Arranged]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -123,15 +130,15 @@ class Timeline:
                 line.take(record)
         return line
 
-    def take(self, record: Record, known: Mapping[int, Message] = NONE_KNOWN) -> None:
+    def take(self, record: Record, arrival: Arrival | None = None) -> None:
         """Let a record have its effect. Kinds that say nothing of the view have none.
 
-        `known` are messages, by position, that need not be decoded again.
+        `arrival` is the message of the record, where it has been decoded and arranged already.
         """
         if record.kind in _CHANGING:
             self.changed = record.seq + 1
         if record.kind == "message":
-            self._say(record, known)
+            self._say(record, arrival)
             return
         self.facts.take(record)
         match record.kind:
@@ -232,18 +239,18 @@ class Timeline:
             stop -= 1
         self.anchor = (stop, data["prompt"])
 
-    def _say(self, record: Record, known: Mapping[int, Message] = NONE_KNOWN, *, again: bool = False) -> None:
+    def _say(self, record: Record, arrival: Arrival | None = None, *, again: bool = False) -> None:
         """Let a message have its effect: as its record says that the view shows it, else as the rules of the format have it.
 
         Said `again`, to another view than the one it came to, what it answers may be gone, or be there again: where the record
         ties it to other messages than there are, the rules decide.
         """
-        if record.position not in known:
-            known = {record.position: self.format.decode(record.data["m"], record.position)}
-        message = known[record.position]
-        arranged = self.arranger.feed(message, record.position)
+        if arrival is None:
+            message = self.format.decode(record.data["m"], record.position)
+            arrival = Arrival(message, self.arranger.feed(message, record.position))
+        message, arranged = arrival
         is_told = "shown" in record.data and record.seq >= self.told_at
-        pieces = self._recorded(record, known) if is_told else None
+        pieces = self._recorded(record, message) if is_told else None
         if pieces is not None and again:
             ties = tied([piece.message for piece in pieces]) == tied([found.message for found in arranged])
             pieces = pieces if ties else None
@@ -251,10 +258,10 @@ class Timeline:
         bound = self.history.branch.unbound
         self.tally.pieces += unbound_at(shown, bound) if bound else shown
 
-    def _recorded(self, record: Record, known: Mapping[int, Message]) -> Sequence[Piece]:
+    def _recorded(self, record: Record, message: Message) -> Sequence[Piece]:
         """How the view shows a message by what its record says."""
         items = record.data["shown"]
-        history = self.history.gathered(positions_in(items), known)
+        history = self.history.gathered(positions_in(items), {record.position: message})
         return pieces_of(items, self.format, self.weigh, history)
 
     def _piece(self, arranged: Arranged, came: Message) -> Piece:

@@ -76,7 +76,7 @@ def test_a_copied_arranger_is_the_same() -> None:
         if field.name in ("newest", "begun", "answering", "in_sequence", "out_of_place", "has_unsaid"):
             setattr(arranger, field.name, number or 1)
     arranger.lost, arranger.asked, arranger.answers = [ToolCall(id="x", name="y", arguments="")], {"x"}, {"x": 2}
-    copied = _copied(arranger)
+    copied = _copied(arranger, arranger.seen_ids)
 
     assert {field.name: getattr(copied, field.name) for field in fields(copied) if field.name != "seen_ids"} == {
         field.name: getattr(arranger, field.name) for field in fields(arranger) if field.name != "seen_ids"
