@@ -13,7 +13,7 @@ def prepare() -> None:
     """Import it and load the vocabulary."""
     import plimsoll
 
-    plimsoll.count_tokens("warm", model=MODEL)
+    plimsoll.preload(MODEL)
 
 
 def adopt(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ def prepare() -> None:
     """Import it and load the vocabulary."""
     import plimsoll
 
-    plimsoll.count_tokens("warm", model=MODEL)
+    plimsoll.preload(MODEL)
 
 
 def open_session(place: str, name: str, *, durable: bool, max_tokens: int) -> Any:

@@ -30,7 +30,8 @@ def check(  # noqa: PLR0913 - the options of fit
 ) -> Check:
     """Whether these messages are due for a compaction under a policy, how urgently, and by which line. Does nothing.
 
-    The options are those of `fit`. A session's `check()` says the same of its view, and waits for enough that is new.
+    The options are those of `fit`, but that the policy is a session's unless it is named: `fit` leaves alone what fits, a session
+    acts from the soft line on. A session's `check()` says the same of its view, and waits for enough that is new.
     Raises CounterError, FormatError, SettingError.
     """
     found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))

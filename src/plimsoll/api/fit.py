@@ -67,11 +67,12 @@ def count_tokens(
 
 
 def preload(model: str | None = DEFAULT_MODEL) -> None:
-    """Load what counting for a model needs, about a quarter of a second, so that the first call does not wait for it.
+    """Load what counting for a model and compacting need, about a quarter of a second, so that the first call does not wait.
 
     For servers before they take requests. It may run in a thread while other work goes on. Raises SettingError.
     """
     load_vocabulary(model)
+    import plimsoll.compaction.one_call  # noqa: F401, PLC0415 - for what it loads
 
 
 def fit(  # noqa: PLR0913 - the options of the contract

@@ -9,14 +9,17 @@ from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import Fact
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
     from plimsoll.summary.ledger.calls import Call
 
 _DEFINED = regex(
-    r"\b(?:func|def|class|type|fn|function|interface|struct|enum|trait|const|var|let)\s{1,2}"
+    r"(?:f(?:unc(?:tion)?|n)|def|c(?:lass|onst)|t(?:ype|rait)|interface|struct|enum|var|let)\s{1,2}"
     r"(?:\([^()\n]{1,60}\)\s{0,2})?([A-Za-z_]\w{3,60})"
 )
+"""A keyword and the name after it. It begins with letters rather than with a word boundary, which is searched for twice as fast."""
+
 _LISTED = regex(r"(?:^|\n)([\w@./+-]{1,240}\.\w{1,8})[:-][0-9]{1,7}[:-]")
 """How a search shows a match: its file and its line."""
 
@@ -35,11 +38,23 @@ def from_result(call: Call, content: str, position: int) -> Iterator[Fact]:
     """Names that a file which was read, or a search, defines."""
     text, file = content[:_CHARS_MAX], _name(call.paths[0]) if call.paths and call.action == "read" else ""
     found: dict[str, int] = {}
-    for match in _DEFINED.finditer(text):
+    for match in _definitions(text):
         found.setdefault(match[1], match.start())
     for name in list(found)[-_EACH_MAX:]:
         if _IS_NAME.search(name):
             yield _fact(name, file or _file_at(text, found[name]), position, 0.5)
+
+
+def _definitions(text: str) -> Iterator[re.Match[str]]:
+    """The matches of _DEFINED whose keyword is not the end of a longer word."""
+    at = 0
+    while match := _DEFINED.search(text, at):
+        begin = match.start()
+        if begin and (text[begin - 1].isalnum() or text[begin - 1] == "_"):
+            at = begin + 1
+            continue
+        yield match
+        at = match.end()
 
 
 def from_call(call: Call, position: int) -> Iterator[Fact]:
@@ -51,7 +66,7 @@ def from_call(call: Call, position: int) -> Iterator[Fact]:
     for key in _WRITTEN_KEYS if call.action == "edit" else ():
         if isinstance(written := call.arguments.get(key), str):
             file = _name(call.paths[0]) if call.paths else ""
-            for name in dict.fromkeys(_DEFINED.findall(written[:_CHARS_MAX])):
+            for name in dict.fromkeys(match[1] for match in _definitions(written[:_CHARS_MAX])):
                 if _IS_NAME.search(name):
                     yield _fact(name, file, position, 1.5)
 
