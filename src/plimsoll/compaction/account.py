@@ -34,7 +34,7 @@ CARRIED_SHARE = 0.5
 """What words of earlier summaries that are no facts may take of the new one's room."""
 
 REPEATED_SHARE = 0.25
-"""The same beside a model's prose, which has read them, for those that it does not say."""
+"""The same next to a model's prose, which was written from them: only words that the prose leaves out."""
 
 PROSE_TOKENS_MIN = 24
 """With less room than this for words a model is not asked: the rules say more in it."""
@@ -42,7 +42,7 @@ PROSE_TOKENS_MIN = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """What is said in place of the past. `text` is without its frame; `facts` how many the rules put in or left to prose."""
+    """The summary message. `text` excludes the frame; `facts` is the number of ledger facts included (1 for prose)."""
 
     message: Message
     text: str
@@ -102,7 +102,7 @@ class Accounts:
     def by_model(self, prose: str, ledger: Ledger, *, replaced_tokens: int) -> Account | SummaryFailed:
         """A model's prose with the facts it left out, and what earlier summaries said that it left out, cut to its room.
 
-        A failure when it is empty, a refusal, an error message, no shorter than the `replaced_tokens` it stands for, or when
+        A failure when it is empty, a refusal, an error message, no shorter than the `replaced_tokens` that it replaces, or when
         there is no room for it.
         """
         from plimsoll.summary.verify import Rejection, accept, completed, omitted_words  # noqa: PLC0415 - only for models
@@ -135,7 +135,7 @@ class Accounts:
         return None
 
     def reframed(self, account: Account) -> Account:
-        """An account in a frame that says it stands for these positions."""
+        """An account in a frame that names these positions."""
         made = self._framed(account.text, account.reason, account.facts)
         return replace(account, message=made.message, tokens=made.tokens)
 
@@ -222,12 +222,12 @@ def mark(draft: Draft, task: Task, tokens_max: int, count: int) -> Account | Non
 
 
 def is_account(text: str) -> bool:
-    """Whether a text is one of ours that speaks for what left, come back in a history: a summary in its frame, or a mark."""
+    """Whether a text is a plimsoll summary or omission notice found in an input history."""
     return text.startswith("[") and (recognise(text) is not None or omitted(text) is not None)
 
 
 def shorten(draft: Draft, block: Block, tokens_max: int) -> bool:
-    """Bring a summary of ours down to `tokens_max`, in its frame: its least facts leave. False for one that is in no frame."""
+    """Cut a plimsoll summary to `tokens_max` inside its frame, least facts first. False for a text without a frame."""
     piece = block.pieces[0]
     text, parts = piece.message.text, piece.message.parts
     span = unwrapped(text)

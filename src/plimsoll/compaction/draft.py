@@ -49,7 +49,7 @@ class Draft:
     list_items_max: int = 20
     """Items of a list that stay in a shrunk tool result."""
     spoken_for: int = 0
-    """Messages that the summaries and marks which were in the view at first stand for."""
+    """Number of messages that the summaries and marks in the view replaced before this run."""
     left: list[Block] = field(default_factory=list)
     """Blocks that are no longer in the view."""
     reading: Reading | None = None
@@ -57,7 +57,7 @@ class Draft:
 
     @property
     def total(self) -> int:
-        """Tokens of the view as it stands, upper bound."""
+        """Tokens of the current view, upper bound."""
         return self.reserve_tokens + sum(block.tokens for block in self.blocks)
 
     def excess(self, goal_tokens: int, *, at_most: int) -> int:

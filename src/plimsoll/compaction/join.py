@@ -1,7 +1,7 @@
 """Pieces to messages: what joins onto what when a view is written down.
 
-Anthropic reads neighbouring messages of one role as one. So where a message made here (a summary, a placeholder result) comes
-beside one of the same role, the two go out as one message with the blocks of both: what alternated in the history still does.
+Anthropic reads neighbouring messages of one role as one. So where a message made here (a summary, a placeholder result) is
+next to one of the same role, the two go out as one message with the blocks of both: what alternated in the history still does.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def kept_apart(pieces: Sequence[Piece], format: Format) -> list[Piece]:
 
 
 def origin_of(arranged: Arranged) -> Origin:
-    """Words of ours that come back in a history are still ours, not a request."""
+    """Where a message comes from. Text that plimsoll wrote and that comes back in a history is not a request."""
     if arranged.position is None or arranged.note:
         return "made"
     message = arranged.message
@@ -91,7 +91,7 @@ def piece_of(arranged: Arranged, weigh: Weigh) -> Piece:
 def parted(pieces: Sequence[Piece], format: Format, *, divides: bool = True) -> list[Piece]:
     """Pieces with our own words taken out of the messages they went out in: a view that comes back as a history.
 
-    The summary in it is then a summary again, and what the user said beside it a request: where the format joins neighbours,
+    The summary in it is then a summary again, and the user's words with it a request: where the format joins neighbours,
     and where a host has joined what users said, as parts of one message or, if `divides`, as one text.
     """
     joins = format.rules.joins_roles

@@ -25,7 +25,7 @@ OPENING = "opening"
 """A message made here without which the provider refuses the first one."""
 
 MARK = "mark"
-"""The line that stands for what left in this compaction."""
+"""The omission notice for what left in this compaction."""
 
 _LATER_SYSTEM_SHARE = 0.2
 """System messages in mid-conversation stay while together they cost less than this share of the goal; newest first."""
@@ -95,7 +95,7 @@ def _newest(blocks: list[Block]) -> list[Block]:
 
 
 def _last(blocks: list[Block], count: int) -> Iterable[Block]:
-    """The newest blocks that hold at least so many messages which somebody said."""
+    """The newest blocks that hold at least `count` messages of the history."""
     for block in reversed(blocks):
         if count > 0 and block.first is not None and not block.is_summary and not block.exchange.is_system:
             count -= len(block.pieces)

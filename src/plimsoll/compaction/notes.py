@@ -1,4 +1,4 @@
-"""Words of our own that stand in messages: for a result without its call, for a missing opening, for nothing at all."""
+"""Texts that plimsoll puts into messages: for a result without its call, a missing opening, an empty message."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def says_nothing(message: Message) -> bool:
 
 
 def as_said(message: Message) -> Message:
-    """The message with the notes in it as what they stand for: tool results. A tool's words never become a user's."""
+    """The message with the notes in it as the tool results that they replaced. A tool's words never become a user's."""
     if message.role != "user" or not any(is_note(part) for part in message.parts):
         return message
     parts = [_unnoted(part) for part in message.parts]

@@ -34,11 +34,11 @@ class Piece:
     position: int | None = None
     origin: Origin = "history"
     whole: bool = True
-    """Whether the message stands as it was said: neither cut nor repaired."""
+    """Whether the message is as in the history: neither cut nor repaired."""
     apart: bool = False
-    """Whether it goes out as a message of its own even beside one of the same role, as another tool sent it."""
+    """Whether it goes out as a message of its own even next to one of the same role, as another tool sent it."""
     joined: bool = False
-    """Whether it goes out in one message with the piece before it, as another tool sent it, also beside a neighbour."""
+    """Whether it goes out in one message with the piece before it, as another tool sent it, neighbours in the history too."""
     repairs: tuple[str, ...] = ()
     """What was changed so that the provider accepts it, in words."""
 
@@ -79,7 +79,7 @@ class Block:
 
     def __post_init__(self) -> None:
         positions = [piece.position for piece in self.pieces if piece.position is not None]
-        # Not in order: a result may have been said before what stands ahead of it.
+        # Not in order: a result may be older in the history than what precedes it here.
         self.first, self.last = min(positions, default=None), max(positions, default=None)
 
     @property
@@ -99,7 +99,7 @@ class Block:
 
     @property
     def is_account(self) -> bool:
-        """Whether it speaks for what left: nobody said it."""
+        """Whether it is a summary or an omission notice, not a message of the history."""
         return self.pieces[0].origin == "summary"
 
     @property
@@ -121,7 +121,7 @@ _STRENGTH: dict[Decision, int] = {"keep": 0, "repair": 1, "shrink": 2, "offload"
 
 
 def blocks_of(pieces: list[Piece]) -> list[Block]:
-    """Group pieces into blocks, one an exchange, in order. A summary of ours is always a block of its own."""
+    """Group pieces into blocks, one an exchange, in order. A summary is always a block of its own."""
     blocks: list[Block] = []
     for exchange in group([piece.message for piece in pieces]):
         chosen = pieces[exchange.start : exchange.end]

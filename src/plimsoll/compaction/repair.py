@@ -1,6 +1,6 @@
 """Make a history one that a provider accepts, message by message, changing only what would be refused.
 
-Results without a call, calls nobody answered, ids used twice, empty messages: each is repaired with the least change and the
+Results without a call, calls without a result, ids used twice, empty messages: each is repaired with the least change and the
 change is reported. A history that was valid comes through untouched.
 
 The arranger works one message at a time and looks only at the exchange that is still open, so a session can feed it as
@@ -43,7 +43,7 @@ class Arranged:
     position: int | None
     repairs: tuple[str, ...] = ()
     note: bool = False
-    """Whether it is a tool's words in the user's role, so that nobody takes them for a request."""
+    """Whether it is a tool's words in the user's role, so that it does not count as a request."""
 
 
 @dataclass(slots=True)
@@ -156,7 +156,7 @@ class Arranger:
         return [*apart, Arranged(message=fixed, position=position, repairs=tuple(repairs) or ("order",), note=note)]
 
     def _by_itself(self, message: Message, position: int, repairs: list[str]) -> Message:
-        """The message with what is refused of it whatever stands around it made acceptable."""
+        """The message with what the provider refuses in any context repaired."""
         if message.format != self.format.rules.name or _is_words(message):
             return message
         if message.role == "user" or not self.begun:
@@ -186,7 +186,7 @@ class Arranger:
             parts.append(part)
 
     def to_dict(self) -> dict[str, Any]:
-        """Where it stands, JSON-ready. What the view itself says is not in it: `of_dict` is told that again."""
+        """The state, JSON-ready. What the view itself says is not in it: `of_dict` takes that from the view."""
         pending = {key: [[call.id, call.name] for call in calls] for key, calls in self.pending.items()}
         held = [position for position, _ in self.held]
         state = {"begun": self.begun, "answering": self.answering, "pending": pending, "held": held}
@@ -237,7 +237,7 @@ class Arranger:
         )
 
     def _opening(self, message: Message) -> list[Arranged]:
-        """What must stand before the first message that is not the system's."""
+        """What has to come before the first message that is not the system's."""
         if self.begun or message.role == "system":
             return []
         self.begun = True
@@ -263,7 +263,7 @@ class Arranger:
         return fixed
 
     def _fresh_id(self, position: int, index: int, named: Container[str]) -> str:
-        """An id nobody has used: the history may hold one of ours, from an earlier view of it."""
+        """An unused id: the history may hold one that plimsoll made for an earlier view of it."""
         id, others = f"call_{position}_{index}", 0
         while id in named or id in self.seen_ids:
             others += 1

@@ -1,6 +1,6 @@
 """Calls and results as a provider wants them: each result behind its call, and something in the place of those that are missing.
 
-A history keeps messages in the order in which they came. A person may speak, or a system message may stand, between a call and
+A history keeps messages in the order in which they came. A user or system message may come between a call and
 its result; parallel results may come one by one; a tool may never answer. What is sent is put in order here, from the messages
 themselves, each time: so nothing is decided before a result had its chance to come.
 """
@@ -40,10 +40,10 @@ Item = TypeVar("Item", bound=Placed)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Maker(Generic[Item]):
-    """How items are made of messages that stand in for results."""
+    """How items are made of placeholder messages."""
 
     made: Callable[[Message], Item]
-    """An item for a message that nobody said."""
+    """An item for a placeholder message."""
     edited: Callable[[Item, Message, str], Item]
     """The same item with another message, and why."""
 
@@ -173,19 +173,19 @@ def unanswered(items: Iterable[Placed], format: Format) -> list[ToolCall]:
 
 
 def is_ready(items: Sequence[Placed], format: Format) -> bool:
-    """Whether every result stands directly behind its call, and every message says something."""
+    """Whether every result comes directly after its call, and no message is empty."""
     if any(is_unsaid(item.message, format.rules) for item in items):
         return False
     return format.rules.results_inside or not any(answer.late for answer in _Order.of(items, format).answers)
 
 
 def without_placeholders(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
-    """The pieces without those that stand for missing results. They are made again, until the results come."""
+    """The pieces without placeholder results, which are made again for each view until the results come."""
     return tuple(piece for piece in pieces if not (piece.origin == "made" and is_placeholder(piece.message)))
 
 
 def is_placeholder(message: Message) -> bool:
-    """Whether a message stands for missing results, as it was made."""
+    """Whether a message is an unedited placeholder for missing results."""
     made = message.wire is None and not message.edited and bool(message.parts)
     return made and all(isinstance(part, ToolResult) and part.content == NO_RESULT for part in message.parts)
 
@@ -273,13 +273,13 @@ class Sending:
         return self._tokens
 
     def settled(self, pieces: Sequence[Piece], *, moves: bool | None = None) -> list[Piece]:
-        """Pieces as they are sent. `moves` says whether results move up to their calls also where they may stand apart."""
+        """Pieces as they are sent. `moves`: results move up to their calls even where the format allows them elsewhere."""
         if moves is None:
             moves = not self._format.rules.results_anywhere
         return settled(pieces, self._format, Maker(made=self._made, edited=_edited), moves=moves)
 
     def _made(self, message: Message) -> Piece:
-        """A piece for a message that nobody said: the same one for the same calls, so that it is encoded and counted once."""
+        """A piece for a placeholder message: the same one for the same calls, so that it is encoded and counted once."""
         key = tuple(result.call_id for result in message.results)
         known = self._stand_ins.get(key)
         if known is None or known.message != message:

@@ -94,7 +94,7 @@ def _focused(movable: Sequence[Block], task: Task, room: int) -> list[Block]:
 
 
 class _Sizes(Sequence[int]):
-    """The tokens of blocks, each counted when somebody looks."""
+    """The tokens of blocks, each counted on first access."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._blocks = blocks

@@ -229,8 +229,8 @@ def _covers(task: Task, parted: Split) -> tuple[int, int]:
 def _extended(draft: Draft, task: Task, parted: Split) -> Ledger:
     """The ledger with what earlier summaries in the view say, and the facts of everything up to the newest message that leaves.
 
-    The messages are read as they were said. What stays among them is read too: the ledger goes on from a position, and when
-    that leaves later nobody reads it again. A summary made in this session is in the ledger already, one that was said is not.
+    Messages are read as in the history. Those that stay are read too: the ledger continues from a position, so they would
+    be missed when they leave later. A summary made in this session is in the ledger already, one in the input is not.
     """
     end = parted.covers(None)[1]
     ledger = task.ledger
@@ -304,7 +304,7 @@ def _runs(task: Task, blocks: Sequence[Block]) -> list[tuple[list[Message], int]
 
 
 def said(block: Block, task: Task) -> list[tuple[int, Message]]:
-    """The messages of a block with their positions, as they stand in the history, not as they were cut since."""
+    """The messages of a block with their positions, as in the history, not as they were cut since."""
     messages = []
     for message, piece in zip(block.exchange.messages, block.pieces_before, strict=True):
         if piece.position is not None:

@@ -1,7 +1,7 @@
 """Tool call ids that every format accepts, and the way back to what they were.
 
 Anthropic takes only letters, digits, `_` and `-`, and each id once in a conversation; OpenAI takes any text and
-repeats. An id that cannot stand as it is becomes `id--` and the hexadecimal of its UTF-8 bytes; the second use of an
+repeats. An id that is not accepted as it is becomes `id--` and the hexadecimal of its UTF-8 bytes; the second use of an
 id ends in `--2`, and so on. The same input gives the same ids, so that a conversation converted again after it grew
 begins with the same bytes.
 """

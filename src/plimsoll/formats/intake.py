@@ -48,7 +48,7 @@ class Received(NamedTuple):
 def received(messages: object) -> Received:
     """The objects of any iterable but text and objects, those of a provider's SDK as plain data.
 
-    A whole response stands for the messages in it. Raises FormatError, naming the position.
+    A whole response is replaced by the messages in it. Raises FormatError, naming the position.
     """
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable) or _is_model(messages):
         raise FormatError(f"messages must be a list, not {type(messages).__name__}")
@@ -85,7 +85,7 @@ def _holds_models(item: Mapping[str, Any]) -> bool:
 
 
 def _wires(item: object, position: int) -> list[Wire]:
-    """The messages that an object stands for which is no plain dict, or holds objects of an SDK."""
+    """The messages in an object that is not a plain dict, or that holds objects of an SDK."""
     if not isinstance(item, Mapping):
         _refuse_framework(item, position)
     try:

@@ -1,4 +1,4 @@
-"""What stands in for a result that is missing."""
+"""Placeholders for missing tool results."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ NO_RESULT = "[No result: the call was interrupted or its result was not recorded
 
 
 def placeholder(call: ToolCall) -> ToolResult:
-    """The result that stands in for one that is missing, of the kind that answers the call."""
+    """A placeholder result of the kind that answers the call."""
     wire = answer_to(call, NO_RESULT)
     return ToolResult(call_id=call.id, name=call.name, content=NO_RESULT, is_error=True, wire=wire)
 
 
 def is_legacy(call: ToolCall) -> bool:
-    """Whether it is a `function_call`, which nobody has to answer. Such a call has no id but the one it gets here."""
+    """Whether it is a legacy `function_call`, which needs no result. Such a call has no id but the one it gets here."""
     return "function_call" in (call.wire or {})
 
 

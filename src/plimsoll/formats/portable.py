@@ -166,7 +166,7 @@ class Portable:
         return shortened(id, self._rules.call_id_chars_max)
 
     def result_texts(self, result: ToolResult, position: int) -> str | list[str]:
-        """A result's text, or its texts where it came as several blocks and nobody edited it; failure said in words."""
+        """A result's text, or its texts where it came as several unedited blocks; failure as words where there is no flag."""
         self.note_fields(result.wire, position)
         texts = _texts_of(result)
         if not result.is_error or self._rules.has_error_flag or result.content == NO_RESULT:

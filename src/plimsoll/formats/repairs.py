@@ -1,4 +1,4 @@
-"""What the formats share in repairing a message that its provider refuses whatever stands around it."""
+"""What the formats share in repairing a message that its provider refuses in any context."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _ALONE: Final = frozenset(
         "failed_result_not_text",
     )
 )
-"""Violations that a message can have by itself; the others are about what stands before and after it."""
+"""Violations that a message can have by itself; the others concern the messages before and after it."""
 
 _UNSAFE: Final = regex(r"[^a-zA-Z0-9_-]")
 
 
 def repaired(format: Format, message: Message, position: int, repairs: list[str]) -> Message:
-    """The message as its provider takes it whatever stands around it; itself where that is how it came."""
+    """The message without what its provider refuses in any context; the same object where there is nothing of that."""
     if message.edited or message.wire is None or format.is_sound(message):
         return message
     if not any(found.code in _ALONE for found in format.validate([message.wire])):
@@ -44,7 +44,7 @@ def tool_name(value: object, format: FormatName) -> str:
 
 
 def in_words(block: Wire) -> str:
-    """A block that may not stand where it does, as text: a medium by its name, refusals in their words, others as JSON."""
+    """A block that is not allowed in its place, as text: a medium by its name, a refusal in its words, others as JSON."""
     medium = media_of(block)
     if medium is not None:
         return f"[{medium.kind} left out]"

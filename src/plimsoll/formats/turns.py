@@ -1,7 +1,7 @@
 """Conversations of any format as turns: the common ground that every format can be written from.
 
 A turn is what one speaker says before another does: system text, a user message, one answer of the model (text,
-thinking and calls in their order), or the results of its calls. Results stand directly after the answer that called
+thinking and calls in their order), or the results of its calls. Results come directly after the answer that called
 for them, whatever the format they came from allowed, and every call has an id.
 """
 
@@ -23,7 +23,7 @@ from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, Tool
 Speaker: TypeAlias = Literal["system", "user", "assistant", "results"]
 
 OPENING = "[The conversation begins with the assistant.]"
-"""Anthropic wants a user to begin. Where none does, this stands in, and it is taken away again on the way back."""
+"""Opens a conversation that the assistant begins, in a format where the user has to. A conversion back removes it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,7 +67,7 @@ def _is_opening(message: Message, position: int) -> bool:
 
 
 def _plain_ui(message: Message, position: int, turns: Iterable[Turn], losses: list[Loss]) -> Iterator[Turn]:
-    """UI text always stands in parts; a single one is what other formats write as plain text."""
+    """UI text is always in parts; a single part becomes the plain text of other formats."""
     if (message.wire or {}).get("metadata"):
         losses.append(Loss(position=position, what="metadata", reason="dropped: only UI messages have it"))
     for turn in turns:
@@ -260,7 +260,7 @@ class _Settling:
         waiting.slot.parts.append(replace(result, call_id=waiting.call.id))
 
     def _keep_orphan(self, result: ToolResult, position: int) -> None:
-        """A result nobody asked for stays where it was; `validate` of the target says what is wrong with it."""
+        """A result without a call stays where it was; `validate` of the target reports it."""
         named = result if result.call_id else replace(result, call_id=f"call_{position}_orphan")
         if self.out and self.out[-1].speaker == "results":
             self.out[-1].parts.append(named)

@@ -1,4 +1,4 @@
-"""Anthropic blocks: what may stand in a message, and the repairs both Claude Code and pi make before they send one.
+"""Anthropic blocks: what a message may hold, and the repairs both Claude Code and pi make before they send one.
 
 A view is built from turns in one linear walk: each call is followed at once by all its results, results are asked for
 by id and not by place, and what the provider would refuse (an orphan, a blank text, thinking with nothing after it)
@@ -93,7 +93,7 @@ def says_something(block: Wire) -> bool:
 
 
 def build_view(turns: Iterable[ViewTurn], *, missing: str) -> tuple[list[Viewed], list[Finding]]:
-    """What is sent for these turns. `missing` stands for the result of a call that has none. Linear."""
+    """What is sent for these turns. `missing` is the text of a placeholder result. Linear."""
     builder = _View(list(turns), missing)
     return builder.shown(), builder.findings
 

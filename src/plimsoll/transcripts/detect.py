@@ -57,7 +57,7 @@ def load_file(source: Readable) -> Transcript | Conversation:
 
 
 def load_export(exported: Exported, source: Transcript | None) -> Transcript | Conversation:
-    """What the file that was exported says. The lines of the file that it goes on from, `source`, are not read again."""
+    """What the file that was exported says. The lines of the file that it continues, `source`, are not read again."""
     if source is None or not exported.head:
         return load_file(exported.data)
     added, findings = lines.read_entries((line.encode() for line in exported.added), start=len(source.entries))

@@ -63,7 +63,7 @@ class Viewed:
     """One message of the view and the messages (by index) that speak in it; none for one that the tool makes up.
 
     `origins` names the message, MADE or SUMMARY for each block of its content, or for the whole where there is one of them;
-    it is empty where nobody knows.
+    it is empty where that is not known.
     """
 
     wire: Wire = field(repr=False)
@@ -75,7 +75,7 @@ class Viewed:
 class ToolCompaction:
     """What a tool did to its context after `messages[:position]` had been said.
 
-    `kept` are half-open ranges of messages that stayed beside the summary. `replacement` is the whole context as the
+    `kept` are half-open ranges of messages that stayed in addition to the summary. `replacement` is the whole context as the
     tool wrote it down, where it did (Codex). `opaque` is a summary that only its provider can read. `cleared` are the
     ids of calls whose results were emptied; a compaction with `cleared` and no summary replaced nothing else.
     """
@@ -270,7 +270,7 @@ class ExportLoss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """A session file: the bytes of the file that it goes on from, and the lines that were added to them."""
+    """A session file: the bytes of the file that it continues, and the lines that were added to them."""
 
     added: tuple[str, ...] = field(repr=False)
     head: bytes = field(default=b"", repr=False)
@@ -288,7 +288,7 @@ class Exported:
 
     @property
     def parts(self) -> tuple[bytes, ...]:
-        """The file's bytes in pieces; the first is the file that it goes on from."""
+        """The file's bytes in pieces; the first is the file that it continues."""
         feed = "\n" if self.head and self.added and not self.head.endswith(b"\n") else ""
         return self.head, (feed + "".join(f"{line}\n" for line in self.added)).encode()
 

@@ -57,7 +57,7 @@ class Writer(ABC):
 
     @abstractmethod
     def compact(self, compaction: ToolCompaction, kept: Sequence[int]) -> None:
-        """Write a compaction that keeps these messages, by index, beside its summary."""
+        """Write a compaction that keeps these messages, by index, and its summary."""
 
     @abstractmethod
     def restart(self, checkpoint: Checkpoint) -> None:
@@ -78,7 +78,7 @@ def _plain(text: str) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class Clock:
-    """The times of new lines: later than every line before, by a millisecond where nobody knows more."""
+    """The times of new lines: later than every line before, by a millisecond where no time is known."""
 
     now: datetime
 
