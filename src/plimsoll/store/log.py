@@ -314,9 +314,10 @@ class Log:
 
     def _judged(self, spans: Iterator[Span]) -> Iterator[Span]:
         """The spans, those with a flaw as what cannot be read."""
-        for span in self._guarded(spans):
+        for span in spans:
             flaw = None if span.record is None else self._flaw(span.record)
             yield span if flaw is None else span._replace(record=None, reason=flaw)
+            self._check_open()
 
     def _understood(self, record: Record) -> Record:
         if record.required and record.kind not in KINDS:

@@ -189,12 +189,11 @@ def _candidates(line: bytes) -> list[tuple[int, int]]:
 def _record(fields: Any, line: bytes) -> Record | Unreadable:
     """The record of a line's fields. Fields that this version does not know are left to `raw` and to copying by line."""
     try:
-        seq, position, at_ms, kind, data = (fields[key] for key in "nmtkd")
+        seq, position, at_ms, kind, data = fields["n"], fields["m"], fields["t"], fields["k"], fields["d"]
     except (KeyError, TypeError):
         return Unreadable(reason="a field is missing")
     left = fields.get("b", 0)
-    numbers = (seq, position, left, at_ms)
-    if not all(type(number) is int for number in numbers) or min(seq, position, left) < 0:
+    if not (type(seq) is type(position) is type(left) is type(at_ms) is int) or min(seq, position, left) < 0:
         return Unreadable(reason="a number is none")
     if type(kind) is not str or type(data) is not dict:
         return Unreadable(reason="the kind is no text, or the payload no object")
