@@ -29,7 +29,7 @@ READS_FILES = {"tokens.exact", "tokens.registry"}
 table of models, read once."""
 
 THIRD_PARTY = {
-    "tokens": {"splintr", "tiktoken"},
+    "tokens": {"splintr"},
     "store": {"zstandard"},
     "transcripts": {"zstandard", "compression"},
     "cli": {"rich"},

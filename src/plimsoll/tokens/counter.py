@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from math import ceil
 from typing import TYPE_CHECKING, Protocol
 
@@ -195,9 +194,7 @@ def _shared(vocabulary: Vocabulary, *, is_estimate: bool = False) -> CachingCoun
 
 
 def _base(name: str) -> TokenCounter:
-    """The exact counter, or the estimator where nothing exact is installed."""
-    if find_spec("splintr") is None and find_spec("tiktoken") is None:
-        return EstimatingCounter(name)
+    """The exact counter, or the estimator where its engine is not installed."""
     try:
         return exact_counter(name)
     except ImportError:

@@ -11,15 +11,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
-from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from plimsoll.limits import COUNT_ALONE_CHARS, COUNT_ENGINE_CHARS_MAX, COUNT_SLICE_CHARS
 from plimsoll.regex import regex
-
-if TYPE_CHECKING:
-    from tiktoken import Encoding
 
 VOCABULARIES = ("o200k_base", "cl100k_base")
 """`o200k_base` is used from gpt-4o on, `cl100k_base` by gpt-4 and gpt-3.5-turbo."""
@@ -38,19 +34,8 @@ _SAFE_CUT = regex(
 )
 """Places that both vocabularies' pre-tokenizers always split at, whatever stands on either side."""
 
-_RANKS_URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
-RANKS_SHA256 = {
-    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-}
-"""Of OpenAI's published files; the tests check that splintr's vocabularies are the same."""
-
 _SPECIAL = "<|"
 """How every special token begins. The flat encoder would take one for what it spells."""
-
-_SPACES_MAX = 100_000
-_LONG_SPACES = regex(rf"\s{{{_SPACES_MAX},}}")
-
 
 _UNUSUAL = "unladenswallowsxq"
 """A word of several tokens: splintr makes its table of merges when it meets the first one, which takes longer than loading."""
@@ -136,10 +121,7 @@ def slices(text: str, size_chars: int = COUNT_SLICE_CHARS) -> Iterator[str]:
 
 
 def exact_counter(vocabulary: str) -> ExactCounter:
-    """The counter of a vocabulary, loaded once per process by the first engine that is installed. Threads wait for each other.
-
-    Raises ImportError when there is neither splintr nor a tiktoken that has its vocabulary on disk.
-    """
+    """The counter of a vocabulary, loaded once per process. Threads wait for each other. Raises ImportError without splintr."""
     with _loading:
         if vocabulary not in _loaded:
             _loaded[vocabulary] = _load(vocabulary)
@@ -153,13 +135,10 @@ def forget_vocabularies() -> None:
 
 
 def _load(vocabulary: str) -> ExactCounter:
-    if find_spec("splintr") is not None:
-        engine = SplintrEngine(vocabulary)
-        return ExactCounter(vocabulary, engine.count, engine.count_all)
-    encoding = cached_encoding(vocabulary)
-    if encoding is None:
+    if find_spec("splintr") is None:
         raise ImportError(f"no offline engine for {vocabulary}: install splintr-rs")
-    return ExactCounter(vocabulary, tiktoken_engine(encoding))
+    engine = SplintrEngine(vocabulary)
+    return ExactCounter(vocabulary, engine.count, engine.count_all)
 
 
 _loading = Lock()
@@ -218,52 +197,3 @@ def _note_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_note_fork)
-
-
-def tiktoken_engine(encoding: Encoding) -> Engine:
-    """Count by tiktoken, with an encoding that is already here.
-
-    tiktoken aborts on about a million spaces in a row, so longer runs are counted in pieces of 100,000: one token
-    too many for each piece at most.
-    """
-
-    def count(text: str) -> int:
-        if len(text) < _SPACES_MAX or not _LONG_SPACES.search(text):
-            return len(encoding.encode_ordinary(text))
-        return sum(len(encoding.encode_ordinary(part)) for part in _split_spaces(text))
-
-    return count
-
-
-def _split_spaces(text: str) -> Iterator[str]:
-    start = 0
-    for run in _LONG_SPACES.finditer(text):
-        for end in range(run.start() + _SPACES_MAX, run.end(), _SPACES_MAX):
-            yield text[start:end]
-            start = end
-    yield text[start:]
-
-
-def cached_encoding(vocabulary: str) -> Encoding | None:
-    """The encoding whose ranks tiktoken once stored here, checked by hash. None when it would have to download."""
-    import hashlib  # noqa: PLC0415 - only needed without splintr
-
-    path = _ranks_path(vocabulary)
-    if find_spec("tiktoken") is None or path is None or not path.is_file():
-        return None
-    if hashlib.sha256(path.read_bytes()).hexdigest() != RANKS_SHA256[vocabulary]:
-        return None
-    from tiktoken import get_encoding  # noqa: PLC0415
-
-    return get_encoding(vocabulary)
-
-
-def _ranks_path(vocabulary: str) -> Path | None:
-    """Where tiktoken keeps a downloaded vocabulary, by the SHA-1 of its address. None when it is told to keep none."""
-    import hashlib  # noqa: PLC0415
-    import tempfile  # noqa: PLC0415
-
-    unset = str(Path(tempfile.gettempdir()) / "data-gym-cache")
-    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", unset))
-    name = hashlib.sha1(_RANKS_URL.format(vocabulary).encode(), usedforsecurity=False).hexdigest()
-    return Path(folder) / name if folder else None
