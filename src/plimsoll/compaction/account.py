@@ -195,14 +195,17 @@ class Accounts:
 
 
 def unseen(ledger: Ledger, shown: Sequence[Block], gone: Sequence[Block]) -> Ledger:
-    """The ledger without the facts of exchanges that are shown, nor these in its counts.
+    """The ledger without the facts of exchanges that are shown, nor these in its counts. Their headings date what follows them.
 
     Where one part of a message is shown and another leaves, its facts stay: they may be those of the other.
     """
     if not shown:
         return ledger
     positions = _positions(shown) - _positions(gone)
-    facts = {kind: tuple(fact for fact in found if fact.last not in positions) for kind, found in ledger.facts.items()}
+    facts = {
+        kind: tuple(fact for fact in found if kind == "heading" or fact.last not in positions)
+        for kind, found in ledger.facts.items()
+    }
     counts = NOTHING.plus([message for block in shown for message in block.exchange.messages])
     return replace(ledger, facts=facts, counts=ledger.counts.added(counts, times=-1))
 

@@ -57,6 +57,14 @@ _STOP = frozenset(
     out up down over again s t don't didn't can't that's there's let let's been because cause cuz
     """.split()
 )
+_ASKED_OF_YOU = frozenset(
+    "you your you're you've do did does have has had any can could would will was were are is the a an got".split()
+)
+"""Words of questions that say nothing about what is asked."""
+
+_ANSWER_WORDS, _QUESTION_CHARS_MAX = 4, 36
+_ANSWERED = "?"
+
 _GENERIC = frozenset(
     """
     good great nice awesome amazing wonderful cool fantastic incredible inspiring inspired beautiful lovely happy glad
@@ -103,7 +111,7 @@ _SIGNS = {
     "event": 0.2,
     "digit": 0.4,
     "question": -1.2,
-    "answers": 0.9,
+    "answers": 1.5,
     "generic": -1.0,
 }
 """By how much, as exponents, signs in a statement change its worth."""
@@ -128,6 +136,8 @@ class _Piece(NamedTuple):
     """A clause before it is weighed."""
 
     short: str
+    shown: str
+    """The same, a short answer behind its question."""
     fact: Fact
     place: int
     clause: int
@@ -146,22 +156,35 @@ def clauses(facts: Sequence[Fact]) -> list[Clause]:
     for piece in pieces:
         words = _worth(piece.short, spread, len(pieces))
         order = (piece.fact.position, piece.place, piece.clause)
-        made.append(Clause(piece.short, speaker_of(piece.fact), order, words, _factor(piece)))
+        made.append(Clause(piece.shown, speaker_of(piece.fact), order, words, _factor(piece)))
     return [clause for clause in made if _says_something(clause.words)] or made
 
 
 def _pieces(facts: Sequence[Fact], callings: set[str]) -> Iterator[_Piece]:
-    asked, asker = False, ""
+    asked, asker = "", ""
     for place, fact in enumerate(facts):
         speaker = speaker_of(fact)
         for clause, raw in enumerate(_CLAUSE.split(fact.text)):
             is_question = raw.rstrip().endswith("?") or (fact.state == "question" and raw == fact.text)
+            answers = bool(asked) and speaker != asker
             if short := shorten(raw, callings):
-                yield _Piece(short, fact, place, clause, is_question, asked and speaker != asker)
+                shown = short
+                if answers and not is_question and short.count(" ") < _ANSWER_WORDS:
+                    shown, asked = _with_question(short, asked), _ANSWERED
+                yield _Piece(short, shown, fact, place, clause, is_question, answers)
             if is_question:
-                asked, asker = True, speaker
+                asked, asker = short, speaker
             elif speaker != asker:
-                asked = False
+                asked = ""
+
+
+def _with_question(answer: str, question: str) -> str:
+    """A short answer behind what its question asks about, if the question says that shortly and the answer does not."""
+    words = [word for word in question.rstrip("?").split() if word.casefold().strip(",") not in _ASKED_OF_YOU]
+    about = " ".join(words)
+    if not words or len(about) > _QUESTION_CHARS_MAX or set(content(about)) <= set(content(answer)):
+        return answer
+    return f"({about}?) {answer}"
 
 
 def shorten(text: str, callings: Iterable[str] = ()) -> str:

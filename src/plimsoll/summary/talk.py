@@ -91,12 +91,13 @@ def sections(
     if named:
         together = layout.topical if by_topic else partial(_with_legend, _legend(said))
         return [Section("chat", DIALOGUE_SHARES["chat"], ranked, together), about]
-    rest = [
-        item for item in ranked if not (is_said(fact := said[item.order[1]]) or is_said(fact._replace(text=item.text)))
-    ]
-    sides = {
-        name: [item for item in rest if (said[item.order[1]].origin == "user") is (name == "told")] for name in _SIDES
-    }
+    rest = _without(ranked, said, is_said)
+    sides = {name: [item for item in rest if _side_of(item, said) == name] for name in _SIDES}
+    for name in [
+        name for name, items in sides.items() if not items
+    ]:  # the other side's are worth more, and fill the list
+        alone = [candidate for candidate in candidates if _side_of(candidate[0], said) == name]
+        sides[name] = _without(_ranked(alone, chars, _OVERHEAD_CHARS[language]), said, is_said)
     told = _told_share(rest, said, chars)
     if _are_peers(ledger, told):
         together = partial(layout.topical, user=words.user) if by_topic else layout.spoken
@@ -112,6 +113,16 @@ def sections(
         *(Section(name, shares[name], items, apart) for name, items in sides.items()),
         about._replace(share=_TOPICS_SHARE),
     ]
+
+
+def _without(items: Sequence[Item], said: Sequence[Fact], is_said: Callable[[Fact], bool]) -> list[Item]:
+    """The statements that are not said elsewhere."""
+    facts = ((item, said[item.order[1]]) for item in items)
+    return [item for item, fact in facts if not (is_said(fact) or is_said(fact._replace(text=item.text)))]
+
+
+def _side_of(item: Item, said: Sequence[Fact]) -> str:
+    return _SIDES[said[item.order[1]].origin != "user"]
 
 
 def _are_peers(ledger: Ledger, told: float) -> bool:

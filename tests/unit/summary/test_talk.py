@@ -222,6 +222,21 @@ def test_chinese_talk_of_days_keeps_its_order_and_its_days(counter: Any) -> None
     assert again.split("\n")[at + 1 : -1] == lines[at + 1 : -1]
 
 
+def test_a_short_answer_stands_behind_its_question(counter: Any) -> None:
+    """`Seven years now` says nothing alone; an answer that names what was asked for needs no question."""
+    texts = [
+        "[Session 1, 5 May 2024]\nAna: Hey Ben! How long have you been sailing?",
+        "Ben: Seven years now.",
+        "Ana: Wow, that's great! What is your boat called?",
+        "Ben: My boat is called Petrel, she was built in Aveiro in 1987.",
+    ]
+    text = shown(texts, 400, counter).text
+
+    assert "(How long sailing?) Seven years" in text
+    assert "boat called Petrel" in text
+    assert "boat called?" not in text
+
+
 @pytest.mark.parametrize("label", ["Conclusion", "Budget", "结论"])
 def test_a_label_in_front_is_no_name(label: str, counter: Any) -> None:
     """A word with a colon is a speaker's name only where both sides have names."""
