@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from amounts import examples
 from plimsoll.tokens.exact import exact_counter
 from plimsoll.truncation import cut_json, cut_text
-from plimsoll.truncation.breaks import boundary_after, boundary_before
+from plimsoll.truncation.boundaries import boundary_after, boundary_before
 from plimsoll.truncation.marker import markers_in
 from plimsoll.truncation.tool_results import shrink_result
 

@@ -13,7 +13,7 @@ from plimsoll.limits import RECALL_QUERY_CHARS_MAX, RECALL_QUERY_TERMS_MAX, RECA
 from plimsoll.protocols import TokenCounter
 from plimsoll.recall.index import Entry, Index, Shelf
 from plimsoll.recall.words import STOP, words
-from plimsoll.truncation.breaks import boundary_before
+from plimsoll.truncation.boundaries import boundary_before
 from plimsoll.truncation.measure import chars_within
 
 K1, B = 1.2, 0.75

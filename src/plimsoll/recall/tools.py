@@ -20,7 +20,7 @@ from plimsoll.recall.index import RECORD
 from plimsoll.recall.search import Hit
 from plimsoll.regex import regex
 from plimsoll.store.blobs import is_blob_name
-from plimsoll.truncation.breaks import head_end
+from plimsoll.truncation.boundaries import head_end
 from plimsoll.truncation.measure import chars_within
 from plimsoll.validation import one_of
 

@@ -1,4 +1,4 @@
-"""Results remembered by content, without keeping the content: what was cut once need not be cut again."""
+"""A cache of results by key, for cuts that are asked for again and again."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Result = TypeVar("Result")
 
 
 class ResultCache(Generic[Result]):
-    """The results made last, by key, at most `size_max` of them. Safe between threads.
+    """The most recently used results, at most `size_max` of them. Thread-safe.
 
-    A key should hold lengths and hashes, not texts: Python's own text hash has 64 bits and is keyed anew in every process, so
-    nobody outside can prepare two texts that share it.
+    Keys should hold lengths and hashes of texts, not the texts, so that the cache keeps no content alive. Python's hash of a
+    text has 64 bits and a new random key in each process, so nobody can prepare two texts that collide.
     """
 
     __slots__ = ("_lock", "_results", "_size_max", "hits")
@@ -24,16 +24,16 @@ class ResultCache(Generic[Result]):
         self._size_max = size_max
         self._lock = Lock()
         self.hits = 0
-        """How often a result was at hand."""
+        """Number of calls answered from the cache."""
 
     def get(self, key: Hashable, make: Callable[[], Result]) -> Result:
-        """The result under that key, made now if it is not known."""
+        """The result for `key`, made with `make` if it is not cached."""
         with self._lock:
             if key in self._results:
                 self._results.move_to_end(key)
                 self.hits += 1
                 return self._results[key]
-        made = make()
+        made = make()  # without the lock: it may take long
         with self._lock:
             self._results[key] = made
             if len(self._results) > self._size_max:

@@ -1,6 +1,6 @@
-"""Markers: the words left where text was cut. They say how much left and under which reference it can be read.
+"""Markers: the text left where something was cut. They give the number of tokens cut and the reference to read them by.
 
-What says so carries a keyed tag: words in a text that only look like a marker are the text's own.
+A marker carries a keyed tag, so that text which only looks like one is not mistaken for one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MARKER = regex(
 )
 _REFERENCE = regex(r"[^\s\]]{1,200}")
 _NOT_IN_A_MARKER = regex(r"[\[\]\s]+")
-_WHAT_CHARS_MAX = 100
+_NAME_CHARS_MAX = 100
 _SAMPLE_CHARS = 2_000
 SHORT = "[…]"
 SHORTEST = "…"
@@ -38,76 +38,59 @@ SHORTEST = "…"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
-    """What was cut: its tokens, whether they were counted or estimated, and the reference that reads it back."""
+    """What was cut: the number of tokens, whether it is exact, and the reference to read it by."""
 
     tokens: int = 0
     exact: bool = True
     reference: str | None = None
 
     def text(self, language: str) -> str:
-        """The marker in full."""
-        match language:
-            case "zh":
-                where = f"，引用 {self.reference}" if self.reference else ""
-                return _tagged(f"已截去{'' if self.exact else '约'} {self.tokens:,} 个词元{where}")
-            case _:
-                where = f", reference {self.reference}" if self.reference else ""
-                return _tagged(f"{'' if self.exact else 'about '}{pluralize(self.tokens, 'token')} cut{where}")
-
-
-def _tagged(words: str) -> str:
-    return f"[… {words} {tag_of(words)} …]"
+        """The full marker."""
+        if language == "zh":
+            words = f"已截去{'' if self.exact else '约'} {self.tokens:,} 个词元"
+        else:
+            words = f"{'' if self.exact else 'about '}{pluralize(self.tokens, 'token')} cut"
+        words += _reference_words(self.reference, language)
+        return f"[… {words} {tag_of(words)} …]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierMarker:
-    """An earlier marker in a text: where it stands and what it says."""
+    """A marker found in a text, at `[start, end)`."""
 
     start: int
     end: int
     marker: Marker
 
 
-def omission_marker(what: str, tokens: int, *, reference: str | None = None, language: str = "en") -> str:
-    """The words in the place of something that cannot be cut: what it was, how much, and where it can be read."""
-    named = _NOT_IN_A_MARKER.sub(" ", what)[:_WHAT_CHARS_MAX]
+def omission_marker(name: str, tokens: int, *, reference: str | None = None, language: str = "en") -> str:
+    """The text in place of something that cannot be cut, only left out: its name, size and reference."""
+    named = _NOT_IN_A_MARKER.sub(" ", name)[:_NAME_CHARS_MAX]
+    where = _reference_words(reference, language)
     if language == "zh":
-        where = f"，引用 {reference}" if reference else ""
         return f"[… 已略去 {named}（{tokens:,} 个词元{where}） …]"
-    where = f", reference {reference}" if reference else ""
     return f"[… {named} of {pluralize(tokens, 'token')} left out{where} …]"
 
 
+def _reference_words(reference: str | None, language: str) -> str:
+    if not reference:
+        return ""
+    return f"，引用 {reference}" if language == "zh" else f", reference {reference}"
+
+
 def markers_in(text: str) -> tuple[EarlierMarker, ...]:
-    """The markers that earlier cuts left in a text, in order. Linear."""
+    """The markers that earlier cuts left in a text, in order. Takes linear time."""
     if "…]" not in text:
         return ()
-    found = (match for match in _MARKER.finditer(text) if _is_ours(match))
-    return tuple(EarlierMarker(start=match.start(), end=match.end(), marker=_read(match)) for match in found)
+    return tuple(
+        EarlierMarker(start=match.start(), end=match.end(), marker=_parsed(match))
+        for match in _MARKER.finditer(text)
+        # the short form states nothing that could be forged, so it needs no tag
+        if match[0] == SHORT or is_tagged(match["en"] or match["zh"], match["tag"] or match["tag_zh"])
+    )
 
 
-def _is_ours(match: re.Match[str]) -> bool:
-    """The short one says nothing, so anybody may have written it."""
-    return match[0] == SHORT or is_tagged(match["en"] or match["zh"], match["tag"] or match["tag_zh"])
-
-
-def trailing_marker(text: str, words: str) -> tuple[EarlierMarker, ...]:
-    """Fixed words that an earlier cut left at the end. Elsewhere they cannot be told from the text's own."""
-    if not words or not text.endswith(words):
-        return ()
-    return (EarlierMarker(start=len(text) - len(words), end=len(text), marker=Marker()),)
-
-
-def without_markers(text: str, start: int, end: int, earlier: Sequence[EarlierMarker]) -> str:
-    """The text in `[start, end)` less the earlier markers, all of which lie in it."""
-    pieces = []
-    for found in earlier:
-        pieces.append(text[start : found.start])
-        start = found.end
-    return "".join((*pieces, text[start:end]))
-
-
-def _read(match: re.Match[str]) -> Marker:
+def _parsed(match: re.Match[str]) -> Marker:
     digits = (match["tokens"] or match["tokens_zh"] or "").replace(",", "")
     return Marker(
         tokens=int(digits or 0),
@@ -116,8 +99,24 @@ def _read(match: re.Match[str]) -> Marker:
     )
 
 
+def trailing_marker(text: str, words: str) -> tuple[EarlierMarker, ...]:
+    """The fixed words that an earlier cut left at the end. Elsewhere they cannot be told from the text's own words."""
+    if not words or not text.endswith(words):
+        return ()
+    return (EarlierMarker(start=len(text) - len(words), end=len(text), marker=Marker()),)
+
+
+def without_markers(text: str, start: int, end: int, earlier: Sequence[EarlierMarker]) -> str:
+    """`text[start:end]` without the earlier markers, all of which must lie in it."""
+    pieces = []
+    for found in earlier:
+        pieces.append(text[start : found.start])
+        start = found.end
+    return "".join((*pieces, text[start:end]))
+
+
 def merge_markers(tokens: int, *, exact: bool, reference: str | None, earlier: Sequence[EarlierMarker]) -> Marker:
-    """One marker for what is cut now and what the markers that disappear with it stood for."""
+    """One marker for `tokens` cut now and for what the earlier markers cut with them stood for."""
     known = reference or next((found.marker.reference for found in earlier if found.marker.reference), None)
     return Marker(
         tokens=tokens + sum(found.marker.tokens for found in earlier),
@@ -127,13 +126,13 @@ def merge_markers(tokens: int, *, exact: bool, reference: str | None, earlier: S
 
 
 def check_reference(reference: object) -> None:
-    """A reference a marker can carry: text without spaces or `]`, at most 200 characters. Raises SettingError for others."""
+    """Raise SettingError unless a marker can carry the reference: 1 to 200 characters without spaces and `]`, or None."""
     if reference is not None and not (isinstance(reference, str) and _REFERENCE.fullmatch(reference)):
         raise SettingError("reference", f"{short_repr(reference)} is not 1 to 200 characters without spaces or ']'")
 
 
 def language_of(text: str) -> Literal["en", "zh"]:
-    """The language to put fixed strings in: `zh` where at least a fifth of the beginning is Han."""
+    """The language for markers in a text: "zh" if at least a fifth of its beginning is Han characters."""
     sample = text[:_SAMPLE_CHARS]
     han = sum("\u3400" <= char <= "\u9fff" for char in sample)
     return "zh" if 5 * han > len(sample) else "en"

@@ -1,4 +1,4 @@
-"""How much of a text fits in some tokens, found with few counts of about that much text, however long the whole is."""
+"""How much of a text fits into a number of tokens. Counts only about as much text as fits, however long the text is."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _SAMPLES = 16
 _SAMPLE_CHARS = 4_096
 _ROUNDS_MAX = 12
 _PRECISION = 64
-"""Search ends this fraction of the tokens below them; where they are fewer, only at the very character."""
+"""The search ends within this fraction of the tokens; for fewer tokens than this, only at the exact character."""
 _EDGE_TOKENS = 8
-"""A part can count a little more than the whole, where a token spans the end of the part."""
+"""A prefix can count a little more than the whole text, where a token spans its end."""
 
 
 def tokens_if_fits(text: str, tokens_max: int, counter: TokenCounter) -> int | None:
-    """The tokens of `text`, upper bound, or None when they are more than `tokens_max`.
+    """The upper bound of the tokens of `text`, or None if it exceeds `tokens_max`.
 
-    A text far over is recognised by its beginning: more text is never fewer tokens.
+    A text that is far too long is recognised by a prefix, because more text never has fewer tokens.
     """
     probe = max(16 * tokens_max, _SAMPLE_CHARS)
     while probe < len(text):
@@ -35,7 +35,7 @@ def tokens_if_fits(text: str, tokens_max: int, counter: TokenCounter) -> int | N
 
 
 def chars_within(text: str, tokens_max: int, counter: TokenCounter, *, from_end: bool = False) -> int:
-    """How many characters from the start (or the end) fit in `tokens_max`, to within a sixty-fourth of it."""
+    """How many characters from the start (or the end) fit into `tokens_max`, at most 1/64 of the tokens below it."""
     if tokens_max <= 0 or not text:
         return 0
 
@@ -54,6 +54,7 @@ def chars_within(text: str, tokens_max: int, counter: TokenCounter, *, from_end:
         missing = tokens_max - low_tokens
         if high - low <= 1 or (missing <= tokens_max // _PRECISION and tokens_max >= _PRECISION):
             break
+        # interpolate, but bisect every third round: text of uneven density defeats interpolation
         share = missing / (high_tokens - low_tokens) if missing and round_ % 3 < 2 else 0.5
         middle = min(high - 1, max(low + 1, low + int((high - low) * share)))
         tokens = tokens_of(middle)
@@ -65,7 +66,7 @@ def chars_within(text: str, tokens_max: int, counter: TokenCounter, *, from_end:
 
 
 def tokens_about(text: str, counter: TokenCounter) -> tuple[int, bool]:
-    """The tokens of a text for people to read, and whether they were counted (True) or taken from a sample."""
+    """The number of tokens of a text to show to people, and whether it was counted (True) or estimated from samples."""
     if len(text) <= COUNTED_TEXT_CHARS_MAX:
         return counter.count(text), True
     stride = (len(text) - _SAMPLE_CHARS) // (_SAMPLES - 1)
@@ -74,7 +75,7 @@ def tokens_about(text: str, counter: TokenCounter) -> tuple[int, bool]:
 
 
 def fair_cap(sizes: Sequence[int], room: int) -> int:
-    """The largest cap such that the sizes, each cut to it, add up to at most `room`. 0 when there is no room."""
+    """The largest cap for which the sizes, each limited to the cap, add up to at most `room`; 0 if there is none."""
     left = room
     ordered = sorted(sizes)
     for done, size in enumerate(ordered):

@@ -6,8 +6,8 @@ import pytest
 
 from plimsoll.errors import FormatError, SettingError
 from plimsoll.tokens.exact import exact_counter
-from plimsoll.truncation import cut_text, truncate_to_tokens
-from plimsoll.truncation.breaks import boundary_after, boundary_before, head_end, tail_start
+from plimsoll.truncation import cut_text
+from plimsoll.truncation.boundaries import boundary_after, boundary_before, head_end, tail_start
 from plimsoll.truncation.marker import markers_in
 
 
@@ -199,8 +199,8 @@ def test_piles_of_marks_do_not_swallow_a_text():
 
 def test_fixed_words_replace_the_marker(counter):
     """A suffix of one's own stands as it is, inside the limit, and does not stack."""
-    once = truncate_to_tokens(PROSE, 50, counter=counter)
-    twice = truncate_to_tokens(once, 20, counter=counter)
+    once = cut_text(PROSE, tokens_max=50, marker="...", counter=counter).text
+    twice = cut_text(once, tokens_max=20, marker="...", counter=counter).text
 
     assert once.endswith("...")
     assert twice.endswith("...")
@@ -222,7 +222,7 @@ def test_fixed_words_replace_the_marker(counter):
 )
 def test_truncation_keeps_whole_sentences(text, tokens_max, expected, counter):
     """A truncated text ends after a sentence where it can, and is empty where not even the suffix fits."""
-    assert truncate_to_tokens(text, tokens_max, counter=counter) == expected
+    assert cut_text(text, tokens_max=tokens_max, marker="...", counter=counter).text == expected
 
 
 def test_mixed_scripts_stay_within_an_exact_count():
@@ -258,8 +258,6 @@ def test_only_text_is_cut(text, counter):
     """What is no text is refused as such."""
     with pytest.raises(FormatError):
         cut_text(text, tokens_max=5, counter=counter)
-    with pytest.raises(FormatError):
-        truncate_to_tokens("text", 1, text, counter=counter)
 
 
 @pytest.mark.parametrize("reference", ["has space", "brac]ket", "new\nline", "r" * 500, "", 3])

@@ -9,7 +9,7 @@ import pytest
 
 from plimsoll.errors import FormatError, SettingError
 from plimsoll.truncation.tool_results import shrink_result
-from plimsoll.truncation.tool_results.shape import detect_lines
+from plimsoll.truncation.tool_results.shapes import detect_lines
 
 TOOL_OUTPUTS = pathlib.Path(__file__).parents[3].parent / "shared/evals/tool_outputs"
 

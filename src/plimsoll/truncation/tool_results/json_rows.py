@@ -1,11 +1,11 @@
-"""JSON results: fewer rows, shorter strings, the same keys; and JSON still."""
+"""Shrink JSON results: fewer rows and shorter strings, with the same keys, as JSON."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
 from plimsoll.regex import regex
-from plimsoll.truncation.json_text import EscapedCounter, cut_value, render_json
+from plimsoll.truncation.json_text import EscapedCounter, cut_value, render_json, unused_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,61 +28,53 @@ def shrink_value(  # noqa: PLR0913 - one call with its options
     inner: Callable[[str, int, TokenCounter], str],
     language: Literal["en", "zh"] = "en",
 ) -> str | None:
-    """The JSON text of a list or object within `tokens_max`, a note in front; None when not even its keys fit.
+    """The JSON text of a list or object within `tokens_max`, a note first, or None if its keys alone do not fit.
 
-    A list becomes `{"_shrunk": note, "items": [...], "total_count": n}`. An object keeps all its keys; its longest list
-    is shortened to `items_max` and, where one text is most of it, `inner` shrinks that text by its own shape.
+    A list becomes `{"_shrunk": note, "items": [...], "total_count": n}`. An object keeps all its keys.
+
+    Args:
+        value: The list or object. It is not mutated.
+        note: What is known of the whole result.
+        tokens_max: The limit, note included.
+        counter: Counts the tokens.
+        items_max: Rows that stay of the longest list.
+        inner: Shrinks the one text that makes up most of an object, given the text, its room in tokens and a counter.
+        language: Of the marks of gaps.
+
     """
     frame = {"items": value, "total_count": len(value)} if isinstance(value, list) else dict(value)
-    key, rows = _longest_list(frame)
-    if rows is not None and len(rows) > items_max:
+    lists = {key: rows for key, rows in frame.items() if isinstance(rows, list)}
+    key = max(lists, key=lambda name: len(lists[name]), default="")
+    if key in lists and len(lists[key]) > items_max:
+        rows = lists[key]
         kept = _rows_kept(rows, items_max)
         frame[key] = [rows[index] for index in kept]
         note = {**note, "shown": f"{len(kept)} of {len(rows):,} in {key!r}: {_ranges(kept)}"}
-    head = _note_text(note, frame)
+    head = render_json({unused_key(NOTE_KEY, frame): note})
     room = tokens_max - counter.upper(head) - 1
     body = _with_inner(frame, room, counter, inner)
     text = cut_value(body, tokens_max=room, counter=counter, language=language) if room > 0 else None
-    return None if text is None else _spliced(head, text)
-
-
-def _note_text(note: dict[str, Any], frame: dict[str, Any]) -> str:
-    name = NOTE_KEY
-    while name in frame:
-        name = f"_{name}"
-    return render_json({name: note})
-
-
-def _spliced(head: str, body: str) -> str:
-    """Two objects as one, the note's key first."""
-    return head if body == "{}" else f"{head[:-1]},{body[1:]}"
-
-
-def _longest_list(frame: dict[str, Any]) -> tuple[str, list[Any] | None]:
-    lists = [(key, value) for key, value in frame.items() if isinstance(value, list)]
-    return max(lists, key=lambda pair: len(pair[1]), default=("", None))
+    if text is None or text == "{}":
+        return None if text is None else head
+    return f"{head[:-1]},{text[1:]}"
 
 
 def _rows_kept(rows: list[Any], items_max: int) -> list[int]:
-    """Both ends, and rows that speak of trouble in up to a third of the places."""
+    """Both ends, and rows that report an error in up to a third of the places."""
     inside = range(items_max // 2, len(rows) - items_max // 4)
-    trouble = [index for index in inside[:_ROWS_SEARCHED_MAX] if _TROUBLE.search(_glance(rows[index]))]
+    trouble = [index for index in inside[:_ROWS_SEARCHED_MAX] if _TROUBLE.search(_row_sample(rows[index]))]
     trouble = trouble[: items_max // 3]
     tail = min(items_max // 4, items_max - 1)
     head = items_max - tail - len(trouble)
     return sorted({*range(head), *trouble, *range(len(rows) - tail, len(rows))})[:items_max]
 
 
-def _glance(row: Any) -> str:
-    """Enough of a row to see trouble in it, without rendering a deep or huge one."""
+def _row_sample(row: Any) -> str:
+    """Enough of a row to find an error in it, without rendering a deep or huge one. Empty error fields are left out."""
     if isinstance(row, dict):
-        return " ".join(f'"{key}" {item}'[:200] for key, item in list(row.items())[:20] if _tells(item))[:_ROW_CHARS]
+        fields = (f'"{key}" {item}'[:200] for key, item in list(row.items())[:20] if isinstance(item, str) and item)
+        return " ".join(fields)[:_ROW_CHARS]
     return row[:_ROW_CHARS] if isinstance(row, str) else ""
-
-
-def _tells(item: Any) -> bool:
-    """An error field that is empty or false tells of no error."""
-    return isinstance(item, str) and bool(item)
 
 
 def _ranges(indexes: list[int]) -> str:
@@ -99,7 +91,7 @@ def _ranges(indexes: list[int]) -> str:
 def _with_inner(
     frame: dict[str, Any], room: int, counter: TokenCounter, inner: Callable[[str, int, TokenCounter], str]
 ) -> dict[str, Any]:
-    """The object with its one great text shrunk by its own shape, in the room that the other fields leave."""
+    """The object with its longest text shrunk by `inner`, if that text alone is longer than all the room."""
     texts = {key: len(value) for key, value in frame.items() if isinstance(value, str)}
     key = max(texts, key=lambda name: texts[name], default=None)
     if key is None or room <= 0 or texts[key] < 2 * room:

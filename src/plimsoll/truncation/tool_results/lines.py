@@ -1,4 +1,4 @@
-"""Keep the lines that matter most, in their order, in a given room; say where and how many lines were left out."""
+"""Keep the lines of lowest rank that fit, in their order, with a line in place of each gap."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from plimsoll.brief import pluralize
 from plimsoll.regex import regex
-from plimsoll.truncation.breaks import boundary_after, boundary_before
+from plimsoll.truncation.boundaries import boundary_after, boundary_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -17,21 +17,21 @@ LINE_CHARS_MAX = 400
 """A longer line keeps its two ends."""
 
 _GAP_CHARS = 12
-"""What a gap costs on average, spread over the lines that cause it."""
+"""What a gap costs on average, spread over the kept lines."""
 
 _GAP = regex(r"\[… (?:已略去 )?([0-9,]{1,15}) (?:lines? cut|行) …\]\Z")
 
 
 def by_rank(ranks: Sequence[int]) -> list[list[int]]:
     """The indexes of the lines of each rank, lowest rank first."""
-    found: defaultdict[int, list[int]] = defaultdict(list)
+    indexes: defaultdict[int, list[int]] = defaultdict(list)
     for index, rank in enumerate(ranks):
-        found[rank].append(index)
-    return [found[rank] for rank in sorted(found)]
+        indexes[rank].append(index)
+    return [indexes[rank] for rank in sorted(indexes)]
 
 
 def keep_lines(lines: Sequence[str], ranked: Sequence[Sequence[int]], room_chars: int) -> list[int]:
-    """Indexes of the lines to keep: lowest rank first, within a rank from both ends inwards, while there is room."""
+    """Indexes of the lines that fit into `room_chars`: lowest rank first, within a rank from both ends inwards."""
     kept: list[int] = []
     for indexes in ranked:
         for index in _inwards(indexes):
@@ -56,31 +56,30 @@ def _inwards(indexes: Sequence[int]) -> Iterator[int]:
             last -= 1
 
 
-def gaps_in(lines: Sequence[str]) -> dict[int, int]:
-    """Where earlier cuts left gaps, and how many lines each stands for."""
+def earlier_gaps(lines: Sequence[str]) -> dict[int, int]:
+    """The index of each line that an earlier cut left in place of a gap, and the number of lines it stands for."""
     marked = (index for index, line in enumerate(lines) if line.startswith("[… "))
     return {index: size for index in marked if (size := gap_size(lines[index]))}
 
 
 def render_kept(lines: Sequence[str], kept: Sequence[int], gaps: Mapping[int, int], language: str) -> str:
-    """The kept lines, with a line in place of each gap. A gap left by an earlier cut adds to the one it falls into."""
+    """The kept lines, with a line in place of each gap. `gaps` of earlier cuts are added to the gap they are in."""
     out: list[str] = []
-    places = sorted(gaps)
+    gap_indexes = sorted(gaps)
     missing = 0
     expected = 0
     for index in (*kept, len(lines)):
-        within = places[bisect_left(places, expected) : bisect_left(places, index)]
-        missing += index - expected + sum(gaps[place] - 1 for place in within)
+        skipped = gap_indexes[bisect_left(gap_indexes, expected) : bisect_left(gap_indexes, index)]
+        missing += index - expected + sum(gaps[gap] - 1 for gap in skipped)
         expected = index + 1
-        own = gaps.get(index, 0)
-        if own:
-            missing += own
+        if index in gaps:  # a kept line that is itself a gap joins the next one
+            missing += gaps[index]
             continue
         if missing:
             out.append(gap_line(missing, language))
             missing = 0
         if index < len(lines):
-            out.append(clipped(lines[index]))
+            out.append(clip_line(lines[index]))
     return "\n".join(out)
 
 
@@ -90,13 +89,13 @@ def gap_line(count: int, language: str) -> str:
 
 
 def gap_size(line: str) -> int:
-    """How many lines a line stands for when it is a gap left by an earlier cut, else 0."""
+    """How many lines a gap line of an earlier cut stands for; 0 for any other line."""
     found = _GAP.match(line)
     return int(found[1].replace(",", "") or 0) if found else 0
 
 
-def clipped(line: str) -> str:
-    """A line of bounded length: the two ends of a longer one."""
+def clip_line(line: str) -> str:
+    """The line, or the two ends of one that is longer than LINE_CHARS_MAX."""
     if len(line) <= LINE_CHARS_MAX:
         return line
     half = LINE_CHARS_MAX // 2 - 2

@@ -1,4 +1,4 @@
-"""Any Python value a tool may return, as text."""
+"""The result of a tool as text, whatever Python value it is."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from plimsoll.limits import NESTING_DEPTH_MAX
 from plimsoll.truncation.json_text import render_json
 
 _PRINTABLE_MODULES = frozenset({"datetime", "decimal", "uuid", "pathlib", "fractions", "ipaddress"})
-"""Standard values whose `str` is their text and cannot fail."""
+"""Modules of the standard library whose values have a `str` that is their text and cannot fail."""
 _INT_BITS_MAX = 12_000
 """Longer integers are written in base 16: Python refuses to write them in base 10."""
 
 
 def render_result(value: object) -> str:
-    """The text of a tool's result: text as it is, None as `null`, bytes as UTF-8, everything else as JSON.
+    """The text of a tool's result: str unchanged, None as `null`, bytes as UTF-8, everything else as JSON.
 
-    Total: what JSON has no word for (NaN, cycles, bytes that are no text, unknown types) is named in text instead.
-    False, 0 and "" are results like any other.
+    Never raises: what JSON cannot express (NaN, cycles, binary data, unknown types) is described in text instead.
     """
     match value:
         case str():
@@ -31,7 +30,7 @@ def render_result(value: object) -> str:
 
 
 def _plain(value: object, depth: int, above: frozenset[int]) -> Any:
-    """The value in terms of JSON. `above` are the ids of the containers it stands in."""
+    """The value as JSON values. `above` are the ids of the containers that it is in."""
     match value:
         case None | bool() | str():
             return value
@@ -44,7 +43,7 @@ def _plain(value: object, depth: int, above: frozenset[int]) -> Any:
         case Mapping() | list() | tuple() | set() | frozenset():
             return _container(value, depth, above)
         case _:
-            return _named(value)
+            return _description(value)
 
 
 def _container(value: Any, depth: int, above: frozenset[int]) -> Any:
@@ -67,13 +66,13 @@ def _key(key: object) -> str:
 
 
 def _bytes_text(value: bytes) -> str:
-    """UTF-8 text, or the size of what is none."""
+    """The decoded text, or the size of bytes that are not UTF-8."""
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
         return f"[{pluralize(len(value), 'byte')}, not text]"
 
 
-def _named(value: object) -> str:
+def _description(value: object) -> str:
     kind = type(value)
     return str(value) if kind.__module__ in _PRINTABLE_MODULES else f"[{kind.__name__}]"

@@ -1,0 +1,282 @@
+"""The shapes of tool results that are lines of text: how each is recognised, which of its lines stay first, and its facts.
+
+A shape's `ranks` function gives each line a rank: lines of the lowest rank stay first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from plimsoll.brief import pluralize
+from plimsoll.regex import regex
+
+Kind: TypeAlias = Literal["whole", "json", "diff", "search", "listing", "log", "code", "text"]
+"""The shape of a result; "whole" for one that fits and is left alone."""
+
+Lines: TypeAlias = Sequence[str]
+
+
+class Shape(NamedTuple):
+    """What a shape decides."""
+
+    ranks: Callable[[Lines], list[int]]
+    """The rank of each line."""
+    facts: Callable[[Lines], str]
+    """What the notice says about the whole result."""
+
+
+def _line_count(lines: Lines) -> str:
+    return pluralize(len(lines), "line")
+
+
+def _rank_ends(ranked: list[int], rank: int, head: int, tail: int) -> None:
+    """Give the first `head` and the last `tail` lines this rank, unless theirs is lower."""
+    size = len(ranked)
+    for index in (*range(min(head, size)), *range(max(0, size - tail), size)):
+        ranked[index] = min(ranked[index], rank)
+
+
+# --- source code ------------------------------------------------------------------------------------------------------
+
+_CODE_LINE_CHARS = 300
+_CODE_HEAD_LINES = 6
+_LINE_NUMBER = regex(r"\s{0,8}[0-9]{1,7}(?:\t|→|\|| {2}|: )")
+_DECLARATION = regex(
+    r"\s{0,12}(?:(?:export|default|public|private|protected|static|async|abstract|final|pub|override|inline)\s{1,4}){0,4}"
+    r"(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace|object|record|macro)\b"
+)
+_IMPORT_OR_CONSTANT = regex(r"(?:import|from|package|use|using|#include|require|[A-Z][A-Z0-9_]{2,60}\s{0,4}[:=])")
+
+
+def _code_ranks(lines: Lines) -> list[int]:
+    """0 the first lines, 1 outer declarations, 2 inner ones, 3 imports and constants, 4 the rest."""
+    ranked = [_code_rank(line[:_CODE_LINE_CHARS]) for line in lines]
+    _rank_ends(ranked, 0, _CODE_HEAD_LINES, 0)
+    return ranked
+
+
+def _code_rank(line: str) -> int:
+    number = _LINE_NUMBER.match(line)
+    code = line[number.end() :] if number else line
+    if _DECLARATION.match(code):
+        return 1 if not code[:1].isspace() else 2
+    return 3 if _IMPORT_OR_CONSTANT.match(code) else 4
+
+
+# --- diffs ------------------------------------------------------------------------------------------------------------
+
+_DIFF_FILE = ("diff --git ", "--- ", "+++ ", "rename ", "new file", "deleted file", "Binary files")
+_CHANGES_PER_RANK = 8
+_CHANGE_RANKS_MAX = 40
+
+
+def _diff_ranks(lines: Lines) -> list[int]:
+    """0 files, 1 hunks, 2 and on changed lines (eight of each hunk per rank), last the context."""
+    ranked, changes = [], 0
+    for line in lines:
+        if line.startswith(_DIFF_FILE):
+            ranked.append(0 if line.startswith(_DIFF_FILE[0]) else 1)
+        elif line.startswith("@@"):
+            changes = 0
+            ranked.append(1)
+        elif line.startswith(("+", "-")):
+            changes += 1
+            ranked.append(min(_CHANGE_RANKS_MAX, 2 + changes // _CHANGES_PER_RANK))
+        else:
+            ranked.append(_CHANGE_RANKS_MAX + 1)
+    return ranked
+
+
+def _diff_facts(lines: Lines) -> str:
+    files = sum(line.startswith("diff --git ") for line in lines) or sum(line.startswith("+++ ") for line in lines)
+    added = sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)
+    removed = sum(line.startswith("-") and not line.startswith("--- ") for line in lines)
+    return f"{pluralize(files, 'file')}, +{added:,} -{removed:,} {'line' if added + removed == 1 else 'lines'}"
+
+
+# --- file listings ----------------------------------------------------------------------------------------------------
+
+_INDENT = regex(r"[\s│├└─|`-]*")
+_DEPTH_MAX = 12
+
+
+def _listing_ranks(lines: Lines) -> list[int]:
+    """0 the first two lines and the last, else depth in the tree plus the logarithm of the siblings before it.
+
+    So the top of the tree comes before its depths, and all folders come before the many files of one.
+    """
+    siblings: Counter[str] = Counter()
+    positions = {line: _tree_position(line) for line in set(lines)}
+    ranked = []
+    for line in lines:
+        depth, folder = positions[line]
+        siblings[folder] += 1
+        ranked.append(depth + siblings[folder].bit_length())
+    _rank_ends(ranked, 0, 2, 1)
+    return ranked
+
+
+def _tree_position(line: str) -> tuple[int, str]:
+    """The depth of a line's entry, and the folder it is in."""
+    indent = _INDENT.match(line[:200])
+    path = (line[-300:].split() or [""])[-1].rstrip("/")
+    depth = min(_DEPTH_MAX, path.count("/") + (len(indent[0]) // 4 if indent else 0))
+    return depth, path.rpartition("/")[0] or f"indent {depth}"
+
+
+def _listing_facts(lines: Lines) -> str:
+    return pluralize(sum(1 for line in lines if line.strip()), "entry", "entries")
+
+
+# --- logs, test runs and command output -------------------------------------------------------------------------------
+
+_LOG_LINE_CHARS = 400
+_LOG_ENDS = 4
+_TROUBLE = regex(
+    r"\b(?:error|errors|fail|fails|failed|failure|failures|fatal|panic|exception|traceback|denied|refused|abort(?:ed)?"
+    r"|segfault|cannot|undefined|not found|no such|timed? ?out|killed|critical|assert(?:ion)?(?:error)?)\b"
+    r"|\w(?:Error|Exception)\b|^E  +|✗|✘|--- FAIL",
+    re.IGNORECASE,
+)
+_TOTAL = regex(
+    r"\b(?:[0-9]+ (?:passed|failed|errors?|warnings?|skipped|tests?|files? changed)|total|summary|ran [0-9]+"
+    r"|exit(?:ed)? (?:code|status|with)|coverage|finished in|done in|took [0-9])",
+    re.IGNORECASE,
+)
+_WARNING = regex(r"\bwarn(?:ing|ings)?\b|deprecated", re.IGNORECASE)
+_VARIABLE = regex(r"[0-9a-fA-F]{8,}|[0-9]+")
+_TEMPLATES_MAX = 50_000
+
+
+def _log_ranks(lines: Lines) -> list[int]:
+    """0 both ends, 1 errors and totals, 2 their neighbours, 3 warnings, 4 the first line of each template, 5 the rest."""
+    ranked = [5] * len(lines)
+    templates: set[str] = set()
+    for index, line in enumerate(lines):
+        start = line[:_LOG_LINE_CHARS]
+        rank = _log_rank(start)
+        template = _VARIABLE.sub("#", start[:120])
+        if template not in templates and len(templates) < _TEMPLATES_MAX:
+            templates.add(template)
+            rank = min(rank, 4)
+        elif rank == 1:
+            rank = 3  # a repeated error: its first line tells as much
+        ranked[index] = min(ranked[index], rank)
+        if rank == 1:
+            for near in range(max(0, index - 1), min(len(lines), index + 3)):
+                ranked[near] = min(ranked[near], 2)
+    _rank_ends(ranked, 0, _LOG_ENDS, _LOG_ENDS)
+    return ranked
+
+
+def _log_rank(line: str) -> int:
+    if _TROUBLE.search(line) or _TOTAL.search(line):
+        return 1
+    return 3 if _WARNING.search(line) else 5
+
+
+# --- search hits ------------------------------------------------------------------------------------------------------
+
+_HIT = regex(r"(?=[^\s:]{0,40}:?[^\s:]{0,200}[/.])((?:[\w~^-]{1,40}:)?[^\s:,;=][^\s:]{0,200}?)([:-])[0-9]{1,7}\2")
+"""`path:12:` of a hit or `path-12-` of a line of context, with a revision such as `HEAD:` before it or none."""
+
+
+def _search_ranks(lines: Lines) -> list[int]:
+    """N for the nth hit in a file, so that each file is shown before a second hit; other lines follow the hit before."""
+    hits: Counter[str] = Counter()
+    ranked, current = [], 0
+    for line in lines:
+        hit = _HIT.match(line)
+        if hit:
+            hits[hit[1]] += 1
+            current = hits[hit[1]]
+            ranked.append(current)
+        else:
+            ranked.append(current + 1 if line.strip() else current + 2)
+    return ranked
+
+
+def _search_facts(lines: Lines) -> str:
+    files = [hit[1] for line in lines if (hit := _HIT.match(line))]
+    return f"{pluralize(len(files), 'hit')} in {pluralize(len(set(files)), 'file')}" if files else _line_count(lines)
+
+
+# --- prose and everything else ----------------------------------------------------------------------------------------
+
+_HEADING = regex(r"#{1,6} |[=\-*]{3,}\s*\Z|<h[1-6]")
+_TEXT_ENDS = 6
+
+
+def _text_ranks(lines: Lines) -> list[int]:
+    """0 headings, the first and the last line, 1 more of both ends, 2 first lines of paragraphs, 3 the rest, 4 blank lines."""
+    ranked, blank_before = [], True
+    for line in lines:
+        blank = not line.strip()
+        ranked.append(4 if blank else 0 if _HEADING.match(line[:200]) else 2 if blank_before else 3)
+        blank_before = blank
+    _rank_ends(ranked, 1, _TEXT_ENDS, _TEXT_ENDS)
+    _rank_ends(ranked, 0, 1, 1)
+    return ranked
+
+
+# --- the shapes, and how they are recognised --------------------------------------------------------------------------
+
+SHAPES: Mapping[Kind, Shape] = {
+    "diff": Shape(_diff_ranks, _diff_facts),
+    "search": Shape(_search_ranks, _search_facts),
+    "listing": Shape(_listing_ranks, _listing_facts),
+    "log": Shape(_log_ranks, _line_count),
+    "code": Shape(_code_ranks, _line_count),
+    "text": Shape(_text_ranks, _line_count),
+}
+
+_SAMPLE_LINES = 80
+_SAMPLE_CHARS = 40_000
+_SAMPLE_LINE_CHARS = 400
+
+_DIFF = regex(r"diff --git |@@ -[0-9]+(?:,[0-9]+)? \+[0-9]")
+_LISTED = regex(
+    r"[-dlbcps][-rwxsStT]{9}|[0-7]{6} (?:blob|tree|commit) |[0-9.]{1,8}[KMGT]?\t\S+\Z|\s{0,40}[│├└]|total [0-9]+\Z"
+    r"|\.{0,2}/?[\w.@+-]+(?:/[\w.@+ -]+)*/?\Z"
+)
+_LOGGED = regex(
+    r"\S{0,30}[0-9]{1,4}[-/:][0-9]{2}[-/:][0-9]{2}"
+    r"|\S{0,20} ?[0-9]{2}:[0-9]{2}:[0-9]{2}"
+    r"|[A-Z][a-z]{2} +[0-9]{1,2} [0-9]{2}:[0-9]{2}"
+    r"|.{0,60}\b(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL|FAIL|FAILED|PASS|PASSED|Traceback|panic|ok|Exception)\b"
+)
+_CODE = regex(
+    r"\s{0,16}(?:def |class |func |fn |import |from \S{1,80} import|#include|package |public |private |protected "
+    r"|return\b|const |let |var |if \(|for \(|while \(|type |interface |export |async |@\w|\}|\{|//|/\*|#!)"
+    r"|\s{4,16}[\w.]{1,60}(?:\[[^\]]{0,40}\])? ?[-+*/|&]?= "
+)
+_SHARES_MIN: tuple[tuple[Kind, re.Pattern[str], float], ...] = (
+    ("search", _HIT, 0.6),
+    ("code", _LINE_NUMBER, 0.6),
+    ("log", _LOGGED, 0.3),
+    ("listing", _LISTED, 0.7),
+    ("code", _CODE, 0.2),
+)
+"""A result has the first shape whose pattern matches at least this share of its lines; half of it if its tool suggests it."""
+
+_SUGGESTED_BY_TOOL: Mapping[Kind, re.Pattern[str]] = {
+    "search": regex(r"grep|search|\brg\b|ripgrep", re.IGNORECASE),
+    "listing": regex(r"\bls\b|list_?(?:dir|files)|listdir|glob|tree", re.IGNORECASE),
+}
+
+
+def detect_lines(tool_name: str, text: str) -> Kind:
+    """The shape of a result that is lines of text, by its first lines and the tool's name."""
+    lines = [line[:_SAMPLE_LINE_CHARS] for line in text[:_SAMPLE_CHARS].splitlines()[:_SAMPLE_LINES] if line.strip()]
+    if any(_DIFF.match(line) for line in lines):
+        return "diff"
+    name = tool_name[:_SAMPLE_LINE_CHARS]
+    suggested = {kind for kind, pattern in _SUGGESTED_BY_TOOL.items() if pattern.search(name)}
+    for kind, pattern, share_min in _SHARES_MIN:
+        matching = sum(pattern.match(line) is not None for line in lines)
+        if lines and matching / len(lines) >= (share_min / 2 if kind in suggested else share_min):
+            return kind
+    return "text"
