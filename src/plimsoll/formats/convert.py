@@ -11,8 +11,9 @@ from plimsoll.formats.detect import Beside
 from plimsoll.formats.format import Converted, Loss, SystemText, Violation
 from plimsoll.formats.intake import received
 from plimsoll.formats.registry import decode_all, format_named, format_of
+from plimsoll.formats.system_text import system_message
 from plimsoll.formats.wire import copied, plain
-from plimsoll.message import FormatName, Message, Part, Text, Wire
+from plimsoll.message import FormatName, Wire
 
 
 def convert(  # noqa: PLR0913 - the options of the contract
@@ -43,7 +44,7 @@ def convert(  # noqa: PLR0913 - the options of the contract
     """
     target = format_named(to)
     _, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
-    leading = [] if system is None else [_system_message(system)]
+    leading = [] if system is None else [system_message(system)]
     rendered = target.render([*leading, *decoded])
     losses = [_shifted(loss, len(leading)) for loss in rendered.losses]
     return Converted(messages=rendered.messages, system=rendered.system, losses=losses)
@@ -53,22 +54,6 @@ def _shifted(loss: Loss, leading: int) -> Loss:
     """The loss by the position in the messages that were handed in."""
     where = loss.position
     return loss if where is None else replace(loss, position=where - leading if where >= leading else None)
-
-
-def _system_message(system: object) -> Message:
-    """The `system` parameter as a message of its own. Raises FormatError."""
-    if isinstance(system, str):
-        return Message(
-            role="system", parts=(Text(text=system),), format="anthropic", wire={"role": "system", "content": system}
-        )
-    wire = copied({"role": "system", "content": system})
-    parts: list[Part] = []
-    blocks = wire["content"] if isinstance(wire["content"], list) else [None]
-    for block in blocks:
-        if not isinstance(block, dict) or not isinstance(block.get("text"), str):
-            raise FormatError("system must be text or a list of text blocks", format="anthropic")
-        parts.append(Text(text=block["text"], wire=block))
-    return Message(role="system", parts=tuple(parts), format="anthropic", wire=wire)
 
 
 def validate(

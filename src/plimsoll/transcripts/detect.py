@@ -15,29 +15,10 @@ from plimsoll.errors import FormatError
 from plimsoll.formats.detect import Beside
 from plimsoll.message import FormatName, Wire
 from plimsoll.transcripts import lines, shape
-from plimsoll.transcripts.shape import Shape
-from plimsoll.transcripts.source import Readable, Source, read_head
+from plimsoll.transcripts.source import Readable, Source
 from plimsoll.transcripts.values import Conversation, Exported, Finding, SourceLine, ToolName, Transcript
 
 _LOOK_LINES = 50
-_HEAD_BYTES = 1 << 18
-
-
-def detect_file(source: Readable) -> Shape | None:
-    """What a file, or bytes, holds: a tool's session, or messages in a wire format; None when it is neither.
-
-    Looks at the first lines; only a document that is one JSON value is read whole. Raises as `load_file` does for
-    files that cannot be read at all.
-    """
-    head = read_head(source, _HEAD_BYTES)
-    tool = shape.tool_of(_objects(head.split(b"\n")))
-    if tool is not None:
-        return tool
-    try:
-        found = _conversation(Source(source))
-    except FormatError:
-        return None
-    return found.format if found.messages else None
 
 
 def load_file(source: Readable) -> Transcript | Conversation:

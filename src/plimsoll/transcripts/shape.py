@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from plimsoll.errors import FormatError
 from plimsoll.formats.detect import NOTHING, Beside, detect
 from plimsoll.message import FormatName, Wire
 from plimsoll.transcripts.lines import text_of
 from plimsoll.transcripts.values import ToolName
-
-Shape: TypeAlias = ToolName | FormatName
 
 _CODEX_LINES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _CLAUDE_LINES = frozenset(

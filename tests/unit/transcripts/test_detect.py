@@ -10,7 +10,7 @@ from tests.tool_sessions import session_file
 
 from plimsoll.errors import FormatError, LimitExceeded, MissingExtra, StoreUnusable
 from plimsoll.limits import TRANSCRIPT_LINES_MAX
-from plimsoll.transcripts.detect import detect_file, load_file
+from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.values import Conversation, Transcript
 
 CHAT = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]
@@ -26,6 +26,17 @@ CLAUDE = {
 }
 CODEX = {"timestamp": "t", "type": "session_meta", "payload": {"id": "x"}}
 PI = {"type": "session", "version": 3, "id": "x", "timestamp": "t", "cwd": "/"}
+
+
+def kind_of(source):
+    """What bytes hold: a tool's session, or messages in a format; None when it is neither."""
+    try:
+        found = load_file(source)
+    except FormatError:
+        return None
+    if isinstance(found, Transcript):
+        return found.tool
+    return found.format if found.messages else None
 
 
 @pytest.mark.parametrize(
@@ -49,8 +60,8 @@ PI = {"type": "session", "version": 3, "id": "x", "timestamp": "t", "cwd": "/"}
 )
 def test_documents_are_recognised(document, expected):
     """Arrays, single messages and request bodies, written on one line or on many."""
-    assert detect_file(json.dumps(document).encode()) == expected
-    assert detect_file(json.dumps(document, indent=2).encode()) == expected
+    assert kind_of(json.dumps(document).encode()) == expected
+    assert kind_of(json.dumps(document, indent=2).encode()) == expected
 
 
 @pytest.mark.parametrize(
@@ -68,9 +79,9 @@ def test_documents_are_recognised(document, expected):
 def test_lines_are_recognised(rows, expected):
     """Session files by their first lines, JSON lines of messages by all of them; a broken first line does not matter."""
     data = "\n".join(map(json.dumps, rows)).encode()
-    assert detect_file(data) == expected
+    assert kind_of(data) == expected
     if expected in ("claude-code", "codex", "pi"):
-        assert detect_file(b"{broken\n" + data) == expected
+        assert kind_of(b"{broken\n" + data) == expected
 
 
 def test_a_request_body_keeps_what_stands_beside_its_messages():
@@ -90,8 +101,8 @@ def test_broken_lines_among_messages_are_findings():
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"hello", b"[", b"[" * 10**6, b"\x00" * 100, b"[1]", b"{}", b"null"])
 def test_what_is_nothing_is_refused_with_a_reason(data):
-    """Anything else is a FormatError from `load_file` and None from `detect_file`."""
-    assert detect_file(data) is None
+    """Anything else is a FormatError from `load_file` and of no kind."""
+    assert kind_of(data) is None
     with pytest.raises(FormatError):
         load_file(data)
 
@@ -130,7 +141,7 @@ def test_archives_are_read(tmp_path, ending):
     found = load_file(path)
     assert isinstance(found, Transcript)
     assert len(found.messages) == 2000
-    assert detect_file(path) == "codex"
+    assert kind_of(path) == "codex"
     assert load_file(packed + packed).findings == ()
     cut = load_file(packed + packed[:-3])
     assert "broken-archive" in {finding.kind for finding in cut.findings}
