@@ -116,6 +116,12 @@ def check_view_of(session: plimsoll.Session, budget: int, format: str) -> None:
     proof.fits(view, budget, format)
 
 
+@pytest.mark.parametrize("number", [71000139, 72000906])
+def test_cases_that_long_runs_found(number: int) -> None:
+    """A frame without room for a mark; sixty calls cut to a twentieth because a summary of them had been weighed."""
+    check(case_of(number))
+
+
 @pytest.mark.slow
 def test_views_are_valid_used_and_marked() -> None:
     """Histories with parts that cannot be cut, and many calls at once, in four formats and budgets of every size."""

@@ -94,14 +94,30 @@ def _tightened(draft: Draft, task: Task, parted: Split, summed: Summed) -> tuple
             return parted, Summed(ledger=task.ledger, covers=task.covers, failure=summed.failure)
         summed = replace(_by_rules(draft, task, parted), failure=summed.failure)
     used = parted.summary_tokens_max if summed.account is None else summed.account.tokens
-    smaller = _with_boundary(draft, task, parted, used)
-    if not smaller.leave:
-        return smaller, Summed(ledger=task.ledger, covers=task.covers, failure=summed.failure)
-    room = used if task.policy.caps_tail else min(_room_beside(draft, task, smaller), task.summary_tokens_max)
-    if smaller is parted and room <= used + max(SPARE_TOKENS, int(task.goal_tokens * SPARE_SHARE)):
-        return parted, summed
-    smaller = replace(smaller, summary_tokens_max=max(room, used))
-    return smaller, replace(_by_rules(draft, task, smaller), failure=summed.failure)
+    whole = [(block, block.pieces, block.decision, block.reasons, block.references) for block in parted.leave]
+    for is_first in (True, False):
+        smaller = _with_boundary(draft, task, parted, used)
+        if not smaller.leave:
+            return smaller, _resumed(draft, task, smaller, summed.failure)
+        room = used if task.policy.caps_tail else min(_room_beside(draft, task, smaller), task.summary_tokens_max)
+        if is_first and smaller is parted and room <= used + max(SPARE_TOKENS, int(task.goal_tokens * SPARE_SHARE)):
+            return parted, summed
+        smaller = replace(smaller, summary_tokens_max=max(room, used))
+        summed = _resumed(draft, task, smaller, summed.failure)
+        if not is_first or summed.account is None or 2 * summed.account.tokens > used:
+            break
+        # Most of the summary was about what stays after all: that gets the room.
+        used = summed.account.tokens
+        for block, pieces, decision, reasons, references in whole:
+            block.pieces, block.decision, block.reasons, block.references = pieces, decision, reasons, references
+    return smaller, summed
+
+
+def _resumed(draft: Draft, task: Task, parted: Split, failure: str | None) -> Summed:
+    """The summary of what leaves still; none where nothing does."""
+    if not parted.leave:
+        return Summed(ledger=task.ledger, covers=task.covers, failure=failure)
+    return replace(_by_rules(draft, task, parted), failure=failure)
 
 
 def _room_beside(draft: Draft, task: Task, parted: Split) -> int:
