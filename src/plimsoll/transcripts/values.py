@@ -199,9 +199,9 @@ class Conversation:
     is_lines: bool = False
     """Whether they came as JSON lines."""
 
-    def view(self) -> list[dict[str, Any]]:
-        """The messages: the caller's own copy."""
-        return [dict(copy.deepcopy(wire)) for wire in self.messages]
+    def view(self) -> list[Wire]:
+        """The messages, which are not copied: as long as they are not changed, this object stays what was read."""
+        return list(self.messages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
