@@ -8,7 +8,9 @@ import sys
 
 import plimsoll
 from plimsoll.cli.options import TOOL_NAMES, count
+from plimsoll.cli.output import print_json
 from plimsoll.cli.refusal import DONE, WrongUsage
+from plimsoll.cli.screen import say, show
 
 SHOWN_ON_TERMINAL = 30
 """Newest sessions that are listed by default on a terminal; a program that reads the list gets all of them."""
@@ -37,8 +39,6 @@ def refuse_filters(arguments: argparse.Namespace) -> None:
 
 def list_found(arguments: argparse.Namespace) -> int:
     """List them, the newest first, each under the number that `import` takes."""
-    from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import say, show
     from plimsoll.report.figures import pluralize
     from plimsoll.report.terminal import table
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -52,6 +51,8 @@ def write_file(path: Path, *data: bytes) -> None:
         with path.open("wb") as device:
             device.writelines(data)
         return
+    import tempfile
+
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
     except OSError as error:

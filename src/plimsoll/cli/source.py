@@ -7,7 +7,6 @@ import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
 from typing import Any, BinaryIO, TypeAlias
 
 import plimsoll
@@ -21,6 +20,7 @@ Loaded: TypeAlias = "plimsoll.Transcript | plimsoll.Conversation"
 
 def preload(model: str | None) -> None:
     """Load the vocabulary in a thread while the file is read and the rest imported. The count itself says what goes wrong."""
+    from threading import Thread
 
     def load() -> None:
         with suppress(Exception):

@@ -12,7 +12,9 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command, tokens
+from plimsoll.cli.output import print_json
 from plimsoll.cli.refusal import DONE, Refused
+from plimsoll.cli.screen import note, say, show, working
 
 EDIT_HINT = "<!-- Save to compact with this summary; empty the file to cancel. This line is left out. -->\n"
 
@@ -51,7 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Preview, or carry out."""
     if arguments.preview:
         return _preview(arguments)
-    from plimsoll.cli.screen import working
 
     plan, path = _edited(arguments) if arguments.edit else (None, None)
     try:
@@ -71,16 +72,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tell_what_is_not_held(session: plimsoll.Session) -> None:
     """Before anything is recorded: what is in the view that a file of the tool it came from cannot hold."""
-    from plimsoll.cli.screen import note
-
     for detail in dict.fromkeys(loss.detail for loss in session.not_exportable()):
         note(f"in the view: {detail}; --in-place is refused while that is so, and other files have a mark there")
 
 
 def _plan(arguments: argparse.Namespace) -> plimsoll.Plan:
     """The plan, made by a reader: the session is free while it is looked at."""
-    from plimsoll.cli.screen import working
-
     options = {"store": arguments.store, "max_tokens": arguments.max_tokens}
     with plimsoll.open(arguments.name, read_only=True, **options) as session:
         _tell_what_is_not_held(session)
@@ -95,8 +92,6 @@ def _wish(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _preview(arguments: argparse.Namespace) -> int:
-    from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import show
 
     plan = _plan(arguments)
     if arguments.json:
@@ -164,8 +159,6 @@ def _is_ours(path: Path) -> bool:
 
 
 def _done(compaction: plimsoll.Compaction, arguments: argparse.Namespace) -> int:
-    from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import say
     from plimsoll.report.figures import number
 
     if arguments.json:

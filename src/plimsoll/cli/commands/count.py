@@ -6,7 +6,10 @@ import argparse
 
 import plimsoll
 from plimsoll.cli.options import DEFAULT_MODEL, Commands, add_file, add_model, command
+from plimsoll.cli.output import print_json
 from plimsoll.cli.refusal import DONE
+from plimsoll.cli.screen import say, show, working
+from plimsoll.cli.source import PlainText, is_session, label_of, open_session, preload, read, read_raw
 
 
 def add(commands: Commands) -> None:
@@ -30,13 +33,9 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Weigh and show."""
-    from plimsoll.cli.source import PlainText, preload, read_raw
-
     preload(arguments.model)
     if arguments.text:
         return _count_text(arguments, read_raw(arguments.file).decode("utf-8", "replace"))
-    from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import show
 
     try:
         measure = _measured(arguments)
@@ -52,8 +51,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _measured(arguments: argparse.Namespace) -> plimsoll.Measure:
-    from plimsoll.cli.screen import working
-    from plimsoll.cli.source import is_session, label_of, open_session, read
 
     if is_session(arguments.file):
         options = {"model": arguments.model}
@@ -65,9 +62,6 @@ def _measured(arguments: argparse.Namespace) -> plimsoll.Measure:
 
 
 def _count_text(arguments: argparse.Namespace, text: str) -> int:
-    from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import say
-    from plimsoll.cli.source import label_of
     from plimsoll.report.figures import pluralize
 
     model = arguments.model or DEFAULT_MODEL

@@ -7,7 +7,9 @@ import sys
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.output import print_json
 from plimsoll.cli.refusal import DONE, Refused
+from plimsoll.cli.screen import say
 
 
 def add(commands: Commands) -> None:
@@ -19,9 +21,6 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask and remove."""
-    from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import say
-
     listed = [*plimsoll.sessions(arguments.store), *plimsoll.sessions(arguments.store, archived=True)]
     messages = next((info.messages for info in listed if info.name == arguments.name), None)
     if messages is not None and not arguments.yes:

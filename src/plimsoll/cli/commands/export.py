@@ -8,7 +8,9 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import FORMAT_NAMES, TOOL_NAMES, Commands, add_name, add_out, command
+from plimsoll.cli.output import emit, json_text
 from plimsoll.cli.refusal import DONE, LOSSY, Refused, WrongUsage
+from plimsoll.cli.screen import tell, working
 
 _MADE = ("lines", "system", "messages")
 """What a preview leaves out."""
@@ -51,7 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise WrongUsage("export: --to FORMAT is needed, or --in-place")
     if arguments.view and (arguments.in_place or arguments.to in TOOL_NAMES):
         raise WrongUsage("export: --view is for message formats; a tool's file holds the history and its compactions")
-    from plimsoll.cli.screen import working
 
     options: dict[str, Any] = {"create": False, "read_only": not arguments.in_place}
     with plimsoll.open(arguments.name, store=arguments.store, **options) as session, working("exporting", session):
@@ -76,8 +77,6 @@ def _file(found: plimsoll.Exported, arguments: argparse.Namespace) -> int:
 
 def _done(data: Sequence[bytes], result: dict[str, Any], arguments: argparse.Namespace) -> int:
     """Write what was made, or with --json all of the result, and list the losses."""
-    from plimsoll.cli.output import emit, json_text
-
     losses = result["losses"]
     if arguments.preview:
         result = {key: value for key, value in result.items() if key not in _MADE}
@@ -91,7 +90,6 @@ def _done(data: Sequence[bytes], result: dict[str, Any], arguments: argparse.Nam
 
 
 def _tell_place(found: plimsoll.Exported, *, in_place: bool) -> None:
-    from plimsoll.cli.screen import tell
     from plimsoll.report.terminal import line
 
     if not in_place:
@@ -115,7 +113,6 @@ def _messages(found: plimsoll.Converted, arguments: argparse.Namespace) -> int:
 def _tell(losses: list[dict[str, Any]]) -> None:
     if not losses:
         return
-    from plimsoll.cli.screen import tell
     from plimsoll.report.figures import pluralize
     from plimsoll.report.terminal import line, table
 

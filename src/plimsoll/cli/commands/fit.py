@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import plimsoll
 from plimsoll.cli.options import FORMAT_NAMES, Commands, add_budget, add_file, add_out, command
+from plimsoll.cli.output import emit, json_text
 from plimsoll.cli.refusal import DONE
+from plimsoll.cli.screen import tell, working
+from plimsoll.cli.source import is_session, open_session, preload, read
 
 if TYPE_CHECKING:
     from plimsoll.cli.container import Container
@@ -38,10 +41,6 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Fit and write."""
-    from plimsoll.cli.output import emit, json_text
-    from plimsoll.cli.screen import tell, working
-    from plimsoll.cli.source import preload
-
     preload(arguments.model)
     messages, options, container, size_bytes = _read(arguments)
     with working("fitting", size_bytes):
@@ -66,7 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _read(arguments: argparse.Namespace) -> tuple[list[Any], dict[str, Any], Container, int]:
     """The messages, the options that belong to them, the container they came in, and its size in bytes."""
     from plimsoll.cli.container import ARRAY, Container
-    from plimsoll.cli.source import is_session, open_session, read
 
     if is_session(arguments.file):
         with open_session(arguments.file, arguments.store) as session:

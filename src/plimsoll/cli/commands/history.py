@@ -6,7 +6,9 @@ import argparse
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.output import print_json
 from plimsoll.cli.refusal import DONE
+from plimsoll.cli.screen import say, show
 
 
 def add(commands: Commands) -> None:
@@ -24,9 +26,6 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """List, oldest first."""
-    from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import say, show
-
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
         found, usages = session.compactions(), session.usage(last=1)
         tool = next((note.get("tool") for note in session.notes("source")), None)

@@ -8,7 +8,10 @@ import os
 import plimsoll
 from plimsoll.cli.listing import add_filters, list_found, refuse_filters
 from plimsoll.cli.options import Commands, add_budget, add_store, command
+from plimsoll.cli.output import print_json
 from plimsoll.cli.refusal import DONE, Refused, WrongUsage
+from plimsoll.cli.screen import note, note_findings, say, working
+from plimsoll.cli.source import label_of, load, read_raw, readable
 
 
 def add(commands: Commands) -> None:
@@ -53,9 +56,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _import(file: str, arguments: argparse.Namespace) -> int:
     """A new session."""
-    from plimsoll.cli.screen import note_findings, working
-    from plimsoll.cli.source import label_of, load, readable
-
     given, size_bytes = readable(file)
     with working("importing", size_bytes):
         loaded = [load(given, file)]
@@ -79,9 +79,6 @@ def _import(file: str, arguments: argparse.Namespace) -> int:
 
 def _update(file: str, arguments: argparse.Namespace) -> int:
     """What a file has grown by, into the session that was made of it."""
-    from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import say, working
-    from plimsoll.cli.source import read_raw
     from plimsoll.report.figures import pluralize
 
     if any((arguments.model, arguments.max_tokens, arguments.policy)):
@@ -114,8 +111,6 @@ def _chosen(file: str) -> str:
 
 
 def _done(session: plimsoll.Session, *, as_json: bool) -> int:
-    from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import say
     from plimsoll.report.figures import pluralize
 
     messages = session.message_count
@@ -138,7 +133,6 @@ def _size(session: plimsoll.Session) -> str:
 
 def _tell_raised(session: plimsoll.Session) -> None:
     """The tool had sent more than the model's budget is known to be: the session's budget is not what anybody would expect."""
-    from plimsoll.cli.screen import note
     from plimsoll.report.figures import number
 
     known = next((source.get("budget") for source in session.notes("source")), None)

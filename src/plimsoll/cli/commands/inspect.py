@@ -7,7 +7,10 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_budget, add_file, command
+from plimsoll.cli.output import emit, print_json
 from plimsoll.cli.refusal import DONE
+from plimsoll.cli.screen import show, working
+from plimsoll.cli.source import is_session, label_of, open_session, preload, read
 
 
 def add(commands: Commands) -> None:
@@ -28,10 +31,6 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Inspect and show."""
-    from plimsoll.cli.output import emit, print_json
-    from plimsoll.cli.screen import show
-    from plimsoll.cli.source import preload
-
     preload(arguments.model)
     inspection, page = _inspected(arguments)
     if arguments.html is not None:
@@ -47,9 +46,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _inspected(arguments: argparse.Namespace) -> tuple[plimsoll.Inspection, str]:
     """What was found, and the page of it where one is asked for: that of a session is drawn while it is open."""
-    from plimsoll.cli.screen import working
-    from plimsoll.cli.source import is_session, label_of, open_session, read
-
     options: dict[str, Any] = {
         "model": arguments.model,
         "max_tokens": arguments.max_tokens,

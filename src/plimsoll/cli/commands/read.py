@@ -7,6 +7,7 @@ import sys
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.output import emit, print_json
 from plimsoll.cli.refusal import DONE
 
 
@@ -30,7 +31,6 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it as it is, without anything around it; on a terminal without what could command it."""
-    from plimsoll.cli.output import emit, print_json
     from plimsoll.report.neutral import neutral
 
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:

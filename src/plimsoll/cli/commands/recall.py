@@ -6,7 +6,9 @@ import argparse
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command, count, tokens
+from plimsoll.cli.output import print_json
 from plimsoll.cli.refusal import DONE
+from plimsoll.cli.screen import say, show, working
 
 HITS_SHOWN = 10
 
@@ -32,9 +34,6 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search, best hits first."""
-    from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import say, working
-
     query = " ".join(arguments.query)
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
         with working("searching", session):
@@ -52,7 +51,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print(hit: plimsoll.Hit, query: str, at_ms: int, *, is_first: bool) -> None:
     """A hit under its reference, the words that were looked for in bold."""
-    from plimsoll.cli.screen import show
     from plimsoll.report.figures import when
     from plimsoll.report.terminal import block, highlight, line
 

@@ -6,7 +6,9 @@ import argparse
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.output import print_json
 from plimsoll.cli.refusal import DONE
+from plimsoll.cli.screen import say
 
 
 def add(commands: Commands) -> None:
@@ -29,8 +31,6 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Undo, or redo."""
-    from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import say
     from plimsoll.report.figures import number
 
     with plimsoll.open(arguments.name, store=arguments.store, create=False) as session:

@@ -6,7 +6,9 @@ import argparse
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_store, command
+from plimsoll.cli.output import print_json
 from plimsoll.cli.refusal import DONE
+from plimsoll.cli.screen import say, show
 
 
 def add(commands: Commands) -> None:
@@ -25,9 +27,6 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List."""
     from dataclasses import asdict
-
-    from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import say, show
 
     found = plimsoll.sessions(arguments.store, archived=arguments.archived)
     if arguments.json:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command, count
+from plimsoll.cli.output import print_json
 from plimsoll.cli.refusal import DONE
+from plimsoll.cli.screen import show
 
 if TYPE_CHECKING:
     from plimsoll.report.drawing import Drawn
@@ -41,8 +43,6 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show. The view is shown as it is: nothing is compacted for it."""
-    from plimsoll.cli.output import print_json
-
     whole = arguments.full or arguments.last is not None
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
         messages, origins = _chosen(session, arguments)
@@ -94,7 +94,6 @@ def _facts(session: plimsoll.Session) -> dict[str, Any]:
 def _print(
     facts: Mapping[str, Any], messages: Sequence[Any], origins: Sequence[tuple[int, ...]], *, whole: bool
 ) -> None:
-    from plimsoll.cli.screen import show
     from plimsoll.report.figures import named, number, pluralize
     from plimsoll.report.parts import spoken
     from plimsoll.report.terminal import line

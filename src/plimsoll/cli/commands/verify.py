@@ -7,7 +7,9 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.output import print_json
 from plimsoll.cli.refusal import DONE, Refused, WrongUsage
+from plimsoll.cli.screen import say, show, working
 
 
 def add(commands: Commands) -> None:
@@ -34,7 +36,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Check, and repair if asked and needed."""
     if arguments.into is not None and not arguments.repair:
         raise WrongUsage("verify: --into needs --repair")
-    from plimsoll.cli.screen import working
 
     with working("checking"):
         verified = plimsoll.verify(arguments.name, arguments.store)
@@ -49,8 +50,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _report(verified: plimsoll.Verified, repaired: plimsoll.Repaired | None, *, as_json: bool) -> None:
-    from plimsoll.cli.output import print_json
-    from plimsoll.cli.screen import say, show
 
     if as_json:
         print_json(_data(verified, repaired))
