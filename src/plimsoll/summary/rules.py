@@ -134,7 +134,7 @@ class _Page:
         ledger, shares = self.ledger, sections.shares(self.ledger)
         weight = _goal_weight(self.tokens_max)
         shares = {**shares, "request": shares["request"] * weight, "constraint": shares["constraint"] * weight}
-        rest = sections.build(ledger, self.words, bias)
+        rest = sections.build(ledger, self.words, bias, self._room())
         needed = {section.name: sum(estimate(item.text) for item in section.items) for section in rest}
         apart = [fact.text for fact in sections.insisted(ledger)] if ledger.is_dialogue else []
         if ledger.is_dialogue:

@@ -14,6 +14,7 @@ from plimsoll.summary.ledger.draft import value
 from plimsoll.summary.ledger.fact import speaker_of
 from plimsoll.summary.ledger.prose import plain
 from plimsoll.summary.ledger.requests import asks, insists
+from plimsoll.summary.room import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from plimsoll.summary.ledger import Fact, Kind, Ledger
 
 AGENT_SHARES: dict[str, float] = {
-    "request": 26, "constraint": 9, "modified": 12, "identifier": 30, "decision": 8, "command": 5, "error": 6, "work": 3,
-    "read": 5, "symbol": 8, "activity": 3,
+    "request": 22, "constraint": 9, "modified": 12, "identifier": 30, "decision": 8, "command": 5, "error": 6, "work": 3,
+    "read": 5, "symbol": 8, "activity": 2,
 }  # fmt: skip
 """What did best on recorded agent runs: the user's words a third, values from tools nearly as much, the rest little each."""
 
@@ -194,10 +195,11 @@ def has_speakers(ledger: Ledger) -> bool:
     return bool(named) and all(named[side] > unnamed[side] for side in named | unnamed)
 
 
-def build(ledger: Ledger, words: Labels, bias: Callable[[str], float]) -> list[Section]:
-    """Every section but requests and constraints, candidates best first."""
+def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: int) -> list[Section]:
+    """Every section but requests and constraints, candidates best first. `tokens` is the room of all sections together."""
     share = (DIALOGUE_SHARES if ledger.is_dialogue else AGENT_SHARES).get
-    files, serves = _files(ledger, bias), not (ledger.is_dialogue and has_speakers(ledger))
+    files = _files(ledger, bias, {name: int(tokens * share(name, 1.0) / 100) for name in ("modified", "read")})
+    serves = not (ledger.is_dialogue and has_speakers(ledger))
     made: dict[str, tuple[list[Item], Callable[[Sequence[Item]], str]]] = {
         "decision": ([_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("decision")], layout.bullets),
         "command": (
@@ -216,7 +218,7 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float]) -> list[S
             layout.listed,
         ),
         "modified": ([item for item in files if item.label == "modified"], layout.listed),
-        "read": ([item for item in files if item.label != "modified"], layout.listed),
+        "read": ([item for item in files if item.label == "read"], layout.listed),
     }
     return [
         Section(name, share(name, 1.0), sorted(items, key=lambda item: -item.value), lay_out)
@@ -238,16 +240,22 @@ def _item(fact: Fact, text: str, bias: Callable[[str], float], end: int) -> Item
     return Item(fact.kind, text, value(fact, end) * bias(text), (fact.position, 0))
 
 
-def _files(ledger: Ledger, bias: Callable[[str], float]) -> list[Item]:
-    """File names below the folders that many share. The label of an item is what became of the file."""
+def _files(ledger: Ledger, bias: Callable[[str], float], room: Mapping[str, int]) -> list[Item]:
+    """File names, whole where a section has room for all of its own, else below the folders that many share.
+
+    The label of an item is its section.
+    """
     facts = one_each(ledger.of("file"))
     folders = folders_of(fact.text for fact in facts)
-    return [
-        _item(fact, fact.text.removeprefix(folders[fact.text]), bias, ledger.end)._replace(
-            group=folders[fact.text], label=fact.state
-        )
-        for fact in facts
-    ]
+    items: list[Item] = []
+    for name in ("modified", "read"):
+        found = [fact for fact in facts if (fact.state == "modified") == (name == "modified")]
+        is_tight = sum(estimate(fact.text) + 1 for fact in found) > 2 * room[name]
+        for fact in found:
+            folder = folders[fact.text] if is_tight else ""
+            item = _item(fact, fact.text.removeprefix(folder), bias, ledger.end)
+            items.append(item._replace(group=folder, label=name))
+    return items
 
 
 def _command(fact: Fact, words: Labels) -> str:

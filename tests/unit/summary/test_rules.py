@@ -334,3 +334,23 @@ def test_a_file_named_in_two_ways_is_one():
 def test_chinese_text_is_weighed_by_pairs_numbers_and_foreign_words(text, expected):
     """Pairs of characters, whole numbers and whole Latin words carry the information."""
     assert pairs(text) == expected
+
+
+def test_file_names_are_whole_where_there_is_room(counter):
+    """The folder that many files lie below is said once only where their whole names would take the room of others."""
+    folder = "/home/ana/projects/work/app/src/"
+    ledger = read(
+        [
+            text_message("user", "Rename the handlers."),
+            *(
+                m
+                for n in range(12)
+                for m in called("Edit", {"file_path": f"{folder}part_{n}.py"}, "ok", call_id=f"e{n}")
+            ),
+        ]
+    )
+    roomy, tight = (render(ledger, tokens_max=tokens, counter=counter).text for tokens in (2_000, 200))
+
+    assert all(f"{folder}part_{n}.py" in roomy for n in range(12))
+    assert tight.count(folder) == 1
+    assert f"- {folder}: part_0.py, part_1.py" in tight

@@ -74,7 +74,7 @@ def from_lines(text: str, label: str, position: int) -> Iterator[Fact]:
             continue
         shown = line(raw, _LINE_CHARS_MAX)
         if len(shown) >= 6:
-            yield Fact("identifier", shown, shown, position, "tool", 1.6 / (1 + 0.1 * taken), note=f"{label}\t")
+            yield Fact("identifier", shown, shown, position, "tool", 0.8 / (1 + 0.1 * taken), note=f"{label}\t")
             taken += 1
 
 
