@@ -69,9 +69,10 @@ class _Encoded:
 
     def copies(self) -> Wires:
         """The messages, as fresh objects."""
-        found: list[Any] = [
-            template.copy() if type(template) is dict else list(template) for template in self._templates
-        ]
+        templates: list[Any] = self._templates
+        if not self._links:  # messages of nothing but texts and numbers
+            return list(map(dict.copy, templates))
+        found = [template.copy() if type(template) is dict else list(template) for template in templates]
         for parent, key, child in self._links:
             found[parent][key] = found[child]
         return [found[number] for number in self._messages]
