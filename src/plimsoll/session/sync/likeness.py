@@ -1,7 +1,7 @@
-"""Whether two messages say the same, however they are written down.
+"""Whether two messages have the same content, whatever their encoding.
 
-A host that hands back a conversation may have encoded it anew: other key order, text as one block, fields absent or null, marks
-moved, neighbours joined, reasoning left out. What is compared are atoms: what a message says, part by part.
+A host that hands back a conversation may have encoded it anew: other key order, text as one block, fields absent or null, cache
+marks moved, neighbours joined, reasoning left out. What is compared are atoms: the content of a message, part by part.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import Any, TypeAlias
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 Atom: TypeAlias = tuple[str, ...]
-"""Who speaks, the kind of part, and what it says."""
+"""The role, the kind of part, and its content."""
 
-_UNSAID = frozenset({"cache_control", "prompt_cache_breakpoint"})
-"""Fields that say how a request is handled, not what is said in it."""
+_HANDLING = frozenset({"cache_control", "prompt_cache_breakpoint"})
+"""Fields that tell a provider how to handle a request; they are not content."""
 
 
 def atoms(message: Message) -> tuple[Atom, ...]:
-    """What a message says, without its reasoning."""
+    """The content of a message, without its reasoning."""
     found = (_atom(message, part) for part in message.parts if not isinstance(part, Reasoning))
     return tuple(atom for atom in found if atom is not None)
 
 
 def thoughts(message: Message) -> tuple[Atom, ...]:
-    """Its reasoning: what was thought, and the signature."""
+    """Its reasoning: text and signature of each part."""
     return tuple((part.text, part.signature or "") for part in message.parts if isinstance(part, Reasoning))
 
 
@@ -54,14 +54,14 @@ def _meaning(arguments: str) -> str:
 
 
 def _canonical(wire: Mapping[str, Any] | None) -> str:
-    return _dumped(_said(wire))
+    return _dumped(_content(wire))
 
 
-def _said(value: Any) -> Any:
-    """A JSON value without what is null or says nothing."""
+def _content(value: Any) -> Any:
+    """A JSON value without null fields and without those for handling."""
     if isinstance(value, Mapping):
-        return {key: _said(item) for key, item in value.items() if item is not None and key not in _UNSAID}
-    return [_said(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {key: _content(item) for key, item in value.items() if item is not None and key not in _HANDLING}
+    return [_content(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _dumped(value: Any) -> str:

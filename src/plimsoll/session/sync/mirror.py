@@ -32,8 +32,7 @@ Stand = tuple[int, Any, str]
 class Mirror:
     """What a session remembers of the list that its host gave it last.
 
-    Each item is kept as a snapshot, so that one which the host has changed in place is found by comparing: no object is trusted to
-    be what it was because it is the same object.
+    Each item is kept as a snapshot, so that an item which the host has changed in place is found by comparison.
     """
 
     def __init__(self) -> None:
@@ -48,7 +47,7 @@ class Mirror:
         """Compactions that edits have looked at, by the numbers of their records."""
         self._is_from_log = False
         self._is_said = True
-        """Whether the list is in the host's own words, and not a view that it took over."""
+        """Whether the list is the host's own, and not a view that it took over."""
 
     def take_in(self, chronicle: Chronicle, messages: Sequence[Any], *, beside_changed: bool = False) -> None:
         """Make the history what the list is: append what is new, and record what has left or changed.
@@ -75,7 +74,7 @@ class Mirror:
         return View(view, lambda: _placed(view, at, ours))
 
     def _read(self, chronicle: Chronicle) -> None:
-        """What the log says, where it is not known what the host holds."""
+        """Take the history for the host's list, where it is not known what the host holds."""
         records = list(chronicle.timeline.history.messages())
         self._hold([snapshot(record.data["m"]) for record in records], [(record.position,) for record in records])
         self._is_from_log = self._is_said = True
@@ -125,7 +124,7 @@ class Mirror:
         self._is_said = chosen.known.is_said
 
     def _snapshots(self, given: Sequence[Any], matches: Sequence[Match]) -> list[Any]:
-        """What the items of a list say: for those that are as they were, what they said already."""
+        """Snapshots of the items of a list; those of unchanged items are used again."""
         found: list[Any] = []
         for match in matches:
             found += map(snapshot, given[len(found) : match.given])
