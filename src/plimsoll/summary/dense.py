@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from math import exp, log
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -138,6 +139,8 @@ class _Piece(NamedTuple):
     short: str
     shown: str
     """The same, a short answer behind its question."""
+    words: list[str]
+    """The words of `short` that carry information."""
     fact: Fact
     place: int
     clause: int
@@ -151,10 +154,10 @@ def clauses(facts: Sequence[Fact]) -> list[Clause]:
     pieces = list(_pieces(facts, callings))
     spread: Counter[str] = Counter()
     for piece in pieces:
-        spread.update(set(content(piece.short)) - callings)
+        spread.update(set(piece.words) - callings)
     made: list[Clause] = []
     for piece in pieces:
-        words = _worth(piece.short, spread, len(pieces))
+        words = _worth(piece, spread, len(pieces))
         order = (piece.fact.position, piece.place, piece.clause)
         made.append(Clause(piece.shown, speaker_of(piece.fact), order, words, _factor(piece)))
     return [clause for clause in made if _says_something(clause.words)] or made
@@ -171,7 +174,7 @@ def _pieces(facts: Sequence[Fact], callings: set[str]) -> Iterator[_Piece]:
                 shown = short
                 if answers and not is_question and short.count(" ") < _ANSWER_WORDS:
                     shown, asked = _with_question(short, asked), _ANSWERED
-                yield _Piece(short, shown, fact, place, clause, is_question, answers)
+                yield _Piece(short, shown, content(short), fact, place, clause, is_question, answers)
             if is_question:
                 asked, asker = short, speaker
             elif speaker != asker:
@@ -223,6 +226,7 @@ def is_telling(word: str) -> bool:
     return len(bare) > 2 and bare[0].isalpha() and bare not in _NOT_TELLING and _TIME.fullmatch(bare) is None
 
 
+@lru_cache(8_192)
 def stem(word: str) -> str:
     """A word without the commonest English endings, so that `camping`, `camped` and `camp` meet."""
     word = word.removesuffix("'s")
@@ -233,14 +237,14 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def _worth(short: str, spread: Counter[str], total: int) -> dict[str, float]:
+def _worth(piece: _Piece, spread: Counter[str], total: int) -> dict[str, float]:
     """What each word of a clause is worth: rare ones, numbers and names much, words of feeling little."""
     words: dict[str, float] = {}
-    for word in content(short):
+    for word in piece.words:
         if word in spread and word not in words:
             rare = min(5.0, log((total + 1) / spread[word]))
             words[word] = rare * 0.25 if word in _GENERIC else rare + 2.0 if word[0].isdigit() else rare
-    for name in _NAME.findall(short):
+    for name in _NAME.findall(piece.short):
         for word in content(name):
             if word in words:
                 words[word] += 1.5
@@ -255,7 +259,6 @@ def _says_something(words: dict[str, float]) -> bool:
 
 def _factor(piece: _Piece) -> float:
     """First-person events with a time are what people ask about later; praise and questions hardly are."""
-    words = content(piece.short)
     signs = {
         "first": _FIRST.search(piece.fact.text) is not None,
         "second": _SECOND.search(piece.short) is not None,
@@ -264,7 +267,7 @@ def _factor(piece: _Piece) -> float:
         "digit": any(map(str.isdigit, piece.short)),
         "question": piece.is_question,
         "answers": piece.answers,
-        "generic": sum(word in _GENERIC for word in words) / max(1, len(words)),
+        "generic": sum(word in _GENERIC for word in piece.words) / max(1, len(piece.words)),
     }
     return exp(sum(_SIGNS[name] * strength for name, strength in signs.items()))
 

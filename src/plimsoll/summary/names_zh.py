@@ -29,12 +29,12 @@ NOISE = regex(
 )
 FUNCTION = "的了吗呢么吧呀啊哦这那你您我他她它们有是在都也很就还不谁什哪怎几多过对没想去被把和与给让从到个些"
 ADDRESS = regex(r"\d|[省市区县路街号]")
-NAMED = rf"[^\s，。！？,!?、；：:《》“”（）()0-9{FUNCTION}]"
+NAMED = r"[^\s，。！？,!?、；：:《》【】“”（）()0-9的了吗呢么吧呀啊哦这那你您我他她它们有是在都也很就还不谁哪怎过对没被和与]"
 TITLE = regex(r"《\s*([^《》]{1,30}?)\s*》")
 _KNOW = "知道|了解|听说过|听过|看过|去过|玩过|认识|熟悉|清楚|喜欢"
 INTRODUCED = regex(
     rf"(?:{_KNOW})(?:过|一下|一部|一首|一位|的)*({NAMED}(?:[^\s，。！？,!?、；：:《》]{{0,20}}?{NAMED})?)"
-    rf"(?:[（(][^）)]{{1,20}}[）)])?(?:这[个家部首位座]\w{{0,3}})?(?=[吗么嘛没？?]|不[？?])"
+    rf"(?:[（(][^）)]{{1,20}}[）)])?(?:这[个家部首位座]\w{{0,3}})?(?=[吗么嘛没？?]|不[？?]|在[哪什])"
     rf"|(?:对|关于)({NAMED}[^\s，。！？,!?、；：:《》]{{0,20}}?{NAMED})(?:这[个家部首位座]\w{{0,3}})?(?:你|您|有|很|不)*(?:些|点|一点|所)?(?:{_KNOW})"
     rf"|(?:^|[，。！？,])(?:那|你|您|对了|请问)*({NAMED}{{2,16}}?)(?:这[个家部首位座]\w{{0,3}})?(?:你|您)?(?:{_KNOW})(?:吗|么|嘛|不)"
 )
@@ -45,6 +45,10 @@ _BESIDE = regex(
 _SUBJECT = regex(
     rf"(?:^|[，。！？,是由])(?:那|嗯|啊|而且|作为|关于|对了|不过)*({NAMED}{{2,12}}?)(?=是|我知道|我喜欢|这[个家位])"
 )
+_CALLED = regex(
+    rf"叫(?:做|个)?({NAMED}{{2,12}}?)(?=[，。,]|的(?:地方|人|店|歌|书)|\Z)|(?:^|[，。！？,去到])(?:那|那么|关于)?({NAMED}{{2,12}}?)这[个家部首位座]"
+    rf"|[去到]({NAMED}{{2,12}}?)(?=玩|旅游|逛逛|转转|看看)"
+)
 _BESIDE_OF = regex(r"(?:边上|旁边|附近|周边)的")
 _FOREIGN = regex(rf"{NAMED}{{1,6}}(?:[·•]{NAMED}{{1,8}}){{1,3}}")
 _NAMES_REPLIED = regex(
@@ -53,11 +57,11 @@ _NAMES_REPLIED = regex(
 _ASKS_NAMES = regex(r"什么|哪|谁|啥|推荐|还有")
 _TOPIC_CHARS_MAX = 24
 _TOPICS_MAX = 800
-_SOURCES = ((TITLE, 6), (INTRODUCED, 4), (_BESIDE, 2), (_FOREIGN, 3), (_SUBJECT, 1))
+_SOURCES = ((TITLE, 6), (INTRODUCED, 4), (_CALLED, 3), (_BESIDE, 2), (_FOREIGN, 3), (_SUBJECT, 1))
 """Where names are found, and how much one find says. Below 2 in all a name is not taken for a topic."""
 _TRIM = regex(
-    rf"^(?:{_KNOW}|关于|对于|比如|例如|具体|那|我|你|也|就|又|还|只|着|下|的|而且|并且|但是|因为|所以|由|于|是|像|以|把|离|从|和|与|及|去|到|在|叫|过|为|有|一下"
-    r"|一[个座家部首位]|这[个座家部首位])+(?=.{2})|(?:这个\w{0,2}|那个\w{0,2}|一下|怎么样|如何|[吗呢吧])$"
+    rf"^(?:{_KNOW}|关于|对于|比如|例如|具体|周边|附近|旁边|想|要|先|能|那|我|你|也|就|又|还|只|着|下|的|而且|并且|但是|因为|所以|由|于|是|像|以|把|离|从|和|与|及|去|到|在|叫|过|为|有|一下"
+    r"|一[个座家部首位名种张本]|这[个座家部首位])+(?=.{2})|(?:这个\w{0,2}|那个\w{0,2}|一下|怎么样|如何|尤其|主要|特别|应该|可能|已经|确实|[吗呢吧])$"
 )
 _CLASS_WORDS = ("的", "什么", "啥", "哪些", "多少", "其他", "其它", "不少", "很多", *"个位名首部张种座家等男女项")
 """What stands before a noun that many things are called by, and hardly before a name."""
@@ -79,7 +83,8 @@ def topics(facts: Sequence[Fact], whole: str) -> list[str]:
             for name in flat(pattern.findall(fact.text)):
                 named[name if pattern is TITLE else _TRIM.sub("", name.strip()).partition("的")[0]] += score
         if asked and not ADDRESS.search(fact.text):
-            named.update(dict.fromkeys(_NAMES_REPLIED.findall(fact.text), 2))
+            for name in _NAMES_REPLIED.findall(fact.text):
+                named[trimmed] = max(2, named[trimmed := _TRIM.sub("", name)])
         asked = QUESTION.search(fact.text) is not None and _ASKS_NAMES.search(fact.text) is not None
     kept = {name for name, score in named.items() if score >= 2 and len(name) >= 2 and not _generic(name, score, whole)}
     # What goes on after a name that is known better is no part of it.
