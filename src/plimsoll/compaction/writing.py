@@ -72,7 +72,7 @@ class _Encoded:
         templates: list[Any] = self._templates
         if not self._links:  # messages of nothing but texts and numbers
             return list(map(dict.copy, templates))
-        found = [template.copy() if type(template) is dict else list(template) for template in templates]
+        found: list[Any] = [template.copy() if type(template) is dict else list(template) for template in templates]
         for parent, key, child in self._links:
             found[parent][key] = found[child]
         return [found[number] for number in self._messages]
