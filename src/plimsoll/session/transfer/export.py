@@ -145,7 +145,8 @@ def _as_held(chronicle: Chronicle, outgoing: Outgoing, tool: ToolName, at: str) 
     checkpoint = _checkpoint(chronicle, None, at, is_foreign=True)
     wires, losses = held([message.wire for message in checkpoint.view], tool)
     view = tuple(replace(message, wire=wire) for message, wire in zip(checkpoint.view, wires, strict=True))
-    exported = write(replace(outgoing, checkpoint=replace(checkpoint, view=view)), to=tool)
+    checkpoint = replace(checkpoint, view=view, position=len(outgoing.messages))  # all of the view is in it
+    exported = write(replace(outgoing, checkpoint=checkpoint), to=tool)
     if not (losses and _View.of(chronicle).is_read_from(exported, outgoing.source, is_own=False)):
         return None
     told = (replace(loss, detail=f"in the view: {loss.detail}", position=None) for loss in losses)
