@@ -1,6 +1,6 @@
 """Plimsoll keeps an LLM agent's conversation inside the model's context window: it always fits, nothing is lost.
 
-The public names. Each is loaded when it is first used, so that importing the package costs nothing.
+The public names. Each is imported when first used, so that importing the package is fast.
 """
 
 from __future__ import annotations
@@ -165,11 +165,11 @@ _HOMES = {
 }
 
 __all__ = [name for name in (*sorted(_HOMES), "errors") if name != "open"]
-"""Without `open`: `from plimsoll import *` leaves the built-in one in its place."""
+"""Without `open`, so that `from plimsoll import *` does not replace the built-in function."""
 
 
 def _key() -> bytes:
-    from plimsoll.environment.machine_key import machine_key  # noqa: PLC0415 - only where a tag is made or checked
+    from plimsoll.environment.machine_key import machine_key  # noqa: PLC0415 - needed only when a tag is made or checked
 
     return machine_key()
 
@@ -177,7 +177,7 @@ def _key() -> bytes:
 _use_key(_key)
 
 
-if not TYPE_CHECKING:  # a name that does not exist is an error for type checkers, too
+if not TYPE_CHECKING:  # hidden from type checkers, so that they report names that do not exist
 
     def __getattr__(name: str) -> Any:
         if name == "errors":

@@ -1,4 +1,4 @@
-"""How the values that hold whole conversations show themselves: in one line, and as a small table in a notebook."""
+"""Short representations of values that hold whole conversations, and numbers as text."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Iterable
 from html import escape
 
 Fact = tuple[str, object]
-"""What it is called, and what it is."""
+"""Name and value."""
 
 TEXT_CHARS_MAX = 4_000
-"""Characters of a text that a notebook shows."""
+"""Characters of the text that a notebook shows."""
 
 
 class Brief:
-    """Shows itself by a few facts. Everything in a table is escaped: conversations hold other people's text."""
+    """Mixin for a one-line `repr` and an HTML table in notebooks. The table is escaped: conversations are untrusted."""
 
     __slots__ = ()
 
     def _facts(self) -> Iterable[Fact]:
-        """The facts, in order."""
+        """The facts to show, in order."""
         raise NotImplementedError
 
     def _text(self) -> str | None:
-        """What a notebook shows below them."""
+        """Text that a notebook shows below the facts."""
         return None
 
     def __repr__(self) -> str:
@@ -39,7 +39,7 @@ class Brief:
 
 
 def pluralize(number: int, thing: str, things: str = "") -> str:
-    """`1 message`, `1,200 messages`. `things` is the plural of a word that does not just end in s."""
+    """`1 message`, `1,200 messages`. `things` is an irregular plural."""
     return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
 
 

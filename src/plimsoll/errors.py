@@ -1,28 +1,28 @@
-"""Every error plimsoll raises on purpose.
+"""The errors and warnings of plimsoll.
 
     PlimsollError
-    ├── CannotFit             the budget is smaller than the least that must be sent
-    ├── FormatError           the input is not what its format says, or no format recognises it
-    ├── SettingError          an option has an impossible value; also a ValueError
-    ├── CounterError          a caller's own token counter raised, or gave something that is no number of tokens
+    ├── CannotFit             the budget is smaller than what must be sent at least
+    ├── FormatError           the input is invalid in its format, or its format is not recognised
+    ├── SettingError          an option has an invalid value; also a ValueError
+    ├── CounterError          a caller's token counter raised, or returned something other than a number of tokens
     ├── LimitExceeded         the input is larger than a named limit in limits.py
-    ├── MissingExtra          an optional package is needed and not installed
-    ├── PlanIsStale           a plan was made for another view, or for a history that has since grown
-    ├── SourceChanged         the file a session came from is not as it was taken in
-    ├── ViewDiffers           a tool would read another view from the file than the session has
-    └── StoreError            disk and database
+    ├── MissingExtra          a required optional package is not installed
+    ├── PlanIsStale           a plan was made for a view that has changed since
+    ├── SourceChanged         the file a session was imported from has changed since
+    ├── ViewDiffers           a tool would read a view from the file that differs from the session's
+    └── StoreError            storage
         ├── SessionNotFound
-        ├── SessionExists     a new session may not take the place of one that is there
+        ├── SessionExists     a session of that name already exists
         ├── SessionBusy       the session is open for writing already, here or in another process
-        ├── SessionDamaged    records are unreadable where the operation needs them
-        ├── NewerFormat       written by a newer plimsoll in a way this one must not touch
-        ├── StoreFull         no space, or a quota
-        ├── StoreUnusable     read-only, wrong modes, an I/O error, a symlink where none may be
+        ├── SessionDamaged    records that the operation needs are unreadable
+        ├── NewerFormat       written by a newer plimsoll in a format this version must not change
+        ├── StoreFull         no space left, or over a quota
+        ├── StoreUnusable     read-only, wrong permissions, an I/O error, a symlink where none is allowed
         │   └── SessionClosed the session was closed before this call
-        ├── UnsafeName        a session name outside the whitelist
-        └── ReferenceNotFound nothing is stored under that reference
+        ├── UnsafeName        a session name that is not allowed
+        └── ReferenceNotFound no content has that reference
 
-Each carries its facts as fields and computes its message from them. Each docstring says what is still true afterwards.
+Each error has its details as fields. Each docstring says what is unchanged after the error.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from typing import Self
 
 
 class PlimsollError(Exception):
-    """Root of the tree. Whatever raised it changed nothing, unless its docstring says otherwise."""
+    """Base class of all errors. The call that raised it changed nothing, unless the docstring of the subclass says otherwise."""
 
 
 class CannotFit(PlimsollError):
-    """The budget is smaller than the frame that must be sent. The input is untouched and nothing was recorded.
+    """The budget is smaller than what must be sent at least. The input is unchanged and nothing was recorded.
 
-    `part` names what does not fit; `budget_tokens` is what there was; `needed_tokens` the smallest budget that would do.
+    `part` names what does not fit, `budget_tokens` is the budget, and `needed_tokens` the smallest budget that suffices.
     """
 
     def __init__(self, *, part: str, budget_tokens: int, needed_tokens: int) -> None:
@@ -55,9 +55,9 @@ class CannotFit(PlimsollError):
 
 
 class FormatError(PlimsollError):
-    """The input is not valid in its format. Nothing was read from it.
+    """The input is invalid in its format. Nothing was taken from it.
 
-    `position` is the index of the message (None when the whole is wrong), `format` the format it was read as.
+    `position` is the index of the message (None if no single message is at fault), `format` the format it was read as.
     """
 
     def __init__(self, reason: str, *, position: int | None = None, format: str | None = None) -> None:
@@ -70,7 +70,7 @@ class FormatError(PlimsollError):
 
 
 class SettingError(PlimsollError, ValueError):
-    """An option has an impossible value. `field` names it. Nothing was built with it."""
+    """An option has an invalid value. `field` is the name of the option. Nothing was changed."""
 
     def __init__(self, field: str, reason: str) -> None:
         self.field = field
@@ -79,9 +79,9 @@ class SettingError(PlimsollError, ValueError):
 
 
 class CounterError(PlimsollError):
-    """A caller's own token counter raised, or gave something that is no number of tokens. Nothing was changed.
+    """A caller's token counter raised, or returned something other than a number of tokens. Nothing was changed.
 
-    `name` is the counter's, `reason` what went wrong; what it raised is the cause of this error.
+    `name` is the name of the counter and `reason` what went wrong; the exception it raised is `__cause__`.
     """
 
     def __init__(self, name: str, reason: str) -> None:
@@ -91,7 +91,7 @@ class CounterError(PlimsollError):
 
 
 class LimitExceeded(PlimsollError):
-    """The input passes a limit of limits.py. Nothing was read past it; what was stored before is unchanged."""
+    """The input exceeds a limit of limits.py. Nothing was read beyond it; what was stored before is unchanged."""
 
     def __init__(self, limit: str, *, allowed: int, found: int | None = None) -> None:
         self.limit = limit
@@ -102,7 +102,7 @@ class LimitExceeded(PlimsollError):
 
 
 class MissingExtra(PlimsollError):
-    """An optional package is needed and not installed. Nothing was read or changed. `extra` is what to install."""
+    """An optional package is required and not installed. Nothing was read or changed. `extra` is the extra to install."""
 
     def __init__(self, extra: str, *, needed_for: str) -> None:
         self.extra = extra
@@ -111,9 +111,9 @@ class MissingExtra(PlimsollError):
 
 
 class PlanIsStale(PlimsollError):
-    """A plan was made for another view: the history grew, something was pinned or undone, or it is another session's.
+    """A plan was made for another view: messages came since, something was pinned or undone, or it is another session's.
 
-    The session is unchanged; make a new plan, or ask to rebase this one.
+    The session is unchanged. Make a new plan, or pass `rebase=True`.
     """
 
     def __init__(self, *, planned_for: int, now: int) -> None:
@@ -125,9 +125,9 @@ class PlanIsStale(PlimsollError):
 
 
 class SourceChanged(PlimsollError):
-    """The file that a session came from is not as it was taken in, or the session has gone another way since.
+    """The file a session was imported from has changed since in a way that does not fit the session's own changes.
 
-    Neither the file nor the session was changed. `path` names the file, `reason` says what is wrong.
+    Neither the file nor the session was changed. `path` is the file, `reason` says what is wrong.
     """
 
     def __init__(self, path: str, *, reason: str) -> None:
@@ -137,7 +137,7 @@ class SourceChanged(PlimsollError):
 
 
 class ViewDiffers(PlimsollError):
-    """The tool would read another view from the file than the session has. Nothing was written; the session is unchanged."""
+    """A tool would read a view from the file that differs from the session's. Nothing was written or changed."""
 
     def __init__(self, tool: str) -> None:
         self.tool = tool
@@ -145,11 +145,11 @@ class ViewDiffers(PlimsollError):
 
 
 class StoreError(PlimsollError):
-    """Root of the storage errors. Every record acknowledged before is still there and unchanged."""
+    """Base class of the storage errors. All records acknowledged before are unchanged."""
 
 
 class SessionNotFound(StoreError):
-    """No session of that name in the store. Nothing was created."""
+    """The store has no session of that name. Nothing was created."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -157,7 +157,7 @@ class SessionNotFound(StoreError):
 
 
 class SessionExists(StoreError):
-    """A session of that name is already there. It is as it was; nothing was created."""
+    """A session of that name already exists. It is unchanged; nothing was created."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -165,9 +165,9 @@ class SessionExists(StoreError):
 
 
 class SessionBusy(StoreError):
-    """The session is open for writing already. Reading still works; nothing was written.
+    """The session is already open for writing. It can still be read; nothing was written.
 
-    `here` is True when it is this process that has it open, False when another process has.
+    `here` is True if this process has it open, False if another process has.
     """
 
     def __init__(self, name: str, *, here: bool = False) -> None:
@@ -178,7 +178,7 @@ class SessionBusy(StoreError):
 
 
 class SessionDamaged(StoreError):
-    """Records the operation needs are unreadable. The file is as it was; what can be read still can."""
+    """Records that the operation needs are unreadable. The file is unchanged; all other records can be read."""
 
     def __init__(self, name: str, *, detail: str) -> None:
         self.name = name
@@ -187,7 +187,7 @@ class SessionDamaged(StoreError):
 
 
 class NewerFormat(StoreError):
-    """Written by a newer plimsoll in a way this one must not touch. The file was not changed."""
+    """Written by a newer plimsoll in a format that this version must not change. The file is unchanged."""
 
     def __init__(self, name: str, *, version: int, supported: int) -> None:
         self.name = name
@@ -199,7 +199,7 @@ class NewerFormat(StoreError):
 
 
 class StoreFull(StoreError):
-    """No space left, or over a quota. Everything acknowledged before is unchanged; the next append works once there is room."""
+    """No space left, or over a quota. All records acknowledged before are unchanged; appending works again once there is space."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -207,7 +207,7 @@ class StoreFull(StoreError):
 
 
 class StoreUnusable(StoreError):
-    """The place cannot be used as a store. Everything acknowledged before is unchanged."""
+    """The location cannot be used as a store. All records acknowledged before are unchanged."""
 
     def __init__(self, path: str, *, reason: str) -> None:
         self.path = path
@@ -216,7 +216,7 @@ class StoreUnusable(StoreError):
 
 
 class SessionClosed(StoreUnusable):
-    """The session was closed. Everything appended to it is stored; open it again to go on."""
+    """The session was closed. Everything appended to it is stored; open it again to continue."""
 
     def __init__(self, name: str, *, path: str = "") -> None:
         self.name = name
@@ -226,7 +226,7 @@ class SessionClosed(StoreUnusable):
 
 
 class UnsafeName(StoreError, ValueError):
-    """A session name outside the whitelist. Nothing was opened or created."""
+    """A session name that is not allowed. Nothing was opened or created."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -238,7 +238,7 @@ class UnsafeName(StoreError, ValueError):
 
 
 class ReferenceNotFound(StoreError):
-    """Nothing is stored under that reference. The session is unchanged."""
+    """No content has that reference. The session is unchanged."""
 
     def __init__(self, reference: str) -> None:
         self.reference = reference
@@ -246,11 +246,11 @@ class ReferenceNotFound(StoreError):
 
 
 class DamageWarning(UserWarning):
-    """Records of a session that was opened cannot be read. All others can, and the session works on with them."""
+    """Some records of an opened session are unreadable. The session works with the others."""
 
 
 class CounterWarning(UserWarning):
-    """A session was counted by another token counter than the one it is opened with: sizes are not comparable."""
+    """A session is opened with another token counter than it was counted with. The sizes are not comparable."""
 
     def __init__(self, session: str, *, counted_by: str, opened_with: str) -> None:
         self.session = session
@@ -262,7 +262,7 @@ class CounterWarning(UserWarning):
 
 
 class UnknownModelWarning(UserWarning):
-    """A model is in no list, so a small window is assumed for it. Given once for each name; nothing else changes."""
+    """A model is unknown, so a small context window is assumed. Given once per name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -272,7 +272,7 @@ class UnknownModelWarning(UserWarning):
 
 
 class UnseenTokensWarning(UserWarning):
-    """The provider counts more beyond a session's view than its budget has room for. Given once; views keep a small part of it."""
+    """The provider counts more tokens beyond a session's view than its budget allows. Views get a small part of the budget."""
 
     def __init__(self, session: str, tokens: int) -> None:
         self.session = session
@@ -284,8 +284,8 @@ class UnseenTokensWarning(UserWarning):
 
 
 def warn(warning: Warning) -> None:
-    """Give a warning at the line outside plimsoll that led to it, however deep inside it is noticed."""
-    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - how the standard library finds its callers
+    """Issue a warning that points at the line outside plimsoll that called it, at any call depth."""
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - as the standard library finds callers
     level = 1
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "plimsoll":
         frame, level = frame.f_back, level + 1
@@ -294,7 +294,7 @@ def warn(warning: Warning) -> None:
 
 @contextmanager
 def on_failure(undo: Callable[[], object]) -> Iterator[None]:
-    """Undo what was begun where the block does not end, whatever ended it: a signal and a cancelled task included."""
+    """Context manager that calls `undo` if the block raises, also for KeyboardInterrupt and a cancelled task."""
     with ExitStack() as stack:
         stack.callback(undo)
         yield
@@ -302,10 +302,9 @@ def on_failure(undo: Callable[[], object]) -> Iterator[None]:
 
 
 class Foreign:
-    """A block that runs other people's code: a summariser, a counter, a store. What it raises is kept in `error`, not raised.
+    """Context manager for calls of a caller's code, such as a summariser, a counter or a store. Keeps what it raises in `error`.
 
-    Nobody can say which errors such code may raise, and none of them may cost the user the view. What ends the program or a task
-    (KeyboardInterrupt, CancelledError) is raised.
+    Such code may raise anything, and the view must not be lost by it. KeyboardInterrupt and CancelledError are raised.
     """
 
     def __init__(self) -> None:

@@ -1,30 +1,30 @@
-"""Every limit in the system, named with its unit. A limit is a promise about cost: passing it gives a typed error or a finding."""
+"""Every limit, named with its unit. Limits bound the cost of any input; input beyond one gives a typed error or a finding."""
 
 from __future__ import annotations
 
 NESTING_DEPTH_MAX = 64
-"""Levels of lists and objects in one message. Deeper input is refused before Python's own recursion limit is near."""
+"""Levels of lists and objects in one message. Low enough that Python's recursion limit is never reached."""
 
 MESSAGE_SIZE_BYTES_MAX = 256 * 1024 * 1024
-"""Characters of text in one message that are read at all."""
+"""Bytes of one message, as a line of a session file of another tool."""
 
 COUNT_CACHE_TEXTS_MAX = 16_384
-"""Texts whose count is remembered by content."""
+"""Texts whose count is cached."""
 
 COUNT_CACHE_TEXT_CHARS_MIN = 256
-"""Shorter texts are cheaper to count than to look up."""
+"""Length from which counts are cached. Shorter texts are cheaper to count than to look up."""
 
 TOOL_ARGUMENT_DEPTH_MAX = 32
-"""Levels of a tool call's arguments that are searched for text to cut."""
+"""Levels of a JSON value in which text is cut. Deeper values are left out whole."""
 
 LEDGER_SCAN_CHARS_MAX = 4_000
-"""Characters of one tool result that the rules look at: its head and its tail."""
+"""Characters of one tool result that the rules read: its head and its tail."""
 
 SETTING_TOKENS_MAX = 10**12
-"""Largest number an option may hold. Beyond it is a mistake, and float arithmetic stops being exact."""
+"""Largest value of an option in tokens. A larger one is a mistake, and float arithmetic on it would not be exact."""
 
 COUNT_SLICE_CHARS = 1 << 20
-"""Characters that a tokenizer is given at once. Longer texts are counted in slices of about this length."""
+"""Longest text a tokenizer is given at once. Longer texts are counted in slices of about this length."""
 
 COUNT_ALONE_CHARS = 8_192
 """Texts up to here are counted by the engine for one text, which keeps the interpreter to itself for a few milliseconds at most."""
@@ -33,143 +33,143 @@ COUNT_ENGINE_CHARS_MAX = 1 << 26
 """Characters counted before the tokenizer's own cache of words is emptied, so that it cannot grow on hostile words."""
 
 TRANSCRIPT_SIZE_BYTES_MAX = 2 * 1024 * 1024 * 1024
-"""Bytes of one session file of another tool, after decompression, that are read at all."""
+"""Bytes of one session file of another tool, after decompression."""
 
 TRANSCRIPT_LINES_MAX = 500_000
-"""Lines of one such file. Sessions have far fewer; each line costs some hundred bytes of memory, however short it is."""
+"""Lines of one such file. Each line takes some hundred bytes of memory, however short it is."""
 
 ARCHIVE_RATIO_MAX = 1_000
-"""Times its own size that an archive may unpack to, besides ARCHIVE_SIZE_BYTES_FREE. Sessions unpack to 5 to 50 times theirs."""
+"""Ratio of unpacked to packed size allowed above ARCHIVE_SIZE_BYTES_FREE. Sessions unpack to 5 to 50 times their size."""
 
 ARCHIVE_SIZE_BYTES_FREE = 1 << 20
-"""Bytes that any archive may unpack to: a short text repeated packs very well."""
+"""Unpacked bytes allowed at any ratio: a short text that is repeated packs very well."""
 
 RECORD_SIZE_BYTES_MAX = 256 * 1024 * 1024
 """Bytes of one encoded record in a session's log."""
 
 RECORD_NESTING_MAX = 96
-"""Levels of lists and objects in one record: a message at its own limit, and what a record wraps around it."""
+"""Levels of lists and objects in one record: NESTING_DEPTH_MAX, and the levels a record adds to a message."""
 
 RECORD_NODES_MAX = 4_000_000
-"""Values in one record's payload. Bounds payloads that share parts of themselves, whose written form would be exponential."""
+"""Values in one record. Bounds objects with shared parts, whose encoded size can be exponential."""
 
 BLOB_SIZE_BYTES_MAX = 512 * 1024 * 1024
 """Bytes of one blob."""
 
 BLOB_REFERENCE_CHARS_MIN = 12
-"""Hexadecimal digits of a blob's SHA-256 that are enough to ask for it by."""
+"""Shortest prefix of a blob's SHA-256, in hexadecimal digits, that is accepted as a reference."""
 
 JSON_VALUES_MAX = 1_000_000
-"""Values (fields and list items) in one message. Shared references can make a small object this large when copied."""
+"""Values (fields and list items) in one message. A small object with shared parts can be this large when copied."""
 
 COUNTED_TEXT_CHARS_MAX = 1_000_000
-"""Longest text whose tokens are counted one by one only to say how many there were; beyond it a sample speaks."""
+"""Longest removed text whose tokens are counted for a notice. Those of a longer one are estimated from samples."""
 
 BREAK_SEARCH_CHARS_MAX = 400
-"""Characters that a cut may give up to end at a sentence, a line or a word."""
+"""Characters a cut may give up in order to end at a sentence, a line or a word."""
 
 GRAPHEME_CHARS_MAX = 64
-"""Code points of one visible character that a cut keeps together. Longer piles of marks are not writing."""
+"""Code points of one grapheme that a cut keeps together. No script has longer ones."""
 
 TRANSCRIPT_COMPACTIONS_MAX = 1_000
-"""Compactions in one session file of another tool. Replaying one costs up to what it keeps."""
+"""Compactions in one session file of another tool. Replaying one costs up to the messages it keeps."""
 
 FOREIGN_COMPACTIONS_MAX = 100
-"""Newest compactions of another tool that an imported session can be taken back to. Older ones are in the file it keeps."""
+"""Newest compactions of another tool that an imported session can roll back to. Older ones stay in the file."""
 
 REGISTRY_FILE_SIZE_BYTES_MAX = 16 * 1024 * 1024
-"""Bytes of a user's file of models."""
+"""Bytes of a user's model registry file."""
 
 REGISTRY_WARNINGS_MAX = 1_000
-"""Unknown model names that are warned about in one process."""
+"""Unknown model names for which one process gives a warning."""
 
 RECALL_PIECE_CHARS_MAX = 1 << 18
-"""Characters of one text that the search index takes in at once; a longer text is several pieces to it."""
+"""Characters of one indexed piece. A longer text is indexed as several pieces."""
 
 RECALL_SHELF_CHARS_MAX = 1 << 24
-"""Characters of history on one shelf of the search index, give or take a piece."""
+"""Characters of history in one segment of the search index, rounded up to a whole piece."""
 
 RECALL_SHELF_TERMS_MAX = 250_000
-"""Different terms on one shelf, give or take those of a piece. Bounds what random words cost."""
+"""Distinct terms in one segment, rounded up to a whole piece. Bounds the memory that random words take."""
 
 RECALL_SHELVES_MAX = 4
-"""Shelves of the search index in memory, some 17 million tokens. Older history is then read by position, not searched."""
+"""Segments of the search index in memory, about 17 million tokens. Older history is read by position, not searched."""
 
 RECALL_QUERY_CHARS_MAX = 8_000
-"""Characters of a query that are looked at."""
+"""Characters of a query that are read."""
 
 RECALL_QUERY_TERMS_MAX = 64
-"""Terms of a query that are searched: its rarest."""
+"""Terms of a query that are searched for: the rarest."""
 
 RECALL_QUERY_WORK_MAX = 20_000
-"""Occurrences of a query's terms that are weighed on one shelf; its commonest terms are left out for it."""
+"""Occurrences of a query's terms that are scored in one segment. The most frequent terms are skipped beyond it."""
 
 RECALL_ASKED_CHARS_MAX = 300
-"""Characters of a call's arguments by which its result is also found."""
+"""Characters of a call's arguments that are indexed with its result."""
 
 RECALL_OPEN_CALLS_MAX = 1_000
-"""Calls whose results may still come, as far as the search index remembers them."""
+"""Calls without a result that the search index keeps, to index them with their results."""
 
 RECALL_OUTPUT_TOKENS_MAX = 2_000
-"""Tokens of one answer of the tools `recall` and `read`."""
+"""Tokens of one result of the tools `recall` and `read`."""
 
 SUMMARIZER_INPUT_TOKENS_MIN = 2_000
-"""Less than this holds hardly more than the words that ask for a summary."""
+"""Smallest input of a summariser. Less holds little more than the instructions."""
 
 LEDGER_WORDS_CHARS_MAX = 24_000
-"""Words of earlier summaries that a ledger carries beside its facts; of more, the two ends."""
+"""Characters of earlier summaries' prose that a ledger carries with its facts; longer prose keeps its two ends."""
 
 LEDGER_CLOSE_MESSAGES_MAX = 600
-"""Messages of one run that the rules read closely. A session's compactions bring fewer at a time; one call on a history of a
-million tokens may bring more, and then the middle is only skimmed."""
+"""Messages of one compaction that the rules read in full. A session's compactions have fewer; one call on a history of a
+million tokens may have more, and the messages in the middle are then only scanned."""
 
 PROJECT_FILE_SIZE_BYTES_MAX = 1 << 18
-"""Bytes of a project's manifest, or of a repository's HEAD or config. A larger one is passed over."""
+"""Bytes of a project's manifest, or of a repository's HEAD or config. A larger file is ignored."""
 
 PROJECT_TEXT_CHARS_MAX = 300
-"""Characters of one name, version, branch or address that are kept of a project."""
+"""Characters of one name, version, branch or address recorded of a project."""
 
 SESSION_TITLE_CHARS_MAX = 200
-"""Characters of a session's title that are kept."""
+"""Characters of a session's title."""
 
 TIME_MS_MAX = 253_402_300_799_999
 """Latest time of a message: the end of the year 9999 in Unix milliseconds."""
 
 DEPENDENCIES_MAX = 200
-"""Dependencies of a project that are kept."""
+"""Dependencies recorded of a project."""
 
 ACTIVITY_MESSAGES_MAX = 200
-"""Newest messages that topics and recent calls are gathered from."""
+"""Newest messages searched for topics and recent calls."""
 
 ACTIVITY_CALLS_MAX = 20
-"""Recent calls that are listed."""
+"""Recent calls listed."""
 
 ACTIVITY_TOPICS_MAX = 5
-"""Newest requests that are listed."""
+"""Newest requests listed."""
 
 ACTIVITY_TOPIC_CHARS_MAX = 80
-"""Characters of a request that are shown."""
+"""Characters shown of a request."""
 
 ACTIVITY_TEXT_CHARS_MAX = 20_000
-"""Characters of one message that are searched for what one tool found and another was called with."""
+"""Characters of one message searched for values that one tool returned and another was called with."""
 
 MESSAGE_CACHE_ENTRIES_MAX = 512
-"""Messages read back from the log that a session holds on to."""
+"""Messages read back from the log that a session caches."""
 
 MESSAGE_CACHE_CHARS_MAX = 1 << 16
-"""Characters of such a message. With their number, it bounds the memory they take."""
+"""Characters of such a message. Together with their number, bounds the memory of the cache."""
 
 LARGE_MESSAGE_CACHE_ENTRIES_MAX = 2
-"""Larger messages that a session holds on to: one that is being read page by page, and the one before it."""
+"""Larger messages that a session caches: one that is read page by page, and the one before it."""
 
 MESSAGE_CACHE_TTL_S = 600.0
-"""Seconds it holds on to them."""
+"""Seconds for which messages are cached."""
 
 CUT_TEXTS_MAX = 1_024
-"""Cut texts that are remembered by what they were cut from."""
+"""Cut texts that are cached."""
 
 MENTIONED_FILES_MAX = 10_000
-"""Different files that are told apart in one conversation."""
+"""Distinct files found in one conversation."""
 
 READ_FILE_SIZE_BYTES_MAX = 1 << 18
-"""Bytes of one of a project's files that are read for a summary."""
+"""Bytes of a project file that are read for a summary."""

@@ -1,10 +1,10 @@
-"""The values every other module speaks in: one message, and the parts it is made of.
+"""The values that all other modules exchange: a message, and its parts.
 
 A message is decoded from one wire object (an OpenAI chat message, a Responses item, an Anthropic message, a UI message) and
-keeps that object as `wire`. Parts keep the wire block they were read from. So a message nobody edited goes out exactly as it
-came in, and an edited one changes only what was edited: unknown fields survive both ways.
+keeps that object as `wire`; each part keeps its block. So an unedited message is encoded exactly as it was decoded, and an
+edited one differs only in what was edited: unknown fields are kept in both cases.
 
-All values are immutable. `wire` objects are owned by the message: decoders copy what callers hand in.
+All values are immutable. `wire` objects belong to the message: decoders copy what callers pass.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 else:
     from typing import TypeVar
 
-    M = TypeVar("M")  # its default is for type checkers: before Python 3.13 there is none at run time
+    M = TypeVar("M")  # `default` is for type checkers: typing.TypeVar has it from Python 3.13 on
 
 Wire: TypeAlias = Mapping[str, Any]
-"""One JSON object in some provider's format. Never mutated once inside a message."""
+"""One JSON object in a provider's format. Never mutated once it is part of a message."""
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
-"""Who speaks. `developer` decodes to `system`; the wire keeps the original word."""
+"""The author. `developer` is decoded to `system`; the wire keeps the original role."""
 
 
 class SdkObject(Protocol):
-    """A message, an item or a whole response as an SDK hands it out: a pydantic model."""
+    """A message, an item or a whole response as an SDK returns it: a pydantic model."""
 
     def model_dump(self) -> dict[str, Any]:
         """The object as JSON values."""
@@ -40,17 +40,17 @@ class SdkObject(Protocol):
 
 
 MessageLike: TypeAlias = Mapping[str, Any] | SdkObject
-"""What callers hand over as a message: an object in a provider's format, or an SDK's own."""
+"""What callers pass as a message: a mapping in a provider's format, or an object of its SDK."""
 
 FormatName: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic", "ui-parts"]
-"""The formats that messages are read and written in."""
+"""The supported message formats."""
 
 MediaKind: TypeAlias = Literal["image", "audio", "video", "file"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """Words that the model or the user sees."""
+    """Text that the model or the user sees."""
 
     text: str
     wire: Wire | None = None
@@ -58,7 +58,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reasoning:
-    """The model's own thinking. Signed or encrypted reasoning may be dropped whole but never edited."""
+    """The model's reasoning. If it is signed or encrypted, it may be dropped whole but not edited."""
 
     text: str
     signature: str | None = None
@@ -68,7 +68,7 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A request to run a tool. `arguments` is JSON text, as sent when the provider sends text."""
+    """A request to run a tool. `arguments` is JSON text, verbatim if the provider sends text."""
 
     id: str
     name: str
@@ -78,7 +78,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Media:
-    """An image, sound, film or file. Its cost comes from a formula over its size, never from its base64 text."""
+    """An image, audio, video or file. Its tokens are computed from its size, not from its base64 text."""
 
     kind: MediaKind
     mime: str | None = None
@@ -86,13 +86,13 @@ class Media:
     height_px: int | None = None
     size_bytes: int | None = None
     detail: str | None = None
-    """OpenAI's `low`, `high`, `auto` or `original`, where given."""
+    """OpenAI's `low`, `high`, `auto` or `original`, or None."""
     wire: Wire | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a tool answered. `content` is its text; `media` what came beside the text."""
+    """The result of a tool call. `content` is its text; `media` are its other blocks."""
 
     call_id: str
     content: str
@@ -104,7 +104,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opaque:
-    """Something this version does not understand, or that nobody may edit: carried and counted as JSON, never changed."""
+    """A block that this version does not know, or that must not be edited. It is carried and counted as JSON."""
 
     wire: Wire
 
@@ -114,10 +114,10 @@ Part: TypeAlias = Text | Reasoning | ToolCall | ToolResult | Media | Opaque
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One thing said.
+    """One message of a conversation.
 
-    `wire` is the object it was decoded from, in `format`; both are None for a message made here. `edited` says that `parts`
-    no longer mirror `wire`, so an encoder has to patch it.
+    `wire` is the object it was decoded from, in `format`; both are None for a message that plimsoll made. If `edited` is
+    true, `parts` differ from `wire`, and an encoder has to patch it.
     """
 
     role: Role
@@ -129,7 +129,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The visible text: Text parts and tool results, joined by newlines. Reasoning and arguments are not in it."""
+        """The text of Text parts and tool results, joined by newlines. Reasoning and arguments are not included."""
         return "\n".join(
             part.text if isinstance(part, Text) else part.content
             for part in self.parts
@@ -138,19 +138,19 @@ class Message:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The tool calls in it, in order."""
+        """The tool calls, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
-        """The tool results in it, in order."""
+        """The tool results, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolResult))
 
     def with_parts(self, parts: tuple[Part, ...]) -> Message:
-        """The same message saying something else: marked as edited, wire kept for what was not."""
+        """The message with other parts: marked as edited, and with its wire for the fields that are not parts."""
         return replace(self, parts=parts, edited=True)
 
 
 def text_message(role: Role, text: str) -> Message:
-    """A message made here, not decoded from anywhere."""
+    """A message of plain text that was not decoded from a wire object."""
     return Message(role=role, parts=(Text(text=text),))

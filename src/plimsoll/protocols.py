@@ -1,4 +1,4 @@
-"""The seams: what the core and the session need from outside, as Protocols. No behaviour lives here."""
+"""What the core and sessions need from outside, as Protocols: token counters and stores. No behaviour is defined here."""
 
 from __future__ import annotations
 
@@ -10,60 +10,59 @@ from plimsoll.dataclass import dataclass
 
 
 class TokenCounter(Protocol):
-    """Counts the tokens of a text. Total: any `str`, lone surrogates and special-token text included. Never raises.
+    """Counts the tokens of a text. Accepts any `str`, also lone surrogates and the text of special tokens. Never raises.
 
-    `count` is additive enough to budget with and monotone: more text is never fewer tokens. `upper` never says less than
-    `count`; decisions against a limit use it. They are equal where the vocabulary is public.
+    Counts are monotone: more text never has fewer tokens. `upper` is at least `count` and is used to compare with a
+    limit; the two are equal if the vocabulary is public.
     """
 
     @property
     def name(self) -> str:
-        """What a report calls this counter, such as `o200k_base`."""
+        """The name in reports, such as `o200k_base`."""
         ...
 
     @property
     def exact(self) -> bool:
-        """Whether `count` is the provider's own count."""
+        """Whether `count` equals the provider's count."""
         ...
 
     def count(self, text: str) -> int:
-        """The best estimate, or the exact count."""
+        """The exact count, or the best estimate."""
         ...
 
     def upper(self, text: str) -> int:
-        """A count the truth is not expected to pass."""
+        """An upper bound of the provider's count."""
         ...
 
 
 class Offload(Protocol):
-    """Keeps text that leaves the view. Content-addressed: the same text gives the same reference."""
+    """Stores text that leaves the view. Content-addressed: the same text has the same reference."""
 
     def put(self, text: str, *, label: str) -> str:
-        """Store the text and return its reference. `label` says what it is, for people."""
+        """Store the text and return its reference. `label` describes it for people."""
         ...
 
     def get(self, reference: str) -> str:
-        """The same text. Raises ReferenceNotFound."""
+        """Return the text. Raises ReferenceNotFound."""
         ...
 
 
 # --- stores -----------------------------------------------------------------------------------------------------------
 
 Durability: TypeAlias = Literal["fsync", "os"]
-"""What an acknowledged append survives: "fsync" power loss, "os" only the death of the process."""
+"""What an acknowledged append survives: "fsync" a loss of power, "os" only the end of the process."""
 
 DamageKind: TypeAlias = Literal["torn", "unreadable", "missing", "misplaced"]
-"""torn: an append that did not finish, at the end. unreadable: bytes that are no record. missing: numbers that nothing
-has, and no bytes where they were. misplaced: a record that does not lie where its number belongs, or is there twice."""
+"""torn: an unfinished append at the end. unreadable: bytes that are not a record. missing: numbers without a record, and
+no bytes in their place. misplaced: a record that is not where its number belongs, or that is repeated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordDraft:
-    """A record about to be appended. `data` is a JSON object: str keys, at most RECORD_NESTING_MAX levels deep.
+    """A record to append. `data` is a JSON object with str keys, at most RECORD_NESTING_MAX levels deep.
 
-    `required` marks a kind that a reader must understand: a plimsoll that does not know it refuses the session
-    (NewerFormat) instead of carrying the record along. `at_ms` is Unix time in milliseconds; None asks the store's
-    clock.
+    A version of plimsoll that does not know the kind of a `required` record refuses the session (NewerFormat); other
+    unknown kinds are carried along. `at_ms` is Unix time in milliseconds; None means now.
     """
 
     kind: str
@@ -77,47 +76,45 @@ class Record:
     """One record of a session's log."""
 
     seq: int
-    """Its number: 0 for the session record, then one more for each."""
+    """Sequence number. The session record has 0."""
     position: int
-    """How many messages come before it. For a message: its position in the history."""
+    """Number of messages before it. For a message, its position in the history."""
     kind: str
     at_ms: int
-    """Unix time in milliseconds. For people; order is by `seq`."""
+    """Unix time in milliseconds. Informative; the order is by `seq`."""
     data: Mapping[str, Any]
     required: bool = False
     batch_left: int = 0
-    """How many records of the same append follow it."""
+    """Number of records of the same append that follow it."""
     raw: bytes | None = field(default=None, repr=False)
-    """The exact line, without its newline, of a kind this version does not know; else None."""
+    """The encoded line without its newline if the kind is unknown to this version, else None."""
 
     @property
     def messages(self) -> int:
-        """How many messages there are up to and including it."""
+        """Number of messages up to and including it."""
         return self.position + (self.kind == "message")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
-    """Something in a log that cannot be read. A finding: everything around it can."""
+    """A part of a log that cannot be read. Everything around it can."""
 
     kind: DamageKind
     seq: int
-    """Number of the first record concerned."""
+    """Number of the first record affected."""
     records: int
-    """How many record numbers are gone with it; 0 for stray bytes between records that are all there."""
+    """Number of records lost; 0 for stray bytes between records that are all present."""
     offset: int | None = None
-    """Byte in the log where it begins; None in a store that keeps records by number."""
+    """Byte offset in the log; None in a store that keeps records by number."""
     size_bytes: int = 0
     reason: str = ""
     kept_in: str | None = None
-    """Where the bytes of a torn append were put aside, once a writer has done so."""
+    """Where a writer has moved the bytes of a torn append, if it has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionInfo:
-    """One line of a list of sessions. Times are Unix milliseconds, None where the record that holds them is
-    unreadable.
-    """
+    """An entry of a list of sessions. Times are Unix milliseconds, None if the record that has them is unreadable."""
 
     name: str
     created_ms: int | None
@@ -125,23 +122,22 @@ class SessionInfo:
     records: int
     messages: int
     size_bytes: int
-    """Bytes of the log, without blobs."""
+    """Size of the log, without blobs."""
     title: str | None = None
     agent_id: str | None = None
-    """The agent that it was made for, where the host said so."""
+    """The agent that the session was created for, if given."""
     archived: bool = False
 
 
-Flaw: TypeAlias = Callable[[Record], str | None]
-"""Says why a record cannot be used, or None."""
+RecordCheck: TypeAlias = Callable[[Record], str | None]
+"""Returns why a record cannot be used, or None if it can."""
 
 
 class SessionLog(Protocol):
-    """One session's log, open. Any number of readers, one writer. Safe to share between threads, not across a fork.
+    """The open log of one session. Any number of readers, one writer. Thread-safe, but not usable across a fork.
 
-    `read`, `read_back`, `read_messages` and `lines` skip what is unreadable and note it in `damage`; they raise
-    NewerFormat at a required record of an unknown kind (`lines` does not: it copies), StoreUnusable once the log is
-    closed.
+    `read`, `read_back`, `read_messages` and `lines` skip what is unreadable and add it to `damage`. They raise
+    StoreUnusable if the log is closed and, except for `lines`, NewerFormat at a required record of an unknown kind.
     """
 
     @property
@@ -151,69 +147,66 @@ class SessionLog(Protocol):
 
     @property
     def writable(self) -> bool:
-        """Whether this is the writer."""
+        """Whether it is open for writing."""
         ...
 
     @property
     def where(self) -> str:
-        """Where it is kept, for people: a path, or the store's name."""
+        """Its location, for people: a path, or the name of the store."""
         ...
 
     @property
     def length(self) -> int:
-        """Records, which is the number the next one gets. A reader sees what writers have added since."""
+        """Number of records, including those a writer has added since it was opened."""
         ...
 
     @property
     def messages(self) -> int:
-        """Messages, which is the position the next one gets."""
+        """Number of messages."""
         ...
 
     @property
     def damage(self) -> tuple[Damage, ...]:
-        """What was found so far, by offset and number. Complete after a whole `read()`."""
+        """The damage found so far, by offset and number. Complete after a full `read()`."""
         ...
 
-    def judge(self, flaw: Flaw) -> None:
-        """Take records with a flaw for unreadable from now on: skip them and note them. For who knows what they must say.
-
-        `lines` skips none: it copies.
-        """
+    def set_check(self, check: RecordCheck) -> None:
+        """From now on, treat the records for which `check` returns a reason as unreadable. `lines` still returns them."""
         ...
 
     def append(self, drafts: Sequence[RecordDraft]) -> list[Record]:
-        """Add records, all or none, and return them as reading gives them. Durable when it returns.
+        """Append records, all or none, and return them as `read` does. They are durable when it returns.
 
-        Raises FormatError or LimitExceeded for a payload that is not JSON or too large, StoreFull when there is no
-        space (the next append works once there is), StoreUnusable for anything else the disk says; after that the log
-        has to be opened again, because nobody knows what an earlier failed sync has left.
+        Raises FormatError or LimitExceeded if `data` is not JSON or too large, StoreFull if there is no space (appending
+        works again once there is), and StoreUnusable for other I/O errors. After StoreUnusable the log must be reopened,
+        because it is unknown what a failed sync has written.
         """
         ...
 
     def read(self, from_seq: int = 0) -> Iterator[Record]:
-        """Records in order, from a number on. Finding the first does not read what is before it."""
+        """Records in order, from a number on. Does not read the records before it."""
         ...
 
     def read_back(self) -> Iterator[Record]:
-        """Records from the newest to the oldest. Reads no further back than it is asked for."""
+        """Records from the newest to the oldest. Reads them lazily."""
         ...
 
     def read_messages(self, start: int = 0, stop: int | None = None) -> Iterator[Record]:
-        """The messages at positions `[start, stop)`, in order. Finding the first does not read what is before it."""
+        """The messages at positions `[start, stop)`, in order. Does not read the records before them."""
         ...
 
     def lines(self, from_seq: int = 0) -> Iterator[bytes]:
-        """The same records as encoded lines without newline, byte for byte."""
+        """The records as encoded lines without newlines, byte for byte."""
         ...
 
     def put_blob(self, data: bytes) -> str:
-        """Store bytes beside the log, durably, and return their SHA-256 in hexadecimal. Storing them twice is once."""
+        """Store bytes with the log, durably, and return their SHA-256 in hexadecimal. Equal bytes are stored once."""
         ...
 
     def get_blob(self, reference: str) -> bytes:
-        """Bytes by their SHA-256 or an unambiguous beginning of it, of 12 digits or more.
+        """Return bytes by their SHA-256 or a unique prefix of it, of at least BLOB_REFERENCE_CHARS_MIN digits.
 
-        Raises ReferenceNotFound, or SessionDamaged when the bytes are no longer those.
+        Raises ReferenceNotFound, or SessionDamaged if the bytes do not match their SHA-256.
         """
         ...
 
@@ -222,67 +215,66 @@ class SessionLog(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of files and of the write lock. Closing twice is fine."""
+        """Release files and the write lock. Closing twice has no effect."""
         ...
 
     def __enter__(self) -> Self:
-        """The log itself; leaving the block closes it."""
+        """Return the log itself. Leaving the block closes it."""
         ...
 
     def __exit__(self, *exc: object) -> None: ...
 
 
 class Store(Protocol):
-    """A place that keeps sessions. All stores behave alike: tests/contract runs one suite over each."""
+    """A place where sessions are kept. tests/contract runs the same tests on each implementation."""
 
     @property
     def where(self) -> str:
-        """Where it is, for people."""
+        """Its location, for people."""
         ...
 
     def sessions(self, *, archived: bool = False) -> list[SessionInfo]:
-        """Its sessions, the last changed first; or those that were archived."""
+        """The sessions, or the archived ones, most recently changed first."""
         ...
 
     def create(self, name: str, about: Mapping[str, Any] | None = None) -> SessionLog:
-        """A new session, open for writing, with its session record: `about` and "format" and "name".
+        """Create a session and open it for writing. Its session record has the fields of `about`, "format" and "name".
 
         Raises UnsafeName, SessionExists, StoreFull, StoreUnusable.
         """
         ...
 
     def create_from(self, name: str, lines: Iterable[bytes], blobs: Iterable[bytes] = ()) -> None:
-        """A new session made of encoded lines numbered from 0 on, whole or not at all. For imports, forks and repair.
+        """Create a session from encoded lines numbered from 0 on, and from blobs; all or nothing.
 
-        `blobs` are the contents to keep beside it.
-
-        Raises FormatError for a line that is not the record expected there, and what `create` raises.
+        Used for imports, forks and repair. Raises FormatError if a line is not the record expected there, and what
+        `create` raises.
         """
         ...
 
     def open(self, name: str, *, writable: bool = True) -> SessionLog:
-        """An existing session. A writer puts a torn end aside first.
+        """Open an existing session. Opening it for writing first moves a torn end aside.
 
         Raises UnsafeName, SessionNotFound, SessionBusy (a second writer), NewerFormat, StoreUnusable.
         """
         ...
 
     def delete(self, name: str) -> None:
-        """Remove a session with its blobs. Raises UnsafeName, SessionNotFound, SessionBusy, StoreUnusable."""
+        """Delete a session and its blobs. Raises UnsafeName, SessionNotFound, SessionBusy, StoreUnusable."""
         ...
 
     def archive(self, name: str) -> None:
-        """Move a session out of the list; nothing in it changes. Raises as `delete`."""
+        """Archive a session: remove it from the list without changing it. Raises what `delete` raises."""
         ...
 
     def restore(self, name: str) -> None:
-        """Bring the last archived session of that name back. Raises SessionNotFound, SessionExists, StoreUnusable."""
+        """Restore the last archived session of that name. Raises SessionNotFound, SessionExists, StoreUnusable."""
         ...
 
     def findings(self) -> tuple[str, ...]:
-        """What is wrong with the place itself, beside its sessions: a database with damaged pages. Reads all of it."""
+        """Damage to the store itself, not to a session, such as damaged pages of a database. Reads all of it."""
         ...
 
     def close(self) -> None:
-        """Let go of what the store holds. Logs opened from it should be closed before."""
+        """Release the resources of the store. Logs opened from it should be closed before."""
         ...

@@ -1,7 +1,7 @@
-"""Keyed tags: how text of ours is known when it comes back in a message.
+"""Keyed tags, by which text that plimsoll wrote is recognised when it comes back in a message.
 
-Looks prove nothing, because anybody can write what a summary looks like. A tag is an HMAC over the text, so only who has the
-key can make one. Reading the key from the machine is left to an outer layer, which passes it in with `use_key`.
+A tag is an HMAC of the text, so text that imitates a summary or a notice is not mistaken for one. The key is read from the
+machine by an outer layer, which passes it in with `use_key`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeAlias
 from plimsoll.regex import regex
 
 TAG_HEX = 8
-"""Hex digits of a tag: 32 bits, enough where a forger's only way to try a guess is to send it; more would cost tokens."""
+"""Hexadecimal digits of a tag. 32 bits suffice, since each guess has to be sent; more would cost tokens."""
 
 _NOTICE = regex(rf"\[([^\]\n]{{1,300}}) ([0-9a-f]{{{TAG_HEX}}})\](?=\n|\Z)")
 
@@ -27,13 +27,13 @@ _key: KeySource = _no_key
 
 
 def use_key(source: KeySource) -> None:
-    """Take the key from `source` from now on. It is called for each tag, so a key may change while a process runs."""
-    global _key  # noqa: PLW0603 - one key a process, set where the package is imported
+    """Set the source of the key. It is called for each tag, so the key may change while a process runs."""
+    global _key  # noqa: PLW0603 - one key per process, set when the package is imported
     _key = source
 
 
 def tag_of(text: str) -> str:
-    """The tag of a text, TAG_HEX hex digits. The same in every process that has the same key."""
+    """The tag of a text: TAG_HEX hexadecimal digits. Equal in all processes with the same key."""
     import hmac  # noqa: PLC0415 - loading OpenSSL takes longer than loading plimsoll
 
     return hmac.new(_key(), text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:TAG_HEX]
@@ -45,11 +45,11 @@ def is_tagged(text: str, tag: str | None) -> bool:
 
 
 def notice(words: str) -> str:
-    """One line of ours in brackets, with its tag. `words` have neither brackets nor line breaks."""
+    """A line in brackets with its tag. `words` must not contain brackets or line breaks."""
     return f"[{words} {tag_of(words)}]"
 
 
 def verified_notice(text: str) -> str | None:
-    """The words of the notice of ours in a text's first line; None where that is none."""
+    """The words of the notice in the first line of a text, or None if that is not a notice with a valid tag."""
     found = _NOTICE.match(text) if text.startswith("[") else None
     return found[1] if found is not None and is_tagged(found[1], found[2]) else None

@@ -1,6 +1,6 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions that are compiled when first used.
 
-There are about two hundred of them, and a process uses a few: compiling all at import takes longer than fitting a conversation.
+There are about two hundred, of which a process uses a few. Compiling all at import takes longer than fitting a conversation.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, AnyStr, cast
 
 
 class _Lazy:
-    """Stands for a compiled pattern. Each method is looked up once, and then called as the pattern's own."""
+    """Proxy of a compiled pattern. Each method is looked up once and then called directly."""
 
     def __init__(self, pattern: Any, flags: int) -> None:
         self._given = pattern, flags
@@ -28,5 +28,5 @@ class _Lazy:
 
 
 def regex(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """The pattern, compiled at its first use, which raises re.error if it is not valid."""
+    """A pattern that is compiled at its first use, which raises re.error if it is invalid."""
     return cast("re.Pattern[AnyStr]", _Lazy(pattern, flags))

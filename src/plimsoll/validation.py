@@ -1,4 +1,4 @@
-"""Checks of option values: each gives the value back or raises SettingError naming the field."""
+"""Checks of option values. Each returns the value, or raises SettingError with the name of the field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Choice = TypeVar("Choice", bound=str)
 
 
 def integer(field: str, value: object, *, least: int = 0) -> int:
-    """An integer from `least` up to SETTING_TOKENS_MAX. Booleans, floats and NaN are refused, whole-looking or not."""
+    """An int from `least` to SETTING_TOKENS_MAX. Booleans and floats are refused."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise SettingError(field, f"a whole number is needed, not {type(value).__name__}")
     if not least <= value <= SETTING_TOKENS_MAX:
@@ -24,14 +24,14 @@ def integer(field: str, value: object, *, least: int = 0) -> int:
 
 
 def ratio(field: str, value: object) -> float:
-    """A ratio above 0 and up to 1. NaN fails the comparison and is refused with the rest."""
+    """A number above 0 and up to 1. Booleans and NaN are refused."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= 1:
         raise SettingError(field, "must be a ratio above 0 and up to 1")
     return float(value)
 
 
 def one_of(field: str, value: object, choices: Collection[Choice]) -> Choice:
-    """One of the named choices."""
+    """One of the choices."""
     for choice in choices:
         if isinstance(value, str) and value == choice:
             return choice
@@ -53,7 +53,7 @@ def number_or_none(field: str, value: object) -> float | None:
 
 
 def char_slice(offset: object, limit: object) -> slice:
-    """The characters that `offset` and `limit` ask for; below 0 they count as 0."""
+    """The slice of characters for `offset` and `limit`. Negative values count as 0."""
     for field, value in (("offset", offset), ("limit", limit)):
         if not isinstance(value, int) and (value is not None or field == "offset"):
             raise SettingError(field, f"a whole number is needed, not {type(value).__name__}")
@@ -62,7 +62,7 @@ def char_slice(offset: object, limit: object) -> slice:
 
 
 def path_text(field: str, value: object) -> str:
-    """A path as text, if it is one. Raises SettingError naming the field."""
+    """A path, given as str or as a path object, as str."""
     as_path = getattr(type(value), "__fspath__", None)
     found = value if as_path is None else as_path(value)
     if isinstance(found, str):
@@ -71,14 +71,14 @@ def path_text(field: str, value: object) -> str:
 
 
 def boolean(field: str, value: object) -> bool:
-    """True or False, and nothing that merely looks like it."""
+    """True or False. Other truthy or falsy values are refused."""
     if not isinstance(value, bool):
         raise SettingError(field, f"True or False is needed, not {type(value).__name__}")
     return value
 
 
 def short_repr(value: object) -> str:
-    """A value as an error message may carry it: escaped and short, whatever a caller passed."""
+    """An escaped representation of at most about 80 characters, for an error message."""
     if not isinstance(value, (str, int, float, bool, type(None))):
         return type(value).__name__
     if isinstance(value, int) and value.bit_length() > 256:

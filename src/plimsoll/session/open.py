@@ -213,7 +213,7 @@ def chronicle_of(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chr
     """The session of a log, with the options it remembers but for those that are given. Closes the log where that fails."""
     with ExitStack() as undo:
         undo.callback(log.close)
-        log.judge(flaw_of)
+        log.set_check(flaw_of)
         newest = newest_records(log)
         remembered = {**_DEFAULTS, **_remembered_options(log, newest)}
         chosen = _chosen(log, remembered, given)

@@ -328,7 +328,7 @@ class Chronicle:
         about = {**record_at(self.log, 0).data, "forked_from": self.log.name, "forked_at": forked_at}
         chosen = fork(self.log, self.kept.store, about, stop=stop, name=name, now_ms=_now_ms())
         log = self.kept.store.open(chosen)
-        log.judge(flaw_of)
+        log.set_check(flaw_of)
         return Chronicle(log, self.gauge, self.kept)
 
     def _message_record(self, position: int) -> Record:

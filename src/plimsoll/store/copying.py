@@ -11,7 +11,7 @@ from itertools import count
 from typing import Any, Final
 
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SessionExists
-from plimsoll.protocols import Flaw, Record, RecordDraft, SessionLog, Store
+from plimsoll.protocols import Record, RecordCheck, RecordDraft, SessionLog, Store
 from plimsoll.store.header import header_line
 from plimsoll.store.log import no_flaw
 from plimsoll.store.memory import MemoryStore
@@ -28,7 +28,7 @@ class Copy:
     """
 
     def __init__(
-        self, log: SessionLog, *, header: bytes | None = None, stop: int | None = None, flaw: Flaw = no_flaw
+        self, log: SessionLog, *, header: bytes | None = None, stop: int | None = None, flaw: RecordCheck = no_flaw
     ) -> None:
         self._log = log
         self._flaw = flaw

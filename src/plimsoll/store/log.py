@@ -14,7 +14,7 @@ from typing import Protocol, Self
 
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, NewerFormat, SessionClosed, SessionDamaged, StoreUnusable
-from plimsoll.protocols import Damage, Flaw, Record, RecordDraft
+from plimsoll.protocols import Damage, Record, RecordCheck, RecordDraft
 from plimsoll.store.findings import Bad, DamageFindings
 from plimsoll.store.record import FORMAT, KINDS, Span, encode_batch
 
@@ -141,15 +141,15 @@ class Log:
         self._pid = os.getpid()
         self._unusable: str | None = None
         self._closed = False
-        self._flaw: Flaw = no_flaw
+        self._check: RecordCheck = no_flaw
         self._found = DamageFindings(damage)
         self._tail = lines.tail()
         if writable:
             lines.acknowledge(self._tail)
 
-    def judge(self, flaw: Flaw) -> None:
+    def set_check(self, check: RecordCheck) -> None:
         """See SessionLog."""
-        self._flaw = flaw
+        self._check = check
 
     @property
     def length(self) -> int:
@@ -315,7 +315,7 @@ class Log:
     def _judged(self, spans: Iterator[Span]) -> Iterator[Span]:
         """The spans, those with a flaw as what cannot be read."""
         for span in spans:
-            flaw = None if span.record is None else self._flaw(span.record)
+            flaw = None if span.record is None else self._check(span.record)
             yield span if flaw is None else span._replace(record=None, reason=flaw)
             self._check_open()
 

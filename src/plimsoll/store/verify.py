@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SessionExists
-from plimsoll.protocols import Damage, Flaw, Record, SessionLog, Store
+from plimsoll.protocols import Damage, Record, RecordCheck, SessionLog, Store
 from plimsoll.regex import regex
 from plimsoll.store.copying import Copy, blob_of, digests_of
 from plimsoll.store.jsonl import JsonlStore
@@ -57,7 +57,7 @@ class Repaired:
     blobs_lost: tuple[str, ...]
 
 
-def verify(store: Store, name: str, *, flaw: Flaw = no_flaw) -> Verified:
+def verify(store: Store, name: str, *, flaw: RecordCheck = no_flaw) -> Verified:
     """Read all of a session and check it; `flaw` says what is wrong with what a record says. Damage is a result.
 
     Raises UnsafeName, SessionNotFound, NewerFormat, StoreUnusable.
@@ -91,7 +91,7 @@ def verify(store: Store, name: str, *, flaw: Flaw = no_flaw) -> Verified:
 
 
 def repair(
-    store: Store, name: str, *, into: Store | None = None, copy_name: str | None = None, flaw: Flaw = no_flaw
+    store: Store, name: str, *, into: Store | None = None, copy_name: str | None = None, flaw: RecordCheck = no_flaw
 ) -> Repaired:
     """Write what can be read of a session into a new one, in `into` or the same store; the original stays as it is.
 
