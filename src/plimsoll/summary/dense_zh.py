@@ -21,7 +21,6 @@ from plimsoll.summary.names_zh import (
     QUESTION,
     TITLE,
     flat,
-    topics,
 )
 
 if TYPE_CHECKING:
@@ -79,9 +78,9 @@ class _Said(NamedTuple):
     fact: Fact
 
 
-def statements(facts: Sequence[Fact]) -> list[Statement]:
-    """The clauses of these chat facts that say something, in order, each short and under its topic, none twice."""
-    found = _of_one_topic(list(_Reader(facts).read(facts)))
+def statements(facts: Sequence[Fact], names: Sequence[str]) -> list[Statement]:
+    """The clauses of these chat facts that say something, in order, each short and under its topic, one of `names`; none twice."""
+    found = _of_one_topic(list(_Reader(facts, names).read(facts)))
     spread: Counter[str] = Counter()
     for said in found:
         spread.update(set(pairs(said.text)))
@@ -115,9 +114,8 @@ def _of_one_topic(found: Sequence[_Said]) -> list[_Said]:
 class _Reader:
     """Goes through what was said, knowing what it is about and what was asked last."""
 
-    def __init__(self, facts: Sequence[Fact]) -> None:
+    def __init__(self, facts: Sequence[Fact], names: Sequence[str]) -> None:
         whole = "\n".join(fact.text for fact in facts)
-        names = topics(facts, whole)
         self.named = re.compile("|".join(map(re.escape, names))) if names else re.compile(r"(?!)")
         self.asked_for = attributes(facts, self.named, whole)
         self.topic, self.noun, self.about, self.asked = "", "", "", -2

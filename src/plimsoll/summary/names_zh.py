@@ -63,7 +63,9 @@ _TRIM = regex(
     rf"^(?:{_KNOW}|关于|对于|比如|例如|具体|周边|附近|旁边|想|要|先|能|那|我|你|也|就|又|还|只|着|下|的|而且|并且|但是|因为|所以|由|于|是|像|以|把|离|从|和|与|及|去|到|在|叫|过|为|有|一下"
     r"|一[个座家部首位名种张本]|这[个座家部首位])+(?=.{2})|(?:这个\w{0,2}|那个\w{0,2}|一下|怎么样|如何|尤其|主要|特别|应该|可能|已经|确实|[吗呢吧])$"
 )
-_CLASS_WORDS = ("的", "什么", "啥", "哪些", "多少", "其他", "其它", "不少", "很多", *"个位名首部张种座家等男女项")
+_CLASS_WORDS = frozenset(
+    {"的", "什么", "啥", "哪些", "多少", "其他", "其它", "不少", "很多", *"个位名首部张种座家等男女项"}
+)
 """What stands before a noun that many things are called by, and hardly before a name."""
 COMMON_ATTRIBUTES = frozenset(
     """
@@ -74,17 +76,17 @@ COMMON_ATTRIBUTES = frozenset(
 """Nouns that ask for a particular in everyday Chinese; others are learnt from the conversation's own questions."""
 
 
-def topics(facts: Sequence[Fact], whole: str) -> list[str]:
+def topics(facts: Sequence[Fact]) -> list[str]:
     """What the conversation is about, longest first: titles, names that questions introduce, and what sentences begin with."""
     named: Counter[str] = Counter()
-    asked, whole = False, _BESIDE_OF.sub("，", whole)
+    asked, whole = False, _BESIDE_OF.sub("，", "\n".join(fact.text for fact in facts))
     for fact in facts:
         for pattern, score in _SOURCES:
             for name in flat(pattern.findall(fact.text)):
                 named[name if pattern is TITLE else _TRIM.sub("", name.strip()).partition("的")[0]] += score
         if asked and not ADDRESS.search(fact.text):
-            for name in _NAMES_REPLIED.findall(fact.text):
-                named[trimmed] = max(2, named[trimmed := _TRIM.sub("", name)])
+            replied = {_TRIM.sub("", name) for name in _NAMES_REPLIED.findall(fact.text)}
+            named.update({name: 2 for name in replied if named[name] < 2})
         asked = QUESTION.search(fact.text) is not None and _ASKS_NAMES.search(fact.text) is not None
     kept = {name for name, score in named.items() if score >= 2 and len(name) >= 2 and not _generic(name, score, whole)}
     # What goes on after a name that is known better is no part of it.
@@ -116,4 +118,8 @@ def _generic(name: str, score: int, whole: str) -> bool:
     seen = whole.count(name)
     if score * 6 < seen or (len(name) == 2 and score < 4):
         return True
-    return sum(whole.count(f"{word}{name}") for word in _CLASS_WORDS) >= max(2, score, seen // 5)
+    of_a_class, most, at = 0, max(2, score, seen // 5), whole.find(name)
+    while at >= 0 and of_a_class < most:
+        of_a_class += whole[max(0, at - 1) : at] in _CLASS_WORDS or whole[max(0, at - 2) : at] in _CLASS_WORDS
+        at = whole.find(name, at + len(name))
+    return of_a_class >= most

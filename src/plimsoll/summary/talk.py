@@ -82,12 +82,16 @@ def sections(
         return []
     together: Callable[[Sequence[Item]], str]
     by_topic = language == "zh" and not ledger.of("heading")
-    candidates = _by_topic(said, bias, named=named) if by_topic else _by_speaker(ledger, said, bias, language)
+    subjects = _subjects(said) if language == "zh" else []
+    candidates = (
+        _by_topic(said, subjects, bias, named=named)
+        if by_topic
+        else _by_speaker(ledger, said, subjects, bias, language)
+    )
     chars = int(tokens_max * _CHARS_PER_TOKEN[language])
     ranked = _ranked(candidates, chars * 2, _OVERHEAD_CHARS[language])
-    about = Section(
-        "topic", _TOPICS_SHARE_OF_PEERS, topics(ledger, said, language, tokens_max, named=named), layout.inline
-    )
+    came_up = topics(ledger, said, language, tokens_max, named=named, subjects=subjects)
+    about = Section("topic", _TOPICS_SHARE_OF_PEERS, came_up, layout.inline)
     if named:
         together = layout.topical if by_topic else partial(_with_legend, _legend(said))
         return [Section("chat", DIALOGUE_SHARES["chat"], ranked, together), about]
@@ -143,18 +147,23 @@ def _told_share(ranked: Sequence[Item], said: Sequence[Fact], chars: int) -> flo
     return lengths[True] / sum(lengths.values())
 
 
-def _by_topic(said: Sequence[Fact], bias: Callable[[str], float], *, named: bool) -> list[Candidate]:
+def _subjects(said: Sequence[Fact]) -> list[str]:
+    from plimsoll.summary import names_zh  # noqa: PLC0415 - one language's patterns are enough
+
+    return names_zh.topics(said)
+
+
+def _by_topic(
+    said: Sequence[Fact], subjects: Sequence[str], bias: Callable[[str], float], *, named: bool
+) -> list[Candidate]:
     from plimsoll.summary import dense_zh  # noqa: PLC0415 - one language's patterns are enough
 
-    return [
-        (
-            Item("chat", found.text, 0.0, found.order, found.topic, _side(said[found.order[1]], named=named)),
-            found.words,
-            found.topic,
-            found.factor * bias(found.text),
-        )
-        for found in dense_zh.statements(said)
-    ]
+    candidates: list[Candidate] = []
+    for found in dense_zh.statements(said, subjects):
+        side = _side(said[found.order[1]], named=named)
+        item = Item("chat", found.text, 0.0, found.order, found.topic, side)
+        candidates.append((item, found.words, found.topic, found.factor * bias(found.text)))
+    return candidates
 
 
 def _side(fact: Fact, *, named: bool) -> str:
@@ -162,7 +171,11 @@ def _side(fact: Fact, *, named: bool) -> str:
 
 
 def _by_speaker(
-    ledger: Ledger, said: Sequence[Fact], bias: Callable[[str], float], language: Language
+    ledger: Ledger,
+    said: Sequence[Fact],
+    subjects: Sequence[str],
+    bias: Callable[[str], float],
+    language: Language,
 ) -> list[Candidate]:
     """In the order of the talk, under the headings of its days."""
     from plimsoll.summary import dense, dense_zh  # noqa: PLC0415 - patterns that only dialogues need
@@ -170,7 +183,7 @@ def _by_speaker(
     headings = _Headings(ledger, language)
     initials = _initials([speaker_of(fact) for fact in said])
     candidates: list[Candidate] = []
-    for found in dense_zh.statements(said) if language == "zh" else dense.clauses(said):
+    for found in dense_zh.statements(said, subjects) if language == "zh" else dense.clauses(said):
         heading, text = headings.over(found.order[0], found.text)
         speaker = speaker_of(said[found.order[1]])
         item = Item("chat", text, 0.0, found.order, heading, initials[speaker])

@@ -39,16 +39,24 @@ class _Phrase(NamedTuple):
     score: float
 
 
-def topics(ledger: Ledger, said: Sequence[Fact], language: Language, tokens_max: int, *, named: bool) -> list[Item]:
+def topics(  # noqa: PLR0913 - what was said, and how it is read
+    ledger: Ledger,
+    said: Sequence[Fact],
+    language: Language,
+    tokens_max: int,
+    *,
+    named: bool,
+    subjects: Sequence[str] = (),
+) -> list[Item]:
     """What was talked about, what came up most first: from users' messages, and from what an earlier summary says.
 
-    Among people with names everybody's messages count.
+    Among people with names everybody's messages count. `subjects` are the names that Chinese talk is known to be about.
     """
     recalled = ledger.of("topic")
     asked = [fact for fact in said if (named or fact.origin == "user") and not (recalled and is_recalled(fact))]
     asked = asked[-_READ_MAX:]
     names = {word.casefold() for fact in said for word in speaker_of(fact).split()} if named else set[str]()
-    read = _Chinese(asked, said or asked) if language == "zh" else _English(said or asked)
+    read = _Chinese(said or asked, subjects) if language == "zh" else _English(said or asked)
     merged: dict[str, tuple[_Phrase, int, int]] = {}
     for fact in recalled:
         phrase = read.phrase(fact.text)
@@ -104,11 +112,10 @@ class _English:
 class _Chinese:
     """The names a message says, else the runs of characters in it that come up most."""
 
-    def __init__(self, asked: Sequence[Fact], said: Sequence[Fact]) -> None:
-        from plimsoll.summary import dense_zh, names_zh  # noqa: PLC0415 - one language's patterns are enough
+    def __init__(self, said: Sequence[Fact], names: Sequence[str]) -> None:
+        from plimsoll.summary import dense_zh  # noqa: PLC0415 - one language's patterns are enough
 
-        self.nouns, self.whole = dense_zh.nouns, "\n".join(fact.text for fact in said)
-        self.names = names_zh.topics(asked, self.whole)
+        self.nouns, self.whole, self.names = dense_zh.nouns, "\n".join(fact.text for fact in said), names
 
     def phrases(self, texts: Sequence[str]) -> list[_Phrase]:
         """Those of one message."""
