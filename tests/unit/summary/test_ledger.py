@@ -443,3 +443,17 @@ def test_a_name_that_is_spoken_of_counts_more():
     assert facts["other_thing"].mentions == 2
     assert facts["other_thing"].note == facts["one_thing"].note == "a.py"
     assert facts["other_thing"].weight > facts["one_thing"].weight
+
+
+def test_the_codes_of_an_answer_stand_below_their_fields():
+    """What looks like an id in an answer of several objects is one fact, each code once, below the name of its field."""
+    answer = {
+        "reservations": ["XEHM4B", "59XX6W"],
+        "flights": [{"flight_number": "HAT005", "price": 120}, {"flight_number": "HAT178", "price": 90}],
+        "paid": {"payment_id": "credit_card_2408938", "note": "by card"},
+    }
+    ledger = read(called("get_user_details", {"user_id": "ana_1"}, json.dumps(answer)))
+
+    assert "reservations XEHM4B 59XX6W; flight_number HAT005 HAT178; payment_id credit_card_2408938" in texts(
+        ledger, "identifier"
+    )

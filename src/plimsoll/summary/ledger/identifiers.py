@@ -24,6 +24,8 @@ _SHAPE = str.maketrans("123456789abcdef", "000000000000000")
 _LINE_CHARS_MAX = 200
 _LINES_MAX = 10
 _ROWS_MAX = 12
+_CODES_MAX = 12
+_CODES_WEIGHT = 1.8
 _REPORT_LINES_MAX = 24
 _DEPTH_MAX = 6
 _FIELD_CHARS_MAX = 90
@@ -38,13 +40,23 @@ _DECODER = json.JSONDecoder()
 
 
 def from_json(text: str, label: str, position: int, chars_max: int) -> Iterator[Fact]:
-    """The rows of a JSON answer: one fact per object, long answers from their first `chars_max` characters."""
+    """The codes of a JSON answer below the names of their fields, then its rows, one fact per object.
+
+    Of long answers the first `chars_max` characters are read.
+    """
     values = _decoded(text, chars_max)
     rows: list[tuple[str, str, str]] = []
     for value in values:
         _walk(value, "", rows, 0)
         if len(rows) >= _ROWS_MAX:
             break
+    codes: dict[str, dict[str, None]] = {}
+    for value in values:
+        _collect(value, "", codes, 0)
+    if codes and len(rows) > 1:
+        shown = "; ".join(f"{key} {' '.join(list(found)[:_CODES_MAX])}" for key, found in codes.items())
+        cut = line(shown, CAPS["identifier"].text_chars_max)
+        yield Fact("identifier", f"{label}|codes", cut, position, "tool", _CODES_WEIGHT, note=f"{label}\t")
     spread = 1.0 if len(rows) <= 8 else 8 / len(rows)
     for name, schema, shown in rows[:_ROWS_MAX]:
         cut = line(shown, CAPS["identifier"].text_chars_max)
@@ -134,6 +146,20 @@ def _decoded(text: str, chars_max: int) -> list[Any]:
     return found
 
 
+def _collect(value: object, name: str, codes: dict[str, dict[str, None]], depth: int) -> None:
+    """Gather what looks like an id below the name of its field, wherever in the answer it is."""
+    if depth > _DEPTH_MAX:
+        return
+    if isinstance(value, dict):
+        for key, field in list(value.items())[:60]:
+            _collect(field, key[:40], codes, depth + 1)
+    elif isinstance(value, list):
+        for item in value[: _ROWS_MAX * 2]:
+            _collect(item, name, codes, depth + 1)
+    elif isinstance(value, str) and len(value) <= 40 and _is_code(value.replace("-", "_")):
+        codes.setdefault(name, {})[value] = None
+
+
 def _walk(value: object, name: str, rows: list[tuple[str, str, str]], depth: int) -> None:
     """Collect `(name, schema, text)` for each object: the schema names its columns, the text holds their values."""
     if depth > _DEPTH_MAX or len(rows) >= _ROWS_MAX:
@@ -150,10 +176,9 @@ def _row(value: dict[str, Any], name: str, rows: list[tuple[str, str, str]], dep
     nested = [(key, field) for key, field, cell in shown if cell is None]
     cells = _telling([(key[:40], cell) for key, _, cell in shown if cell is not None])
     if sum(len(cell) for _, cell in cells) > _ROW_CHARS_MAX:
-        # A long row in two: what identifies, which is asked for again, and what describes.
-        coded = [pair for pair in cells if pair[0].endswith(_ID_ENDINGS) or any(map(_is_code, pair[1].split(" ", 8)))]
-        rows.extend(_joined(name, part) for part in (coded, [pair for pair in cells if pair not in coded]) if part)
-    elif cells:
+        # Of a long row what describes: what identifies is among the codes of the answer.
+        cells = [pair for pair in cells if not _is_code(pair[1].replace("-", "_"))]
+    if cells:
         rows.append(_joined(name, cells))
     for key, field in nested:
         _walk(field, key[:40], rows, depth + 1)
