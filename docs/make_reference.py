@@ -61,7 +61,7 @@ ALIASES = {
     "message": "MessageLike FormatName",
     "formats.format": "SystemText",
     "compaction.drive": "Summarizer AsyncSummarizer",
-    "tokens.own": "CounterChoice",
+    "tokens.custom": "CounterChoice",
     "policy.policy": "PolicyChoice",
     "policy.presets": "PresetName Step Strategy SummaryRole SummaryFrame Language",
     "policy.budget": "Mark Urgency",

@@ -176,7 +176,7 @@ def test_reading(tmp_path: Path) -> None:
     assert read["sub/long.txt"].content == "line\n" * 1_000 + "... (truncated)"
     assert read["wide.txt"].cut
     assert len(read["wide.txt"].content or "") < READ_FILE_SIZE_BYTES_MAX + 20
-    assert [read[name].problem for name in ("picture", "gone.py")] == ["no text", "missing"]
+    assert [read[name].problem for name in ("picture", "gone.py")] == ["not text", "missing"]
     assert plimsoll.read_files(["sub/long.txt"], root=tmp_path, lines_max=2)[0].content == "line\nline\n... (truncated)"
     assert plimsoll.read_files(plimsoll.files_mentioned([user("see a.py")], format="openai-chat"), root=tmp_path)[
         0

@@ -1,1 +1,1 @@
-"""The calls that need no session and no disk: fit, plan, window, check, shrink, files."""
+"""Functions that need no session and no disk: fit, plan, window, check, shrink, files."""

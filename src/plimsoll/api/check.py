@@ -1,4 +1,4 @@
-"""How full a view of some messages would be, without a session: `check`."""
+"""How full a view of some messages is, without a session: `check`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from plimsoll.formats.registry import decode_all
 from plimsoll.message import FormatName, MessageLike
 from plimsoll.policy.budget import Check
 from plimsoll.policy.policy import PolicyChoice, policy_of
-from plimsoll.tokens.own import CounterChoice
+from plimsoll.tokens.custom import CounterChoice
 
 
 def check(  # noqa: PLR0913 - the options of fit
@@ -28,10 +28,10 @@ def check(  # noqa: PLR0913 - the options of fit
     system: SystemText = None,
     counter: CounterChoice = None,
 ) -> Check:
-    """Whether these messages are due for a compaction under a policy, how urgently, and by which line. Does nothing.
+    """Whether these messages are due for a compaction under a policy, how urgently, and at which line. Changes nothing.
 
-    The options are those of `fit`, but that the policy is a session's unless it is named: `fit` leaves alone what fits, a session
-    acts from the soft line on. A session's `check()` says the same of its view, and waits for enough that is new.
+    Takes the options of `fit`, but `policy` defaults to that of sessions: `fit` leaves messages that fit alone, a session
+    compacts from the soft line on. A session's own `check()` also requires enough new content since the last compaction.
     Raises CounterError, FormatError, SettingError.
     """
     found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))

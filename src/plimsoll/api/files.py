@@ -1,6 +1,6 @@
-"""The files a conversation is about: found in it, read below one folder, and shown to the model that summarises.
+"""The files a conversation works on: find them, read them below one folder, and show them to the summariser.
 
-Only regular files below the folder are read, never by a link, and no more than their beginning.
+Only the beginning of regular files below the folder is read; symbolic links are not followed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from plimsoll.summary.file_mentions import FileContent, FileMention, mentioned
 from plimsoll.validation import integer, short_repr
 
 Answer = TypeVar("Answer")
-"""What a summariser gives: text, or something to await."""
+"""The return type of a summariser: text, or an awaitable of it."""
 
 FILES_MAX = 5
 LINES_MAX = 1_000
@@ -38,16 +38,16 @@ _SECRET = regex(
     r"|credentials?(?:\.|$)|secrets?(?:\.|/|$)|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|asc|gpg)$)",
     re.IGNORECASE,
 )
-"""Names under which people keep what no model should see."""
+"""File names that usually hold credentials, which no model should see."""
 
 
 def files_mentioned(
     messages: Sequence[MessageLike], *, limit: int = FILES_MAX, format: FormatName | None = None
 ) -> list[FileMention]:
-    """The files that a conversation is about, at most `limit`: those changed first, then by how often and how late they are named.
+    """The files a conversation works on, at most `limit`: changed ones first, then by number and recency of mentions.
 
-    From the arguments of calls, from shell commands, and from what people and the model say; what tools printed names no file.
-    Nothing is opened. Raises FormatError, SettingError.
+    Read from call arguments, shell commands and the text of user and assistant, not from tool output. Opens no file.
+    Raises FormatError, SettingError.
     """
     integer("limit", limit)
     return list(mentioned(decode_all(messages, format)[1], limit=limit))
@@ -60,24 +60,24 @@ def with_files(
     limit: int = FILES_MAX,
     lines_max: int = LINES_MAX,
 ) -> Callable[[SummaryRequest], Answer]:
-    """A summariser whose prompt also shows the files that matter most in what is summarised, as they are now below `root`.
+    """A summariser whose prompt also shows the current content, below `root`, of the most important files of the summarised part.
 
-    Files are chosen as `files_mentioned` does and read as `read_files` does, whenever a summary is asked for.
+    Each request selects files like `files_mentioned` and reads them like `read_files`.
 
     Args:
-        summarizer: your own, which is asked with the longer prompt. Give the result to `fit` or `open` in its place.
-        root: the folder that files are read below.
-        limit: at most this many files.
-        lines_max: at most this many lines of each.
+        summarizer: the summariser that gets the longer prompt. Pass the result to `fit` or `open` in its place.
+        root: the folder below which files are read.
+        limit: the most files to show.
+        lines_max: the most lines of each.
 
     Raises: SettingError.
 
     """
     if checked(summarizer) is None:
-        raise SettingError("summarizer", "there must be one to show files to")
+        raise SettingError("summarizer", "a summarizer is required")
     asked: Callable[[SummaryRequest], Answer] = getattr(summarizer, "summarize", summarizer)
     integer("limit", limit)
-    read_files((), root=root, lines_max=lines_max)  # a wrong folder is better known now
+    read_files((), root=root, lines_max=lines_max)  # fail early if root is invalid
 
     def summarize(request: SummaryRequest) -> Answer:
         chosen = mentioned(request.messages, limit=limit)
@@ -89,22 +89,22 @@ def with_files(
 def read_files(
     files: Iterable[str | FileMention], *, root: str | os.PathLike[str], lines_max: int = LINES_MAX
 ) -> list[FileContent]:
-    """Each of these files below the folder `root`, in their order, each once.
+    """The content of these files below the folder `root`, in the given order, without duplicates.
 
-    A path outside it, through a link, to anything but a regular file, or with a name that secrets have is not opened, and
-    neither is anything that is not text; `problem` says which. Reads at most READ_FILE_SIZE_BYTES_MAX bytes and `lines_max`
-    lines of each. Raises SettingError when `root` is no folder, and on systems without POSIX's calls, such as Windows.
+    Not opened: paths outside the folder, symbolic links, anything but regular text files, and names that usually hold
+    credentials; `problem` gives the reason. Reads at most READ_FILE_SIZE_BYTES_MAX bytes and `lines_max` lines of each. Raises
+    SettingError if `root` is not a folder, and on systems without POSIX calls, such as Windows.
     """
     integer("lines_max", lines_max, least=1)
     if isinstance(files, (str, bytes)) or not isinstance(files, Iterable):
-        raise SettingError("files", f"a list of paths is needed, not {type(files).__name__}")
-    if os.open not in os.supports_dir_fd:  # without it a link could be put in the way of a path between two looks at it
-        raise SettingError("root", "files are only read on Linux, macOS or another POSIX system (WSL is one)")
+        raise SettingError("files", f"must be a list of paths, not {type(files).__name__}")
+    if os.open not in os.supports_dir_fd:  # without it a link could replace a folder between the check and the read
+        raise SettingError("root", "files can only be read on Linux, macOS or another POSIX system (such as WSL)")
     try:
-        named = os.path.abspath(os.fspath(root))  # noqa: PTH100 - links in it stay, because paths are given by its name
+        named = os.path.abspath(os.fspath(root))  # noqa: PTH100 - keeps links, because paths are given relative to this name
         folder = os.open(named, _FOLDER)
     except (OSError, TypeError, ValueError) as error:
-        raise SettingError("root", f"{short_repr(root)} is no folder that can be read") from error
+        raise SettingError("root", f"{short_repr(root)} is not a readable folder") from error
     try:
         bases = (named, os.path.realpath(named))
         wanted = {"/".join(steps) or path: steps for path in map(_path_of, files) for steps in (_steps(path, bases),)}
@@ -116,23 +116,21 @@ def read_files(
 def _path_of(file: object) -> str:
     path = file.path if isinstance(file, FileMention) else file
     if not isinstance(path, str):
-        raise SettingError("files", f"paths are needed, not {type(path).__name__}")
+        raise SettingError("files", f"must be paths, not {type(path).__name__}")
     return path
 
 
 def _steps(path: str, bases: Sequence[str]) -> tuple[str, ...]:
-    """The way from the folder to a path, by its words alone; no step where they lead outside it."""
+    """The parts of the path relative to the folder, by name alone; empty if it lies outside."""
     for base in bases:
-        steps = Path(os.path.relpath(os.path.join(base, path), base)).parts  # noqa: PTH118 - the disk is not asked
+        steps = Path(os.path.relpath(os.path.join(base, path), base)).parts  # noqa: PTH118 - no disk access
         if steps and steps[0] != os.pardir:
             return steps
     return ()
 
 
 def _read(folder: int, path: str, steps: Sequence[str], lines_max: int) -> FileContent:
-    problem = (
-        "outside the folder" if not steps else "its name says that it holds secrets" if _SECRET.search(path) else ""
-    )
+    problem = "outside the folder" if not steps else "its name suggests credentials" if _SECRET.search(path) else ""
     if not problem:
         try:
             data = _beginning(folder, steps)
@@ -143,14 +141,14 @@ def _read(folder: int, path: str, steps: Sequence[str], lines_max: int) -> FileC
         else:
             if data is not None and b"\0" not in data:
                 return _content(path, data, lines_max)
-            problem = "no text" if data is not None else "a link, or no regular file"
+            problem = "not text" if data is not None else "a link, or not a regular file"
     return FileContent(path=path, problem=problem)
 
 
 def _beginning(folder: int, steps: Sequence[str]) -> bytes | None:
-    """The first bytes of the file these steps lead to, one more than are shown; None when a step is a link or it is no file.
+    """The first bytes of a file, one more than are shown; None if a part is a symbolic link or it is not a regular file.
 
-    Each folder on the way is opened below the one before, so that nobody can put a link in its place meanwhile.
+    Each folder is opened relative to the one above, so that none can be replaced by a link in the meantime.
     """
     opened = os.dup(folder)
     try:
@@ -174,7 +172,7 @@ def _mode(name: str, folder: int) -> int:
 
 
 def _content(path: str, data: bytes, lines_max: int) -> FileContent:
-    """The text of those bytes, cut to so many lines."""
+    """The text of these bytes, cut to `lines_max` lines."""
     lines = data[:READ_FILE_SIZE_BYTES_MAX].decode("utf-8", "replace").splitlines(keepends=True)
     if len(data) <= READ_FILE_SIZE_BYTES_MAX and len(lines) <= lines_max:
         return FileContent(path=path, content="".join(lines))

@@ -1,4 +1,4 @@
-"""What fills the window of a conversation that is no session: a file's, or a list of messages."""
+"""What fills the context window of a file or a list of messages."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from plimsoll.transcripts.values import Conversation, Transcript
 from plimsoll.validation import integer, text_or_none
 
 Inspectable: TypeAlias = "str | PathLike[str] | bytes | Transcript | Conversation | Sequence[MessageLike]"
-"""A file, what is in it, what `load_file` made of it, or a list of messages."""
+"""A file's path or bytes, the result of `load_file`, or a list of messages."""
 
 
 def token_counter(model: str = DEFAULT_MODEL) -> TokenCounter:
-    """The counter of texts that `count_tokens` uses for a model: its `name`, whether it is `exact`, `count` and `upper`."""
+    """The text counter that `count_tokens` uses for a model, with `name`, `exact`, `count` and `upper`."""
     return counter_for(model)
 
 
@@ -44,16 +44,16 @@ def measure(
     format: FormatName | None = None,
     label: str | None = None,
 ) -> Measure:
-    """How large a conversation is: its tokens by role, kind of content and tool, and its largest messages.
+    """Measure a conversation: its tokens by role, kind of content and tool, and its largest messages.
 
     Args:
-        source: a file, the bytes of one, what `load_file` returned, or a list of messages.
-        model: count for this model; None: the one that the file names, else gpt-4o.
-        tools: tool definitions that are sent too, where `source` is a list.
-        format: the format of the messages; None: look at them.
-        label: what the report calls it; None: the file's name.
+        source: a file's path or bytes, the result of `load_file`, or a list of messages.
+        model: the model to count for; None: the one the file names, else gpt-4o.
+        tools: tool definitions sent with a list of messages.
+        format: the format of the messages; None: detect it.
+        label: the title of the report; None: the file's name.
 
-    Returns: the tables as data. Where the file has recorded what the provider counted, sizes are corrected by that.
+    Returns: the tables as data. If the file records usage, sizes are calibrated by it.
 
     Raises: FormatError, LimitExceeded, MissingExtra, SettingError, StoreUnusable.
 
@@ -74,18 +74,18 @@ def inspect(  # noqa: PLR0913 - the options of fit, and a label
     format: FormatName | None = None,
     label: str | None = None,
 ) -> Inspection:
-    """What fills the window of a conversation, and what would leave it and why. Changes nothing.
+    """Report what fills the window of a conversation, and what a compaction would remove and why. Changes nothing.
 
     Args:
         source: as in `measure`.
-        max_tokens: the budget, tools included; None: what the file says its tool had, else the model's window.
+        max_tokens: the budget, tools included; None: the one of the file's tool, else the model's window.
         model: as in `measure`.
         tools: as in `measure`.
         policy: as in `fit`.
         format: as in `measure`.
         label: as in `measure`.
 
-    Returns: the measure, the load lines and the plan as data; `html()` is the same as a page.
+    Returns: the measure, the load lines and the plan as data; `html()` renders them as a page.
 
     Raises: as `measure`, CannotFit.
 
@@ -148,7 +148,7 @@ def _subject(loaded: Transcript | Conversation, model: str | None, max_tokens: i
 
 
 def _recorded(found: Transcript) -> RecordedRequest:
-    """What another tool's file says of its newest request."""
+    """The usage that the file records for its newest request."""
     told = recorded(
         found, replace(gauge_for(format_named(found.format), model=_known(found.model)), system=found.system)
     )
@@ -164,14 +164,14 @@ def _recorded(found: Transcript) -> RecordedRequest:
 
 
 def _known(model: str | None) -> str | None:
-    """A model that a file names, if anything is known of it: an unknown one would only make the window small."""
+    """The file's model if the registry knows it: an unknown one would only shrink the window."""
     return model if model is not None and look_up(model).match != "unknown" else None
 
 
 def _gauge(
     loaded: Transcript | Conversation, subject: Subject, *, is_given: bool, policy: PolicyChoice = "fill"
 ) -> Gauge:
-    """The gauge of a conversation, corrected by what was reported."""
+    """The gauge of a conversation, calibrated by recorded usage."""
     told = subject.recorded
     gauge = gauge_for(
         format_named(loaded.format),
@@ -185,8 +185,8 @@ def _gauge(
 
 
 def _page(loaded: Transcript | Conversation, subject: Subject, gauge: Gauge, found: Inspection) -> str:
-    """The messages of the view with what the plan does to each, and what the file says of the time before, as a page."""
-    from plimsoll.report.page import page  # noqa: PLC0415 - only where a page is drawn
+    """An HTML page of the view with the plan's actions, and the compactions the file records."""
+    from plimsoll.report.page import page  # noqa: PLC0415 - only needed to render a page
 
     counter, actions = likely_counter(subject, gauge), found.plan.actions
     strips = strips_of(subject.messages, counter, actions, names=subject.places)
@@ -196,7 +196,7 @@ def _page(loaded: Transcript | Conversation, subject: Subject, gauge: Gauge, fou
 
 
 def _marks(found: Transcript) -> Iterator[Mark]:
-    """The compactions that the tool made, as far as their times are known."""
+    """The compactions of the tool whose times are known."""
     for made in found.compactions:
         if (at_ms := time_ms(made.at)) is not None:
             label = f"{made.trigger} compaction"

@@ -1,4 +1,4 @@
-"""Text kept outside any conversation, under a reference that reads it back: the port `Offload` over every store."""
+"""Text stored outside any conversation and read back by reference: the port `Offload` over any store."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from plimsoll.store.open import StoreSpec, open_or_create, open_store
 from plimsoll.validation import char_slice, short_repr
 
 OFFLOAD_SESSION = "offloaded-texts"
-"""The session of a store that the texts lie beside. Notes in it say what each of them is."""
+"""The session that holds the texts in a store. Its notes label each of them."""
 
 REFERENCE_CHARS = 16
-"""Hexadecimal digits of the SHA-256 of a text that its reference has."""
+"""Hexadecimal digits of the text's SHA-256 in a reference."""
 
 _BUSY_WAIT_S = 2.0
 _PAUSE_S = 0.01
@@ -26,29 +26,29 @@ Result = TypeVar("Result")
 
 
 class KeepsBlobs(Protocol):
-    """What a session offers to keep bytes in."""
+    """The part of a session that stores bytes."""
 
     def put_blob(self, data: bytes) -> str:
-        """Keep bytes and return the name they are read by."""
+        """Store bytes and return their reference."""
         ...
 
     def read(self, reference: str) -> str:
-        """The text under a name."""
+        """The text of a reference."""
         ...
 
 
 class Offloads:
-    """Texts in a store: what `put` keeps, `get` gives back under the reference, checked by hash. The same text is kept once.
+    """A key-value store of texts: `put` returns a reference, `get` the text, verified by hash. Equal texts are stored once.
 
-    `store` is as in `plimsoll.open`; "memory:" is this process's own. Safe to share between threads and processes.
+    `store` is as in `plimsoll.open`; "memory:" is private to this process. Safe to share between threads and processes.
     """
 
     def __init__(self, store: StoreSpec = None) -> None:
-        """Raises SettingError. Nothing is made before the first text is kept."""
+        """Creates nothing before the first `put`. Raises SettingError."""
         self._store = open_store(store)
 
     def put(self, text: str, *, label: str) -> str:
-        """Keep a text; `label` says for people what it is. Raises SettingError, StoreError."""
+        """Store a text and return its reference; `label` describes it for people. Raises SettingError, StoreError."""
         if not isinstance(text, str) or not isinstance(label, str):
             raise SettingError("text" if not isinstance(text, str) else "label", "text is needed")
         data = text.encode("utf-8", "surrogatepass")
@@ -59,10 +59,10 @@ class Offloads:
                 log.append([RecordDraft(kind="note", data={"what": "offload", "blob": digest, "label": label[:200]})])
             return digest[:REFERENCE_CHARS]
 
-        return self._writing(keep)
+        return self._as_writer(keep)
 
     def get(self, reference: str) -> str:
-        """The same text. Raises ReferenceNotFound, SessionDamaged, StoreError."""
+        """The stored text. Raises ReferenceNotFound, SessionDamaged, StoreError."""
         if not isinstance(reference, str):
             raise ReferenceNotFound(short_repr(reference))
         with suppress(SessionNotFound), self._store.open(OFFLOAD_SESSION, writable=False) as log:
@@ -70,15 +70,15 @@ class Offloads:
         raise ReferenceNotFound(reference)
 
     def read(self, reference: str, *, offset: int = 0, limit: int | None = None) -> str:
-        """A part of the text, by characters, as `Session.read`. Raises as `get` does."""
+        """A range of characters of the text, like `Session.read`. Raises what `get` raises."""
         return self.get(reference)[char_slice(offset, limit)]
 
     def close(self) -> None:
-        """Let go of what the store holds open."""
+        """Close the store."""
         self._store.close()
 
-    def _writing(self, work: Callable[[SessionLog], Result]) -> Result:
-        """Do some work on the log as its writer, for which others are waited for a moment."""
+    def _as_writer(self, work: Callable[[SessionLog], Result]) -> Result:
+        """Run `work` as the log's writer, waiting briefly for other writers."""
         until = time.monotonic() + _BUSY_WAIT_S
         while True:
             try:
@@ -91,7 +91,7 @@ class Offloads:
 
 
 class _SessionOffload:
-    """The port over an open session."""
+    """The port `Offload` over an open session."""
 
     def __init__(self, session: KeepsBlobs) -> None:
         self._session = session
@@ -104,7 +104,7 @@ class _SessionOffload:
 
 
 def offload_of(store: Any) -> Offload:
-    """The port that an option means: an object that has it, an open session, or a store by its name or as it is.
+    """The option `store` as a port: an object that is one, an open session, or a store or its name.
 
     Raises SettingError for anything else.
     """

@@ -1,4 +1,4 @@
-"""Shrink one tool result, or cut one text, outside any conversation."""
+"""Shorten one tool result or text outside a conversation: `shrink` and `cut`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from plimsoll.errors import Foreign
 from plimsoll.protocols import Offload
 from plimsoll.store.open import StoreSpec
 from plimsoll.tokens.counter import counter_for
-from plimsoll.tokens.own import CounterChoice
+from plimsoll.tokens.custom import CounterChoice
 from plimsoll.truncation import Cut, Keep, cut_json, cut_text
 from plimsoll.truncation.json_text import parse_json
 from plimsoll.truncation.marker import MarkerLanguage, check_reference
@@ -20,14 +20,14 @@ from plimsoll.validation import integer, text_or_none
 
 PREVIEW_TOKENS_MIN = 32
 CHARS_PER_TOKEN = 4
-"""Turns a preview's size in characters into tokens, as a policy does."""
+"""Converts the size of a preview from characters to tokens, as a policy does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shrunk:
-    """A tool result as text within its size. `reference` reads the whole back from the store, None when it was not kept.
+    """A tool result as text within its limit. `reference` reads the full text from the store; None if it was not stored.
 
-    `characters` is the length of the whole. `problem` says why it was not kept where that was asked for.
+    `characters` is the length of the full text. `problem` is the reason if the store failed.
     """
 
     text: str
@@ -49,19 +49,19 @@ def shrink(  # noqa: PLR0913 - one call with its options
     list_items_max: int = 20,
     preview_chars: int | None = None,
 ) -> Shrunk:
-    """A tool result in at most `max_tokens` tokens, by its shape; unchanged when it fits.
+    """Shorten a tool result to at most `max_tokens` tokens, by its structure; one that fits is unchanged.
 
     Args:
-        tool_name: which tool gave it.
+        tool_name: the tool that returned it.
         result: any value: text as it is, None as "null", others as JSON.
         max_tokens: the most tokens of the result.
-        store: keeps the whole of a result that does not fit, and the text says under which reference: a store as in
+        store: stores the full text of a result that does not fit, and the shortened text names its reference: a store as in
             `plimsoll.open` (read by `Offloads`), an open session (read by its `read` and its tools), or an object with
-            `put(text, label=...)`. When it fails the result is only cut, and `problem` says why.
-        model: whose tokens count.
+            `put(text, label=...)`. If it fails, the result is only cut, and `problem` gives the reason.
+        model: the model whose tokens to count.
         counter: as in `fit`.
-        list_items_max: rows that stay of the longest list of a JSON result.
-        preview_chars: about this many characters stay of a result that is kept, where that is less than `max_tokens`.
+        list_items_max: rows kept of the longest list of a JSON result.
+        preview_chars: about how many characters of a stored result are kept, if less than `max_tokens`.
 
     Raises: CounterError, SettingError.
 
@@ -78,7 +78,7 @@ def shrink(  # noqa: PLR0913 - one call with its options
     before = counting.upper(text)
     if before <= max_tokens:
         return Shrunk(text=text, reference=None, tokens_before=before, tokens_after=before, characters=len(text))
-    reference, problem = (None, None) if port is None else _kept(text, tool_name, port)
+    reference, problem = (None, None) if port is None else _stored(text, tool_name, port)
     room = max_tokens if preview is None or reference is None else min(max_tokens, preview)
     shrunk = shrink_result(
         tool_name, text, tokens_max=room, counter=counting, reference=reference, items_max=list_items_max
@@ -93,8 +93,8 @@ def shrink(  # noqa: PLR0913 - one call with its options
     )
 
 
-def _kept(text: str, label: object, port: Offload) -> tuple[str | None, str | None]:
-    """The reference under which a store keeps a text, or why it does not."""
+def _stored(text: str, label: object, port: Offload) -> tuple[str | None, str | None]:
+    """The reference of the stored text, or the reason why it was not stored."""
     with Foreign() as asked:
         reference = port.put(text, label=str(label))
         check_reference(reference or "")
@@ -112,19 +112,18 @@ def cut(  # noqa: PLR0913 - one call with its options
     model: str | None = DEFAULT_MODEL,
     counter: CounterChoice = None,
 ) -> Cut:
-    """A text in at most `max_tokens` tokens, the marker counted in; unchanged when it fits.
+    """Cut a text to at most `max_tokens` tokens, marker included; a text that fits is unchanged.
 
-    A cut ends at a sentence, a line or a word where one is near, and is never inside a visible character. A JSON object or list
-    stays
-    JSON: it loses the middles of its strings and lists, unless `marker` is given. Where not even a marker fits, the text is empty.
+    Cuts at a sentence, line or word boundary if one is near, and never inside a grapheme. A JSON object or list stays JSON: its
+    strings and lists lose their middles, unless `marker` is given. The text is empty if not even a marker fits.
 
     Args:
-        text: what to cut.
+        text: the text to cut.
         max_tokens: the most tokens of the result.
-        keep: which end stays: "head", "tail" or "both".
-        marker: what stands in place of what was cut, "" for nothing; None: how many tokens were cut.
+        keep: the part to keep: "head", "tail" or "both".
+        marker: the text that replaces the cut part, "" for none; None: a note of how many tokens were cut.
         language: of that marker; "auto": the text's own.
-        model: whose tokens count.
+        model: the model whose tokens to count.
         counter: as in `fit`.
 
     Raises: FormatError, SettingError.

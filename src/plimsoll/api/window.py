@@ -1,4 +1,4 @@
-"""The newest part of a conversation, with no summary, no session and no disk: `window`."""
+"""The newest part of a conversation, without summary, session or disk: `window`."""
 
 from __future__ import annotations
 
@@ -23,19 +23,18 @@ from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
 from plimsoll.message import FormatName, Message, MessageLike, text_message
 from plimsoll.policy.policy import PolicyChoice, policy_of
-from plimsoll.tokens.own import CounterChoice
+from plimsoll.tokens.custom import CounterChoice
 from plimsoll.validation import boolean, integer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Windowed(Brief):
-    """The newest messages in the format they came in, and an honest account of the others. Sizes in tokens.
+    """The newest messages in their own format, and an account of those left out. Sizes in tokens.
 
-    `positions` and `sizes` say of each message where it stood among those given (None: made here, so that the provider
-    accepts the rest) and what it costs; `tokens` is the whole request. `covered_count` messages lie before `start_seq`: a
-    summary speaks for them. `excluded_count` are neither covered nor here, and `holes` says where: half-open runs of
-    positions that nothing speaks for. `last_included_seq` is the `sequence` of the message at `last_included`, or its position
-    where messages have none.
+    `positions` and `sizes` hold the input position of each message (None: inserted so that the provider accepts the rest) and
+    its size; `tokens` is the size of the request. The caller's summary covers the `covered_count` messages before `start_seq`.
+    `excluded_count` messages are neither covered nor included; `holes` lists them as half-open ranges of positions.
+    `last_included_seq` is the `sequence` of the message at `last_included`, or its position if messages have none.
     """
 
     messages: list[dict[str, Any]]
@@ -60,16 +59,16 @@ class Windowed(Brief):
 
     @property
     def origins(self) -> Origins:
-        """`positions` in the form that `Fitted.origins` has them."""
+        """`positions` in the form of `Fitted.origins`."""
         return tuple(() if position is None else (position,) for position in self.positions)
 
     @property
     def trimmed(self) -> bool:
-        """Whether anything after `start_seq` is not here, or not whole."""
+        """Whether anything after `start_seq` was left out or cut."""
         return bool(self.excluded_count or self.truncated_count)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """The window as JSON-ready data."""
         return {**asdict(self), "trimmed": self.trimmed}
 
 
@@ -86,25 +85,24 @@ def window(  # noqa: PLR0913 - one call with its options
     system: SystemText = None,
     counter: CounterChoice = None,
 ) -> Windowed:
-    """The newest messages that a policy's caps and the budget allow: no summary, no hole in the tail, valid for the provider.
+    """Return the newest messages that the policy's caps and the budget allow: no summary, a gapless tail, valid for the provider.
 
-    The newest request stays even where the tail does not reach back to it. Only where it and the newest exchange alone are over the
-    budget are they cut.
+    The newest request is kept even if the tail does not reach back to it. It and the newest exchange are only cut if they alone
+    exceed the budget.
 
     Args:
         messages: as in `fit`.
-        start_seq: messages before this one are left to a summary of the caller's: by their `sequence` where they have one, else by
-            their position.
+        start_seq: messages before this one are covered by a summary of the caller's: by their `sequence`, else by position.
         max_tokens: the budget, tools included; None: the policy's window.
         model: as in `fit`.
         tools: as in `fit`.
-        policy: whose caps hold; messages longer than its `message_tokens_max` lose their middle, the newest request does not.
-        keep_system: leading system text stays, and is paid for first; False: no system message does.
+        policy: sets the caps; messages over its `message_tokens_max` lose their middle, except the newest request.
+        keep_system: keep leading system text, before anything else; False: no system message is kept.
         format: as in `fit`.
         system: as in `fit`.
         counter: as in `fit`.
 
-    Returns: the messages with their positions and sizes, and what is not in them: how many, and where the holes are.
+    Returns: the messages with their positions and sizes, and the number and positions of those left out.
 
     Raises: CannotFit, CounterError, FormatError, SettingError.
 
@@ -122,7 +120,7 @@ def window(  # noqa: PLR0913 - one call with its options
 
 
 def _sequences(messages: Sequence[Message]) -> list[int]:
-    """The number of each message: its own `sequence`, or that of the one before it; where none has one, its position."""
+    """The `sequence` of each message, else that of the message before; the positions if no message has one."""
     own = [None if message.wire is None else message.wire.get("sequence") for message in messages]
     known = [number if isinstance(number, int) and not isinstance(number, bool) else None for number in own]
     first = next((number for number in known if number is not None), None)
@@ -137,16 +135,16 @@ def _sequences(messages: Sequence[Message]) -> list[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Window:
-    """One window to make over messages that the provider accepts. `sequences` are the numbers of those that were given."""
+    """One window over repaired messages. `sequences` are the numbers of the input messages."""
 
     gauge: Gauge
     arranged: list[Arranged]
     sequences: Sequence[int]
     begins_at: int
-    """The position of the first message that is left to the window."""
+    """Position of the first message that may be in the window."""
 
     def made(self) -> Windowed:
-        """The window, begun by the user where the provider wants that."""
+        """Build the window; it begins with the user if the provider requires that."""
         opener = [self.gauge.piece(Arranged(message=text_message("user", OPENER), position=None))]
         opener_tokens = self.gauge.total(opener) - self.gauge.reserve_tokens
         pieces = self._labelled(self._pieces(opener_tokens if self._must_open() else 0))
@@ -162,9 +160,9 @@ class _Window:
         return self._windowed([*pieces[:first], *pieces[begun:]])
 
     def _labelled(self, pieces: list[Piece]) -> list[Piece]:
-        """The pieces with system text that has come to stand at their beginning under a label, where only a user may begin.
+        """The pieces with leading system text turned into labelled user messages, if the provider requires a user opening.
 
-        Where the label does not fit, it is not in the window.
+        Text whose label does not fit is left out.
         """
         if not self.gauge.format.rules.user_first:
             return pieces
@@ -182,7 +180,7 @@ class _Window:
         return [*kept, *pieces[end:]]
 
     def _must_open(self) -> bool:
-        """Whether what stays whatever the budget begins with the assistant, for a provider that wants the user first."""
+        """True if the part that is always kept begins with the assistant and the provider requires a user opening."""
         start = self._start()
         after = [each for each in group(self._messages()) if each.end > start and not each.is_system]
         held = next((each for each in reversed(after) if each.is_request), after[-1] if after else None)
@@ -192,12 +190,12 @@ class _Window:
         return [item.message for item in self.arranged]
 
     def _start(self) -> int:
-        """Where in the arranged messages that is."""
+        """The index of `begins_at` in the arranged messages."""
         after = (at for at, item in enumerate(self.arranged) if self._is_after(item.position))
         return next(after, len(self.arranged))
 
     def _pieces(self, held_back: int) -> list[Piece]:
-        """What is in the window when `held_back` tokens of the budget are spent otherwise. Raises CannotFit."""
+        """The pieces of the window, with `held_back` tokens of the budget set aside. Raises CannotFit."""
         budget, held_back = self.gauge.budget.tokens, held_back + self.gauge.reserve_tokens
         try:
             made = apply_window(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from plimsoll.summary.frame import Language
     from plimsoll.summary.ledger import Ledger
     from plimsoll.tokens.calibrate import Calibrator
-    from plimsoll.tokens.own import CounterChoice
+    from plimsoll.tokens.custom import CounterChoice
 
 DEFAULT_MODEL = "gpt-4o"
 """Counts for callers who name no model; its vocabulary is public, so the count is exact."""

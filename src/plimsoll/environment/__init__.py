@@ -1,1 +1,1 @@
-"""Where a session runs: computer, project, and what goes on in it."""
+"""The environment a session runs in: computer, project and recent activity."""

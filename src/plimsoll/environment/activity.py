@@ -1,4 +1,4 @@
-"""What happened lately in a conversation: requests, calls and how they went. Computed from its newest messages."""
+"""Recent activity of a conversation: its newest requests, and its tool calls with their outcome."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Timed = tuple[int, Message]
 """A message and its Unix time in milliseconds."""
 
 _NAMES = regex(r"[\w./@#-]{4,200}")
-_TELLING = regex(r"[0-9]{5}|[A-Za-z]-?[0-9]|[0-9]-?[A-Za-z]|\w[./_#@]\w")
-"""What makes a word the name of one thing: digits next to letters, many digits, or a sign within it."""
+_IDENTIFIER = regex(r"[0-9]{5}|[A-Za-z]-?[0-9]|[0-9]-?[A-Za-z]|\w[./_#@]\w")
+"""What tells an identifier from a word: digits next to letters, five digits in a row, or punctuation inside."""
 
 
 def topics(messages: Sequence[Timed]) -> tuple[str, ...]:
@@ -34,7 +34,7 @@ def topics(messages: Sequence[Timed]) -> tuple[str, ...]:
 
 
 def tool_context(messages: Iterable[Timed]) -> ToolContext:
-    """The calls in these messages, each with the first result under its id that follows it."""
+    """The calls in these messages, each with the first later result that has its id."""
     messages = list(messages)
     calls: list[RecentCall] = []
     asked: OpenCalls[tuple[int, ToolCall]] = OpenCalls()
@@ -55,7 +55,7 @@ def tool_context(messages: Iterable[Timed]) -> ToolContext:
 
 
 def _dependencies(messages: Iterable[Message]) -> dict[str, tuple[str, ...]]:
-    """Each tool with the tools that found what it was called with: a path, an id or a number that a result named first."""
+    """Tool -> the tools whose results first named the paths, ids or numbers it was called with."""
     found: dict[str, dict[str, None]] = {}
     named_by: dict[str, str | None] = {}
     asked: dict[str, str] = {}
@@ -63,29 +63,29 @@ def _dependencies(messages: Iterable[Message]) -> dict[str, tuple[str, ...]]:
         for part in message.parts:
             match part:
                 case ToolResult():
-                    _note(named_by, part.content, asked.get(part.call_id))
+                    _record(named_by, part.content, asked.get(part.call_id))
                 case Text():
-                    _note(named_by, part.text, None)
+                    _record(named_by, part.text, None)
                 case ToolCall():
                     asked[part.id] = part.name
                     sources = [tool for name in _names(part.arguments) if (tool := named_by.get(name))]
                     found.setdefault(part.name, {}).update(dict.fromkeys(tool for tool in sources if tool != part.name))
-                    _note(named_by, part.arguments, None)
+                    _record(named_by, part.arguments, None)
                 case _:
                     pass
     return {tool: tuple(sources) for tool, sources in found.items() if sources}
 
 
-def _note(named_by: dict[str, str | None], text: str, tool: str | None) -> None:
-    """Remember which tool named a thing first, or that no tool did."""
+def _record(named_by: dict[str, str | None], text: str, tool: str | None) -> None:
+    """Record which tool named an identifier first; None if no tool did."""
     for name in _names(text):
         named_by.setdefault(name, tool)
 
 
 def _names(text: str) -> Iterator[str]:
-    """The names in the beginning of a text, without the signs around them."""
+    """The identifiers at the beginning of a text, without surrounding punctuation."""
     for match in _NAMES.finditer(text[:ACTIVITY_TEXT_CHARS_MAX]):
-        if _TELLING.search(name := match[0].strip("./#-")):
+        if _IDENTIFIER.search(name := match[0].strip("./#-")):
             yield name
 
 
@@ -99,7 +99,7 @@ def _states(calls: Iterable[RecentCall]) -> dict[str, ToolState]:
 
 
 def _first_line(message: Message) -> str:
-    """The first line that says something, from the first few thousand characters of each text."""
+    """The first non-blank line, from the first 4,000 characters of each text."""
     texts = (part.text[:4_000].strip() for part in message.parts if isinstance(part, Text))
     line = next((text.split("\n", 1)[0].strip() for text in texts if text), "")
     return line if len(line) <= ACTIVITY_TOPIC_CHARS_MAX else f"{line[: ACTIVITY_TOPIC_CHARS_MAX - 1]}…"

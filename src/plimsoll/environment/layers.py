@@ -1,4 +1,4 @@
-"""Where a session runs and what it is about, in layers: system, session, conversation, tools, workspace."""
+"""The context layers of a session: system, session, conversation, tools and workspace."""
 
 from __future__ import annotations
 
@@ -13,61 +13,61 @@ from plimsoll.limits import LARGE_MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_ENTRI
 from plimsoll.validation import boolean, integer, short_repr
 
 UNKNOWN = "unknown"
-"""What a field says when the computer does not."""
+"""Value of a field that could not be read from the computer."""
 
 LAYERS = ("system", "session", "conversation", "tool", "workspace")
 
 PRIORITIES: Mapping[str, int] = MappingProxyType(
     {"system": 10, "session": 50, "conversation": 30, "tool": 20, "workspace": 40}
 )
-"""How much each layer matters where not all of them fit into a prompt. Any whole numbers from 0 on; larger stays longer."""
+"""Weight of each layer when not all of them fit into a prompt: integers from 0; higher ones are kept longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemContext:
-    """The computer and the process, as they were when the session was last opened by `plimsoll.open`."""
+    """The computer and the process when `plimsoll.open` last opened the session."""
 
     os_type: str = UNKNOWN
-    """As the kernel calls itself: Linux, Darwin, Windows."""
+    """The kernel's own name: Linux, Darwin, Windows."""
     os_version: str = UNKNOWN
     shell: str = UNKNOWN
     """Path of the user's shell."""
     runtime_version: str = UNKNOWN
-    """Of Python."""
+    """Version of Python."""
     cwd: str = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionContext:
-    """Whose session it is and how they want it: what `plimsoll.open` was given, kept in the log."""
+    """The user and preferences of a session, as passed to `plimsoll.open` and stored in the log."""
 
     session_id: str
     user_id: str | None = None
     agent_id: str | None = None
-    """Which agent it is the conversation of, where a host has several."""
+    """The agent that holds the conversation, if a host runs several."""
     preferences: Mapping[str, Any] = field(default_factory=dict)
     configuration: Mapping[str, Any] = field(default_factory=dict)
     start_ms: int | None = None
-    """Unix time of its first record; None where that is unreadable."""
+    """Unix time of the first record; None if it is unreadable."""
     title: str | None = None
     model: str | None = None
-    """Title and model that it was made with."""
+    """Title and model the session was created with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationContext:
-    """The conversation: computed from the history when asked for."""
+    """The conversation, computed from the history on request."""
 
     messages: int = 0
     topics: tuple[str, ...] = ()
-    """The beginnings of the user's newest requests, oldest first."""
+    """First lines of the newest user requests, oldest first."""
     last_activity_ms: int | None = None
     """Unix time of the newest message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecentCall:
-    """One call of a tool. `success` is None while nothing has answered it; `at_ms` is when it was answered, or asked."""
+    """One tool call. `success` is None until it is answered; `at_ms` is the time of the answer, else of the call."""
 
     tool_name: str
     at_ms: int
@@ -76,7 +76,7 @@ class RecentCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolState:
-    """One tool in the newest messages."""
+    """Calls of one tool among the newest messages."""
 
     calls: int
     failed: int
@@ -85,58 +85,58 @@ class ToolState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """The newest calls, oldest first, and the state of each tool in them: computed from the history when asked for."""
+    """The newest tool calls, oldest first, and the state of each tool, computed from the history on request."""
 
     recent_calls: tuple[RecentCall, ...] = ()
     tool_states: Mapping[str, ToolState] = field(default_factory=dict)
     dependencies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Tool -> the tools whose results named first what it was called with."""
+    """Tool -> the tools whose results first named its arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """What a project's manifest says of it."""
+    """Fields of a project's manifest."""
 
     manifest: str
     """Name of the file: pyproject.toml or package.json."""
     name: str | None = None
     version: str | None = None
     dependencies: Mapping[str, str] = field(default_factory=dict)
-    """Name -> the versions asked for, as written; empty text where any will do."""
+    """Name -> version range as written; empty if any version will do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceContext:
-    """The project around the session."""
+    """The project that the session works on."""
 
     project_path: str
     git_branch: str | None = None
-    """None outside a repository, and while no branch is checked out."""
+    """None outside a repository and on a detached HEAD."""
     git_detached_at: str | None = None
-    """Beginning of the commit that is checked out without a branch."""
+    """Abbreviated commit of a detached HEAD."""
     git_remote: str | None = None
-    """Where `origin` is, else the first remote; without a password."""
+    """URL of `origin`, else of the first remote, without the password."""
     package: Package | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextMetadata:
-    """How much there is, and how new."""
+    """Size, age and priorities of the context."""
 
     total_tokens: int
-    """Of the view as it is."""
+    """Size of the current view."""
     budget_tokens: int
     last_updated_ms: int | None
-    """Unix time of the newest record of any kind."""
+    """Unix time of the newest record."""
     priority: Mapping[str, int] = field(default_factory=lambda: dict(PRIORITIES))
-    """Layer -> how much it matters: the text of the context loses the least first."""
+    """Layer -> weight; the text of the context drops the lowest first."""
     relevance_score: Mapping[str, float] | None = None
-    """Layer -> the share of the query's words that it has, 0 to 1; None without a query."""
+    """Layer -> share of the query's words it contains, 0 to 1; None without a query."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextLayers:
-    """All layers. `system` and `workspace` are None where they were never recorded."""
+    """All layers. `system` and `workspace` are None if they were never recorded."""
 
     session: SessionContext
     conversation: ConversationContext
@@ -146,18 +146,18 @@ class ContextLayers:
     workspace: WorkspaceContext | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """The layers as JSON-ready data."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which of the newest messages are looked at by default. None is no bound. Raises SettingError."""
+    """Which of the newest messages to read by default; None means no limit. Raises SettingError."""
 
     max_tokens: int | None = 32_000
     max_messages: int | None = 50
     time_window_s: float | None = 86_400.0
-    """How old a message may be."""
+    """Maximum age of a message."""
 
     def __post_init__(self) -> None:
         for name in ("max_tokens", "max_messages"):
@@ -170,18 +170,18 @@ class Filter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Storage:
-    """What a session holds in memory of a history that is on disk, and how it writes. Raises SettingError.
+    """How many messages of the log a session caches in memory, and how it writes. Raises SettingError.
 
-    Messages are read back from the log where a compaction, a search or a reference asks for them; those read lately are held.
+    Compactions, searches and references read messages back from the log; recently read ones are cached.
     """
 
     messages_held_max: int = MESSAGE_CACHE_ENTRIES_MAX
     large_messages_held_max: int = LARGE_MESSAGE_CACHE_ENTRIES_MAX
-    """Of messages of more than MESSAGE_CACHE_CHARS_MAX characters."""
+    """Limit for messages of more than MESSAGE_CACHE_CHARS_MAX characters."""
     hold_s: float | None = MESSAGE_CACHE_TTL_S
-    """Seconds for which they are held; None for as long as the session is open."""
+    """Seconds a message stays in the cache; None: until the session is closed."""
     compress: bool = True
-    """Whether long records of compactions are deflated. Both kinds are read either way."""
+    """Deflate long compaction records. Both kinds can always be read."""
 
     def __post_init__(self) -> None:
         integer("messages_held_max", self.messages_held_max)
@@ -193,37 +193,37 @@ class Storage:
 
 
 def storage_of(value: object) -> Storage:
-    """Storage as it is given: a Storage, some of its fields, or None for the usual. Raises SettingError."""
+    """The option `storage` as a Storage: one, a mapping of its fields, or None for the defaults. Raises SettingError."""
     if isinstance(value, Storage):
         return value
     return Storage(**_fields_of(Storage, "storage", {} if value is None else value))
 
 
 def filter_of(value: object) -> Filter | None:
-    """A filter as it is given: a Filter, or some of its bounds, the others as they are by default. Raises SettingError."""
+    """The option `default_filter` as a Filter: one, a mapping of its fields, or None. Raises SettingError."""
     if value is None or isinstance(value, Filter):
         return value
     return Filter(**_fields_of(Filter, "default_filter", value))
 
 
 def priorities_of(value: object) -> dict[str, int]:
-    """The priorities of the layers, with some of them replaced. Raises SettingError."""
+    """The default layer priorities, updated with the given ones. Raises SettingError."""
     if value is None:
         return dict(PRIORITIES)
     if not isinstance(value, Mapping) or not value.keys() <= PRIORITIES.keys():
-        raise SettingError("priorities", f"a mapping of some of {', '.join(LAYERS)} to whole numbers is needed")
+        raise SettingError("priorities", f"must be a mapping of some of {', '.join(LAYERS)} to integers")
     return {**PRIORITIES, **{name: integer(f"priorities[{name}]", number) for name, number in value.items()}}
 
 
 def _fields_of(cls: type, option: str, value: object) -> dict[str, Any]:
     known = {known.name for known in fields(cls)}
     if not isinstance(value, Mapping) or not value.keys() <= known:
-        raise SettingError(option, f"a {cls.__name__} or some of {', '.join(sorted(known))} are needed")
+        raise SettingError(option, f"must be a {cls.__name__} or a mapping of some of {', '.join(sorted(known))}")
     return dict(value)
 
 
 def system_of(data: object) -> SystemContext | None:
-    """The system layer that a log holds; None for anything that is none."""
+    """The system layer read from the log; None if the data is not one."""
     if not isinstance(data, Mapping):
         return None
     names = ("os_type", "os_version", "shell", "runtime_version", "cwd")
@@ -231,7 +231,7 @@ def system_of(data: object) -> SystemContext | None:
 
 
 def workspace_of(data: object) -> WorkspaceContext | None:
-    """The workspace layer that a log holds; None for anything that is none."""
+    """The workspace layer read from the log; None if the data is not one."""
     path = _text(data.get("project_path")) if isinstance(data, Mapping) else None
     if path is None or not isinstance(data, Mapping):
         return None
@@ -243,7 +243,7 @@ def workspace_of(data: object) -> WorkspaceContext | None:
 def session_of(
     data: Mapping[str, Any], *, session_id: str, start_ms: int | None, made: Mapping[str, Any]
 ) -> SessionContext:
-    """The session layer that a log holds: what is known now, and what the session was `made` with."""
+    """The session layer: `data` is what was set last, `made` what the session was created with."""
     preferences, configuration, options = data.get("preferences"), data.get("configuration"), made.get("options")
     return SessionContext(
         session_id=session_id,

@@ -1,4 +1,4 @@
-"""The context layers as a few lines of text for a system prompt, the layers that matter most first to stay."""
+"""The context layers as a few lines of text for a system prompt."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 LINE_CHARS_MAX = 2_000
 CUT_TOKENS_MIN = 24
-"""A layer is not cut below this; it leaves whole."""
+"""A layer is not shortened below this size; it is left out instead."""
 
 _WORD = regex(r"[^\W_]+")
 
 
 def relevance_scores(layers: ContextLayers, query: str) -> dict[str, float]:
-    """For each layer the share of the query's words that its text has, 0 to 1."""
+    """Layer -> share of the query's words in its text, 0 to 1."""
     asked = _words(query)
     return {name: len(asked & _words(text)) / max(1, len(asked)) for name, text in _texts(layers).items()}
 
 
 def context_text(layers: ContextLayers, *, tokens_max: int, counter: TokenCounter) -> str:
-    """The layers, one or two lines each, in at most `tokens_max` tokens by `counter.upper`.
+    """The layers as one or two lines each, in at most `tokens_max` tokens by `counter.upper`.
 
-    Where not all of them fit, those of the highest priority stay, raised by up to its own amount where the query asks for it.
-    The last of them is cut. Empty where nothing fits.
+    If they do not all fit, those of the highest priority are kept; a query raises a layer's priority up to twofold. The last
+    kept layer is shortened. Returns an empty string if nothing fits.
     """
     texts = _texts(layers)
     kept: dict[str, str] = {}
-    for name in _by_worth(layers, texts):
+    for name in _by_priority(layers, texts):
         kept[name] = texts[name]
         excess = counter.upper(_joined(kept)) - tokens_max
         if excess <= 0:
@@ -49,14 +49,14 @@ def context_text(layers: ContextLayers, *, tokens_max: int, counter: TokenCounte
     return _joined(kept)
 
 
-def _by_worth(layers: ContextLayers, texts: Mapping[str, str]) -> list[str]:
+def _by_priority(layers: ContextLayers, texts: Mapping[str, str]) -> list[str]:
     priority, scores = layers.metadata.priority, layers.metadata.relevance_score or {}
-    worth = {name: priority.get(name, 0) * (1 + scores.get(name, 0.0)) for name in texts}
-    return sorted(texts, key=lambda name: -worth[name])
+    weights = {name: priority.get(name, 0) * (1 + scores.get(name, 0.0)) for name in texts}
+    return sorted(texts, key=lambda name: -weights[name])
 
 
 def _joined(texts: Mapping[str, str]) -> str:
-    """In the order of the layers, whatever the order in which they were chosen."""
+    """The chosen texts in the order of LAYERS."""
     return "\n".join(texts[name] for name in LAYERS if name in texts)
 
 
@@ -65,7 +65,7 @@ def _words(text: str) -> set[str]:
 
 
 def _texts(layers: ContextLayers) -> dict[str, str]:
-    """What each layer says; layers that say nothing are left out."""
+    """Layer -> its text, without empty layers."""
     found = {
         "system": _system(layers),
         "session": _session(layers),

@@ -1,4 +1,4 @@
-"""The key of this machine and user, for the tags of `plimsoll.provenance`. Nothing is written to disk."""
+"""The key of this machine and user, which signs the tags of `plimsoll.provenance`. Nothing is written to disk."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import os
 from functools import cache
 
 ENVIRONMENT = "PLIMSOLL_KEY"
-"""A key of the user's own: the same on several machines, or in containers that share no machine id."""
+"""Sets a key explicitly, to share it between machines or containers without a machine id."""
 
 _APPLICATION_ID = bytes.fromhex("6f0e3a525c1f4b0e9d530c9d2f1a7e44")
 _MACHINE_ID_FILES = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 
 
 def machine_key() -> bytes:
-    """$PLIMSOLL_KEY if it is set, else a key derived from the machine's id and the user's. The same in every process.
+    """$PLIMSOLL_KEY if set, else a key derived from the ids of the machine and the user. The same in every process.
 
-    The id itself cannot be read out of the key (systemd's machine-id(5) asks for that).
+    The machine id cannot be recovered from the key, as machine-id(5) of systemd demands.
     """
     given = os.environ.get(ENVIRONMENT)
     return _derived(f"given:{given}") if given else _derived(_identity())
@@ -35,7 +35,7 @@ def _identity() -> str:
 
 
 def _machine_id() -> str:
-    """What names this installation; without systemd's or D-Bus's files, the hardware address of a network card."""
+    """The machine id of systemd or D-Bus, else the hardware address of a network card."""
     for place in _MACHINE_ID_FILES:
         try:
             with open(place, encoding="ascii", errors="replace") as file:  # noqa: PTH123 - pathlib costs more than the read

@@ -1,7 +1,7 @@
-"""The computer and the project around a session, read from a few small files. No program is run and nothing is raised.
+"""The computer and the project of a session, read from a few small files. Runs no program and raises nothing.
 
-Whatever lies in a project was written by others: only regular files that are no links are opened, only their beginnings are read,
-and a pipe or a device in the place of a file is passed over.
+Project files are untrusted: only regular files are opened, no symbolic links, pipes or devices, and only their beginning is
+read.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from plimsoll.limits import DEPENDENCIES_MAX, PROJECT_FILE_SIZE_BYTES_MAX, PROJE
 from plimsoll.regex import regex
 
 _FOLDERS_MAX: Final = 64
-"""Folders from the project's up that are looked at for `.git` and a manifest."""
+"""Parent folders searched for `.git` and a manifest."""
 
 _COMMIT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _COMMIT_CHARS: Final = 7
 _BRANCH: Final = "ref: refs/heads/"
 _NO_BRANCH: Final = ".invalid"
-"""The branch that HEAD names where a repository keeps its references in tables and HEAD among them."""
+"""The branch HEAD names in a repository that keeps its references in reftables."""
 
 _REMOTE = regex(r'\[remote "([^"\n]*)"\]')
 _URL = regex(r'url\s*=\s*"?([^"#;\s]+)')
@@ -42,7 +42,7 @@ _REQUIREMENT = regex(r"\s*([A-Za-z0-9][A-Za-z0-9._-]{0,99})\s*(.*)", re.DOTALL)
 
 
 def system_context() -> SystemContext:
-    """The computer and this process."""
+    """Data on the computer and this process."""
     name = os.uname() if hasattr(os, "uname") else None
     return SystemContext(
         os_type=name.sysname if name else {"win32": "Windows"}.get(sys.platform, sys.platform),
@@ -54,7 +54,7 @@ def system_context() -> SystemContext:
 
 
 def workspace_context(project: str | os.PathLike[str] | None = None) -> WorkspaceContext:
-    """The project in a folder, by default the current one, or in the nearest folder above that has `.git` or a manifest."""
+    """The project of a folder (None: the current one), or of the nearest parent that has `.git` or a manifest."""
     start = Path(_here()) if project is None else project_folder(project)
     folders = [start, *start.parents][:_FOLDERS_MAX]
     root = next((folder for folder in folders if _exists(folder, ".git")), None)
@@ -72,7 +72,7 @@ def workspace_context(project: str | os.PathLike[str] | None = None) -> Workspac
 
 
 def project_folder(project: str | os.PathLike[str]) -> Path:
-    """The whole path of a project's folder. Links in it stay as they are named."""
+    """The absolute path of a project's folder. Symbolic links are not resolved."""
     return Path(os.path.normpath(Path(_here()) / os.fsdecode(project)))
 
 
@@ -87,7 +87,7 @@ def _here() -> str:
 
 
 def _git(root: Path) -> tuple[str | None, str | None, str | None]:
-    """Branch, commit without a branch, and remote of the repository in a folder."""
+    """Branch, commit of a detached HEAD, and remote URL of the repository in a folder."""
     place = _git_folder(root)
     if place is None:
         return None, None, None
@@ -101,7 +101,7 @@ def _git(root: Path) -> tuple[str | None, str | None, str | None]:
 
 
 def _git_folder(root: Path) -> Path | None:
-    """Where the repository is: `.git`, or where that file points (a worktree, a submodule)."""
+    """The repository's folder: `.git`, or the folder that a `.git` file names (worktree, submodule)."""
     pointer = _read(root, ".git")
     if pointer is None:
         place = root / ".git"
@@ -113,7 +113,7 @@ def _git_folder(root: Path) -> Path | None:
 
 
 def _remote(config: str) -> str | None:
-    """The URL of `origin`, else of the first remote, without name and password. Included files are not followed."""
+    """The URL of `origin`, else of the first remote, without credentials. Included config files are not followed."""
     found: dict[str, str] = {}
     section = None
     for line in map(str.strip, config.splitlines()):
@@ -138,7 +138,7 @@ def _package(folder: Path) -> Package | None:
 
 
 def _python_package(section: str) -> Package:
-    """The `[project]` table as it is usually written. The standard library's reader of TOML takes 6 ms to load."""
+    """The fields of a `[project]` table in its usual spelling. Importing tomllib would take 6 ms."""
     start = _DEPENDENCIES.search(section)
     listed = _LIST.match(section, start.end()) if start else None
     requirements = [match[1] or match[2] or "" for match in _STRING.finditer(listed[0])] if listed else []
@@ -180,7 +180,7 @@ def _dependencies(wanted: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _read(folder: Path, name: str) -> str | None:
-    """The text of a small regular file; None for anything else, links included."""
+    """The text of a small regular file; None for anything else, symbolic links included."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
         fd = os.open(folder / name, flags)

@@ -1,4 +1,4 @@
-"""Budgets, load lines and levels: how full a view is, and how strong a step that allows. Pure values and arithmetic."""
+"""Budgets, load lines and levels: how full a view is, and how strong a compaction that allows. Pure arithmetic."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from plimsoll.errors import SettingError
 from plimsoll.validation import integer, ratio, short_repr
 
 Mark: TypeAlias = float | int | tuple[float, int]
-"""Where a line lies: a float in (0, 1] is a ratio of the budget, an int above 1 a number of tokens, a pair is both and
-the smaller wins. The int 1 reads as the ratio 1.0."""
+"""The position of a load line: a float in (0, 1] is a ratio of the budget, an int above 1 a number of tokens, and a pair is
+both, of which the smaller applies. The int 1 is read as the ratio 1.0."""
 
 Urgency: TypeAlias = Literal["none", "soft", "hard"]
-"""How soon a compaction is due: soft at the soft line, hard at the hard one."""
+"""How soon a compaction is due: "soft" from the soft line on, "hard" from the hard line on."""
 
 _MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The tokens a view may use: window − output reserve − tool schemas − what the provider counts beyond those (`unseen_tokens`).
+    """The tokens a view may use: window − output reserve − tool schemas − `unseen_tokens`.
 
-    Raises SettingError when nothing would be left, naming the field that took it.
+    Raises SettingError naming the field that leaves nothing.
     """
 
     window_tokens: int
-    """What the model takes, answer included."""
+    """The model's context window, reply included."""
     output_reserve_tokens: int = field(default=0, kw_only=True)
-    """Held back for the answer."""
+    """Reserved for the reply."""
     tools_tokens: int = field(default=0, kw_only=True)
-    """What the tool definitions cost."""
+    """Size of the tool definitions."""
     unseen_tokens: int = field(default=0, kw_only=True)
-    """What the provider counts beyond what it was given here."""
+    """What the provider counts beyond the messages and tools given here, such as a system prompt of the host."""
 
     def __post_init__(self) -> None:
         window = integer("window_tokens", self.window_tokens, least=1)
@@ -54,17 +54,17 @@ class Budget:
 
     @classmethod
     def of(cls, max_tokens: int) -> Budget:
-        """A budget of exactly `max_tokens`, nothing held back."""
+        """A budget of exactly `max_tokens`, with nothing reserved."""
         return cls(integer("max_tokens", max_tokens, least=1))
 
     @property
     def tokens(self) -> int:
-        """What a view may use. Always above 0."""
+        """Tokens a view may use. Always above 0."""
         return self.window_tokens - self.output_reserve_tokens - self.tools_tokens - self.unseen_tokens
 
 
 class Level(IntEnum):
-    """How far past the load lines a view is. Ordered, so that `level >= Level.normal` reads as it sounds."""
+    """The highest load line a view has reached. Ordered, for comparisons such as `level >= Level.normal`."""
 
     none = 0
     normal = 1
@@ -76,7 +76,7 @@ class Level(IntEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Level | None:
-        """A level of a newer version: it has no name here, but it still compares and prints, as `Level(99)`."""
+        """A level of a newer version: it has no name, but compares, and prints as `Level(99)`."""
         if isinstance(value, bool) or not isinstance(value, int):
             return None
         unknown = int.__new__(cls, value)
@@ -86,7 +86,7 @@ class Level(IntEnum):
 
 
 def level_named(field_name: str, value: object) -> Level:
-    """A level, given as itself or by name. Raises SettingError naming the field for anything else."""
+    """A level from its name or value. Raises SettingError naming the field for anything else."""
     for level in Level:
         if value is level or (isinstance(value, str) and value == level.name):
             return level
@@ -94,10 +94,10 @@ def level_named(field_name: str, value: object) -> Level:
 
 
 def check_mark(name: str, value: object) -> Mark:
-    """A mark in its one spelling. Raises SettingError naming `name` for anything that is neither ratio nor tokens."""
+    """A mark in canonical form. Raises SettingError naming `name` if it is neither a ratio nor tokens."""
     match value:
         case bool():
-            raise SettingError(name, "a ratio or a number of tokens is needed, not bool")
+            raise SettingError(name, "must be a ratio or a number of tokens, not bool")
         case int() if value != 1:
             return integer(name, value, least=2)
         case int() | float():
@@ -109,10 +109,10 @@ def check_mark(name: str, value: object) -> Mark:
 
 
 def mark_tokens(mark: Mark, budget_tokens: int, *, up: bool = False) -> int:
-    """Where a mark lies in a budget, in tokens, never past the budget.
+    """A mark in tokens of a budget, never above the budget.
 
-    A ratio is read to the millionth and multiplied in whole numbers, so that 0.07 of 100 is 7 and not a hair more. It
-    rounds down, or up with `up`: a line is reached when the usage ratio is, so lines round up and targets down.
+    Ratios are rounded to millionths and multiplied as integers, so that 0.07 of 100 is exactly 7. Rounds down, or up with `up`:
+    a line is reached once the ratio is, so lines round up and targets down.
     """
     match mark:
         case (ratio, tokens):
@@ -137,20 +137,20 @@ class ResolvedLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadLines:
-    """The marks on the way up, and the target to come down to. Order: 0 < target < soft <= warn <= hard.
+    """The marks at which a view is compacted, and the target. Order: 0 < target < soft <= warn <= hard.
 
-    The order of marks of one kind is checked here; where ratios meet tokens it depends on the budget, and `resolve`
-    checks it. Raises SettingError naming the mark that is out of place.
+    The order of marks of one kind is checked on creation. The order of ratios and tokens depends on the budget and is checked
+    by `resolve`. Raises SettingError naming the mark that is out of order.
     """
 
     soft: Mark = 0.70
-    """From here on a compaction takes reversible steps only."""
+    """From here on, compactions take reversible steps only."""
     warn: Mark = 0.85
-    """From here on older exchanges become a summary."""
+    """From here on, older exchanges are summarised."""
     hard: Mark = 0.95
-    """From here on the ledger alone speaks for the past."""
+    """From here on, the ledger alone replaces the past."""
     target: Mark = 0.50
-    """What a compaction comes down to."""
+    """The size a compaction aims for."""
 
     def __post_init__(self) -> None:
         for name in ("soft", "warn", "hard", "target"):
@@ -160,10 +160,10 @@ class LoadLines:
         _in_order("warn", self.warn, "hard", self.hard)
 
     def resolve(self, budget_tokens: int) -> ResolvedLines:
-        """The lines of a budget, in tokens. A mark above the budget lies at the budget.
+        """The lines in tokens of a budget. A mark above the budget is moved to the budget.
 
-        Where that clips the soft line itself down onto an absolute target, the target is half the soft line. Raises
-        SettingError when marks of different kinds are out of order in this budget.
+        If that moves the soft line onto or below an absolute target, the target becomes half the soft line. Raises SettingError if
+        marks of different kinds are out of order in this budget.
         """
         return _resolved(self, integer("budget_tokens", budget_tokens, least=1))
 
@@ -173,13 +173,13 @@ def _resolved(lines: LoadLines, budget: int) -> ResolvedLines:
     soft, warn, hard = (mark_tokens(mark, budget, up=True) for mark in (lines.soft, lines.warn, lines.hard))
     target = mark_tokens(lines.target, budget)
     if soft > warn:
-        raise SettingError("soft", f"{soft} tokens lie above warn ({warn}) in a budget of {budget}")
+        raise SettingError("soft", f"{soft} tokens are above warn ({warn}) in a budget of {budget}")
     if warn > hard:
-        raise SettingError("warn", f"{warn} tokens lie above hard ({hard}) in a budget of {budget}")
+        raise SettingError("warn", f"{warn} tokens are above hard ({hard}) in a budget of {budget}")
     if target >= soft == budget:
         target = soft // 2
     if target >= soft:
-        raise SettingError("target", f"{target} tokens do not lie below soft ({soft}) in a budget of {budget}")
+        raise SettingError("target", f"{target} tokens are not below soft ({soft}) in a budget of {budget}")
     return ResolvedLines(target=target, soft=soft, warn=warn, hard=hard, budget=budget)
 
 
@@ -187,11 +187,11 @@ def _in_order(name: str, low: Mark, above: str, high: Mark, *, strictly: bool = 
     if isinstance(low, tuple) or isinstance(high, tuple) or isinstance(low, float) != isinstance(high, float):
         return
     if low > high or (strictly and low == high):
-        raise SettingError(name, f"{low} must lie {'below' if strictly else 'at or below'} {above} ({high})")
+        raise SettingError(name, f"{low} must be {'below' if strictly else 'at or below'} {above} ({high})")
 
 
 def level_of(tokens: int, lines: ResolvedLines) -> Level:
-    """The level of a size in tokens. A line is passed by reaching it (>=)."""
+    """The level of a size in tokens. A line counts from its own value on (>=)."""
     if tokens >= lines.hard:
         return Level.emergency
     if tokens >= lines.warn:
@@ -200,24 +200,24 @@ def level_of(tokens: int, lines: ResolvedLines) -> Level:
 
 
 def urgency_of(level: Level) -> Urgency:
-    """The level in three words: soft may wait, hard may not."""
+    """The urgency of a level: soft may wait, hard may not."""
     if level >= Level.emergency:
         return "hard"
     return "soft" if level >= Level.normal else "none"
 
 
 def threshold_of(level: Level, lines: ResolvedLines) -> int:
-    """The line that was reached, or the next one when none was, in tokens."""
+    """The line that was reached, or the next one if none was, in tokens."""
     if level >= Level.emergency:
         return lines.hard
     return lines.warn if level >= Level.aggressive else lines.soft
 
 
 def recommend(tokens: int, lines: ResolvedLines, *, unseen: int = 0) -> str:
-    """One sentence for people. It starts CRITICAL, WARNING, INFO or OK, by level. `unseen` is added to every size."""
+    """One sentence for people, beginning with CRITICAL, WARNING, INFO or OK. `unseen` is added to every size."""
     load, budget = tokens + unseen, lines.budget + unseen
     used = f"{load:,} of {budget:,} tokens used ({load / budget:.0%})"
-    used += f", {unseen:,} of them by what the provider counts and was not given here" if unseen else ""
+    used += f", {unseen:,} of them counted by the provider and not given here" if unseen else ""
     match level_of(tokens, lines):
         case Level.none:
             return f"OK: {used}"
@@ -231,7 +231,7 @@ def recommend(tokens: int, lines: ResolvedLines, *, unseen: int = 0) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """Whether a view is due for compaction, and by which line. All sizes in tokens."""
+    """Whether a view is due for a compaction, and at which line. All sizes in tokens."""
 
     should_compact: bool
     urgency: Urgency
@@ -239,13 +239,13 @@ class Check:
     current_tokens: int
     max_tokens: int
     threshold: int
-    """The line that was reached, or the next one when none was."""
+    """The line that was reached, or the next one if none was."""
     recommendation: str
     unseen_tokens: int = 0
-    """How much of each size the provider counts beyond what it was given here."""
+    """The part of each size that only the provider counts."""
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; the level as its name."""
+        """The check as JSON-ready data, the level by name."""
         return {**asdict(self), "level": str(self.level)}
 
 
@@ -253,7 +253,7 @@ class Check:
 class Status:
     """How full a view is. `max_tokens` is the budget: the window less the output reserve and the tools.
 
-    `unseen_tokens`, part of both, is what the provider counts beyond what it was given here: see `Session.record_usage`.
+    Both sizes include `unseen_tokens`, which only the provider counts: see `Session.record_usage`.
     """
 
     current_tokens: int
@@ -264,12 +264,12 @@ class Status:
     unseen_tokens: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; the level as its name."""
+        """The status as JSON-ready data, the level by name."""
         return {**asdict(self), "level": str(self.level)}
 
 
 def check_of(tokens: int, lines: ResolvedLines, *, act_at: Level = Level.normal) -> Check:
-    """The check of a size in tokens. Below `act_at` a passed line is reported and nothing is due."""
+    """The check of a size in tokens. Below `act_at` a reached line is reported, but nothing is due."""
     level = level_of(tokens, lines)
     return Check(
         should_compact=level > Level.none and level >= act_at,
@@ -296,10 +296,10 @@ def status_of(tokens: int, lines: ResolvedLines, *, unseen: int = 0) -> Status:
 
 
 class TokenBudget:
-    """A number of tokens shared out by category. Safe to use from several threads.
+    """A number of tokens shared between categories. Thread-safe.
 
-    `caps` bound a category; `reservations` keep tokens for a category that the others cannot take. Amounts are whole
-    numbers of tokens; anything else, negative amounts included, is refused with SettingError and changes nothing.
+    `caps` limit a category; `reservations` set tokens aside for one. Amounts are non-negative integers; anything else raises
+    SettingError and changes nothing.
     """
 
     def __init__(
@@ -315,13 +315,13 @@ class TokenBudget:
         self._used: dict[str, int] = {}
         self._lock = threading.Lock()
         if sum(self._reserved.values()) > self.total_tokens:
-            raise SettingError("reservations", f"together they pass the total of {self.total_tokens} tokens")
+            raise SettingError("reservations", f"their sum exceeds the total of {self.total_tokens} tokens")
         for name, reserved in self._reserved.items():
             if reserved > self._caps.get(name, self.total_tokens):
-                raise SettingError(f"reservations[{short_repr(name)}]", f"{reserved} passes the cap of that category")
+                raise SettingError(f"reservations[{short_repr(name)}]", f"{reserved} exceeds the cap of that category")
 
     def allocate(self, category: str, tokens: int) -> bool:
-        """Take tokens for a category; what it took before stays. False, and nothing taken, when they do not fit."""
+        """Add tokens to a category. False, with nothing changed, if they do not fit."""
         amount = integer("tokens", tokens)
         with self._lock:
             if amount > self._room(_category(category)):
@@ -330,7 +330,7 @@ class TokenBudget:
             return True
 
     def release(self, category: str, tokens: int | None = None) -> int:
-        """Give back some or (None) all of a category's tokens; returns how many. More than it holds is refused."""
+        """Free some or (None) all tokens of a category and return how many. Raises SettingError for more than it holds."""
         with self._lock:
             held = self._used.get(_category(category), 0)
             amount = held if tokens is None else integer("tokens", tokens)
@@ -343,19 +343,19 @@ class TokenBudget:
             return amount
 
     def reset(self) -> None:
-        """Give everything back."""
+        """Free all tokens."""
         with self._lock:
             self._used.clear()
 
     def remaining(self, category: str | None = None) -> int:
-        """Tokens nobody took; with a category, those it could still take under its cap and the others' reservations."""
+        """Unallocated tokens; with a category, those its cap and the reservations of others leave it."""
         with self._lock:
             if category is None:
                 return self.total_tokens - sum(self._used.values())
             return self._room(_category(category))
 
     def breakdown(self) -> dict[str, int]:
-        """Tokens taken, by category, in the order of their first allocation."""
+        """Allocated tokens by category, in order of their first allocation."""
         with self._lock:
             return dict(self._used)
 
@@ -369,15 +369,15 @@ class TokenBudget:
 
 
 def _shares(field_name: str, shares: Mapping[str, int] | None) -> dict[str, int]:
-    """A checked copy of tokens by category."""
+    """Validate and copy a mapping of category to tokens."""
     if shares is None:
         return {}
     if not isinstance(shares, Mapping) or not all(isinstance(name, str) for name in shares):
-        raise SettingError(field_name, "a mapping of category names to tokens is needed")
+        raise SettingError(field_name, "must be a mapping of category names to tokens")
     return {name: integer(f"{field_name}[{short_repr(name)}]", tokens) for name, tokens in shares.items()}
 
 
 def _category(name: object) -> str:
     if not isinstance(name, str):
-        raise SettingError("category", f"a name is needed, not {type(name).__name__}")
+        raise SettingError("category", f"must be a name, not {type(name).__name__}")
     return name

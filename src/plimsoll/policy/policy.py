@@ -1,6 +1,6 @@
-"""Policies: what a compaction may do and how much it keeps, as data. Nothing here acts; the engine reads it.
+"""Policies: which steps a compaction may take and how much it keeps, as data for the compaction engine.
 
-A preset (policy/presets.py) is a policy with a name. `policy_named` gives one, with any field overridden.
+A preset (policy/presets.py) is a named policy; `policy_named` returns one with any field overridden.
 """
 
 from __future__ import annotations
@@ -50,43 +50,43 @@ STRATEGIES: Mapping[Strategy, Mapping[str, Any]] = MappingProxyType(
         "aggressive": MappingProxyType({"steps": _ADAPTIVE, "levels_up": 1}),
     }
 )
-"""A strategy is nothing but these fields of a policy: cheapest first; summary first; no summary; the window only; one
-level higher than the lines say."""
+"""The policy fields that each strategy sets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """How a view is kept within its budget. Data only; raises SettingError naming the field with an impossible value.
+    """How to keep a view within its budget. Raises SettingError naming a field with an invalid value.
 
-    Whatever a policy says, the newest request, system text, pinned messages and an unfinished exchange stay, and what
-    comes out fits the budget.
+    Under any policy, the newest request, system text, pinned messages and unfinished exchanges are kept, and the result fits the
+    budget.
     """
 
     name: str = "custom"
-    """The preset's name, or one of your own."""
+    """Name of the preset, or a name of your own."""
     source: str = field(default="", compare=False)
-    """Where its numbers come from, for people."""
+    """Where the numbers come from, for people."""
 
     lines: LoadLines = field(default_factory=LoadLines)
-    """Where a compaction is advised, due and urgent, and how far down it comes. A mapping may give some of the marks."""
+    """The lines from which a compaction is advised, due and urgent, and its target. A mapping may set some of the marks."""
     window_tokens: int | None = None
-    """The window to assume where the caller names neither a model nor a size."""
+    """The window to assume if the caller gives neither a model nor a budget."""
     output_reserve_tokens: int | None = None
-    """Tokens held back for the reply; None leaves it to the model's own figure."""
+    """Tokens reserved for the reply; None: the model's own figure."""
 
     steps: tuple[Step, ...] = _ADAPTIVE
     """Steps that may run, in this order, until the view is at the target."""
     act_at: Level = Level.normal
-    """A compaction nobody asked for starts at this level; below it a passed line is only reported."""
+    """Automatic compactions start at this level; below it a reached line is only reported."""
     levels_up: int = 0
-    """Levels above the measured one whose steps are allowed too, once a line is passed."""
+    """Levels above the measured one whose steps are also allowed, once a line is reached."""
     fill: bool = False
-    """Use the whole budget: act only on what is over it, and come down to it rather than to the target."""
+    """Use the whole budget: act only above it, and compact to it rather than to the target."""
     clear_at_least: float = 0.40
-    """Unless past hard, a compaction nobody asked for waits until this share of the budget is new since the last."""
+    """Below the hard line, an automatic compaction waits until this share of the budget is new since the last one."""
 
     keep_last_messages: int | None = None
-    """At most this many of the newest messages stay whole. Of the four caps the tightest wins; with none the target does."""
+    """At most this many of the newest messages are kept verbatim. The tightest of the four caps applies; without any, the
+    target does."""
     keep_last_turns: int | None = None
     """The same in turns: a turn is a user request and everything up to the next one."""
     keep_tokens: Mark | None = None
@@ -94,43 +94,43 @@ class Policy:
     keep_fraction: float | None = None
     """The same as a share of all messages."""
     keep_last_messages_min: int | None = None
-    """At least so many of the newest messages stay, whatever caps and target say; where the budget is too small they are cut."""
+    """At least this many of the newest messages are kept, whatever the caps and the target; cut if the budget is too small."""
     keep_fraction_after_failure: float | None = None
-    """Replaces `keep_fraction` where a summariser failed: without its prose, more stays word for word."""
+    """Replaces `keep_fraction` after a summariser has failed: without its prose, more is kept verbatim."""
 
     summary_tokens_max: int | None = None
-    """The most tokens that a summary may have; None: `summary_share` alone says it."""
+    """The most tokens of a summary; None: only `summary_share` limits it."""
     summary_share: float = 0.10
-    """A summary's share of the budget; with `summary_tokens_max` the smaller wins."""
+    """A summary's share of the budget; the smaller of it and `summary_tokens_max` applies."""
     summary_role: SummaryRole = "user"
-    """Summaries hold words from tools: with "system" these have the authority of system text."""
+    """Role of the summary message. Summaries quote tool output: "system" gives it the authority of system text."""
     summary_frame: SummaryFrame = "numbered"
-    """How a summary is introduced and closed."""
+    """The wording that introduces and closes a summary."""
     language: Language = "auto"
-    """Language of the fixed strings: summary headings, markers. `auto` follows the conversation."""
+    """Language of fixed strings such as summary headings and markers; "auto": that of the conversation."""
     summary_model: str | None = None
-    """The model to write summaries with, handed to the summariser as `request.model`."""
+    """The model to write summaries with, passed to the summariser as `request.model`."""
     use_summarizer: bool = True
-    """Ask the summariser, where one is configured, for the prose of a summary."""
+    """Ask the configured summariser, if any, for the prose of a summary."""
     summarizer_attempts: int = 2
-    """How often the summariser is asked before it has failed."""
+    """How many times the summariser is asked before it counts as failed."""
     summarizer_input_tokens_max: int = 24_000
-    """What one request to the summariser may hold. More is shared out over several, each going on from the answer before."""
+    """The most tokens of one request to the summariser. Longer input is split over several, each extending the previous answer."""
     summarizer_requests_max: int = 8
-    """The most requests for one summary, further attempts not counted. What is too much even so is cut to a level length."""
+    """The most requests for one summary, retries not counted. Input that is still too long is cut evenly."""
     summarizer_fallback: bool = True
-    """When the summariser fails, summarise by rules. Without it, what was to be summarised only leaves, marked."""
+    """If the summariser fails, summarise by rules; False: replace the messages by an omission notice only."""
 
     tool_result_tokens_max: Mark | None = None
-    """A tool result larger than this is shrunk on arrival; None shrinks none on arrival."""
+    """Tool results larger than this are shortened on arrival; None: none are."""
     message_tokens_max: Mark | None = None
-    """What the step `clip` cuts other messages down to; None clips none."""
+    """The step `clip` cuts other messages to this size; None: none are."""
     kept_message_tokens_max: Mark | None = None
-    """In an emergency, messages that must stay are cut down to it, system text too; the newest request is not. None: none are."""
+    """In an emergency, kept messages are cut to this size, system text too, but not the newest request; None: none are."""
     result_list_items_max: int = 20
-    """Items of a list that a shrunk tool result keeps."""
+    """Rows that a shortened tool result keeps of a list."""
     preview_chars: int = 500
-    """Size of the preview beside a reference."""
+    """Length of the preview next to a reference."""
 
     def __post_init__(self) -> None:
         _check_words(self)
@@ -143,81 +143,81 @@ class Policy:
 
     @classmethod
     def named(cls, name: PresetName | Policy, **overrides: Unpack[PolicyFields]) -> Policy:
-        """A preset by name, or a policy, with the given fields replaced and all others kept: see `policy_named`."""
+        """A preset or policy with the given fields replaced: see `policy_named`."""
         return policy_named(name, **overrides)
 
     @property
     def strategy(self) -> Strategy | None:
-        """The strategy whose steps and levels these are; None for steps of one's own."""
+        """The strategy with these steps and levels; None if there is none."""
         mine = {"steps": self.steps, "levels_up": self.levels_up}
         return next((name for name, theirs in STRATEGIES.items() if theirs == mine), None)
 
     def budget(self, window_tokens: int | None = None, *, tools_tokens: int = 0) -> Budget:
-        """The budget in a window, by default this policy's own. Raises SettingError without one, or nothing left."""
+        """The budget of a window (None: the policy's own). Raises SettingError if there is none, or nothing is left of it."""
         window = self.window_tokens if window_tokens is None else window_tokens
         if window is None:
             raise SettingError("window_tokens", f"the policy {short_repr(self.name)} names no window; give one")
         return Budget(window, output_reserve_tokens=self.output_reserve_tokens or 0, tools_tokens=tools_tokens)
 
     def acts_at(self, tokens: int, budget_tokens: int) -> bool:
-        """Whether a view of that size is due for a compaction nobody asked for."""
+        """Whether an automatic compaction of a view of this size is due."""
         if self.fill:
             return tokens > budget_tokens
         level = level_of(tokens, self.lines.resolve(budget_tokens))
         return level > Level.none and level >= self.act_at and bool(self.steps_at(level))
 
     def steps_at(self, level: Level) -> tuple[Step, ...]:
-        """The steps allowed at a measured level, in order. None at level none, whatever `levels_up` says."""
+        """The steps allowed at a measured level, in order; empty at level none, whatever `levels_up` is."""
         if level <= Level.none:
             return ()
         return tuple(step for step in self.steps if STEP_LEVELS[step] <= level + self.levels_up)
 
     def target_tokens(self, budget_tokens: int) -> int:
-        """What a compaction comes down to."""
+        """The size a compaction aims for."""
         return budget_tokens if self.fill else self.lines.resolve(budget_tokens).target
 
     @property
     def caps_tail(self) -> bool:
-        """Whether the verbatim tail has a cap besides the target."""
+        """Whether the verbatim tail has a cap other than the target."""
         caps = (self.keep_last_messages, self.keep_last_turns, self.keep_tokens, self.keep_fraction)
         return any(cap is not None for cap in caps)
 
     def summary_limit(self, budget_tokens: int) -> int:
-        """The most tokens a summary may take of a budget."""
+        """The most tokens of a summary."""
         limit = mark_tokens(self.summary_share, budget_tokens)
         return limit if self.summary_tokens_max is None else min(limit, self.summary_tokens_max)
 
     def tool_result_limit(self, budget_tokens: int) -> int | None:
-        """The most tokens a tool result may have on arrival, or None."""
+        """The most tokens of a tool result on arrival, or None."""
         return None if self.tool_result_tokens_max is None else mark_tokens(self.tool_result_tokens_max, budget_tokens)
 
     def kept_message_limit(self, budget_tokens: int) -> int | None:
-        """What a message that must stay is cut down to in an emergency, or None."""
+        """The size that kept messages are cut to in an emergency, or None."""
         mark = self.kept_message_tokens_max
         return None if mark is None else mark_tokens(mark, budget_tokens)
 
     def message_limit(self, budget_tokens: int) -> int | None:
-        """What the step `clip` cuts messages down to, or None."""
+        """The size that the step `clip` cuts messages to, or None."""
         return None if self.message_tokens_max is None else mark_tokens(self.message_tokens_max, budget_tokens)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready: levels by name, pairs as lists. `from_dict` gives an equal policy."""
+        """The policy as JSON-ready data: levels by name, pairs as lists. The inverse of `from_dict`."""
         return {key: _plain(value) for key, value in asdict(self).items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Policy:
-        """The policy `to_dict` described; missing fields take defaults. Raises SettingError for unknown ones."""
+        """The policy that `to_dict` described; missing fields take their defaults. Raises SettingError for unknown ones."""
         return _overridden(cls(), data)
 
 
 PolicyChoice: TypeAlias = "PresetName | Policy | Mapping[str, Any]"
-"""What the option `policy` takes: a preset's name, a policy, or some fields in the place of those of the default one."""
+"""The type of the option `policy`: a preset's name, a policy, or a mapping of fields that replace those of the default."""
 
 
 def policy_of(choice: PolicyChoice, default: PresetName | Policy) -> Policy:
-    """The policy that an option means. A mapping replaces fields of `default`, or of the preset that its key `preset` names.
+    """The policy of an option. A mapping replaces fields of `default`, or of the preset under its key `preset`.
 
-    Raises SettingError as `policy_named` does.
+    Raises what `policy_named` raises.
     """
     if not isinstance(choice, Mapping):
         return policy_named(choice)
@@ -226,10 +226,10 @@ def policy_of(choice: PolicyChoice, default: PresetName | Policy) -> Policy:
 
 
 def policy_named(policy: PresetName | Policy, **overrides: Unpack[PolicyFields]) -> Policy:
-    """A preset by name (or a policy as it is), with the given fields replaced and all others kept.
+    """A preset by name, or a policy, with the given fields replaced.
 
-    `lines` may be a LoadLines or a mapping with some of its marks; `strategy` names an order of steps (STRATEGIES).
-    Raises SettingError for an unknown preset (listing those there are), an unknown field and an impossible value.
+    `lines` may be a LoadLines or a mapping of some of its marks; `strategy` names an order of steps (STRATEGIES).
+    Raises SettingError for an unknown preset (listing the known ones), an unknown field or an invalid value.
     """
     if isinstance(policy, Policy):
         return _overridden(policy, overrides)
@@ -245,7 +245,7 @@ def _named(name: PresetName) -> Policy:
 
 def _overridden(policy: Policy, overrides: Mapping[str, Any]) -> Policy:
     if not isinstance(overrides, Mapping):
-        raise SettingError("policy", f"a mapping of fields is needed, not {type(overrides).__name__}")
+        raise SettingError("policy", f"must be a mapping of fields, not {type(overrides).__name__}")
     changes = dict(overrides)
     if "strategy" in changes:
         strategy = one_of("strategy", changes.pop("strategy"), get_args(Strategy))
@@ -276,7 +276,7 @@ def _check_words(policy: Policy) -> None:
     if policy.summary_model is not None and not (isinstance(policy.summary_model, str) and policy.summary_model):
         raise SettingError("summary_model", "must be the name of a model")
     if not isinstance(policy.lines, LoadLines):
-        raise SettingError("lines", f"LoadLines are needed, not {type(policy.lines).__name__}")
+        raise SettingError("lines", f"must be LoadLines, not {type(policy.lines).__name__}")
     one_of("summary_role", policy.summary_role, get_args(SummaryRole))
     one_of("summary_frame", policy.summary_frame, get_args(SummaryFrame))
     one_of("language", policy.language, get_args(Language))
@@ -307,12 +307,12 @@ def _check_amounts(policy: Policy) -> None:
     integer("result_list_items_max", policy.result_list_items_max, least=1)
     integer("preview_chars", policy.preview_chars)
     if integer("levels_up", policy.levels_up) > Level.emergency:
-        raise SettingError("levels_up", f"there are {int(Level.emergency)} levels to go up")
+        raise SettingError("levels_up", f"must be at most {int(Level.emergency)}")
 
 
 def _steps(steps: object) -> tuple[Step, ...]:
     if isinstance(steps, str) or not isinstance(steps, (tuple, list)):
-        raise SettingError("steps", "a sequence of step names is needed")
+        raise SettingError("steps", "must be a sequence of step names")
     named = tuple(one_of("steps", step, get_args(Step)) for step in steps)
     if len(set(named)) != len(named):
         raise SettingError("steps", "each step may be named once")

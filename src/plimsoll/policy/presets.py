@@ -1,6 +1,6 @@
-"""The words that policies are written in, and the policies that have names, as data.
+"""The allowed values of policy fields, and the named policies, as data.
 
-Numbers of the presets that come from the four founding documents are theirs; `source` says which.
+Presets other than the two defaults reproduce the numbers of a published design; their `source` describes it.
 """
 
 from __future__ import annotations
@@ -12,25 +12,24 @@ from typing import Literal, TypeAlias, TypedDict
 from plimsoll.policy.budget import Level, LoadLines, Mark
 
 Step: TypeAlias = Literal["collapse", "offload", "clip", "summarise", "window", "ledger"]
-"""What a compaction can do, in the engine's words:
+"""The steps of a compaction:
 
-- `collapse`   repeated reads of the same content collapse onto the newest
-- `offload`    large results older than the tail become a reference and a preview
-- `clip`       messages larger than `message_tokens_max` lose their middle; never the newest request
-- `summarise`  exchanges before the tail become (an extension of) the summary
-- `window`     exchanges before the tail leave with no summary, only a mark that says so
-- `ledger`     the ledger alone speaks for the past, and the tail shrinks to the pinned minimum
-"""
+- `collapse`   keep only the newest of repeated reads of the same content
+- `offload`    replace large results older than the tail by a reference and a preview
+- `clip`       cut the middle of messages larger than `message_tokens_max`, except the newest request
+- `summarise`  replace exchanges before the tail by a summary, or extend the one there is
+- `window`     replace exchanges before the tail by an omission notice
+- `ledger`     replace everything but the pinned minimum by the ledger"""
 
 Strategy: TypeAlias = Literal["adaptive", "summary", "pruning", "sliding", "aggressive"]
-"""Named orders of steps: cheapest first; summary first; no summary; the window alone; one level higher than the lines say."""
+"""Named orders of steps: cheapest first; summary first; no summary; the window alone; and one level above the measured one."""
 
 SummaryRole: TypeAlias = Literal["user", "system", "assistant"]
-"""Who a summary is said by."""
+"""The role of a summary message."""
 
 SummaryFrame: TypeAlias = Literal["numbered", "bracketed", "emergency", "chinese"]
-"""The wording around a summary: numbered says which messages it stands for and that it is data,
-closes with a checksum, and is in the conversation's language; the others are the fixed wordings of other systems."""
+"""The wording around a summary. "numbered" names the summarised messages, marks the text as data, ends with a checksum and uses the
+conversation's language; the others are fixed wordings of other systems."""
 
 Language: TypeAlias = Literal["auto", "en", "zh"]
 """The language of the fixed strings of a view."""
@@ -45,13 +44,13 @@ PresetName: TypeAlias = Literal[
     "large-window",
     "five-turns",
 ]
-"""The policies that have names."""
+"""The names of the presets."""
 
 LevelName: TypeAlias = Literal["none", "normal", "aggressive", "emergency"]
 
 
 class PolicyFields(TypedDict, total=False):
-    """What a policy's fields may be given as. See Policy; `strategy` stands for the steps and levels of that name."""
+    """The fields of a Policy and the types they accept; `strategy` sets the steps and levels of that name."""
 
     source: str
     lines: LoadLines | Mapping[str, Mark]
@@ -90,7 +89,7 @@ class PolicyFields(TypedDict, total=False):
 def _two_lines(  # noqa: PLR0913 - a row of a table
     *, soft: int, hard: int, reserve: int, keep: int, summary: int, ask: bool
 ) -> PolicyFields:
-    """A document with a soft line that advises and a hard line that acts."""
+    """A design with a soft line that advises and a hard line that acts."""
     return {
         "source": f"a document with soft line {soft:,}, hard line {hard:,}, reserve {reserve:,}; newest {keep} messages stay",
         "lines": LoadLines(soft=soft, warn=hard, hard=hard, target=(0.50, soft // 2)),
@@ -145,4 +144,4 @@ PRESETS: Mapping[PresetName, PolicyFields] = MappingProxyType(
         },
     }
 )
-"""By name. `ladder` and `fill` are the defaults; the others carry the numbers of a founding document."""
+"""Presets by name. `ladder` and `fill` are the defaults; the others have the numbers of a published design."""

@@ -43,7 +43,7 @@ from plimsoll.session.recorder import Chronicle
 from plimsoll.session.session import Session
 from plimsoll.session.settings import Kept
 from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create
-from plimsoll.tokens.own import CounterChoice, counter_name
+from plimsoll.tokens.custom import CounterChoice, counter_name
 from plimsoll.validation import boolean, integer, short_repr
 
 Result = TypeVar("Result")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from plimsoll.session.environment import Project
     from plimsoll.session.session import Session
     from plimsoll.store.open import StoreSpec
-    from plimsoll.tokens.own import CounterChoice
+    from plimsoll.tokens.custom import CounterChoice
 
 
 class OpenOptions(TypedDict, total=False):

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from plimsoll.errors import SettingError
 from plimsoll.tokens.cache import CachingCounter
+from plimsoll.tokens.custom import ESTIMATE, CounterChoice, CustomCounter, custom_counter
 from plimsoll.tokens.estimate import EstimatingCounter
 from plimsoll.tokens.exact import ExactCounter, exact_counter, forget_vocabularies
 from plimsoll.tokens.framing import ANTHROPIC, OPENAI_CHAT, MessageCounter
 from plimsoll.tokens.media import MediaRule, media_rule
-from plimsoll.tokens.own import ESTIMATE, CounterChoice, OwnCounter, own_counter
 from plimsoll.tokens.registry import Vocabulary, look_up
 from plimsoll.validation import short_repr
 
@@ -172,7 +172,7 @@ def _chosen(vocabulary: Vocabulary, choice: CounterChoice) -> TokenCounter:
     if choice is None:
         return _shared(vocabulary)
     if not isinstance(choice, str):
-        return _cached(own_counter(choice))
+        return _cached(custom_counter(choice))
     if choice != ESTIMATE:
         raise SettingError(
             "counter", f"{short_repr(choice)} is not {ESTIMATE!r}; None asks for the model's own counter"
@@ -181,7 +181,7 @@ def _chosen(vocabulary: Vocabulary, choice: CounterChoice) -> TokenCounter:
 
 
 @lru_cache(maxsize=8)
-def _cached(counter: OwnCounter) -> CachingCounter:
+def _cached(counter: CustomCounter) -> CachingCounter:
     return CachingCounter(counter)
 
 

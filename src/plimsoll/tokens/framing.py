@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from plimsoll.dataclass import dataclass
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.tokens.cache import CacheInfo, CachingCounter
-from plimsoll.tokens.media import DEAREST, MediaRule
+from plimsoll.tokens.media import MOST_EXPENSIVE, MediaRule
 
 if TYPE_CHECKING:
     from plimsoll.protocols import TokenCounter
@@ -84,7 +84,9 @@ class MessageCounter:
 
     __slots__ = ("_count", "_counter", "_roles", "framing", "media", "upper")
 
-    def __init__(self, counter: TokenCounter, framing: Framing = OPENAI_CHAT, *, media: MediaRule = DEAREST) -> None:
+    def __init__(
+        self, counter: TokenCounter, framing: Framing = OPENAI_CHAT, *, media: MediaRule = MOST_EXPENSIVE
+    ) -> None:
         """`counter` is wrapped in a cache unless it has one."""
         self._counter = counter if isinstance(counter, CachingCounter) else CachingCounter(counter)
         self.framing = framing

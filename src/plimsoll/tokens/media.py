@@ -179,13 +179,13 @@ MEDIA_RULES: dict[str, MediaRule] = {
 }
 """By the beginning of the model's name; the longest that fits counts."""
 
-DEAREST = MediaRule(image=Flat(each=4_784))
+MOST_EXPENSIVE = MediaRule(image=Flat(each=4_784))
 """For a model nobody here knows: the most that any common model but gpt-4o-mini charges for an image."""
 
 
 @lru_cache(maxsize=256)
 def media_rule(model: str | None) -> MediaRule:
-    """The rule of a model by the longest beginning of its name, without provider; `DEAREST` for an unknown model."""
+    """The rule of a model by the longest beginning of its name, without provider; `MOST_EXPENSIVE` for an unknown model."""
     name = (model or "").lower().rsplit("/", 1)[-1]
     fits = [prefix for prefix in MEDIA_RULES if name.startswith(prefix)]
-    return MEDIA_RULES[max(fits, key=len)] if fits else DEAREST
+    return MEDIA_RULES[max(fits, key=len)] if fits else MOST_EXPENSIVE

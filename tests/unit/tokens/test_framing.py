@@ -21,7 +21,7 @@ from plimsoll.tokens.framing import (
     MessageCounter,
     compact_json,
 )
-from plimsoll.tokens.media import CLAUDE, DEAREST, GEMINI_3, GPT_4O, GPT_4O_MINI, MediaRule, media_rule
+from plimsoll.tokens.media import CLAUDE, GEMINI_3, GPT_4O, GPT_4O_MINI, MOST_EXPENSIVE, MediaRule, media_rule
 from published_counts import bytes_arguments, content_only, ten_a_call, tool_schema
 
 CONVERSATIONS = pathlib.Path(__file__).parents[3].parent / "shared/evals/convs"
@@ -167,7 +167,7 @@ def test_media_costs_by_size_and_not_by_its_text() -> None:
         (media_rule("gemini-2.5-pro"), {"width_px": 300, "height_px": 300}, 258),
         (media_rule("gemini-2.5-pro"), {"width_px": 1536, "height_px": 768}, 516),
         (GEMINI_3, {"width_px": 1, "height_px": 1}, 1120),
-        (DEAREST, {}, 4784),
+        (MOST_EXPENSIVE, {}, 4784),
     ],
 )
 def test_image_formulas(rule: MediaRule, media: dict[str, Any], tokens: int) -> None:

@@ -204,7 +204,7 @@ def test_sessions_count_by_it_and_notice_when_it_is_missing(tmp_path: Path) -> N
     for name in ("x", "y"):
         with plimsoll.open(name, store=str(tmp_path), counter=characters) as session:
             assert (session.view(), session.status().current_tokens) == (view, tokens)
-    with pytest.warns(CounterWarning, match="test_own_counter.characters.*model's own") as told:
+    with pytest.warns(CounterWarning, match="test_custom_counter.characters.*model's own") as told:
         plimsoll.open("x", store=str(tmp_path)).close()
     assert told[0].filename == __file__
     with (

@@ -35,7 +35,7 @@ _PROBE = "plimsoll"
 _SERIALS = numbers(1)
 
 
-class OwnCounter:
+class CustomCounter:
     """A TokenCounter around a caller's counter: checks what it gives, and turns what it raises into CounterError."""
 
     __slots__ = ("_count", "_upper", "exact", "name", "serial")
@@ -91,7 +91,7 @@ def counter_name(counter: object) -> str:
     return f"{getattr(defined, '__module__', None) or ''}.{getattr(defined, '__qualname__', '')}".strip(".")[:80]
 
 
-def own_counter(counter: object) -> OwnCounter:
+def custom_counter(counter: object) -> CustomCounter:
     """The counter as it is asked. The same object is given for the same counter while it was used lately.
 
     Raises SettingError for what is no counter, CounterError for one that does not count.
@@ -99,10 +99,10 @@ def own_counter(counter: object) -> OwnCounter:
     try:
         hash(counter)
     except TypeError:
-        return OwnCounter(counter)
+        return CustomCounter(counter)
     return _known(counter)
 
 
 @lru_cache(maxsize=8)
-def _known(counter: Any) -> OwnCounter:
-    return OwnCounter(counter)
+def _known(counter: Any) -> CustomCounter:
+    return CustomCounter(counter)
