@@ -214,6 +214,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "measure": (plimsoll.measure, {"source": MESSAGES}),
     "inspect": (plimsoll.inspect, {"source": MESSAGES, "max_tokens": 300}),
     "token_counter": (plimsoll.token_counter, {}),
+    "preload": (plimsoll.preload, {}),
 }
 """The public functions, each with options that work; the options fuzzed are those of its own signature."""
 

@@ -134,7 +134,7 @@ async def afit(  # noqa: PLR0913 - as fit
     from plimsoll.compaction.drive import adrive, checked  # noqa: PLC0415 - imports asyncio
     from plimsoll.session.concurrency import THREADS, in_worker  # noqa: PLC0415
 
-    asked = checked(summarizer)
+    asked, query = checked(summarizer), text_or_none("query", query)
     request = await in_worker(partial(_request, messages, max_tokens, model, tools, policy, format, system, counter))
     conversation = await in_worker(partial(_conversation, request))
     outline = await adrive(conversation.planned(query, asks=asked is not None), asked, THREADS)

@@ -42,7 +42,7 @@ from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.source import stem_of
 from plimsoll.transcripts.values import Conversation, Exported, Transcript
-from plimsoll.validation import path_text
+from plimsoll.validation import boolean, path_text
 
 BATCH_MESSAGES = 500
 """Messages of a file that are appended at once."""
@@ -77,7 +77,7 @@ def import_file(
     SessionNotFound and SourceChanged; then the session is as it was.
 
     """
-    if update:
+    if boolean("update", update):
         return _updated(source, name, path, store, options)
     name, place, told = _made(source, name, path, store, options)
     del source  # so that what was read is not held while the session is opened
