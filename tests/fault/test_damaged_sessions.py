@@ -16,8 +16,8 @@ import pytest
 import plimsoll
 from plimsoll.errors import DamageWarning, FormatError, PlimsollError, SessionDamaged, SettingError
 from plimsoll.protocols import Record, RecordDraft
-from plimsoll.records.checks import flaw_of
-from plimsoll.records.compactions import Events, record_at
+from plimsoll.records.checks import record_problem
+from plimsoll.records.compactions import CompactionChain, record_at
 from plimsoll.records.packing import unpacked
 from plimsoll.session.transfer.import_file import export
 from plimsoll.store.jsonl import JsonlStore
@@ -200,13 +200,13 @@ def test_a_lost_compaction_is_no_place_to_go_back_to(tmp_path: Path) -> None:
     lost = int(second[1:])
     put("jsonl", tmp_path, lost, lines_of(spec)[lost].replace(b"compaction", b"compactiom"))
     with plimsoll.open("a", store=spec, **OPTIONS) as session:
-        records, view = session._chronicle.log.length, session.peek()
+        records, view = session._recorder.log.length, session.peek()
         assert [(done.id, done.undone) for done in session.compactions()] == [(first, False), (third, False)]
         with pytest.raises(SessionDamaged):
             session.rollback()
         with pytest.raises(SettingError):
             session.rollback(second)
-        assert (session._chronicle.log.length, session.peek()) == (records, view)
+        assert (session._recorder.log.length, session.peek()) == (records, view)
         session.rollback(first)
         assert session.peek() == session.history() == said
         session.reapply(third)
@@ -252,14 +252,14 @@ def test_facts_are_gathered_again(tmp_path: Path) -> None:
     assert "since" in ledgers[newest], "the newest ledger is written as changes"
     lost = ledgers[newest]["since"]
     with plimsoll.open("a", store=spec, **OPTIONS) as session:
-        facts = {fact.key for many in session._chronicle.ledger(newest).facts.values() for fact in many}
+        facts = {fact.key for many in session._recorder.ledger(newest).facts.values() for fact in many}
     put("jsonl", tmp_path, lost, None)
     with plimsoll.open("a", store=spec, **OPTIONS) as session:
-        again = {fact.key for many in session._chronicle.ledger(newest).facts.values() for fact in many}
+        again = {fact.key for many in session._recorder.ledger(newest).facts.values() for fact in many}
         assert len(facts & again) > len(facts) * 0.6
         session.extend(talk(20))
         done = session.compact()
-        record = record_at(session._chronicle.log, int((done.id or "")[1:]))
+        record = record_at(session._recorder.log, int((done.id or "")[1:]))
         assert "whole" in unpacked(record.data)["ledger"]
 
 
@@ -341,8 +341,8 @@ def test_records_that_say_something_else(tmp_path: Path, kind: str) -> None:
             shutil.copytree(whole, place)
             put("jsonl", place, number, resealed(lines[number], change))
             spec = spec_of("jsonl", place)
-            flaw = flaw_of(record_of(spec, number))
-            found = verify(open_store(spec), "a", flaw=flaw_of)
+            flaw = record_problem(record_of(spec, number))
+            found = verify(open_store(spec), "a", flaw=record_problem)
 
             assert found.ok == (flaw is None)
             with suppress(FormatError):  # what is no message of any format is said to be none
@@ -372,7 +372,7 @@ def test_nothing_that_is_written_has_a_flaw(tmp_path: Path) -> None:
         for info in plimsoll.sessions(spec):
             store = JsonlStore(spec)
             with store.open(info.name, writable=False) as log:
-                assert [flaw_of(record) for record in log.read()] == [None] * log.length
+                assert [record_problem(record) for record in log.read()] == [None] * log.length
 
 
 def test_a_chain_that_leads_in_circles(tmp_path: Path) -> None:
@@ -381,7 +381,7 @@ def test_a_chain_that_leads_in_circles(tmp_path: Path) -> None:
         state = {"base": None, "prev": 2, "about": 1, "state": {}}
         log.append([RecordDraft(kind="rollback", data=state), RecordDraft(kind="rollback", data={**state, "prev": 1})])
         with pytest.raises(SessionDamaged):
-            Events(log, newest=1, base=None).compactions()
+            CompactionChain(log, newest=1, base=None).compactions()
 
 
 def test_damage_is_told(tmp_path: Path) -> None:

@@ -151,9 +151,9 @@ def check(store: str, format: Any, rng: random.Random) -> None:
             with suppress(SettingError, SessionDamaged):
                 session.rollback()
             valid(session)
-        length = session._chronicle.log.length
+        length = session._recorder.log.length
         shown = valid(session)
-        assert session._chronicle.log.length == length, "a view of what has not changed writes again"
+        assert session._recorder.log.length == length, "a view of what has not changed writes again"
         session.recall("Request 3")
     with plimsoll.open("a", store=store, create=False) as again:
         history = again.history()

@@ -144,9 +144,9 @@ def test_an_answer_to_an_older_view_leaves_its_thinking(between: str) -> None:
         if between == "compact and reapply":
             session.rollback()
             session.reapply()
-        provider.window, kept = 10 * WINDOW, thoughts(session._chronicle.written())
+        provider.window, kept = 10 * WINDOW, thoughts(session._recorder.written())
         session.extend(answers)
-        assert thoughts(session._chronicle.written()) == kept
+        assert thoughts(session._recorder.written()) == kept
         for turn in range(13, 17):
             talk(session, host, turn, as_it_stands=True)
         assert thoughts(session.peek()) > kept

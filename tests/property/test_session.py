@@ -85,7 +85,7 @@ class Sessions(RuleBasedStateMachine):
 
     def shown(self) -> str:
         """The view as it stands, without the compaction that may be due."""
-        return json.dumps(self.session._chronicle.written())
+        return json.dumps(self.session._recorder.written())
 
     @initialize()
     def begin(self) -> None:
@@ -101,9 +101,9 @@ class Sessions(RuleBasedStateMachine):
     @rule(messages=batches())
     def append(self, messages: list[Wire]) -> None:
         """Appending only adds: the view before it, without the placeholders at its end, begins the view after it."""
-        before = [message for message in self.session._chronicle.written() if "[No result" not in str(message)]
+        before = [message for message in self.session._recorder.written() if "[No result" not in str(message)]
         self.say(messages)
-        after = [message for message in self.session._chronicle.written() if "[No result" not in str(message)]
+        after = [message for message in self.session._recorder.written() if "[No result" not in str(message)]
         assert after[: len(before)] == before
 
     @rule(messages=st.lists(batches(), min_size=2, max_size=5))
@@ -182,7 +182,7 @@ class Sessions(RuleBasedStateMachine):
             shown = self.shown()
             return "Things were asked and answered."
 
-        done = plimsoll.Session(self.session._chronicle, summarizer=summarizer).compact()
+        done = plimsoll.Session(self.session._recorder, summarizer=summarizer).compact()
         if done.id is None:
             assert self.shown() == shown
             return ""
@@ -230,7 +230,7 @@ class Sessions(RuleBasedStateMachine):
         (self.session.pin if pinned else self.session.unpin)(id)
         (self.pins.add if pinned else self.pins.discard)(id)
         assert self.shown() == shown
-        assert {f"m{position}" for position in self.session._chronicle.timeline.facts.pins} == self.pins
+        assert {f"m{position}" for position in self.session._recorder.state.facts.pins} == self.pins
 
     @rule()
     def reopen(self) -> None:
@@ -242,7 +242,7 @@ class Sessions(RuleBasedStateMachine):
         assert self.shown() == shown
         assert (self.session.check().current_tokens, self.session.stats()) == (check.current_tokens, stats)
         assert [found.to_dict() for found in self.session.compactions()] == done
-        assert {f"m{position}" for position in self.session._chronicle.timeline.facts.pins} == self.pins
+        assert {f"m{position}" for position in self.session._recorder.state.facts.pins} == self.pins
 
     @precondition(lambda self: self.forks < 2)
     @rule(data=st.data())
@@ -254,7 +254,7 @@ class Sessions(RuleBasedStateMachine):
         with self.session.fork(None if at is None else f"m{at}") as fork:
             assert fork.history() == (self.history if at is None else self.history[: at + 1])
             if at is None:
-                assert json.dumps(fork._chronicle.written()) == shown
+                assert json.dumps(fork._recorder.written()) == shown
             fork.append({"role": "user", "content": "elsewhere"})
             assert plimsoll.validate(fork.view(), format="openai-chat") == []
         assert self.shown() == shown
@@ -279,7 +279,7 @@ class Sessions(RuleBasedStateMachine):
 @contextmanager
 def failing(session: plimsoll.Session) -> Iterator[None]:
     """The session's log with a full disk."""
-    with patch.object(type(session._chronicle.log), "append", side_effect=StoreFull("somewhere")):
+    with patch.object(type(session._recorder.log), "append", side_effect=StoreFull("somewhere")):
         yield
 
 

@@ -188,16 +188,16 @@ class Hosts(RuleBasedStateMachine):
     @rule()
     def encode_anew(self) -> None:
         """Every message is another object that says the same: nothing is written, and the history is what it was."""
-        before = self.session._chronicle.log.length
+        before = self.session._recorder.log.length
         again = [reordered({"name": None, **wire} if "content" in wire else wire) for wire in self.held]
         for wire in again:
             if isinstance(wire.get("content"), str) and wire.get("role") == "user" and wire["content"]:
                 kind = "input_text" if self.format == "openai-responses" else "text"
                 wire["content"] = [{"type": kind, "text": wire["content"]}]
         view = self.session.sync(again)
-        assert self.session._chronicle.log.length == before
+        assert self.session._recorder.log.length == before
         assert view == self.session.sync(self.held)
-        assert self.session._chronicle.log.length == before
+        assert self.session._recorder.log.length == before
 
     @rule()
     def take_over_the_view(self) -> None:
@@ -209,9 +209,9 @@ class Hosts(RuleBasedStateMachine):
         if is_unmarked or "[No result" in json.dumps(view):
             self.start_again()
             return
-        before = self.session._chronicle.log.length
+        before = self.session._recorder.log.length
         assert self.session.sync(self.held) == view
-        assert self.session._chronicle.log.length == before
+        assert self.session._recorder.log.length == before
 
     @precondition(lambda self: self.own)
     @rule()
@@ -224,12 +224,12 @@ class Hosts(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         """Another process goes on: the same view, and nothing is written."""
-        view, before = self.session.sync(self.held), self.session._chronicle.log.length
+        view, before = self.session.sync(self.held), self.session._recorder.log.length
         self.session.close()
         self.session = self.open()
         assert self.session.peek() == view
         assert self.session.sync(self.held) == view
-        assert self.session._chronicle.log.length == before
+        assert self.session._recorder.log.length == before
 
     @rule()
     def compact(self) -> None:
@@ -250,7 +250,7 @@ class Hosts(RuleBasedStateMachine):
         shown, history = self.session.peek(), self.session.history()
         held = [*self.held[: max(self.first, len(self.held) - 1)], *self.take(count)]
         with (
-            patch.object(type(self.session._chronicle.log), "append", side_effect=StoreFull("somewhere")),
+            patch.object(type(self.session._recorder.log), "append", side_effect=StoreFull("somewhere")),
             pytest.raises(StoreFull),
         ):
             self.session.sync(held)

@@ -87,7 +87,7 @@ def test_a_session_always_shows_itself(tmp_path: Path) -> None:
         held, done = threading.Event(), threading.Event()
 
         def hold() -> None:
-            with session._chronicle.lock:
+            with session._recorder.lock:
                 held.set()
                 done.wait(30)
 

@@ -28,7 +28,7 @@ from plimsoll.formats.pairing import OpenCalls
 from plimsoll.formats.registry import format_named
 from plimsoll.message import Message, ToolResult, Wire
 from plimsoll.protocols import Record, RecordDraft
-from plimsoll.records.replay import Arrival, Timeline
+from plimsoll.records.replay import Arrival, ViewState
 from plimsoll.records.values import is_plain, view_items
 from plimsoll.summary.language import language_of
 
@@ -69,7 +69,7 @@ class Arrivals:
 
     Attributes:
         gauge: What measures the session from then on.
-        timeline: The state that the records have their effect on: the session's own, or another one where a message tells the
+        state: The state that the records have their effect on: the session's own, or another one where a message tells the
             format, or an edit comes before the messages.
         drafts: What is to be written.
 
@@ -78,7 +78,7 @@ class Arrivals:
     def __init__(  # noqa: PLR0913 - the state it goes on from, and what is known of what comes
         self,
         gauge: Gauge,
-        timeline: Timeline,
+        state: ViewState,
         *,
         told: Format | None,
         limit_tokens: int | None,
@@ -89,7 +89,7 @@ class Arrivals:
 
         Args:
             gauge: The session's counters and its budget.
-            timeline: The state of the session so far.
+            state: The state of the session so far.
             told: The format where the log does not say it yet; the view is then read again in it.
             limit_tokens: What a tool result may take at most.
             edit: A change of the messages before, which has its effect first.
@@ -97,29 +97,29 @@ class Arrivals:
 
         """
         self.gauge = gauge
-        self.timeline = timeline
+        self.state = state
         self.drafts: list[RecordDraft] = []
         self._limit_tokens = limit_tokens
         self._is_late = is_late
         self._arrived: list[Arrival] = []
         if told is not None:
             self.gauge = replace(gauge, format=told)
-            self.timeline = Timeline.of(timeline.log, told, self.gauge.weigh, known=False)
-            self.timeline.format_fixed = True
+            self.state = ViewState.of(state.log, told, self.gauge.weigh, known=False)
+            self.state.format_fixed = True
             self.drafts.append(RecordDraft(kind="note", data={"what": "format", "format": told.name}))
         if edit is not None:
             self._edit(edit)
         self._effective = len(self.drafts)
-        self._ids = _Added(self.timeline.arranger.seen_ids)
-        self._arranger = _copied(self.timeline.arranger, self._ids)
+        self._ids = _Added(self.state.arranger.seen_ids)
+        self._arranger = _copied(self.state.arranger, self._ids)
 
     def add(self, message: Message, position: int, at_ms: int | None) -> None:
         """The next message."""
         data: dict[str, Any] = {"m": message.wire}
         arranged = self._arranger.feed(message, position)
         if not self._stays(arranged, message):
-            pieces = [self._shrunk(piece_of(one, self.timeline.weigh), message) for one in arranged]
-            pieces = list(unbound_at(pieces, self.timeline.history.branch.unbound))
+            pieces = [self._shrunk(piece_of(one, self.state.weigh), message) for one in arranged]
+            pieces = list(unbound_at(pieces, self.state.history.branch.unbound))
             if self._is_late:
                 pieces = list(unbound(pieces, self.gauge.binds))
             if len(pieces) != 1 or pieces[0].position != position or not is_plain(pieces[0]):
@@ -131,25 +131,25 @@ class Arrivals:
         """Let the records have their effect."""
         self._ids.seen.update(self._ids)
         self._arranger.seen_ids = self._ids.seen
-        self.timeline.arranger = self._arranger
+        self.state.arranger = self._arranger
         for record, arrival in zip(records[self._effective :], self._arrived, strict=True):
-            self.timeline.take(record, arrival)
+            self.state.take(record, arrival)
 
     def _stays(self, arranged: Sequence[Arranged], message: Message) -> bool:
         """Whether it is plain at a glance that the view shows the message as it was said."""
         if len(arranged) != 1 or arranged[0].message is not message:
             return False
-        if self._is_late or self.timeline.history.branch.unbound:
+        if self._is_late or self.state.history.branch.unbound:
             return False
         holds_results = any(isinstance(part, ToolResult) for part in message.parts)
         return not holds_results and not arranged[0].repairs and origin_of(arranged[0]) == "history"
 
     def _edit(self, draft: RecordDraft) -> None:
         """The state after an edit, as it will be read back from its record."""
-        log = self.timeline.log
+        log = self.state.log
         seq = log.length + len(self.drafts)
         record = Record(seq=seq, position=log.messages, kind=draft.kind, at_ms=draft.at_ms or 0, data=draft.data)
-        self.timeline = self.timeline.edited(record)
+        self.state = self.state.edited(record)
         self.drafts.append(draft)
 
     def _shrunk(self, piece: Piece, original: Message) -> Piece:
@@ -164,7 +164,7 @@ class Arrivals:
 
     def _draft(self, piece: Piece, read: Callable[[int], Message]) -> Draft:
         """One piece to work on, worded in the language of the view."""
-        said = (shown.message for shown in self.timeline.pieces)
+        said = (shown.message for shown in self.state.pieces)
         language = language_of(said, self.gauge.policy.language)
         return self.gauge.draft([piece], refer=partial(reference_of, read=read), language=language)
 

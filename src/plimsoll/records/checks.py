@@ -22,7 +22,7 @@ _LEVELS = tuple(level.name for level in Level)
 _ORIGINS = ("history", "summary", "made")
 
 
-def flaw_of(record: Record) -> str | None:
+def record_problem(record: Record) -> str | None:
     """Why a record cannot be used; None where it can, or is of a kind that says nothing here."""
     check = _CHECKS.get(record.kind)
     return None if check is None or check(record, record.data) else f"it does not say what a {record.kind} says"
@@ -30,7 +30,7 @@ def flaw_of(record: Record) -> str | None:
 
 def flaw_within(record: Record) -> str | None:
     """The same, with what is looked at only when somebody asks for it: the actions of a compaction, where they are packed."""
-    flaw = flaw_of(record)
+    flaw = record_problem(record)
     if flaw is not None or record.kind != "compaction":
         return flaw
     try:

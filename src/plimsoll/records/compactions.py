@@ -39,19 +39,19 @@ def compaction_at(log: SessionLog, seq: int) -> Record:
     return found
 
 
-def standing(log: SessionLog, seq: int | None) -> Record | None:
+def last_readable_compaction(log: SessionLog, seq: int | None) -> Record | None:
     """The compaction that a view goes on from: the one meant or, where it cannot be read, the newest before it that can."""
     while seq is not None:
         try:
             return compaction_at(log, seq)
         except SessionDamaged:
-            seq = _standing_before(log, seq)
+            seq = _compaction_before(log, seq)
     return None
 
 
 def totals_at(log: SessionLog, seq: int | None) -> list[float]:
     """The stats of the compactions that a view goes on from: as its compaction wrote them, none at the beginning."""
-    base = standing(log, seq)
+    base = last_readable_compaction(log, seq)
     return Stats().totals() if base is None else list(base.data["state"]["stats"])
 
 
@@ -61,7 +61,7 @@ def turned_at(log: SessionLog, base: int | None) -> int:
     return next((record.position for record in log.read(since) if record.kind in _EVENTS), log.messages)
 
 
-def _standing_before(log: SessionLog, seq: int) -> int | None:
+def _compaction_before(log: SessionLog, seq: int) -> int | None:
     """The compaction in force when a record was written, as far as the events before it can be read."""
     event = _event_before(log, seq)
     if event is None or event.kind == "compaction":
@@ -91,7 +91,7 @@ def _earlier(log: SessionLog, record: Record, field: str) -> int | None:
     raise SessionDamaged(log.name, detail=f"record {record.seq} does not say what it goes on from")
 
 
-class Events:
+class CompactionChain:
     """Follows the chain in one log. `newest` is the last event, `base` the compaction the view goes on from."""
 
     def __init__(self, log: SessionLog, *, newest: int | None, base: int | None) -> None:
@@ -122,7 +122,7 @@ class Events:
     def in_force(self) -> list[int]:
         """Numbers of the compactions that the view goes on from, newest first."""
         found, seq = [], self._base
-        while (record := standing(self._log, seq)) is not None:
+        while (record := last_readable_compaction(self._log, seq)) is not None:
             found.append(record.seq)
             seq = _earlier(self._log, record, "base")
         return found

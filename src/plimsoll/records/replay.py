@@ -1,6 +1,6 @@
 """What a session's log means: the state of the view after each record. Live use and resuming run the same code.
 
-A session changes only by appending a record and letting the timeline take it in; so what is computed when the log is read back
+A session changes only by appending a record and letting the state take it in; so what is computed when the log is read back
 is what was computed when it was written.
 """
 
@@ -23,7 +23,7 @@ from plimsoll.formats.format import Format
 from plimsoll.message import Message, Wire
 from plimsoll.policy.budget import Level
 from plimsoll.protocols import Record, SessionLog
-from plimsoll.records.compactions import standing
+from plimsoll.records.compactions import last_readable_compaction
 from plimsoll.records.edited import items_left, may_replace, tied
 from plimsoll.records.facts import Facts
 from plimsoll.records.history import Branch, History
@@ -31,7 +31,7 @@ from plimsoll.records.packing import unpacked
 from plimsoll.records.values import is_plain, pieces_of, positions_in
 from plimsoll.tokens.calibrate import is_believed
 
-REGROWTH = 0.05
+RETRY_GROWTH_SHARE = 0.05
 """A run that could make no progress is tried again when the view has grown by this share of the budget."""
 
 
@@ -53,7 +53,7 @@ class Arrival(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class Timeline:
+class ViewState:
     """The state of a session: its view, and what the next compaction goes on from. Sizes in tokens."""
 
     format: Format
@@ -76,7 +76,7 @@ class Timeline:
     """Number of the record that says which format the session is in: messages before it were arranged for another, perhaps."""
     has_gaps: bool = False
     """Whether messages were lost."""
-    futile: tuple[Level, int] | None = None
+    no_progress_at: tuple[Level, int] | None = None
     """Level, and number of pieces of the view, when a run made no progress, or was taken back."""
     anchor: tuple[int, int] | None = None
     """A request that the view as it stands begins with: how many pieces of it, and what the provider counted."""
@@ -106,7 +106,7 @@ class Timeline:
         *,
         known: bool = True,
         newest: Sequence[Record] | None = None,
-    ) -> Timeline:
+    ) -> ViewState:
         """The state a log has come to. Reads back to the newest compaction and no further.
 
         `known` is False where the log does not say which format it is in: then its messages were arranged for another, perhaps.
@@ -153,16 +153,16 @@ class Timeline:
             case _:
                 pass
 
-    def edited(self, record: Record) -> Timeline:
+    def edited(self, record: Record) -> ViewState:
         """The state that an edit leads to, beside this one, which stays as it is."""
         line = copy(self)
         line.history, line.tally, line.facts = copy(self.history), self.tally.copied(), self.facts.copied()
         line.take(record)
         return line
 
-    def then(self, record: Record) -> Timeline:
+    def then(self, record: Record) -> ViewState:
         """The state that a compaction led to."""
-        line = Timeline(format=self.format, weigh=self.weigh, log=self.log, arranger=Arranger(self.format))
+        line = ViewState(format=self.format, weigh=self.weigh, log=self.log, arranger=Arranger(self.format))
         line.take(record)
         return line
 
@@ -201,14 +201,14 @@ class Timeline:
         where = f"{self.log.where} {id(self.log)}"
         return Revision(where, self.changed, self.log.messages, self.event, self.format.name)
 
-    def followed(self, pieces: Sequence[Piece], made_at: Revision, waiting: Mapping[str, Any]) -> Timeline:
+    def followed(self, pieces: Sequence[Piece], made_at: Revision, waiting: Mapping[str, Any]) -> ViewState:
         """A view that was planned at an earlier revision, with every message said since then at its end.
 
         `waiting` is the state of the arranger then.
         """
         held = [(position, position + 1) for position in waiting["held"]]
         arranger = self._arranger(waiting, pieces, self.history.gathered(held))
-        line = Timeline(format=self.format, weigh=self.weigh, log=self.log, arranger=arranger)
+        line = ViewState(format=self.format, weigh=self.weigh, log=self.log, arranger=arranger)
         line.tally.pieces += pieces
         line.history = self.history
         for record in self.history.messages(made_at.messages):
@@ -226,9 +226,9 @@ class Timeline:
 
     def is_stuck(self, level: Level, budget_tokens: int) -> bool:
         """Whether a run at that level would only repeat one that made no progress, or was taken back."""
-        if self.futile is None or level > self.futile[0]:
+        if self.no_progress_at is None or level > self.no_progress_at[0]:
             return False
-        return self.tally.tokens_since(self.futile[1]) < budget_tokens * REGROWTH
+        return self.tally.tokens_since(self.no_progress_at[1]) < budget_tokens * RETRY_GROWTH_SHARE
 
     def _reported(self, data: Mapping[str, Any]) -> None:
         """A report on the view as it stands says what its beginning costs."""
@@ -273,14 +273,14 @@ class Timeline:
         self._restore(record.data["state"])
         self._view_of(record, self._known())
         self.base = self.event = record.seq
-        self.futile = (Level.emergency, len(self.pieces)) if record.data["trigger"] == "import" else None
+        self.no_progress_at = (Level.emergency, len(self.pieces)) if record.data["trigger"] == "import" else None
 
     def _rolled_back(self, record: Record) -> None:
         """Go on from another compaction: its view, and every message since."""
         self._restore(record.data["state"])
         self._go_on_from(record, self._known())
         self.tally = Tally(unbound_at(self.pieces, record.data.get("unbound", ())))
-        self.futile = (Level.emergency, len(self.pieces))
+        self.no_progress_at = (Level.emergency, len(self.pieces))
 
     def _edited(self, record: Record) -> None:
         """Messages have left the history or read otherwise: go on from a compaction that does not speak of them."""
@@ -288,7 +288,7 @@ class Timeline:
         if not self._patched(record):
             changed = dict(record.data["changed"])
             self._go_on_from(record, {at: message for at, message in self._known().items() if at not in changed})
-        self.event, self.futile, self.anchor, self._sending = record.seq, None, None, None
+        self.event, self.no_progress_at, self.anchor, self._sending = record.seq, None, None, None
 
     def _patched(self, record: Record) -> bool:
         """Put changed messages in the place of those the view shows, where nothing else of it depends on what they say."""
@@ -313,7 +313,7 @@ class Timeline:
 
     def _go_on_from(self, record: Record, known: Mapping[int, Message]) -> None:
         """The view that the compaction in a record's `base` led to, with every message since."""
-        base = standing(self.log, record.data["base"])
+        base = last_readable_compaction(self.log, record.data["base"])
         self.tally, self.covers = Tally(), None
         self.arranger = Arranger(self.format)
         if base is not None:

@@ -21,30 +21,30 @@ from plimsoll.records.compactions import IMPORT
 from plimsoll.records.ledgers import read_again
 from plimsoll.records.values import Compaction, is_plain
 from plimsoll.session.compact import task_for
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.recorder import SessionRecorder
 from plimsoll.summary.ledger import Ledger
 from plimsoll.summary.reread import recollected
 
 
-def adopt(chronicle: Chronicle, adoption: Adoption, before: Sequence[Piece] = ()) -> Compaction:
+def adopt(recorder: SessionRecorder, adoption: Adoption, before: Sequence[Piece] = ()) -> Compaction:
     """Go on from a view as another tool left it, or from one of ours and that behind it. Until it grows it stays as it is.
 
     Compactions from now on lead to views that the adoption's reader can read back.
     """
-    gauge, arranger = chronicle.gauge, Arranger(chronicle.gauge.format)
-    pieces = [*before, *as_pieces(chronicle, adoption)]
+    gauge, arranger = recorder.gauge, Arranger(recorder.gauge.format)
+    pieces = [*before, *as_pieces(recorder, adoption)]
     for number, piece in enumerate(pieces):
         arranger.feed(piece.message, number if piece.position is None else piece.position)
-    task = replace(task_for(chronicle, None), level=Level.none, steps=())
+    task = replace(task_for(recorder, None), level=Level.none, steps=())
     if adoption.left:
-        task = _speaking_for(chronicle, task, adoption.left)
-    shown, before_tokens = chronicle.timeline.pieces, adoption.tokens_before or chronicle.total()
+        task = _speaking_for(recorder, task, adoption.left)
+    shown, before_tokens = recorder.state.pieces, adoption.tokens_before or recorder.total()
     after_tokens, summarised = adoption.tokens_after, adoption.summary is not None
     told = _summaries(pieces, adoption.reader) or [adoption.summary or ""]
     known = _summaries(shown, adoption.reader)
     outline = replace(
         untouched(pieces, task, before_tokens),
-        tokens_after=gauge.total(chronicle.timeline.sending.settled(pieces)) if after_tokens is None else after_tokens,
+        tokens_after=gauge.total(recorder.state.sending.settled(pieces)) if after_tokens is None else after_tokens,
         summary=adoption.summary,
         written="\n".join(told) or None,
         ledger=_told(task.ledger, (text for text in told if text not in known)),
@@ -53,14 +53,14 @@ def adopt(chronicle: Chronicle, adoption: Adoption, before: Sequence[Piece] = ()
         note=None if adoption.trigger == IMPORT else f"by {adoption.by}, which counted these tokens",
         list_actions=lambda: changes_between(shown, pieces, by=adoption.by, summarised=summarised),
     )
-    chronicle.timeline.facts.reader = adoption.reader
-    return chronicle.commit(outline, arranger, adoption.trigger, adoption.tokens_before, adoption.at_ms)
+    recorder.state.facts.reader = adoption.reader
+    return recorder.commit(outline, arranger, adoption.trigger, adoption.tokens_before, adoption.at_ms)
 
 
-def _speaking_for(chronicle: Chronicle, task: Task, left: Sequence[int]) -> Task:
+def _speaking_for(recorder: SessionRecorder, task: Task, left: Sequence[int]) -> Task:
     """The task with the facts of messages of the history in its ledger, and these covered."""
     wanted, (start, end) = frozenset(left), (min(left), max(left) + 1)
-    said = ((at, as_said(message)) for at, message in chronicle.timeline.history.said(0, end) if at in wanted)
+    said = ((at, as_said(message)) for at, message in recorder.state.history.said(0, end) if at in wanted)
     covers = (start, end) if task.covers is None else (min(start, task.covers[0]), max(end, task.covers[1]))
     return replace(task, ledger=read_again(said, task.ledger), covers=covers)
 
@@ -77,32 +77,32 @@ def _told(ledger: Ledger, summaries: Iterable[str]) -> Ledger:
     return ledger
 
 
-def as_pieces(chronicle: Chronicle, adoption: Adoption) -> list[Piece]:
+def as_pieces(recorder: SessionRecorder, adoption: Adoption) -> list[Piece]:
     """Another tool's view as pieces, which go out as it sent them."""
-    unchanged = {piece.position: piece.message for piece in chronicle.timeline.pieces if is_plain(piece)}
-    pieces = [piece for item in adoption.view for piece in _adopted(chronicle, item, unchanged)]
-    return kept_apart(pieces, chronicle.gauge.format)
+    unchanged = {piece.position: piece.message for piece in recorder.state.pieces if is_plain(piece)}
+    pieces = [piece for item in adoption.view for piece in _adopted(recorder, item, unchanged)]
+    return kept_apart(pieces, recorder.gauge.format)
 
 
-def _adopted(chronicle: Chronicle, item: Adopted, unchanged: Mapping[int | None, Message]) -> list[Piece]:
+def _adopted(recorder: SessionRecorder, item: Adopted, unchanged: Mapping[int | None, Message]) -> list[Piece]:
     """A message of another tool's view as a piece: plain where it is the session's own, word for word.
 
     A view of plimsoll's that comes back in a file may have a summary and the user's words in one message: those are parted. A
     text stays one: until the view is compacted again it goes out as the tool sends it.
 
     Args:
-        chronicle: The session that takes the view over.
+        recorder: The session that takes the view over.
         item: The message.
         unchanged: Messages that the session's view shows unchanged, by position.
 
     """
-    message = item.message or chronicle.gauge.format.decode(item.wire, item.position or 0)
+    message = item.message or recorder.gauge.format.decode(item.wire, item.position or 0)
     position, said = item.position, None
     if position is not None:
-        said = unchanged.get(position) or chronicle.originals.find(position)
+        said = unchanged.get(position) or recorder.message_cache.find(position)
     piece = Piece(
         message=message,
-        weigh=chronicle.gauge.weigh,
+        weigh=recorder.gauge.weigh,
         position=item.position,
         origin=item.origin,
         whole=said is not None and said.wire == message.wire,
@@ -110,7 +110,7 @@ def _adopted(chronicle: Chronicle, item: Adopted, unchanged: Mapping[int | None,
     )
     if item.origin == "made":
         return [piece]
-    parts = parted([replace(piece, origin="history")], chronicle.gauge.format, divides=False)
+    parts = parted([replace(piece, origin="history")], recorder.gauge.format, divides=False)
     if len(parts) == 1:
         return [replace(piece, origin="summary")] if is_account(message.text) else [piece]
     return [replace(part, joined=number > 0 or item.joined) for number, part in enumerate(parts)]

@@ -15,7 +15,7 @@ from plimsoll.policy.policy import PolicyChoice
 from plimsoll.records.values import Compaction, Trigger
 from plimsoll.session.compact import Carrying, carried_out, compacted, viewed, wish_for
 from plimsoll.session.concurrency import THREADS, CompactionTurn, in_worker
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.recorder import SessionRecorder
 from plimsoll.validation import integer, one_of
 
 
@@ -26,8 +26,8 @@ class AwaitedSession(ABC):
     not is not.
     """
 
-    def __init__(self, chronicle: Chronicle, summarizer: AsyncSummarizer | None) -> None:
-        self._chronicle = chronicle
+    def __init__(self, recorder: SessionRecorder, summarizer: AsyncSummarizer | None) -> None:
+        self._recorder = recorder
         self._summarizer = summarizer
         self._turn = CompactionTurn()
 
@@ -60,7 +60,7 @@ class AwaitedSession(ABC):
         """
         steps = self._viewing(query)
         async with self._turn.aheld():
-            return await adrive(steps, self._summarizer, THREADS, self._chronicle.access)
+            return await adrive(steps, self._summarizer, THREADS, self._recorder.access)
 
     async def acompact(  # noqa: PLR0913 - as compact
         self,
@@ -74,10 +74,10 @@ class AwaitedSession(ABC):
         target_tokens: int | None = None,
     ) -> Compaction:
         """`compact` for callers that await. What is appended meanwhile follows the compacted view."""
-        wish = wish_for(self._chronicle, focus, policy, target_tokens)
+        wish = wish_for(self._recorder, focus, policy, target_tokens)
         steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
         async with self._turn.aheld():
-            return await adrive(steps, self._summarizer, THREADS, self._chronicle.access)
+            return await adrive(steps, self._summarizer, THREADS, self._recorder.access)
 
     async def aclose(self) -> None:
         """`close` for callers that await."""
@@ -98,7 +98,7 @@ class AwaitedSession(ABC):
         return self._summarizer is not None and not self._turn.is_ours()
 
     def _viewing(self, query: str | None) -> Carrying[View]:
-        return viewed(self._chronicle, query, asks_model=self._asks_model)
+        return viewed(self._recorder, query, asks_model=self._asks_model)
 
     def _compacting(
         self, plan: Plan | None, trigger: Trigger, wish: Wish, *, rebase: bool, actual: int | None
@@ -106,6 +106,6 @@ class AwaitedSession(ABC):
         one_of("trigger", trigger, get_args(Trigger))
         known = None if actual is None else integer("actual_pre_tokens", actual, least=1)
         if plan is None:
-            return compacted(self._chronicle, wish, trigger, asks_model=self._asks_model, actual=known)
+            return compacted(self._recorder, wish, trigger, asks_model=self._asks_model, actual=known)
         asks = self._asks_model
-        return carried_out(self._chronicle, plan, trigger, rebase=rebase, asks_model=asks, actual=known)
+        return carried_out(self._recorder, plan, trigger, rebase=rebase, asks_model=asks, actual=known)

@@ -30,7 +30,7 @@ from plimsoll.errors import PlanIsStale, SettingError
 from plimsoll.policy.budget import Level
 from plimsoll.policy.policy import PolicyChoice, policy_of
 from plimsoll.records.values import Compaction
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.usage_reports import sent_now
 from plimsoll.summary.language import language_of
 from plimsoll.validation import integer, text_or_none
@@ -39,84 +39,84 @@ Result = TypeVar("Result")
 Carrying: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 
 
-def kept_within(chronicle: Chronicle, query: str | None, *, asks_model: bool) -> Carrying[None]:
+def kept_within(recorder: SessionRecorder, query: str | None, *, asks_model: bool) -> Carrying[None]:
     """Compact the view while that is due, then hand it out.
 
     What is said meanwhile may make a compaction due again; nobody waits for a model a third time.
     """
 
     def plan(asks: bool) -> Compacting:  # noqa: FBT001 - as _recorded calls it
-        return planning(chronicle, Wish(focus=text_or_none("query", query)), asked=False, asks_model=asks)
+        return planning(recorder, Wish(focus=text_or_none("query", query)), asked=False, asks_model=asks)
 
     for asks in (asks_model, asks_model, False):
-        said = chronicle.log.messages
-        found = chronicle.check()
-        chronicle.tell_level(found)
+        said = recorder.log.messages
+        found = recorder.check()
+        recorder.tell_level(found)
         if found.should_compact:
-            yield from _recorded(chronicle, "auto", plan, asks_model=asks)
-        if chronicle.log.messages == said:
+            yield from _recorded(recorder, "auto", plan, asks_model=asks)
+        if recorder.log.messages == said:
             break
-    chronicle.sent = sent_now(chronicle.timeline, chronicle.log.messages)
+    recorder.sent = sent_now(recorder.state, recorder.log.messages)
 
 
-def viewed(chronicle: Chronicle, query: str | None, *, asks_model: bool) -> Carrying[View]:
+def viewed(recorder: SessionRecorder, query: str | None, *, asks_model: bool) -> Carrying[View]:
     """The view after the compactions that are due. Nothing can be appended between the last of them and the view."""
-    yield from kept_within(chronicle, query, asks_model=asks_model)
-    chronicle.requests.show(chronicle.timeline.event)
-    return chronicle.written()
+    yield from kept_within(recorder, query, asks_model=asks_model)
+    recorder.requests.show(recorder.state.event)
+    return recorder.written()
 
 
 def compacted(
-    chronicle: Chronicle, wish: Wish, trigger: str, *, asks_model: bool, actual: int | None = None
+    recorder: SessionRecorder, wish: Wish, trigger: str, *, asks_model: bool, actual: int | None = None
 ) -> Carrying[Compaction]:
     """Compact because somebody asked for it. `actual` is what the provider counted before."""
 
     def plan(asks: bool) -> Compacting:  # noqa: FBT001 - as _recorded calls it
-        return planned(chronicle, wish, asks_model=asks)
+        return planned(recorder, wish, asks_model=asks)
 
-    return _recorded(chronicle, trigger, plan, asks_model=asks_model, actual=actual)
+    return _recorded(recorder, trigger, plan, asks_model=asks_model, actual=actual)
 
 
 def carried_out(  # noqa: PLR0913 - how a plan is carried out
-    chronicle: Chronicle, plan: Plan, trigger: str, *, rebase: bool, asks_model: bool, actual: int | None = None
+    recorder: SessionRecorder, plan: Plan, trigger: str, *, rebase: bool, asks_model: bool, actual: int | None = None
 ) -> Carrying[Compaction]:
     """Record a plan that was made before. When the session is no longer as it was for, a new one with its edited summary takes
     its place where `rebase` allows it; else PlanIsStale is raised.
     """
     if not isinstance(plan, Plan):
         raise SettingError("plan", f"a plan made by preview() is needed, not {type(plan).__name__}")
-    now = chronicle.timeline.revision
+    now = recorder.state.revision
     if plan.made_at == now:
         plans = partial(_known, plan.outline)
     elif rebase:
-        plans = partial(_anew, chronicle, plan)
+        plans = partial(_anew, recorder, plan)
     else:
         raise PlanIsStale(planned_for=plan.made_at.messages, now=now.messages)
-    return (yield from _recorded(chronicle, trigger, plans, asks_model=asks_model, actual=actual))
+    return (yield from _recorded(recorder, trigger, plans, asks_model=asks_model, actual=actual))
 
 
 def wish_for(
-    chronicle: Chronicle, focus: str | None, policy: PolicyChoice | None, target_tokens: int | None = None
+    recorder: SessionRecorder, focus: str | None, policy: PolicyChoice | None, target_tokens: int | None = None
 ) -> Wish:
     """A wish as it is given: a policy by name or as it is, or some of its fields in place of the session's. Raises SettingError."""
     return Wish(
         focus=text_or_none("focus", focus),
-        policy=None if policy is None else policy_of(policy, chronicle.gauge.policy),
+        policy=None if policy is None else policy_of(policy, recorder.gauge.policy),
         target_tokens=None if target_tokens is None else integer("target_tokens", target_tokens, least=1),
     )
 
 
-def _draft(chronicle: Chronicle, pieces: Sequence[Piece], gauge: Gauge | None = None) -> Draft:
+def _draft(recorder: SessionRecorder, pieces: Sequence[Piece], gauge: Gauge | None = None) -> Draft:
     """Pieces to work on, with references into this session."""
-    gauge = gauge or chronicle.gauge
-    language = language_of((piece.message for piece in chronicle.timeline.pieces), gauge.policy.language)
-    draft = gauge.draft(pieces, refer=partial(reference_of, read=chronicle.originals.find), language=language)
-    draft.reserve_tokens += readers.reserve_tokens(chronicle.timeline.facts.reader, gauge.weigh)
+    gauge = gauge or recorder.gauge
+    language = language_of((piece.message for piece in recorder.state.pieces), gauge.policy.language)
+    draft = gauge.draft(pieces, refer=partial(reference_of, read=recorder.message_cache.find), language=language)
+    draft.reserve_tokens += readers.reserve_tokens(recorder.state.facts.reader, gauge.weigh)
     return draft
 
 
 def task_for(
-    chronicle: Chronicle,
+    recorder: SessionRecorder,
     focus: str | None,
     *,
     asked: bool = False,
@@ -124,45 +124,45 @@ def task_for(
     gauge: Gauge | None = None,
 ) -> Task:
     """What to do about the view now. Asked for, it is done whatever the load: down to half of what there is."""
-    total = chronicle.total()
-    task = (gauge or chronicle.gauge).task(
+    total = recorder.total()
+    task = (gauge or recorder.gauge).task(
         total,
-        ledger=chronicle.ledger(chronicle.timeline.base),
-        covers=chronicle.timeline.covers,
-        pins=frozenset(chronicle.timeline.facts.pins),
+        ledger=recorder.ledger(recorder.state.base),
+        covers=recorder.state.covers,
+        pins=frozenset(recorder.state.facts.pins),
         focus=focus,
         ask_model=asks_model,
-        original=chronicle.originals.find,
+        original=recorder.message_cache.find,
         level=Level.aggressive if asked else None,
     )
     return task.asked_for(total) if asked else task
 
 
-def planning(chronicle: Chronicle, wish: Wish, *, asked: bool, asks_model: bool) -> Compacting:
+def planning(recorder: SessionRecorder, wish: Wish, *, asked: bool, asks_model: bool) -> Compacting:
     """The steps to a compaction of the view as it stands, as it is wished."""
-    gauge = chronicle.gauge if wish.policy is None else chronicle.gauge.with_policy(wish.policy)
-    task = task_for(chronicle, wish.focus, asked=asked, asks_model=asks_model, gauge=gauge)
+    gauge = recorder.gauge if wish.policy is None else recorder.gauge.with_policy(wish.policy)
+    task = task_for(recorder, wish.focus, asked=asked, asks_model=asks_model, gauge=gauge)
     if wish.target_tokens is not None:
         task = replace(task, goal_tokens=min(wish.target_tokens, task.budget_tokens), forced=False)
     settled, reader = (
-        chronicle.timeline.sending.settled(chronicle.timeline.pieces, moves=True),
-        chronicle.timeline.facts.reader,
+        recorder.state.sending.settled(recorder.state.pieces, moves=True),
+        recorder.state.facts.reader,
     )
     pieces = parted(settled, gauge.format)
-    draft = _draft(chronicle, readers.bare(pieces, reader), gauge)
-    reserve, before = chronicle.gauge.reserve_tokens, chronicle.total()
+    draft = _draft(recorder, readers.bare(pieces, reader), gauge)
+    reserve, before = recorder.gauge.reserve_tokens, recorder.total()
     planning = readers.planned(compact(draft, task), reader, pieces, reserve_tokens=reserve, before=before)
     outline = yield from planning
     return replace(outline, pieces=without_placeholders(outline.pieces))
 
 
-def planned(chronicle: Chronicle, wish: Wish, *, asks_model: bool) -> Compacting:
+def planned(recorder: SessionRecorder, wish: Wish, *, asks_model: bool) -> Compacting:
     """The steps to a plan that somebody asked for, whatever the load."""
-    return planning(chronicle, wish, asked=True, asks_model=asks_model)
+    return planning(recorder, wish, asked=True, asks_model=asks_model)
 
 
 def _recorded(
-    chronicle: Chronicle,
+    recorder: SessionRecorder,
     trigger: str,
     plans: Callable[[bool], Compacting],
     *,
@@ -171,26 +171,26 @@ def _recorded(
 ) -> Carrying[Compaction]:
     """Plan and record. When the view went on from another compaction meanwhile, that is done again, without the model."""
     while True:
-        made_at, waiting = chronicle.timeline.revision, chronicle.timeline.arranger.to_dict()
+        made_at, waiting = recorder.state.revision, recorder.state.arranger.to_dict()
         outline = yield from plans(asks_model)
-        if chronicle.timeline.revision.follows(made_at):
-            done = chronicle.commit(*_followed(chronicle, outline, made_at, waiting), trigger, actual)
-            chronicle.tell_level(chronicle.check())
+        if recorder.state.revision.follows(made_at):
+            done = recorder.commit(*_followed(recorder, outline, made_at, waiting), trigger, actual)
+            recorder.tell_level(recorder.check())
             return done
         asks_model = False
 
 
 def _followed(
-    chronicle: Chronicle, outline: Outline, made_at: Revision, waiting: Mapping[str, Any]
+    recorder: SessionRecorder, outline: Outline, made_at: Revision, waiting: Mapping[str, Any]
 ) -> tuple[Outline, Arranger]:
     """The outline with everything at the end of its view that was said since it was begun."""
-    timeline, gauge = chronicle.timeline, chronicle.gauge
-    if made_at.messages == chronicle.log.messages or not outline.changed:
-        return outline, timeline.arranger
-    line = timeline.followed(outline.pieces, made_at, waiting)
+    state, gauge = recorder.state, recorder.gauge
+    if made_at.messages == recorder.log.messages or not outline.changed:
+        return outline, state.arranger
+    line = state.followed(outline.pieces, made_at, waiting)
     line.tally = Tally([*outline.pieces, *unbound(line.pieces[len(outline.pieces) :], gauge.binds)])
     after = gauge.reserve_tokens + line.missing_tokens + line.tokens
-    before = chronicle.total()
+    before = recorder.total()
     followed = replace(outline, pieces=tuple(line.pieces), tokens_after=after, count_before=lambda: before)
     return followed, line.arranger
 
@@ -200,33 +200,33 @@ def _known(outline: Outline, _asks_model: bool) -> Compacting:  # noqa: FBT001 -
     return outline
 
 
-def _anew(chronicle: Chronicle, plan: Plan, asks_model: bool) -> Compacting:  # noqa: FBT001 - as above
-    fresh = yield from planned(chronicle, plan.wish, asks_model=asks_model)
+def _anew(recorder: SessionRecorder, plan: Plan, asks_model: bool) -> Compacting:  # noqa: FBT001 - as above
+    fresh = yield from planned(recorder, plan.wish, asks_model=asks_model)
     if plan.outline.stage != "edited" or plan.summary is None or fresh.summary is None:
         return fresh
-    return _reworded(chronicle, fresh, plan.summary)
+    return _reworded(recorder, fresh, plan.summary)
 
 
-def upcoming(chronicle: Chronicle) -> list[dict[str, Any]]:
+def upcoming(recorder: SessionRecorder) -> list[dict[str, Any]]:
     """The view that the next request is made of: compacted by rules where that is due. Records nothing."""
-    if not chronicle.check().should_compact:
-        return chronicle.written()
-    return drive(previewed(chronicle, Wish(), asked=False, asks_model=False), None).apply().messages
+    if not recorder.check().should_compact:
+        return recorder.written()
+    return drive(previewed(recorder, Wish(), asked=False, asks_model=False), None).apply().messages
 
 
-def previewed(chronicle: Chronicle, wish: Wish, *, asked: bool = True, asks_model: bool) -> Carrying[Plan]:
+def previewed(recorder: SessionRecorder, wish: Wish, *, asked: bool = True, asks_model: bool) -> Carrying[Plan]:
     """A plan to look at, to edit, and to carry out while the session is as it is now."""
-    made_at, hold = chronicle.timeline.revision, chronicle.held()  # a plan can be applied when its session was dropped
-    outline = yield from planning(chronicle, wish, asked=asked, asks_model=asks_model)
+    made_at, hold = recorder.state.revision, recorder.held()  # a plan can be applied when its session was dropped
+    outline = yield from planning(recorder, wish, asked=asked, asks_model=asks_model)
 
     def reword(outline: Outline, text: str) -> Outline:
-        return _reworded(hold.chronicle, outline, text)
+        return _reworded(hold.recorder, outline, text)
 
     def write(outline: Outline) -> Fitted:
-        chronicle = hold.chronicle
-        pieces, format = chronicle.timeline.sending.settled(outline.pieces), chronicle.gauge.format
+        recorder = hold.recorder
+        pieces, format = recorder.state.sending.settled(outline.pieces), recorder.gauge.format
         return Fitted(
-            messages=written(pieces, format, chronicle.gauge.marks_beside),
+            messages=written(pieces, format, recorder.gauge.marks_beside),
             origins=origins(pieces, format),
             make_report=partial(report_of, outline),
         )
@@ -234,10 +234,10 @@ def previewed(chronicle: Chronicle, wish: Wish, *, asked: bool = True, asks_mode
     return Plan(outline=outline, made_at=made_at, _write=write, _reword=reword, wish=wish)
 
 
-def _reworded(chronicle: Chronicle, outline: Outline, text: str) -> Outline:
-    reader = chronicle.timeline.facts.reader
-    settled = chronicle.timeline.sending.settled(outline.pieces)
+def _reworded(recorder: SessionRecorder, outline: Outline, text: str) -> Outline:
+    reader = recorder.state.facts.reader
+    settled = recorder.state.sending.settled(outline.pieces)
     bare = replace(outline, pieces=tuple(readers.bare(settled, reader)))
-    made = reworded(bare, text, _draft(chronicle, ()), task_for(chronicle, None))
-    found = readers.as_read(made, reader, reserve_tokens=chronicle.gauge.reserve_tokens)
+    made = reworded(bare, text, _draft(recorder, ()), task_for(recorder, None))
+    found = readers.as_read(made, reader, reserve_tokens=recorder.gauge.reserve_tokens)
     return replace(found, pieces=without_placeholders(found.pieces))

@@ -10,11 +10,11 @@ from plimsoll.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.protocols import Record, RecordDraft
 from plimsoll.records.arrival import as_stored
-from plimsoll.records.compactions import Events, standing
+from plimsoll.records.compactions import CompactionChain, last_readable_compaction
 from plimsoll.records.history import Branch, Run
 from plimsoll.records.packing import unpacked
 from plimsoll.records.values import kept_runs
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.recorder import SessionRecorder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,48 +63,46 @@ class Base:
 
 
 def edit_draft(
-    chronicle: Chronicle, edit: Edit, bases: dict[int, Base | None], behind: Sequence[tuple[int, Message]] = ()
+    recorder: SessionRecorder, edit: Edit, bases: dict[int, Base | None], behind: Sequence[tuple[int, Message]] = ()
 ) -> RecordDraft:
     """The record of an edit: what has left, what reads otherwise, and which compaction the view goes on from.
 
     `bases` are the compactions that were looked at before; those that are looked at now are added. `behind` are the messages that
     are appended with it and stand behind what has changed.
     """
-    format = chronicle.gauge.format
+    format = recorder.gauge.format
     stored = {position: as_stored(message, format, position) for position, message in sorted(edit.changed.items())}
-    base = _base(chronicle, edit, bases)
-    unbound = [*unbound_by(chronicle, edit, base), *chronicle.gauge.bound(behind)]
+    base = _base(recorder, edit, bases)
+    unbound = [*unbound_by(recorder, edit, base), *recorder.gauge.bound(behind)]
     data = {
         "left": [list(run) for run in edit.left],
         "changed": [[position, message.wire] for position, message in stored.items()],
         "base": base,
-        "prev": chronicle.timeline.event,
+        "prev": recorder.state.event,
         **({"unbound": unbound} if unbound else {}),
     }
     return RecordDraft(kind="edit", data=data)
 
 
-def unbound_by(chronicle: Chronicle, edit: Edit, base: int | None) -> list[int]:
+def unbound_by(recorder: SessionRecorder, edit: Edit, base: int | None) -> list[int]:
     """Positions of the messages whose thinking was made for what an edit changes, as far as the view may show them."""
-    timeline = chronicle.timeline
-    said = {piece.position: piece.message for piece in timeline.pieces if piece.position is not None}
-    if base != timeline.base:
-        whole = {
-            piece.position: piece.message for piece in timeline.pieces if piece.position is not None and piece.whole
-        }
-        said = timeline.history.gathered([(edit.first + 1, chronicle.log.messages)], whole)
-    return chronicle.gauge.bound(
+    state = recorder.state
+    said = {piece.position: piece.message for piece in state.pieces if piece.position is not None}
+    if base != state.base:
+        whole = {piece.position: piece.message for piece in state.pieces if piece.position is not None and piece.whole}
+        said = state.history.gathered([(edit.first + 1, recorder.log.messages)], whole)
+    return recorder.gauge.bound(
         (at, message) for at, message in sorted({**said, **edit.changed}.items()) if at > edit.first
     )
 
 
-def _base(chronicle: Chronicle, edit: Edit, bases: dict[int, Base | None]) -> int | None:
+def _base(recorder: SessionRecorder, edit: Edit, bases: dict[int, Base | None]) -> int | None:
     """The newest compaction in force that says nothing of what was taken back or reads otherwise now."""
-    log, seq = chronicle.log, chronicle.timeline.base
-    touched = _Touched.by(edit, chronicle.timeline.history.branch, log.messages)
+    log, seq = recorder.log, recorder.state.base
+    touched = _Touched.by(edit, recorder.state.history.branch, log.messages)
     while seq is not None:
         if seq not in bases:
-            record = standing(log, seq)
+            record = last_readable_compaction(log, seq)
             bases[seq] = None if record is None else Base.of(record)
         found = bases[seq]
         if found is None or touched.spares(found):
@@ -113,9 +111,9 @@ def _base(chronicle: Chronicle, edit: Edit, bases: dict[int, Base | None]) -> in
     return None
 
 
-def events_of(chronicle: Chronicle) -> Events:
+def chain_of(recorder: SessionRecorder) -> CompactionChain:
     """What has happened to the view of a session."""
-    return Events(chronicle.log, newest=chronicle.timeline.event, base=chronicle.timeline.base)
+    return CompactionChain(recorder.log, newest=recorder.state.event, base=recorder.state.base)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

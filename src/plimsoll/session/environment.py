@@ -23,7 +23,7 @@ from plimsoll.environment.workspace import project_folder, system_context, works
 from plimsoll.errors import FormatError, LimitExceeded, SettingError
 from plimsoll.formats.wire import copied
 from plimsoll.limits import ACTIVITY_MESSAGES_MAX
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.recorder import SessionRecorder
 from plimsoll.validation import integer, short_repr
 
 Project = str | os.PathLike[str] | bool | None
@@ -80,43 +80,43 @@ def _object(field: str, value: Mapping[str, Any] | None) -> dict[str, Any] | Non
     return found
 
 
-def recorded(chronicle: Chronicle) -> dict[str, Any]:
+def recorded(recorder: SessionRecorder) -> dict[str, Any]:
     """What the log says: its newest note about it, else its session record."""
-    seq = chronicle.timeline.facts.context
-    record = next(chronicle.log.read(seq or 0), None)
+    seq = recorder.state.facts.context
+    record = next(recorder.log.read(seq or 0), None)
     if record is None or record.seq != (seq or 0):
         return {}
     found = record.data.get("context")
     return dict(found) if isinstance(found, Mapping) else {}
 
 
-def keep(chronicle: Chronicle, now: Mapping[str, Any], project: Project, title: str | None) -> None:
+def keep(recorder: SessionRecorder, now: Mapping[str, Any], project: Project, title: str | None) -> None:
     """Write down what has changed. A project that was named stays the session's until another is named."""
-    before = recorded(chronicle)
+    before = recorded(recorder)
     if "workspace" in before and (project is None or project is True):
         named = before.get("project")
         now = {**now, **_around(named if isinstance(named, str) else True)}
     after = {**before, **json.loads(json.dumps(now))}
     if after != before:
-        chronicle.note({"what": "context", "context": after})
-    if title is not None and title != _title(chronicle):
-        chronicle.note({"what": "title", "title": title})
+        recorder.note({"what": "context", "context": after})
+    if title is not None and title != _title(recorder):
+        recorder.note({"what": "title", "title": title})
 
 
-def _title(chronicle: Chronicle) -> str | None:
+def _title(recorder: SessionRecorder) -> str | None:
     """The title it was given last."""
-    first = next(chronicle.log.read(), None)
+    first = next(recorder.log.read(), None)
     made = first.data.get("title") if first is not None and first.seq == 0 else None
-    return chronicle.timeline.facts.title or (made if isinstance(made, str) else None)
+    return recorder.state.facts.title or (made if isinstance(made, str) else None)
 
 
-def layers(chronicle: Chronicle, *, query: str | None = None, priorities: object = None) -> ContextLayers:
+def layers(recorder: SessionRecorder, *, query: str | None = None, priorities: object = None) -> ContextLayers:
     """Every layer: what the log holds of them, and what its newest messages show. Raises SettingError."""
     if query is not None and not isinstance(query, str):
         raise SettingError("query", "must be text")
-    data, log = recorded(chronicle), chronicle.log
-    records = list(chronicle.timeline.history.messages(log.messages - ACTIVITY_MESSAGES_MAX))
-    decode = chronicle.gauge.format.decode
+    data, log = recorded(recorder), recorder.log
+    records = list(recorder.state.history.messages(log.messages - ACTIVITY_MESSAGES_MAX))
+    decode = recorder.gauge.format.decode
     newest = [(record.at_ms, decode(record.data["m"], record.position)) for record in records]
     first = next(log.read(), None)
     first = first if first and first.seq == 0 else None
@@ -126,7 +126,7 @@ def layers(chronicle: Chronicle, *, query: str | None = None, priorities: object
             data,
             session_id=log.name,
             start_ms=first.at_ms if first else None,
-            made={**(first.data if first else {}), **({"title": title} if (title := _title(chronicle)) else {})},
+            made={**(first.data if first else {}), **({"title": title} if (title := _title(recorder)) else {})},
         ),
         conversation=ConversationContext(
             messages=log.messages, topics=topics(newest), last_activity_ms=newest[-1][0] if newest else None
@@ -134,8 +134,8 @@ def layers(chronicle: Chronicle, *, query: str | None = None, priorities: object
         tool=tool_context(newest),
         workspace=workspace_of(data.get("workspace")),
         metadata=ContextMetadata(
-            total_tokens=chronicle.total(),
-            budget_tokens=chronicle.gauge.budget.tokens,
+            total_tokens=recorder.total(),
+            budget_tokens=recorder.gauge.budget.tokens,
             last_updated_ms=next((record.at_ms for record in log.read_back()), None),
             priority=priorities_of(priorities),
         ),
@@ -145,8 +145,10 @@ def layers(chronicle: Chronicle, *, query: str | None = None, priorities: object
     return replace(found, metadata=replace(found.metadata, relevance_score=relevance_scores(found, query)))
 
 
-def layers_text(chronicle: Chronicle, max_tokens: int, *, query: str | None = None, priorities: object = None) -> str:
+def layers_text(
+    recorder: SessionRecorder, max_tokens: int, *, query: str | None = None, priorities: object = None
+) -> str:
     """The layers as text within `max_tokens`. Raises SettingError."""
     integer("max_tokens", max_tokens)
-    found = layers(chronicle, query=query, priorities=priorities)
-    return context_text(found, tokens_max=max_tokens, counter=chronicle.gauge.counter)
+    found = layers(recorder, query=query, priorities=priorities)
+    return context_text(found, tokens_max=max_tokens, counter=recorder.gauge.counter)

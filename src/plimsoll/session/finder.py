@@ -9,8 +9,8 @@ from plimsoll.errors import SettingError
 from plimsoll.protocols import TokenCounter
 from plimsoll.recall.index import Index
 from plimsoll.recall.search import Hit, search
-from plimsoll.records.compactions import Events
-from plimsoll.records.replay import Timeline
+from plimsoll.records.compactions import CompactionChain
+from plimsoll.records.replay import ViewState
 from plimsoll.validation import integer
 
 
@@ -22,7 +22,7 @@ class Finder:
         self._begin_again({})
 
     def find(
-        self, query: str, timeline: Timeline, *, counter: TokenCounter, max_tokens: int, limit: int | None = None
+        self, query: str, state: ViewState, *, counter: TokenCounter, max_tokens: int, limit: int | None = None
     ) -> list[Hit]:
         """The hits in what the view does not show word for word, best first, in at most `max_tokens` of text.
 
@@ -37,11 +37,11 @@ class Finder:
             raise SettingError("query", f"text is needed, not {type(query).__name__}")
         integer("max_tokens", max_tokens)
         most = None if limit is None else integer("limit", limit, least=1)
-        self._follow(timeline)
+        self._follow(state)
 
-        shown = _shown(timeline)
-        shown |= self._index.summaries_in(piece.message.text for piece in timeline.pieces if piece.origin == "summary")
-        hidden = _Hidden(shown, timeline.history.branch.holds)
+        shown = _shown(state)
+        shown |= self._index.summaries_in(piece.message.text for piece in state.pieces if piece.origin == "summary")
+        hidden = _Hidden(shown, state.history.branch.holds)
         return search(self._index, query, shown=hidden, counter=counter, max_tokens=max_tokens)[:most]
 
     @property
@@ -54,26 +54,26 @@ class Finder:
         self._event = -1
         self._changed = changed
 
-    def _follow(self, timeline: Timeline) -> None:
+    def _follow(self, state: ViewState) -> None:
         """Take in what is new; all of it where a message that is searched reads otherwise by now."""
-        changed = timeline.history.branch.changed
+        changed = state.history.branch.changed
         if changed != self._changed:
             stale = {position for position, seq in changed.items() if self._changed.get(position) != seq}
-            if any(position < self._index.next_position for position in stale - _shown(timeline)):
+            if any(position < self._index.next_position for position in stale - _shown(state)):
                 self._begin_again(changed)
-        if timeline.log.messages > self._index.next_position:
-            for record in timeline.history.messages(self._index.next_position):
-                self._index.add(timeline.format.decode(record.data["m"], record.position), record.position)
-        if timeline.event is not None and timeline.event > self._event:
-            events = Events(timeline.log, newest=timeline.event, base=timeline.base)
-            for record, text in events.written(self._event):
+        if state.log.messages > self._index.next_position:
+            for record in state.history.messages(self._index.next_position):
+                self._index.add(state.format.decode(record.data["m"], record.position), record.position)
+        if state.event is not None and state.event > self._event:
+            chain = CompactionChain(state.log, newest=state.event, base=state.base)
+            for record, text in chain.written(self._event):
                 self._index.add_summary(text, record.seq, record.position)
-            self._event = timeline.event
+            self._event = state.event
 
 
-def _shown(timeline: Timeline) -> set[int]:
+def _shown(state: ViewState) -> set[int]:
     """The positions whose messages the view shows word for word."""
-    as_said = (piece.position for piece in timeline.pieces if piece.whole and piece.origin == "history")
+    as_said = (piece.position for piece in state.pieces if piece.whole and piece.origin == "history")
     return {position for position in as_said if position is not None}
 
 

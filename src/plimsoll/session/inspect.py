@@ -16,28 +16,28 @@ from plimsoll.report.measure import Measure
 from plimsoll.report.measuring import RecordedRequest, Subject, likely_counter, measured
 from plimsoll.report.story import Mark, Story, points_of, strips_of
 from plimsoll.session.compact import previewed
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.transfer.recorded_usage import ANSWER_TOKENS
 from plimsoll.session.usage_reports import newest_report, usages
 
 
-def measure_of(chronicle: Chronicle) -> Measure:
+def measure_of(recorder: SessionRecorder) -> Measure:
     """The measure of a session's view."""
-    return measured(_subject(chronicle), chronicle.gauge)
+    return measured(_subject(recorder), recorder.gauge)
 
 
-def inspection_now(chronicle: Chronicle) -> Inspection:
+def inspection_now(recorder: SessionRecorder) -> Inspection:
     """A session's view and the plan for it, made without a model. The rest of the log is read when the page is drawn."""
-    report = drive(previewed(chronicle, Wish(), asks_model=False), None).report
-    subject, gauge = _subject(chronicle), chronicle.gauge
+    report = drive(previewed(recorder, Wish(), asks_model=False), None).report
+    subject, gauge = _subject(recorder), recorder.gauge
     counter = likely_counter(subject, gauge)
     found = inspection_of(measured(subject, gauge), gauge, report)
 
     def draw() -> str:
         from plimsoll.report.page import page  # noqa: PLC0415 - only where a page is drawn
 
-        with chronicle.lock:
-            reports, made = usages(chronicle.log), chronicle.compactions()
+        with recorder.lock:
+            reports, made = usages(recorder.log), recorder.compactions()
         places = subject.places
         strips = strips_of(subject.messages, counter, report.actions, names=places, places=places)
         return page(found, Story(strips=strips, points=points_of(reports), marks=tuple(_marks(made))))
@@ -45,32 +45,32 @@ def inspection_now(chronicle: Chronicle) -> Inspection:
     return replace(found, draw=draw)
 
 
-def _subject(chronicle: Chronicle) -> Subject:
-    view, options = chronicle.written(), chronicle.kept.options
-    is_other = chronicle.kept.is_other_model
+def _subject(recorder: SessionRecorder) -> Subject:
+    view, options = recorder.written(), recorder.kept.options
+    is_other = recorder.kept.is_other_model
     return Subject(
-        label=chronicle.log.name,
-        format=chronicle.gauge.format.name,
+        label=recorder.log.name,
+        format=recorder.gauge.format.name,
         model=options.get("model") or DEFAULT_MODEL,
-        messages=decode_all(list(view), chronicle.gauge.format.name)[1],
-        system=chronicle.gauge.system,
+        messages=decode_all(list(view), recorder.gauge.format.name)[1],
+        system=recorder.gauge.system,
         tools=tuple(options.get("tools") or ()),
         places=tuple(view.origins),
-        recorded=None if is_other else _recorded(chronicle, options),
+        recorded=None if is_other else _recorded(recorder, options),
         budget_tokens=options.get("max_tokens") if is_other else None,
     )
 
 
-def _recorded(chronicle: Chronicle, options: Mapping[str, Any]) -> RecordedRequest:
+def _recorded(recorder: SessionRecorder, options: Mapping[str, Any]) -> RecordedRequest:
     """What a session was told. A window that its file named is its own until the user sets a budget."""
-    source: Mapping[str, Any] = next(iter(chronicle.notes("source")), {})
+    source: Mapping[str, Any] = next(iter(recorder.notes("source")), {})
     window, reserve = source.get("window"), ANSWER_TOKENS.get(source.get("tool", ""), 0)
     budget = options.get("max_tokens")
     is_window = isinstance(window, int) and budget == window - reserve
-    usage, is_of_view = newest_report(chronicle.log, chronicle.timeline.base)
+    usage, is_of_view = newest_report(recorder.log, recorder.state.base)
     return RecordedRequest(
         usage=usage,
-        calibration=chronicle.timeline.facts.calibration,
+        calibration=recorder.state.facts.calibration,
         window_tokens=window if is_window else None,
         budget_tokens=budget,
         is_set=budget is not None and not is_window,

@@ -8,7 +8,7 @@ LOGGER = "plimsoll"
 _SEVERITY = {Level.none: "DEBUG", Level.normal: "INFO", Level.aggressive: "WARNING", Level.emergency: "WARNING"}
 
 
-def noticed(session: str, before: Level, found: Check) -> Level:
+def log_level_change(session: str, before: Level, found: Check) -> Level:
     """The level a check found. Where it is another than before, one record says so: its fields are in `extra`."""
     if found.level == before:
         return before

@@ -15,7 +15,7 @@ READ_AHEAD_MESSAGES = 16
 """Messages that are read at a time: finding the first of them is most of the work."""
 
 
-class Originals:
+class MessageCache:
     """Finds messages by position. What it holds on to is bounded by number, by size and by time, whatever the history's length.
 
     A compaction looks at what it cut before, and a tool result is read page by page: each is decoded once.

@@ -20,7 +20,7 @@ from plimsoll.records.compactions import compaction_at
 from plimsoll.records.history import Branch
 from plimsoll.records.packing import unpacked
 from plimsoll.records.usage import Usage
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.usage_reports import usage_since
 from plimsoll.store.blobs import is_blob_name, text_of_blob
 from plimsoll.summary.file_mentions import FileMention
@@ -57,7 +57,7 @@ class HistoryMessage:
 
 
 def newest(  # noqa: PLR0913 - the bounds of the contract
-    chronicle: Chronicle,
+    recorder: SessionRecorder,
     *,
     last: int | None,
     since_ms: int | None,
@@ -69,25 +69,25 @@ def newest(  # noqa: PLR0913 - the bounds of the contract
 
     With `all` the messages of the log, which edits have not changed. Reads these and few more. Raises SettingError.
     """
-    usual = NO_FILTER if all else chronicle.kept.default_filter or NO_FILTER
+    usual = NO_FILTER if all else recorder.kept.default_filter or NO_FILTER
     room = usual.max_tokens if max_tokens is None else integer("max_tokens", max_tokens)
     left = usual.max_messages if last is None else integer("last", last)
     earliest = number_or_none("since_ms", since_ms)
     if earliest is None and usual.time_window_s is not None:
         earliest = int((time.time() - usual.time_window_s) * 1000)
-    stop = chronicle.log.messages if before is None else chronicle.position(before)
+    stop = recorder.log.messages if before is None else recorder.position(before)
     found: list[HistoryMessage] = []
-    read = chronicle.log.read_messages if all else chronicle.timeline.history.messages
+    read = recorder.log.read_messages if all else recorder.state.history.messages
     for record in _back(read, stop):
         if (left is not None and len(found) >= left) or (earliest is not None and record.at_ms < earliest):
             break
         if room is not None:
-            room -= chronicle.gauge.weigh(chronicle.gauge.format.decode(record.data["m"], record.position))
+            room -= recorder.gauge.weigh(recorder.gauge.format.decode(record.data["m"], record.position))
             if room < 0:
                 break
         found.append(_with_id(record))
-    reports = usage_since(chronicle.log, stop - len(found))
-    state = partial(_state, chronicle.timeline.history.branch) if all else _current
+    reports = usage_since(recorder.log, stop - len(found))
+    state = partial(_state, recorder.state.history.branch) if all else _current
     return [replace(one, usage=reports.get(one.position), state=state(one.position)) for one in found[::-1]]
 
 
@@ -102,13 +102,13 @@ def _current(_position: int) -> State:
     return "current"
 
 
-def one_message(chronicle: Chronicle, message_id: str | int) -> HistoryMessage:
+def one_message(recorder: SessionRecorder, message_id: str | int) -> HistoryMessage:
     """A message of the history. Raises SettingError for an id that is not in it, SessionDamaged where it cannot be read."""
-    position = chronicle.position(message_id)
-    for record in chronicle.timeline.history.messages(position, position + 1):
-        return replace(_with_id(record), usage=usage_since(chronicle.log, position).get(position))
-    if chronicle.timeline.history.branch.holds(position):
-        raise SessionDamaged(chronicle.log.name, detail=f"message {position} cannot be read")
+    position = recorder.position(message_id)
+    for record in recorder.state.history.messages(position, position + 1):
+        return replace(_with_id(record), usage=usage_since(recorder.log, position).get(position))
+    if recorder.state.history.branch.holds(position):
+        raise SessionDamaged(recorder.log.name, detail=f"message {position} cannot be read")
     raise SettingError("message_id", f"{short_repr(message_id)} has left the history")
 
 
@@ -116,13 +116,13 @@ def _with_id(record: Record) -> HistoryMessage:
     return HistoryMessage(id=f"m{record.position}", at_ms=record.at_ms, message=copied(record.data["m"]))
 
 
-def files(chronicle: Chronicle, compaction_id: str | None) -> list[FileMention]:
+def files(recorder: SessionRecorder, compaction_id: str | None) -> list[FileMention]:
     """The files named so far, or up to where a compaction's summary reached, in order of path. Raises SettingError."""
     if compaction_id is None:
-        found = chronicle.ledger(chronicle.timeline.base)
-        found = extend(found, chronicle.timeline.history.read(found.end, chronicle.log.messages), found.end)
+        found = recorder.ledger(recorder.state.base)
+        found = extend(found, recorder.state.history.read(found.end, recorder.log.messages), found.end)
     else:
-        found = chronicle.ledger(chronicle.compaction(compaction_id).seq)
+        found = recorder.ledger(recorder.compaction(compaction_id).seq)
     rows = [
         FileMention(
             path=fact.text,
@@ -156,36 +156,36 @@ def _back(read: Callable[[int, int], Iterator[Record]], stop: int) -> Iterator[R
         stop = start
 
 
-def _messages_at(chronicle: Chronicle, position: int, reference: str) -> list[Message]:
+def _messages_at(recorder: SessionRecorder, position: int, reference: str) -> list[Message]:
     """A message of the log as it reads now, and where it was changed or has left the history, as it was said before."""
-    decode, branch = chronicle.gauge.format.decode, chronicle.timeline.history.branch
-    now = [chronicle.message(position, reference)] if branch.holds(position) else []
+    decode, branch = recorder.gauge.format.decode, recorder.state.history.branch
+    now = [recorder.message(position, reference)] if branch.holds(position) else []
     if now and position not in branch.changed:
         return now
-    before = [decode(wire, position) for wire in chronicle.timeline.history.wordings(position)]
-    return [*now, *before] or [chronicle.message(position, reference)]
+    before = [decode(wire, position) for wire in recorder.state.history.wordings(position)]
+    return [*now, *before] or [recorder.message(position, reference)]
 
 
-def text_at(chronicle: Chronicle, reference: str) -> str:
+def text_at(recorder: SessionRecorder, reference: str) -> str:
     """The text that a reference or the name of a blob means, or all of a message by its name.
 
     Raises ReferenceNotFound, SessionDamaged.
     """
     position = position_named(reference)
     if position is not None:
-        return text_said(_messages_at(chronicle, position, str(reference))[0])
+        return text_said(_messages_at(recorder, position, str(reference))[0])
     if is_blob_name(reference):
-        return text_of_blob(chronicle.log.get_blob(reference))
+        return text_of_blob(recorder.log.get_blob(reference))
     seq = summary_of(reference)
     if seq is None:
-        found = _messages_at(chronicle, place_of(reference)[0], reference)
+        found = _messages_at(recorder, place_of(reference)[0], reference)
         named = (named_text(message, reference) for message in found)
         text = next((text for text in named if text is not None), None)
         return text_of(found[0], reference) if text is None else text
     try:
-        written = unpacked(compaction_at(chronicle.log, seq).data).get("written")
+        written = unpacked(compaction_at(recorder.log, seq).data).get("written")
     except SessionDamaged:
-        if any(damage.kind != "torn" for damage in chronicle.log.damage):
+        if any(damage.kind != "torn" for damage in recorder.log.damage):
             raise
         raise ReferenceNotFound(reference) from None
     if written is None:

@@ -34,12 +34,12 @@ from plimsoll.message import FormatName
 from plimsoll.policy.policy import Policy, PolicyChoice, policy_named, policy_of
 from plimsoll.protocols import Durability, Record, SessionLog, Store
 from plimsoll.records.arrival import Knowledge
-from plimsoll.records.checks import flaw_of
+from plimsoll.records.checks import record_problem
 from plimsoll.records.replay import newest_records
 from plimsoll.session.catalog import found, store_for
 from plimsoll.session.concurrency import pauses_s
 from plimsoll.session.environment import Project, keep, surroundings
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.session import Session
 from plimsoll.session.settings import Kept
 from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create
@@ -121,13 +121,13 @@ def open(  # noqa: PLR0913 - the options of the contract
     about: dict[str, Any] = {"options": _remembered(given), "context": context, **_titled(title)}
     place, mode = store_for(store, durability), _mode(name, create=create, read_only=read_only)
     log, is_new = _when_free(lambda: _opened(place, _new_name() if name is None else name, about, mode), pauses)
-    chronicle = chronicle_of(log, place, given)
-    with on_failure(chronicle.close):
+    recorder = recorder_of(log, place, given)
+    with on_failure(recorder.close):
         if is_new and most is not None:
             archive_oldest(place, sessions_max=most)
         elif log.writable and not is_new:
-            keep(chronicle, context, project, about.get("title"))
-    return Session(chronicle, summarizer=asked)
+            keep(recorder, context, project, about.get("title"))
+    return Session(recorder, summarizer=asked)
 
 
 def _given(*options: Any) -> dict[str, Any]:
@@ -209,11 +209,11 @@ def _opened(place: Store, name: str, about: Mapping[str, Any], mode: Mode) -> tu
     return log, log.length == 1
 
 
-def chronicle_of(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chronicle:
+def recorder_of(log: SessionLog, place: Store, given: Mapping[str, Any]) -> SessionRecorder:
     """The session of a log, with the options it remembers but for those that are given. Closes the log where that fails."""
     with ExitStack() as undo:
         undo.callback(log.close)
-        log.set_check(flaw_of)
+        log.set_check(record_problem)
         newest = newest_records(log)
         remembered = {**_DEFAULTS, **_remembered_options(log, newest)}
         chosen = _chosen(log, remembered, given)
@@ -231,10 +231,10 @@ def chronicle_of(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Chr
             options=chosen,
             is_other_model=chosen["model"] != remembered["model"],
         )
-        chronicle = Chronicle(log, _gauge(chosen), kept, newest)
+        recorder = SessionRecorder(log, _gauge(chosen), kept, newest)
         _tell_damage(log)
         undo.pop_all()
-    return chronicle
+    return recorder
 
 
 def _chosen(log: SessionLog, remembered: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,15 +29,15 @@ from plimsoll.message import Message, MessageLike
 from plimsoll.policy.budget import Check, Level
 from plimsoll.protocols import Record, RecordDraft, SessionLog
 from plimsoll.records.arrival import FIXED, Arrivals, as_stored
-from plimsoll.records.checks import flaw_of
-from plimsoll.records.compactions import IMPORT, Events, compaction_at, record_at, totals_at, turned_at
+from plimsoll.records.checks import record_problem
+from plimsoll.records.compactions import IMPORT, CompactionChain, compaction_at, record_at, totals_at, turned_at
 from plimsoll.records.ledgers import Ledgers, ledger_data, read_again
 from plimsoll.records.packing import packed, unpacked
-from plimsoll.records.replay import Timeline
+from plimsoll.records.replay import ViewState
 from plimsoll.records.usage import Usage, usage_data
 from plimsoll.records.values import Compaction, compaction_data, compaction_from, compaction_of, seq_of, view_items
-from plimsoll.session.level_log import noticed
-from plimsoll.session.message_cache import Originals
+from plimsoll.session.level_log import log_level_change
+from plimsoll.session.message_cache import MessageCache
 from plimsoll.session.settings import Kept
 from plimsoll.session.usage_reports import Estimates, Sent, warn_of_excess
 from plimsoll.store.copying import fork
@@ -46,9 +46,9 @@ from plimsoll.validation import boolean, short_repr
 
 
 class Recorded(Protocol):
-    """What works on a chronicle."""
+    """What works on a recorder."""
 
-    _chronicle: Chronicle
+    _recorder: SessionRecorder
 
 
 P = ParamSpec("P")
@@ -61,7 +61,7 @@ def locked(method: Callable[Concatenate[Own, P], Result]) -> Callable[Concatenat
 
     @wraps(method)
     def alone(self: Own, /, *args: P.args, **kwargs: P.kwargs) -> Result:
-        with self._chronicle.access():
+        with self._recorder.access():
             return method(self, *args, **kwargs)
 
     return alone
@@ -91,14 +91,14 @@ class Requests:
 
 
 class Hold:
-    """What keeps a chronicle open: once nobody refers to it any more, the log is closed."""
+    """What keeps a recorder open: once nobody refers to it any more, the log is closed."""
 
-    def __init__(self, chronicle: Chronicle) -> None:
-        self.chronicle = chronicle
+    def __init__(self, recorder: SessionRecorder) -> None:
+        self.recorder = recorder
 
 
-class Chronicle:
-    """One open session: its log, its timeline, and the gauge that measures its view."""
+class SessionRecorder:
+    """One open session: its log, its state, and the gauge that measures its view."""
 
     def __init__(self, log: SessionLog, gauge: Gauge, kept: Kept, newest: Sequence[Record] | None = None) -> None:
         """`newest` are the `newest_records` of the log, where they have been read already."""
@@ -114,14 +114,14 @@ class Chronicle:
         self.requests = Requests()
         self.estimates = Estimates()
         self._writer = ViewWriter()
-        self.timeline = Timeline.of(log, gauge.format, gauge.weigh, known=kept.knowledge.is_recorded, newest=newest)
-        self.timeline.format_fixed = kept.knowledge.is_fixed
-        self.originals = Originals(lambda start, stop: self.timeline.history.gathered([(start, stop)]), kept.storage)
+        self.state = ViewState.of(log, gauge.format, gauge.weigh, known=kept.knowledge.is_recorded, newest=newest)
+        self.state.format_fixed = kept.knowledge.is_fixed
+        self.message_cache = MessageCache(
+            lambda start, stop: self.state.history.gathered([(start, stop)]), kept.storage
+        )
         self._ledgers = Ledgers(
             lambda seq: unpacked(compaction_at(log, seq).data)["ledger"],
-            lambda seq: read_again(
-                self.timeline.history.said(0, (compaction_at(log, seq).data["covers"] or (0, 0))[1])
-            ),
+            lambda seq: read_again(self.state.history.said(0, (compaction_at(log, seq).data["covers"] or (0, 0))[1])),
         )
         self.calibrate()
 
@@ -129,35 +129,35 @@ class Chronicle:
 
     def total(self) -> int:
         """Tokens of the view as it stands, upper bound."""
-        return self.reserve() + self.timeline.tokens
+        return self.reserve() + self.state.tokens
 
     def check(self) -> Check:
         """Whether a compaction is due: over the budget always, past a line when it can make progress."""
-        gauge, timeline, total = self.gauge, self.timeline, self.total()
-        fresh = None if timeline.base is None else timeline.tally.fresh_tokens
+        gauge, state, total = self.gauge, self.state, self.total()
+        fresh = None if state.base is None else state.tally.fresh_tokens
         found = check_view(total, gauge.policy, gauge.budget.tokens, new_tokens=fresh)
-        stuck = timeline.is_stuck(found.level, gauge.budget.tokens)
+        stuck = state.is_stuck(found.level, gauge.budget.tokens)
         due = total > gauge.budget.tokens or (found.should_compact and not stuck)
         found = with_unseen(found, gauge.lines, gauge.budget.unseen_tokens)
         return replace(found, should_compact=due)
 
     def tell_level(self, found: Check) -> None:
         """Tell the program's log where the level of the view is another than the one told last."""
-        self._level = noticed(self.log.name, self._level, found)
+        self._level = log_level_change(self.log.name, self._level, found)
 
     def written(self) -> View:
         """The view as it stands, in the session's format."""
-        pieces, format = list(self.timeline.sendable()), self.gauge.format
+        pieces, format = list(self.state.sendable()), self.gauge.format
         return View(self._writer.write(pieces, format, self.gauge.marks_beside), lambda: origins(pieces, format))
 
     def history(self, *, all: bool = False) -> list[dict[str, Any]]:
         """Every message of the history, whole; or `all` that were ever appended."""
-        records = self.log.read_messages() if boolean("all", all) else self.timeline.history.messages()
+        records = self.log.read_messages() if boolean("all", all) else self.state.history.messages()
         return [copied(record.data["m"]) for record in records]
 
     def message(self, position: int, reference: str) -> Message:
         """A message of the history. Raises ReferenceNotFound, or SessionDamaged where it was and cannot be read."""
-        found = self.originals.find(position)
+        found = self.message_cache.find(position)
         if found is not None:
             return found
         if position < self.log.messages:
@@ -171,7 +171,7 @@ class Chronicle:
 
     def compactions(self) -> list[Compaction]:
         """Every compaction, oldest first."""
-        return self._events().compactions()
+        return self._chain().compactions()
 
     def compaction(self, compaction_id: str) -> Record:
         """The record of a compaction. Raises SettingError."""
@@ -185,7 +185,7 @@ class Chronicle:
         """The view that a compaction led to. Raises SettingError."""
         record = self.compaction(compaction_id)
         format = self.gauge.format
-        pieces = self.timeline.then(record).sendable()
+        pieces = self.state.then(record).sendable()
         return View(written(pieces, format, self.gauge.marks_beside), lambda: origins(pieces, format))
 
     # --- messages
@@ -211,18 +211,18 @@ class Chronicle:
             return []
         if times_ms and len(times_ms) != len(said):
             raise SettingError("times_ms", f"{len(times_ms)} times for {len(said)} messages")
-        first, is_late = self.log.messages, self.requests.are_of_other_than(self.timeline.event)
+        first, is_late = self.log.messages, self.requests.are_of_other_than(self.state.event)
         arrivals = Arrivals(
-            self.gauge, self.timeline, told=told, limit_tokens=self._result_limit, edit=edit, is_late=is_late
+            self.gauge, self.state, told=told, limit_tokens=self._result_limit, edit=edit, is_late=is_late
         )
         for index, message in enumerate(said):
             arrivals.add(message, first + index, times_ms[index] if times_ms else None)
         arrivals.take(self.log.append(arrivals.drafts))
-        self.gauge, self.timeline = arrivals.gauge, arrivals.timeline
+        self.gauge, self.state = arrivals.gauge, arrivals.state
         if any(message.role == "assistant" for message in said):
             self.requests.answer()
         if edit is not None:
-            self.originals.clear()
+            self.message_cache.clear()
         self.kept = self.kept if told is None else replace(self.kept, knowledge=FIXED)
         return list(range(first, first + len(said)))
 
@@ -235,30 +235,30 @@ class Chronicle:
 
         `arranger` stands at the end of the outline's view.
         """
-        compaction = compaction_from(outline, trigger, _now_ms(), actual or self.timeline.facts.reported)
+        compaction = compaction_from(outline, trigger, _now_ms(), actual or self.state.facts.reported)
         if not outline.changed:
-            self.timeline.futile = (outline.level, len(self.timeline.pieces))
+            self.state.no_progress_at = (outline.level, len(self.state.pieces))
             return compaction
         data = self._compaction_record(compaction, outline, arranger)
         return compaction_of(self._write("compaction", data, at_ms))
 
     def _compaction_record(self, compaction: Compaction, outline: Outline, arranger: Arranger) -> dict[str, Any]:
         """Everything a reader needs who starts at this record."""
-        timeline = self.timeline
-        before, chars = self._ledgers.at(timeline.base)
-        stats = timeline.facts.stats
+        state = self.state
+        before, chars = self._ledgers.at(state.base)
+        stats = state.facts.stats
         if self.kept.stats and compaction.stage != IMPORT:
             stats = stats.after(
                 tokens_before=outline.tokens_before, tokens_after=outline.tokens_after, level=outline.level
             )
-        pieces, history = outline.pieces, timeline.originals(outline.pieces, self.originals.held)
+        pieces, history = outline.pieces, state.originals(outline.pieces, self.message_cache.held)
         return {
             **compaction_data(compaction),
             "view": view_items(pieces, self.gauge.format, history, summary=compaction.summary),
-            "state": {**timeline.snapshot(), "stats": stats.totals(), "open": arranger.to_dict()},
-            "ledger": ledger_data(before, outline.ledger, timeline.base, chars),
-            "base": timeline.base,
-            "prev": timeline.event,
+            "state": {**state.snapshot(), "stats": stats.totals(), "open": arranger.to_dict()},
+            "ledger": ledger_data(before, outline.ledger, state.base, chars),
+            "base": state.base,
+            "prev": state.event,
         }
 
     def ledger(self, seq: int | None) -> Ledger:
@@ -275,22 +275,22 @@ class Chronicle:
 
     def rollback(self, compaction_id: str | None) -> Compaction:
         """Take back a compaction in force and those after it."""
-        events = self._events()
-        seq = events.to_undo(compaction_id)
-        return self._go_on_from(events.before(seq), seq)
+        chain = self._chain()
+        seq = chain.to_undo(compaction_id)
+        return self._go_on_from(chain.before(seq), seq)
 
     def reapply(self, compaction_id: str | None) -> Compaction:
         """Go on again from a compaction that was taken back."""
-        seq = self._events().to_redo(compaction_id)
+        seq = self._chain().to_redo(compaction_id)
         return self._go_on_from(seq, seq)
 
     def _go_on_from(self, base: int | None, about: int) -> Compaction:
-        timeline = self.timeline
-        undone = {**timeline.snapshot(), "stats": totals_at(self.log, base)}
-        bound = self.gauge.bound(timeline.history.said(turned_at(self.log, base), self.log.messages))
-        told = {"about": about, "base": base, "prev": timeline.event, "unbound": bound, "state": undone}
+        state = self.state
+        undone = {**state.snapshot(), "stats": totals_at(self.log, base)}
+        bound = self.gauge.bound(state.history.said(turned_at(self.log, base), self.log.messages))
+        told = {"about": about, "base": base, "prev": state.event, "unbound": bound, "state": undone}
         self._write("rollback", told)
-        return compaction_of(record_at(self.log, about), undone=about not in self._events().in_force())
+        return compaction_of(record_at(self.log, about), undone=about not in self._chain().in_force())
 
     # --- pins, usage, forks
 
@@ -305,22 +305,22 @@ class Chronicle:
         """
         drafts = [RecordDraft(kind="usage", data=usage_data(one, event), at_ms=one.at_ms) for one in usages]
         for record in self.log.append(drafts):
-            self.timeline.take(record)
+            self.state.take(record)
         self.sent = None
         self.calibrate()
 
     def calibrate(self) -> None:
         """Measure by what has been reported from now on."""
-        self.gauge, before = self.gauge.calibrated(self.timeline.facts.calibration), self.gauge
+        self.gauge, before = self.gauge.calibrated(self.state.facts.calibration), self.gauge
         self._result_limit = self.gauge.policy.tool_result_limit(self.gauge.budget.tokens)
         if self.gauge.counter is not before.counter:
-            self.timeline.reweigh(self.gauge.weigh)
-        if self.timeline.anchor is not None and not self.gauge.counter.exact:
-            pieces, reported = self.timeline.anchor
-            self.timeline.tally.know(pieces, self.gauge.reported_view(reported))
+            self.state.reweigh(self.gauge.weigh)
+        if self.state.anchor is not None and not self.gauge.counter.exact:
+            pieces, reported = self.state.anchor
+            self.state.tally.know(pieces, self.gauge.reported_view(reported))
         warn_of_excess(self.log.name, before, self.gauge)
 
-    def fork(self, at: str | int | None, name: str | None) -> Chronicle:
+    def fork(self, at: str | int | None, name: str | None) -> SessionRecorder:
         """A new session whose log begins as a copy of this one's, up to and including message `at`."""
         place, stop, forked_at = None if at is None else self.position(at), None, None
         if place is not None:
@@ -328,8 +328,8 @@ class Chronicle:
         about = {**record_at(self.log, 0).data, "forked_from": self.log.name, "forked_at": forked_at}
         chosen = fork(self.log, self.kept.store, about, stop=stop, name=name, now_ms=_now_ms())
         log = self.kept.store.open(chosen)
-        log.set_check(flaw_of)
-        return Chronicle(log, self.gauge, self.kept)
+        log.set_check(record_problem)
+        return SessionRecorder(log, self.gauge, self.kept)
 
     def _message_record(self, position: int) -> Record:
         found = next(iter(self.log.read_messages(position, position + 1)), None)
@@ -372,7 +372,7 @@ class Chronicle:
 
     def reserve(self) -> int:
         """Tokens of what every view pays besides its pieces, placeholder results included."""
-        return self.gauge.reserve_tokens + self.timeline.missing_tokens
+        return self.gauge.reserve_tokens + self.state.missing_tokens
 
     def _write(self, kind: str, data: Mapping[str, Any], at_ms: int | None = None) -> Record:
         """Append one record and let it have its effect."""
@@ -380,11 +380,11 @@ class Chronicle:
         (record,) = self.log.append([RecordDraft(kind=kind, data=written, at_ms=at_ms)])
         if kind == "compaction" and ("z" in written or "y" in written):
             record = replace(record, data=data)  # what is packed reads back as it was
-        self.timeline.take(record)
+        self.state.take(record)
         return record
 
-    def _events(self) -> Events:
-        return Events(self.log, newest=self.timeline.event, base=self.timeline.base)
+    def _chain(self) -> CompactionChain:
+        return CompactionChain(self.log, newest=self.state.event, base=self.state.base)
 
 
 def _now_ms() -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.session.awaiting import AwaitedSession
 from plimsoll.session.messages import text_at
-from plimsoll.session.recorder import Chronicle, locked
+from plimsoll.session.recorder import SessionRecorder, locked
 from plimsoll.validation import char_slice
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class SearchedSession(AwaitedSession, ABC):
     """The half of a session that looks back."""
 
-    def __init__(self, chronicle: Chronicle, summarizer: AsyncSummarizer | None) -> None:
-        super().__init__(chronicle, summarizer)
+    def __init__(self, recorder: SessionRecorder, summarizer: AsyncSummarizer | None) -> None:
+        super().__init__(recorder, summarizer)
         self._finder: Finder | None = None
 
     @locked
@@ -40,7 +40,7 @@ class SearchedSession(AwaitedSession, ABC):
         Raises: ReferenceNotFound, SessionDamaged.
 
         """
-        return text_at(self._chronicle, reference)[char_slice(offset, limit)]
+        return text_at(self._recorder, reference)[char_slice(offset, limit)]
 
     @locked
     def recall(self, query: str, *, max_tokens: int = 2000, limit: int | None = None) -> list[Hit]:
@@ -60,16 +60,16 @@ class SearchedSession(AwaitedSession, ABC):
         """
         from plimsoll.session.finder import Finder  # noqa: PLC0415 - only where something is searched
 
-        chronicle = self._chronicle
-        gauge, self._finder = chronicle.gauge, self._finder or Finder(chronicle.gauge.tool_names)
-        return self._finder.find(query, chronicle.timeline, counter=gauge.counter, max_tokens=max_tokens, limit=limit)
+        recorder = self._recorder
+        gauge, self._finder = recorder.gauge, self._finder or Finder(recorder.gauge.tool_names)
+        return self._finder.find(query, recorder.state, counter=gauge.counter, max_tokens=max_tokens, limit=limit)
 
     @locked
     def measure(self) -> Measure:
         """How large the view is: its tokens by role, kind of content and tool, and its largest messages."""
         from plimsoll.session.inspect import measure_of  # noqa: PLC0415 - only where the sizes are asked for
 
-        return measure_of(self._chronicle)
+        return measure_of(self._recorder)
 
     @locked
     def inspect(self) -> Inspection:
@@ -79,7 +79,7 @@ class SearchedSession(AwaitedSession, ABC):
         """
         from plimsoll.session.inspect import inspection_now  # noqa: PLC0415 - as above
 
-        return inspection_now(self._chronicle)
+        return inspection_now(self._recorder)
 
     def tools(self, format: ToolFormat = "openai-chat") -> list[Any]:
         """`recall` and `read` as tool definitions for the model: openai-chat, openai-responses or anthropic.
@@ -90,11 +90,11 @@ class SearchedSession(AwaitedSession, ABC):
         """
         from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only where a model has them
 
-        return definitions(format, self._chronicle.gauge.tool_names)
+        return definitions(format, self._recorder.gauge.tool_names)
 
     def is_tool(self, name: str) -> bool:
         """Whether a call of that name is for `call_tool`, and not for one of the caller's own tools."""
-        return isinstance(name, str) and name in self._chronicle.gauge.tool_names
+        return isinstance(name, str) and name in self._recorder.gauge.tool_names
 
     @locked
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> str:
@@ -105,7 +105,7 @@ class SearchedSession(AwaitedSession, ABC):
         """
         from plimsoll.recall.tools import Toolbox  # noqa: PLC0415 - as above
 
-        gauge = self._chronicle.gauge
+        gauge = self._recorder.gauge
         toolbox = Toolbox(
             recall=lambda query, tokens_max: self.recall(query, max_tokens=tokens_max),
             read=self.read,

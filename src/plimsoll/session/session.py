@@ -21,7 +21,7 @@ from plimsoll.records.values import Compaction, Trigger
 from plimsoll.session.compact import previewed, wish_for
 from plimsoll.session.environment import layers, layers_text
 from plimsoll.session.messages import HistoryMessage, checked_times, files, newest, one_message
-from plimsoll.session.recorder import Chronicle, locked
+from plimsoll.session.recorder import SessionRecorder, locked
 from plimsoll.session.searching import SearchedSession
 from plimsoll.session.sharing import SharedSession
 from plimsoll.session.syncing import SyncedSession
@@ -42,39 +42,39 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
     the others go on. A session that is dropped without `close` lets go of its files and its write lock.
     """
 
-    def __init__(self, chronicle: Chronicle, *, summarizer: AsyncSummarizer | None = None) -> None:
-        super().__init__(chronicle, checked(summarizer))
-        self._hold = chronicle.held()
+    def __init__(self, recorder: SessionRecorder, *, summarizer: AsyncSummarizer | None = None) -> None:
+        super().__init__(recorder, checked(summarizer))
+        self._hold = recorder.held()
 
     @property
     def name(self) -> str:
         """Its name in its store."""
-        return self._chronicle.log.name
+        return self._recorder.log.name
 
     @property
     def where(self) -> str:
         """Where it is kept: a path, or the store's name."""
-        return self._chronicle.log.where
+        return self._recorder.log.where
 
     @property
     def message_count(self) -> int:
         """How many messages were ever appended. The next one's number."""
-        return self._chronicle.log.messages
+        return self._recorder.log.messages
 
     @property
     def policy(self) -> Policy:
         """The policy that it compacts by."""
-        return self._chronicle.gauge.policy
+        return self._recorder.gauge.policy
 
     @property
     def model(self) -> str:
         """The model whose window and tokens it goes by."""
-        return self._chronicle.gauge.model
+        return self._recorder.gauge.model
 
     @property
     def options(self) -> dict[str, Any]:
         """The options that hold: those given to `open` this time, else those that the session remembers."""
-        return dict(self._chronicle.kept.options)
+        return dict(self._recorder.kept.options)
 
     @property
     def summarizer(self) -> AsyncSummarizer | None:
@@ -93,7 +93,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         A response without output adds nothing; the id is that of the message before it.
         """
         added = self.extend([message])
-        newest = self._chronicle.log.messages - 1
+        newest = self._recorder.log.messages - 1
         if not added and newest < 0:
             raise FormatError("a response without output holds no message", position=0)
         return added[-1] if added else f"m{newest}"
@@ -110,12 +110,12 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
 
         """
         times = () if times_ms is None else checked_times(times_ms, len(messages))
-        return [f"m{position}" for position in self._chronicle.append(messages, times)]
+        return [f"m{position}" for position in self._recorder.append(messages, times)]
 
     @locked
     def times_ms(self) -> list[int]:
         """When each message of the history was said: Unix time in milliseconds."""
-        return [record.at_ms for record in self._chronicle.timeline.history.messages()]
+        return [record.at_ms for record in self._recorder.state.history.messages()]
 
     def view(self, query: str | None = None) -> View:
         """The messages to send now: within the budget, valid for the provider. Compacts first when the load lines say so.
@@ -126,46 +126,46 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         """
         steps = self._viewing(query)
         with self._turn.held():
-            return drive(steps, self._summarizer, self._chronicle.access)
+            return drive(steps, self._summarizer, self._recorder.access)
 
     @locked
     def peek(self) -> View:
         """The view as it stands: what `view` would give if no compaction were due. Changes nothing, also when only reading."""
-        self._chronicle.requests.show(self._chronicle.timeline.event)
-        return self._chronicle.written()
+        self._recorder.requests.show(self._recorder.state.event)
+        return self._recorder.written()
 
     @locked
     def check(self) -> Check:
         """Whether a compaction is due, how urgently, and by which line. Changes and logs nothing."""
-        return self._chronicle.check()
+        return self._recorder.check()
 
     @locked
     def status(self) -> Status:
         """How full the view is. Changes nothing."""
-        return self._chronicle.gauge.status(self._chronicle.total())
+        return self._recorder.gauge.status(self._recorder.total())
 
     @locked
     def stats(self) -> Stats:
         """What compactions have done so far. With `plimsoll.open(stats=False)` nothing is added to it."""
-        return self._chronicle.timeline.facts.stats
+        return self._recorder.state.facts.stats
 
     @locked
     def cache_info(self) -> CacheStats:
         """How often a message that was read back from the log was still at hand, and how many are held. Never the whole history."""
-        return self._chronicle.originals.info()
+        return self._recorder.message_cache.info()
 
     @locked
     def can_append(self, message: MessageLike) -> bool:
         """Whether the view with this message still fits its budget without a compaction. Raises FormatError."""
-        return self._chronicle.total() + self._chronicle.cost(message) <= self._chronicle.gauge.budget.tokens
+        return self._recorder.total() + self._recorder.cost(message) <= self._recorder.gauge.budget.tokens
 
     def preview(
         self, *, focus: str | None = None, policy: PolicyGiven = None, target_tokens: int | None = None
     ) -> Plan:
         """What `compact` would do now. Changes nothing. Raises CannotFit, SettingError."""
-        wish = wish_for(self._chronicle, focus, policy, target_tokens)
-        steps = previewed(self._chronicle, wish, asks_model=self._asks_model)
-        return drive(steps, self._summarizer, self._chronicle.access)
+        wish = wish_for(self._recorder, focus, policy, target_tokens)
+        steps = previewed(self._recorder, wish, asks_model=self._asks_model)
+        return drive(steps, self._summarizer, self._recorder.access)
 
     def compact(  # noqa: PLR0913 - what a compaction may be told
         self,
@@ -194,20 +194,20 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         Raises: CannotFit, PlanIsStale, SettingError, StoreError.
 
         """
-        wish = wish_for(self._chronicle, focus, policy, target_tokens)
+        wish = wish_for(self._recorder, focus, policy, target_tokens)
         steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
         with self._turn.held():
-            return drive(steps, self._summarizer, self._chronicle.access)
+            return drive(steps, self._summarizer, self._recorder.access)
 
     @locked
     def compactions(self) -> list[Compaction]:
         """Every compaction carried out, oldest first, those undone since included."""
-        return self._chronicle.compactions()
+        return self._recorder.compactions()
 
     @locked
     def view_after(self, compaction_id: str) -> View:
         """The view that a compaction led to, as it was then. Raises SettingError for an id of no compaction."""
-        return self._chronicle.view_after(compaction_id)
+        return self._recorder.view_after(compaction_id)
 
     @locked
     def rollback(self, compaction_id: str | None = None) -> Compaction:
@@ -216,7 +216,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         Messages appended since are in it as they would have been. `reapply` undoes this. Raises SettingError when there is
         no such compaction in force.
         """
-        return self._chronicle.rollback(compaction_id)
+        return self._recorder.rollback(compaction_id)
 
     @locked
     def reapply(self, compaction_id: str | None = None) -> Compaction:
@@ -224,7 +224,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
 
         Raises SettingError when there is none.
         """
-        return self._chronicle.reapply(compaction_id)
+        return self._recorder.reapply(compaction_id)
 
     @locked
     def history(self, *, all: bool = False) -> list[Any]:
@@ -233,7 +233,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         Where `sync` has found that the host took messages back or changed them, these are the messages as the host holds them;
         with `all` every message that was ever appended, as it came.
         """
-        return self._chronicle.history(all=all)
+        return self._recorder.history(all=all)
 
     @locked
     def messages(
@@ -262,12 +262,12 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
 
         """
         bounds = {"last": last, "since_ms": since_ms, "max_tokens": max_tokens}
-        return newest(self._chronicle, before=before, all=boolean("all", all), **bounds)
+        return newest(self._recorder, before=before, all=boolean("all", all), **bounds)
 
     @locked
     def message(self, message_id: str | int) -> HistoryMessage:
         """One message of the history, whole, with its time: `"m12"` or 12. Raises SettingError, StoreError."""
-        return one_message(self._chronicle, message_id)
+        return one_message(self._recorder, message_id)
 
     @locked
     def files(self, compaction_id: str | None = None) -> list[FileMention]:
@@ -276,7 +276,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         Kept with each compaction, so only messages since the newest are read. Very many are forgotten: the least important first.
         Raises SettingError, StoreError.
         """
-        return files(self._chronicle, compaction_id)
+        return files(self._recorder, compaction_id)
 
     @locked
     def context(self, query: str | None = None, *, priorities: Mapping[str, int] | None = None) -> ContextLayers:
@@ -286,7 +286,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         gathered from the newest messages now. With a `query` each layer is scored by it; `priorities` replaces those of some
         layers (`plimsoll.environment.layers.PRIORITIES`). Raises SettingError, StoreError.
         """
-        return layers(self._chronicle, query=query, priorities=priorities)
+        return layers(self._recorder, query=query, priorities=priorities)
 
     @locked
     def context_text(
@@ -296,17 +296,17 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
 
         Raises SettingError, StoreError.
         """
-        return layers_text(self._chronicle, max_tokens, query=query, priorities=priorities)
+        return layers_text(self._recorder, max_tokens, query=query, priorities=priorities)
 
     @locked
     def pin(self, message_id: str | int) -> None:
         """Keep a message in every view. Raises SettingError for an id that is not in the history."""
-        self._chronicle.pin(message_id, pinned=True)
+        self._recorder.pin(message_id, pinned=True)
 
     @locked
     def unpin(self, message_id: str | int) -> None:
         """Let a message leave again. Raises SettingError for an id that is not in the history."""
-        self._chronicle.pin(message_id, pinned=False)
+        self._recorder.pin(message_id, pinned=False)
 
     @locked
     def record_usage(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> None:
@@ -327,9 +327,9 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         Raises: SettingError.
 
         """
-        told, now = usage_told(prompt_tokens, completion_tokens, cached_tokens), self._chronicle
-        sent = now.sent or sent_now(now.timeline, now.log.messages)
-        now.record_usage([usage_of(sent, told, now.gauge, now.estimates, now.originals)], sent.event)
+        told, now = usage_told(prompt_tokens, completion_tokens, cached_tokens), self._recorder
+        sent = now.sent or sent_now(now.state, now.log.messages)
+        now.record_usage([usage_of(sent, told, now.gauge, now.estimates, now.message_cache)], sent.event)
 
     @locked
     def usage(self, *, last: int | None = None) -> list[Usage]:
@@ -337,7 +337,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
 
         Reads back as far as these are. Raises SettingError.
         """
-        return usages(self._chronicle.log, None if last is None else integer("last", last))
+        return usages(self._recorder.log, None if last is None else integer("last", last))
 
     @locked
     def fork(self, at: str | int | None = None, *, name: str | None = None) -> Session:
@@ -345,35 +345,35 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
 
         Raises SettingError for an id that is not in the history, StoreError.
         """
-        return Session(self._chronicle.fork(at, name), summarizer=self._summarizer)
+        return Session(self._recorder.fork(at, name), summarizer=self._summarizer)
 
     @property
     def damage(self) -> tuple[Damage, ...]:
         """What could not be read of the log so far. Everything else is there; `plimsoll verify` looks at all of it."""
-        return self._chronicle.log.damage
+        return self._recorder.log.damage
 
     @property
     def format(self) -> FormatName:
         """The format its messages came in; "openai-chat" while there are none."""
-        return self._chronicle.gauge.format.name
+        return self._recorder.gauge.format.name
 
     @property
     def system(self) -> Any:
         """The system text that is sent beside every view, if it was given apart."""
-        return self._chronicle.gauge.system
+        return self._recorder.gauge.system
 
     def _facts(self) -> Iterable[Fact]:
         """Never waits for another thread, nor raises for a session that is closed."""
         yield "name", repr(self.name)
-        lock = self._chronicle.lock
-        if self._chronicle.is_closed:
+        lock = self._recorder.lock
+        if self._recorder.is_closed:
             yield "state", "closed"
         elif not lock.acquire(blocking=False):
             yield "state", "in use by another thread"
         else:
             try:
-                found = [("history", pluralize(self._chronicle.log.messages, "message"))]
-                found.append(("view", f"view {self._chronicle.total():,} of {self._chronicle.gauge.budget.tokens:,}"))
+                found = [("history", pluralize(self._recorder.log.messages, "message"))]
+                found.append(("view", f"view {self._recorder.total():,} of {self._recorder.gauge.budget.tokens:,}"))
             except PlimsollError as error:
                 found = [("state", type(error).__name__)]
             finally:
@@ -382,8 +382,8 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
 
     def close(self) -> None:
         """Let go of the log and its write lock. Closing twice is fine; any other method then raises SessionClosed."""
-        with self._chronicle.lock:
-            self._chronicle.close()
+        with self._recorder.lock:
+            self._recorder.close()
 
     def __enter__(self) -> Self:
         """The session itself; leaving the block closes it."""

@@ -21,17 +21,17 @@ class SharedSession(AwaitedSession):
     @locked
     def put_blob(self, data: bytes) -> str:
         """Keep bytes beside the session and return the name that `get_blob` reads them by. Raises StoreError."""
-        return self._chronicle.log.put_blob(data)
+        return self._recorder.log.put_blob(data)
 
     @locked
     def get_blob(self, reference: str) -> bytes:
         """The same bytes, checked by hash. Raises ReferenceNotFound, SessionDamaged."""
-        return self._chronicle.log.get_blob(reference)
+        return self._recorder.log.get_blob(reference)
 
     @locked
     def notes(self, what: str) -> list[Mapping[str, Any]]:
         """Notes of one kind that were put beside the messages, oldest first."""
-        return self._chronicle.notes(what)
+        return self._recorder.notes(what)
 
     @locked
     def export(
@@ -71,12 +71,12 @@ class SharedSession(AwaitedSession):
         )
 
         if boolean("view", view):
-            return export_view(self._chronicle, to=to, writes=in_place or path is not None)
+            return export_view(self._recorder, to=to, writes=in_place or path is not None)
         if boolean("in_place", in_place):
-            return export_in_place(self._chronicle, to=to, path=path, at=at)
+            return export_in_place(self._recorder, to=to, path=path, at=at)
         if path is not None:
-            return export_to(self._chronicle, path_text("path", path), to=to, at=at)
-        return export(self._chronicle, to=to, at=at)
+            return export_to(self._recorder, path_text("path", path), to=to, at=at)
+        return export(self._recorder, to=to, at=at)
 
     @locked
     def not_exportable(self) -> list[ExportLoss]:
@@ -86,7 +86,7 @@ class SharedSession(AwaitedSession):
         """
         from plimsoll.session.transfer.export import not_held  # noqa: PLC0415 - only where something is exported
 
-        return not_held(self._chronicle)
+        return not_held(self._recorder)
 
     @locked
     def update(self, source: str | PathLike[str] | bytes | None = None) -> int:
@@ -100,4 +100,4 @@ class SharedSession(AwaitedSession):
         """
         from plimsoll.session.transfer.update import update  # noqa: PLC0415 - only where a file is read again
 
-        return update(self._chronicle, source)
+        return update(self._recorder, source)

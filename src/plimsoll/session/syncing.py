@@ -18,7 +18,7 @@ from plimsoll.message import MessageLike
 from plimsoll.session.awaiting import AwaitedSession
 from plimsoll.session.compact import Carrying, viewed
 from plimsoll.session.concurrency import THREADS
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.recorder import SessionRecorder
 
 if TYPE_CHECKING:
     from plimsoll.session.sync.mirror import Mirror
@@ -36,8 +36,8 @@ def _listed(messages: object) -> list[Any]:
 class SyncedSession(AwaitedSession):
     """The part of a session that takes in whole lists."""
 
-    def __init__(self, chronicle: Chronicle, summarizer: AsyncSummarizer | None) -> None:
-        super().__init__(chronicle, summarizer)
+    def __init__(self, recorder: SessionRecorder, summarizer: AsyncSummarizer | None) -> None:
+        super().__init__(recorder, summarizer)
         self._mirror: Mirror | None = None
         """What the lists have said so far; None before the first."""
         self._tools: list[Mapping[str, Any]] | None = None
@@ -47,7 +47,7 @@ class SyncedSession(AwaitedSession):
     @property
     def history_count(self) -> int:
         """How many messages the history holds: those that were appended, less those that `sync` took out since."""
-        return self._chronicle.timeline.history.count
+        return self._recorder.state.history.count
 
     def sync(
         self,
@@ -83,7 +83,7 @@ class SyncedSession(AwaitedSession):
         """
         with self._turn.held():
             return drive(
-                self._syncing(_listed(messages), query, system, tools), self._summarizer, self._chronicle.access
+                self._syncing(_listed(messages), query, system, tools), self._summarizer, self._recorder.access
             )
 
     async def sync_async(
@@ -98,7 +98,7 @@ class SyncedSession(AwaitedSession):
         given = _listed(messages)
         async with self._turn.aheld():
             steps = self._syncing(given, query, system, tools)
-            return await adrive(steps, self._summarizer, THREADS, self._chronicle.access)
+            return await adrive(steps, self._summarizer, THREADS, self._recorder.access)
 
     def _syncing(
         self, messages: Sequence[Any], query: str | None, system: SystemText, tools: Tools | None
@@ -107,27 +107,27 @@ class SyncedSession(AwaitedSession):
 
         self._take_options(system, tools)
         mirror = self._mirror = self._mirror or Mirror()
-        mirror.take_in(self._chronicle, messages, beside_changed=self._beside_changed)
+        mirror.take_in(self._recorder, messages, beside_changed=self._beside_changed)
         self._beside_changed = False
-        view = yield from viewed(self._chronicle, query, asks_model=self._asks_model)
+        view = yield from viewed(self._recorder, query, asks_model=self._asks_model)
         return mirror.placed(view)
 
     def _take_options(self, system: SystemText, tools: Tools | None) -> None:
         """Measure by what the host sends beside the messages this time."""
-        before = self._chronicle.gauge.system
+        before = self._recorder.gauge.system
         if system is not None and system_message(system) and system != before:
             self._beside_changed = self._beside_changed or before is not None
-            self._chronicle.gauge = replace(self._chronicle.gauge, system=deepcopy(system))
+            self._recorder.gauge = replace(self._recorder.gauge, system=deepcopy(system))
         if tools is None or (self._tools is not None and list(tool_list(tools)) == self._tools):
             return
         known = checked_tools(tools) or []
-        if self._chronicle.gauge.recall:
+        if self._recorder.gauge.recall:
             from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only where a model has them
 
-            known = [*known, *definitions(names=self._chronicle.gauge.tool_names)]
-        gauge = self._chronicle.gauge
+            known = [*known, *definitions(names=self._recorder.gauge.tool_names)]
+        gauge = self._recorder.gauge
         budget = replace(gauge.budget, unseen_tokens=0, tools_tokens=gauge.messages.tools(known))
-        self._chronicle.gauge = replace(gauge, budget=budget)
-        self._chronicle.calibrate()
+        self._recorder.gauge = replace(gauge, budget=budget)
+        self._recorder.calibrate()
         self._beside_changed = self._beside_changed or self._tools is not None
         self._tools = deepcopy(list(tools))

@@ -19,8 +19,8 @@ from plimsoll.validation import integer
 if TYPE_CHECKING:
     from plimsoll.compaction.meter import Gauge
     from plimsoll.protocols import SessionLog
-    from plimsoll.records.replay import Timeline
-    from plimsoll.session.message_cache import Originals
+    from plimsoll.records.replay import ViewState
+    from plimsoll.session.message_cache import MessageCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,14 +66,14 @@ class Estimates:
         return self._sizes[-1]
 
 
-def sent_now(timeline: Timeline, messages: int) -> Sent:
+def sent_now(state: ViewState, messages: int) -> Sent:
     """The view as it stands after so many messages, as it is handed out."""
     return Sent(
-        tally=timeline.tally,
-        pieces=len(timeline.pieces),
-        closing=() if timeline.arranger.is_settled else _closing(timeline.sendable()),
+        tally=state.tally,
+        pieces=len(state.pieces),
+        closing=() if state.arranger.is_settled else _closing(state.sendable()),
         messages=messages,
-        event=timeline.event,
+        event=state.event,
     )
 
 
@@ -92,7 +92,7 @@ def usage_told(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -
     return whole_prompt(usage)
 
 
-def usage_of(sent: Sent, told: Usage, gauge: Gauge, estimates: Estimates, originals: Originals) -> Usage:
+def usage_of(sent: Sent, told: Usage, gauge: Gauge, estimates: Estimates, originals: MessageCache) -> Usage:
     """A report with the request it is for: `sent` is the view of that."""
     return replace(
         told,
@@ -102,7 +102,7 @@ def usage_of(sent: Sent, told: Usage, gauge: Gauge, estimates: Estimates, origin
     )
 
 
-def _answer(sent: Sent, originals: Originals) -> int:
+def _answer(sent: Sent, originals: MessageCache) -> int:
     """Where the answer to a view is in the history, or will be: the first of the assistant's messages at its end, or after it."""
     position = sent.messages
     while position > 0 and (found := originals.find(position - 1)) is not None and found.role == "assistant":

@@ -13,7 +13,7 @@ from plimsoll.protocols import Damage, Record
 from plimsoll.store.blobs import TEMPORARY, BlobFolder
 from plimsoll.store.folder import Folder
 from plimsoll.store.header import header_line
-from plimsoll.store.lock import Come, Lock, acknowledged
+from plimsoll.store.lock import CommittedLength, Lock, acknowledged
 from plimsoll.store.log import Tail, no_less, out_of_order, torn
 from plimsoll.store.log_file import CutShort, LogFile, read_tail
 from plimsoll.store.os_calls import store_errors
@@ -32,17 +32,17 @@ class JsonlLines:
         self._durable = durable
         self._blobs = BlobFolder(folder, name=session, durable=durable)
         self._known = (-1, Tail())
-        self._come = acknowledged(folder)
+        self._committed = acknowledged(folder)
 
     def tail(self) -> Tail:
         """See Lines. What was acknowledged and is not there counts: it is missing."""
-        tail, come = self._end(), self._come
+        tail, come = self._end(), self._committed
         return tail if come is None else no_less(tail, records=come.records, messages=come.messages)
 
     def acknowledge(self, tail: Tail) -> None:
         """See Lines."""
         if self._lock is not None:
-            self._lock.acknowledge(Come(session=0, records=tail.seq, messages=tail.messages))
+            self._lock.acknowledge(CommittedLength(session=0, records=tail.seq, messages=tail.messages))
 
     def _end(self) -> Tail:
         """Where the file ends; looked for again only when it has another size."""
@@ -52,7 +52,7 @@ class JsonlLines:
                 if size == self._known[0]:
                     return self._known[1]
                 with suppress(CutShort):
-                    tail = read_tail(self._file, acknowledged=self._come.records if self._come else 0)
+                    tail = read_tail(self._file, acknowledged=self._committed.records if self._committed else 0)
                     self._known = (-1 if tail.torn_bytes else size, tail)
                     return tail
         raise StoreUnusable(self._file.path, reason="it keeps changing while it is read")
@@ -119,7 +119,7 @@ class JsonlLines:
                 damage.append(torn(tail, reason="an append that did not finish", kept_in=kept_in))
         if tail.end and self._file.read_at(tail.end - 1, 1) != b"\n":
             self._file.append(b"\n", tail.end, durable=self._durable)
-        if self._come is None:
+        if self._committed is None:
             self._check_end(session)
         if tail.seq == 0:
             reason = "the log was empty; a session record was written again"

@@ -24,7 +24,7 @@ _COME = regex(rb"(\d{1,18} \d{1,18} \d{1,18}) ([0-9a-f]{8})\n")
 _COME_SIZE_BYTES_MAX = 80
 
 
-class Come(NamedTuple):
+class CommittedLength(NamedTuple):
     """How far a session has come: so many records, and messages among them. `session` tells those apart that had one name."""
 
     session: int
@@ -49,7 +49,7 @@ class Lock:
                 raise SessionBusy(session, here=self._file in _held) from None
         _held[self._file] = self
 
-    def acknowledge(self, come: Come) -> None:
+    def acknowledge(self, come: CommittedLength) -> None:
         """Write down how far the session has come. It is stored already: where this fails, nothing is lost but the witness."""
         text = b"%d %d %d" % come
         with suppress(OSError):
@@ -69,7 +69,7 @@ class Lock:
             self._calls.close(fd)
 
 
-def acknowledged(folder: Folder, name: str = LOCK_NAME) -> Come | None:
+def acknowledged(folder: Folder, name: str = LOCK_NAME) -> CommittedLength | None:
     """How far the session of a lock file had come at least; None where nobody can say. Never raises."""
     with suppress(OSError, StoreUnusable):
         fd = folder.open_file(name, os.O_RDONLY)
@@ -78,7 +78,7 @@ def acknowledged(folder: Folder, name: str = LOCK_NAME) -> Come | None:
         finally:
             folder.calls.close(fd)
         if match is not None and int(match[2], 16) == zlib.crc32(match[1]):
-            return Come(*map(int, match[1].split()))
+            return CommittedLength(*map(int, match[1].split()))
     return None
 
 

@@ -25,7 +25,7 @@ from plimsoll.store.blobs import checked_blob, checked_reference, digest_of, onl
 from plimsoll.store.database import Database
 from plimsoll.store.folder import open_root
 from plimsoll.store.header import checked_lines, header_line, refuse_newer, session_info
-from plimsoll.store.lock import Come, Lock, acknowledged
+from plimsoll.store.lock import CommittedLength, Lock, acknowledged
 from plimsoll.store.log import Clock, Log, Tail, no_less, wall_clock_ms
 from plimsoll.store.os_calls import OsCalls, store_errors
 from plimsoll.store.paths import folder_of, safe_name
@@ -49,7 +49,7 @@ class SqliteLines(RowReader):
     """The rows of one session."""
 
     def __init__(
-        self, database: Database, session: int, lock: Lock | None, *, name: str, come: Come | None = None
+        self, database: Database, session: int, lock: Lock | None, *, name: str, come: CommittedLength | None = None
     ) -> None:
         super().__init__(self)
         self._database = database
@@ -57,11 +57,11 @@ class SqliteLines(RowReader):
         self._first_id = session << _SEQ_BITS
         self._lock = lock
         self._name = name
-        self._come = come
+        self._committed = come
 
     def tail(self) -> Tail:
         """See Lines. What was acknowledged and is not there counts: it is missing."""
-        tail, come = super().tail(), self._come
+        tail, come = super().tail(), self._committed
         if come is None or come.session != self._session:
             return tail
         return no_less(tail, records=come.records, messages=come.messages)
@@ -69,7 +69,7 @@ class SqliteLines(RowReader):
     def acknowledge(self, tail: Tail) -> None:
         """See Lines."""
         if self._lock is not None:
-            self._lock.acknowledge(Come(session=self._session, records=tail.seq, messages=tail.messages))
+            self._lock.acknowledge(CommittedLength(session=self._session, records=tail.seq, messages=tail.messages))
 
     def rows(self, seq: int, stop: int) -> Iterator[Row]:
         """See Rows. What a damaged page keeps from being found with others is looked for by itself."""
@@ -304,7 +304,7 @@ class SqliteStore:
             return session
 
     def _log(self, session: int, name: str, lock: Lock | None) -> Log:
-        lines = SqliteLines(self._database, session, lock, name=name, come=self._come(name))
+        lines = SqliteLines(self._database, session, lock, name=name, come=self._committed(name))
         refuse_newer(name, lines.header())
         damage = []
         if lock is not None:
@@ -334,7 +334,7 @@ class SqliteStore:
         finally:
             lock.release()
 
-    def _come(self, name: str) -> Come | None:
+    def _committed(self, name: str) -> CommittedLength | None:
         """How far the session of that name had come at least."""
         with suppress(StoreUnusable):
             locks = open_root(OsCalls(), f"{self.where}-locks", create=False)

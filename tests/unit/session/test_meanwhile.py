@@ -137,7 +137,7 @@ def test_another_compaction_meanwhile(how: str) -> None:
     """A plan for a view that another compaction or a rollback has replaced is made anew, by rules, and never put over it."""
 
     def meanwhile(session: plimsoll.Session) -> None:
-        by_rules = plimsoll.Session(session._chronicle)
+        by_rules = plimsoll.Session(session._recorder)
         by_rules.compact()
         by_rules.append({"role": "user", "content": "LATER"})
 

@@ -33,17 +33,17 @@ def session() -> Iterator[plimsoll.Session]:
 
 def shown(session: plimsoll.Session) -> str:
     """The view as it stands."""
-    return json.dumps(session._chronicle.written())
+    return json.dumps(session._recorder.written())
 
 
 @pytest.mark.slow
 @pytest.mark.spec("S2-29")
 def test_a_preview_changes_nothing(session: plimsoll.Session) -> None:
     """Previewing any number of times leaves view, log and stats alone, and says the same each time."""
-    before, records = shown(session), session._chronicle.log.length
+    before, records = shown(session), session._recorder.log.length
     plans = [session.preview() for _ in range(3)]
 
-    assert (shown(session), session._chronicle.log.length) == (before, records)
+    assert (shown(session), session._recorder.log.length) == (before, records)
     assert session.stats().compactions == 0
     assert [plan.to_dict() for plan in plans[1:]] == [plans[0].to_dict()] * 2
     assert plans[0].apply() == plans[0].apply()
@@ -206,7 +206,7 @@ def test_a_policy_for_once(session: plimsoll.Session, policy: Any, tail: int | N
     assert tail is None or len(kept) <= tail + 2
     session.rollback()
     assert session.preview().to_dict() == {**usual.to_dict(), "made_at": len(session.history())}
-    assert session._chronicle.gauge.policy.name == "ladder"
+    assert session._recorder.gauge.policy.name == "ladder"
 
 
 @pytest.mark.parametrize("policy", ["no-such", {"no_such": 1}, {"keep_last_messages": 0}, {1: 2}, 7])
@@ -289,7 +289,7 @@ def test_a_call_that_left_may_still_be_answered() -> None:
         proof.fits(session.view(), 2_000, "openai-chat")
         for back in (session.rollback, session.reapply, session.rollback):
             back()
-            assert plimsoll.validate(session._chronicle.written()) == []
+            assert plimsoll.validate(session._recorder.written()) == []
 
 
 @pytest.mark.slow
@@ -301,9 +301,7 @@ def test_a_query_keeps_what_answers_it(query: str | None) -> None:
         for turn in turns(34, 60):
             session.extend(turn)
         session.view(query=query)
-        kept = [
-            message for message in session._chronicle.written() if str(message["content"]).startswith("Request 14:")
-        ]
+        kept = [message for message in session._recorder.written() if str(message["content"]).startswith("Request 14:")]
 
     assert bool(kept) == (query is not None)
 

@@ -17,15 +17,15 @@ def test_a_growing_view_is_put_in_order_as_if_anew(format: str) -> None:
     rng = random.Random(5)
     for _ in range(40):
         with plimsoll.open("one", store="memory:", max_tokens=900_000, format=format) as session:
-            chronicle = session._chronicle
+            recorder = session._recorder
             for message in random_broken_history(rng, format):
                 session.append(message)
-                timeline = chronicle.timeline
-                shown, pieces = list(timeline.sendable()), timeline.pieces
-                if not timeline.arranger.is_settled:
-                    anew = timeline.sending.settled(pieces)
+                state = recorder.state
+                shown, pieces = list(state.sendable()), state.pieces
+                if not state.arranger.is_settled:
+                    anew = state.sending.settled(pieces)
                     assert [piece.message for piece in shown] == [piece.message for piece in anew]
-                    assert timeline.missing_tokens == sum(piece.tokens for piece in anew) - timeline.tokens
+                    assert state.missing_tokens == sum(piece.tokens for piece in anew) - state.tokens
 
 
 def test_a_call_without_a_result_does_not_make_every_view_slow() -> None:

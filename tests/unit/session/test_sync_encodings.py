@@ -148,7 +148,7 @@ def test_written_anew_it_says_the_same(format: str) -> None:
     for first in written:
         with plimsoll.open("x", store="memory:", max_tokens=9_000) as session:
             session.sync(first)
-            log = session._chronicle.log
+            log = session._recorder.log
             before, view = log.length, session.sync(first)
             for other in written:
                 assert session.sync(other) == view

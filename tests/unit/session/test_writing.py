@@ -37,8 +37,8 @@ def test_a_growing_view_is_written_as_if_anew(format: str) -> None:
     for number, message in enumerate(messages):
         session.append(message)
         if number % 11 == 0:
-            view, chronicle = session.peek(), session._chronicle
-            assert view == written(chronicle.timeline.sendable(), chronicle.gauge.format)
+            view, recorder = session.peek(), session._recorder
+            assert view == written(recorder.state.sendable(), recorder.gauge.format)
 
 
 def test_changing_a_view_changes_no_other_view() -> None:
@@ -92,7 +92,7 @@ def test_an_edited_view_is_written_as_if_anew(format: str) -> None:
         )
         messages.insert(0, {**system, "role": "system"})
     with plimsoll.open("one", store="memory:", max_tokens=500_000, format=format) as session:
-        chronicle = session._chronicle
+        recorder = session._recorder
         for number in range(25):
             at = 0 if number % 5 == 0 else rng.randrange(len(messages))
             messages = copy.deepcopy(messages)
@@ -100,4 +100,4 @@ def test_an_edited_view_is_written_as_if_anew(format: str) -> None:
             if words and isinstance(messages[at][words], str):
                 messages[at][words] += f"edit {number}"
             session.sync(messages[: len(messages) - number % 3])
-            assert session.peek() == written(chronicle.timeline.sendable(), chronicle.gauge.format)
+            assert session.peek() == written(recorder.state.sendable(), recorder.gauge.format)

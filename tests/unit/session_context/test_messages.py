@@ -16,7 +16,7 @@ from plimsoll.errors import SettingError
 from plimsoll.limits import LARGE_MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_CHARS_MAX, MESSAGE_CACHE_ENTRIES_MAX
 from plimsoll.message import Message, Text
 from plimsoll.policy.policy import policy_named
-from plimsoll.session.message_cache import Originals
+from plimsoll.session.message_cache import MessageCache
 from plimsoll.store.memory import MemoryStore
 
 
@@ -162,7 +162,7 @@ def test_default_filter(
     store = store_of(kind, tmp_path)
     with plimsoll.open("a", store=store, project=False, format="openai-chat", default_filter=default_filter) as session:
         for at_ms, word in enumerate(WORDS, 1_001):
-            session._chronicle.log._clock = lambda at_ms=at_ms: at_ms * 1_000
+            session._recorder.log._clock = lambda at_ms=at_ms: at_ms * 1_000
             session.append(word)
     with plimsoll.open("a", store=store, project=False) as session, session.fork(name="b") as fork:
         assert ids(session) == ids(fork) == run_of(80 - kept, 80)
@@ -209,7 +209,7 @@ def test_reads_no_further_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """A few newest messages of a long history are found by reading few."""
     with plimsoll.open("a", store=str(tmp_path), durability="os", project=False, format="openai-chat") as session:
         session.extend([{"role": "user", "content": f"word {number}"} for number in range(5_000)])
-        log = type(session._chronicle.log)
+        log = type(session._recorder.log)
         read, seen = log.read_messages, []
 
         def counting(self: Any, *bounds: Any) -> Any:
@@ -260,7 +260,7 @@ def message(chars: int) -> Message:
 )
 def test_what_is_held_is_bounded(chars: int, held: int) -> None:
     """However many messages are read back, few are held, and of large ones fewer."""
-    found = Originals(lambda start, stop: {position: message(chars) for position in range(start, stop)})
+    found = MessageCache(lambda start, stop: {position: message(chars) for position in range(start, stop)})
     for position in range(2_000):
         assert found.find(position) is not None
 
@@ -276,7 +276,7 @@ def test_neighbours_come_along() -> None:
         asked.append((start, stop))
         return {position: message(position) for position in range(start, stop)}
 
-    found = Originals(read)
+    found = MessageCache(read)
     assert [len(said.text) for position in range(160) if (said := found.find(position))] == list(range(160))
     assert len(asked) == 10
     assert (found.info().hits, found.info().misses) == (150, 10)
@@ -285,7 +285,7 @@ def test_neighbours_come_along() -> None:
 def test_what_cannot_be_read_is_not_held() -> None:
     """A message that is not there is asked for again each time, and may come."""
     answers: list[dict[int, Message]] = [{}, {0: message(3)}]
-    found = Originals(lambda *_: answers.pop(0))
+    found = MessageCache(lambda *_: answers.pop(0))
 
     assert found.find(0) is None
     assert found.find(0) == message(3)

@@ -22,7 +22,7 @@ def searched(session: plimsoll.Session) -> Any:
     """What is held after every message of the history was read back, twice."""
     for _ in range(2):
         for position, message in enumerate(TALK):
-            session._chronicle.originals.find(position)
+            session._recorder.message_cache.find(position)
             assert message
     return session.cache_info()
 
@@ -51,10 +51,10 @@ def test_messages_are_held_for_a_time() -> None:
     for hold_s, expired in ((0.02, True), (None, False)):
         with plimsoll.open("x", store="memory:", storage=Storage(hold_s=hold_s)) as session:
             session.extend(TALK[:20])
-            session._chronicle.originals.find(0)
+            session._recorder.message_cache.find(0)
             time.sleep(0.03)
             before = session.cache_info().hits
-            session._chronicle.originals.find(0)
+            session._recorder.message_cache.find(0)
             assert (session.cache_info().hits == before) is expired
 
 

@@ -114,7 +114,7 @@ def test_every_field_is_on_the_page(tmp_path):
     seen = set()
     for session in lived(str(tmp_path)):
         with session:
-            records = list(session._chronicle.log.read())
+            records = list(session._recorder.log.read())
         for record in records:
             data = unpacked(record.data) if record.kind == "compaction" else record.data
             inner = {key: data[key] for key in ("options", "context", "state") if isinstance(data.get(key), dict)}

@@ -15,8 +15,8 @@ from plimsoll.formats.intake import received
 from plimsoll.message import Message
 from plimsoll.records.compactions import compaction_at
 from plimsoll.records.values import is_plain
-from plimsoll.session.edit import Base, Edit, edit_draft, events_of, unbound_by
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.edit import Base, Edit, chain_of, edit_draft, unbound_by
+from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.sync.alignment import Match, Saying, Side, align, saying_of
 from plimsoll.session.sync.likeness import atoms
 from plimsoll.session.sync.settling import Settled, Settling
@@ -49,33 +49,33 @@ class Mirror:
         self._is_said = True
         """Whether the list is the host's own, and not a view that it took over."""
 
-    def take_in(self, chronicle: Chronicle, messages: Sequence[Any], *, beside_changed: bool = False) -> None:
+    def take_in(self, recorder: SessionRecorder, messages: Sequence[Any], *, beside_changed: bool = False) -> None:
         """Make the history what the list is: append what is new, and record what has left or changed.
 
         All of it is one append, or nothing is done. `beside_changed` says that what is sent beside the messages is other than it
         was: thinking that was made for it leaves. Raises FormatError, LimitExceeded, StoreError.
         """
         given = list(messages)
-        if self._stand != _stand(chronicle):
-            self._read(chronicle)
+        if self._stand != _stand(recorder):
+            self._read(recorder)
         count = len(self._given)
         with self._watch:
             if self._given == given[:count]:
-                self._append(chronicle, given, count)
+                self._append(recorder, given, count)
             else:
-                self._settle(chronicle, given)
-        if beside_changed and unbound_by(chronicle, Edit(), chronicle.timeline.base):
-            chronicle.append([], edit=edit_draft(chronicle, Edit(), self._bases))
-        self._stand = _stand(chronicle)
+                self._settle(recorder, given)
+        if beside_changed and unbound_by(recorder, Edit(), recorder.state.base):
+            recorder.append([], edit=edit_draft(recorder, Edit(), self._bases))
+        self._stand = _stand(recorder)
 
     def placed(self, view: View) -> View:
         """The same view of the session with its origins as positions in the list."""
         at, ours = self._at, [(index, self._given[index]) for index in self._ours]
         return View(view, lambda: _placed(view, at, ours))
 
-    def _read(self, chronicle: Chronicle) -> None:
+    def _read(self, recorder: SessionRecorder) -> None:
         """Take the history for the host's list, where it is not known what the host holds."""
-        records = list(chronicle.timeline.history.messages())
+        records = list(recorder.state.history.messages())
         self._hold([snapshot(record.data["m"]) for record in records], [(record.position,) for record in records])
         self._is_from_log = self._is_said = True
 
@@ -91,22 +91,22 @@ class Mirror:
         self._sayings, self._is_from_log = {}, False
         self._at = {at: index for index, positions in enumerate(own or places) for at in positions}
 
-    def _append(self, chronicle: Chronicle, given: list[Any], start: int) -> None:
+    def _append(self, recorder: SessionRecorder, given: list[Any], start: int) -> None:
         """Take in what follows the items that are known."""
         new = given[start:]
         if not new:
             return
         snapshots = list(map(snapshot, new))
-        for places in _appended(chronicle, given, start, edit=None):
+        for places in _appended(recorder, given, start, edit=None):
             self._at.update(dict.fromkeys(places, len(self._places)))
             self._places.append(places)
         self._given += snapshots
         self._watch.add(snapshots)
 
-    def _settle(self, chronicle: Chronicle, given: list[Any]) -> None:
+    def _settle(self, recorder: SessionRecorder, given: list[Any]) -> None:
         """Find out what the list has to do with the history, where it does not simply go on."""
-        reading = _Reading(chronicle, given)
-        if reading.format is not chronicle.gauge.format:
+        reading = _Reading(recorder, given)
+        if reading.format is not recorder.gauge.format:
             self._sayings.clear()
         mine = Known(
             side=Side(self._given, lambda index: (self._saying(reading.format, index),)),
@@ -118,8 +118,8 @@ class Mirror:
         chosen = reading.best(mine, others, is_first=self._is_from_log)
         snapshots = self._snapshots(given, chosen.matches if chosen.known is mine else [])
         edit = chosen.settled.edit
-        draft = edit_draft(chronicle, edit, self._bases, reading.behind(chosen.settled)) if edit else None
-        new = _appended(chronicle, given, chosen.settled.first_new, edit=draft)
+        draft = edit_draft(recorder, edit, self._bases, reading.behind(chosen.settled)) if edit else None
+        new = _appended(recorder, given, chosen.settled.first_new, edit=draft)
         self._hold(snapshots, [*chosen.settled.places, *new], [*chosen.settled.own, *new], chosen.ours)
         self._is_said = chosen.known.is_said
 
@@ -179,9 +179,9 @@ class Understood:
 class _Reading:
     """A host's list, read in the session's format and held against what is known."""
 
-    def __init__(self, chronicle: Chronicle, given: Sequence[Any]) -> None:
-        self._chronicle = chronicle
-        self.format = chronicle.kept.knowledge.format_of(given, chronicle.gauge.format)
+    def __init__(self, recorder: SessionRecorder, given: Sequence[Any]) -> None:
+        self._recorder = recorder
+        self.format = recorder.kept.knowledge.format_of(given, recorder.gauge.format)
         self._messages: dict[int, list[Message]] = {}
         self._given = Side(given, lambda index: (saying_of(self._read(index)),))
 
@@ -212,7 +212,7 @@ class _Reading:
             places=known.places,
             ours=known.ours,
             unseen=known.unseen,
-            branch=self._chronicle.timeline.history.branch,
+            branch=self._recorder.state.history.branch,
             read=self._read,
         )
         return Understood(known=known, matches=matches, settled=settling.settled(matches))
@@ -222,7 +222,7 @@ class _Reading:
         new = self._new(settled)
         if len(new) > len(self._given) * NEW_SHARE_MAX or any(map(self._holds_summary, new)):
             return True
-        pieces = (piece for piece in self._chronicle.timeline.sendable() if not is_plain(piece))
+        pieces = (piece for piece in self._recorder.state.sendable() if not is_plain(piece))
         shown = {atom for piece in pieces for atom in atoms(piece.message)}
         texts = {atom[2] for atom in shown if atom[1] == "text"}
         said = [atom for index in new for atom in self._given.saying(index).atoms]
@@ -234,7 +234,7 @@ class _Reading:
             (index, message) for index in range(settled.first_new, len(self._given)) for message in self._read(index)
         ]
         first = settled.behind or 0
-        messages = self._chronicle.log.messages
+        messages = self._recorder.log.messages
         return [(messages + number, message) for number, (index, message) in enumerate(new) if index >= first]
 
     def _new(self, settled: Settled) -> list[int]:
@@ -256,21 +256,21 @@ class _Reading:
         """
         if not is_said:
             yield self._history()
-        pieces = self._chronicle.timeline.sendable()
-        if len(pieces) != self._chronicle.timeline.history.count or not all(map(is_plain, pieces)):
+        pieces = self._recorder.state.sendable()
+        if len(pieces) != self._recorder.state.history.count or not all(map(is_plain, pieces)):
             yield self._view(pieces)
         if is_first or any(map(self._holds_summary, range(len(self._given)))):
-            for seq in events_of(self._chronicle).in_force()[1:]:
+            for seq in chain_of(self._recorder).in_force()[1:]:
                 yield self._view_since(seq)
 
     def _view_since(self, seq: int) -> Known:
         """The view that a compaction led to, with every message since at its end."""
-        chronicle, weigh = self._chronicle, self._chronicle.gauge.weigh
-        record = compaction_at(chronicle.log, seq)
-        since = chronicle.timeline.history.gathered([(record.position, chronicle.log.messages)])
+        recorder, weigh = self._recorder, self._recorder.gauge.weigh
+        record = compaction_at(recorder.log, seq)
+        since = recorder.state.history.gathered([(record.position, recorder.log.messages)])
         added = [Piece(message=said, weigh=weigh, position=at) for at, said in sorted(since.items())]
-        holds = chronicle.timeline.history.branch.holds
-        then = chronicle.timeline.then(record).pieces
+        holds = recorder.state.history.branch.holds
+        then = recorder.state.then(record).pieces
         return self._view([*(piece for piece in then if piece.position is None or holds(piece.position)), *added])
 
     def _holds_summary(self, index: int) -> bool:
@@ -280,7 +280,7 @@ class _Reading:
 
     def _history(self) -> Known:
         """The history, as the log has it."""
-        records = list(self._chronicle.timeline.history.messages())
+        records = list(self._recorder.state.history.messages())
         items = [record.data["m"] for record in records]
         return Known(
             side=Side([*map(snapshot, items)], lambda index: (saying_of(_messages(self.format, items[index], index)),)),
@@ -289,7 +289,7 @@ class _Reading:
 
     def _view(self, pieces: Sequence[Piece]) -> Known:
         """A view, piece by piece: a message of the history as it is shown or as it was said, a summary for all that is not."""
-        branch, log = self._chronicle.timeline.history.branch, self._chronicle.log
+        branch, log = self._recorder.state.history.branch, self._recorder.log
         held = [position for run in branch.runs(0, log.messages) for position in range(*run)]
         items = [self.format.encode(piece.message) for piece in pieces]
         made = frozenset(index for index, piece in enumerate(pieces) if piece.position is None)
@@ -315,7 +315,7 @@ class _Reading:
         """What was said where a piece shows it in another way."""
         if piece.position is None or piece.whole:
             return None
-        return self._chronicle.originals.find(piece.position)
+        return self._recorder.message_cache.find(piece.position)
 
 
 def _placed(view: View, at: Mapping[int, int], ours: Sequence[tuple[int, Any]]) -> Origins:
@@ -329,15 +329,15 @@ def _placed(view: View, at: Mapping[int, int], ours: Sequence[tuple[int, Any]]) 
     return tuple(placed)
 
 
-def _stand(chronicle: Chronicle) -> Stand:
-    return chronicle.log.messages, chronicle.timeline.history.branch, chronicle.gauge.format.name
+def _stand(recorder: SessionRecorder) -> Stand:
+    return recorder.log.messages, recorder.state.history.branch, recorder.gauge.format.name
 
 
-def _appended(chronicle: Chronicle, given: Sequence[Any], start: int, *, edit: Any) -> list[tuple[int, ...]]:
+def _appended(recorder: SessionRecorder, given: Sequence[Any], start: int, *, edit: Any) -> list[tuple[int, ...]]:
     """Append the items from an index on, after an edit; the positions of each."""
     new = given[start:]
     try:
-        positions = chronicle.append(new, edit=edit)
+        positions = recorder.append(new, edit=edit)
     except FormatError as error:
         where = None if error.position is None else error.position + start
         raise FormatError(error.reason, position=where, format=error.format) from None

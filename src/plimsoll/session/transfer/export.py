@@ -25,7 +25,7 @@ from plimsoll.message import FormatName, Wire
 from plimsoll.records.values import is_plain, moment_of
 from plimsoll.session.compact import upcoming
 from plimsoll.session.environment import layers
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.transfer.source import Run, SourceFile, own_compaction
 from plimsoll.session.usage_reports import usage_since
 from plimsoll.transcripts.codex_write import response_item
@@ -48,48 +48,48 @@ VIEW_LOSS = "view"
 """The kind of a loss that says that the tool would send something else than the session does."""
 
 
-def export(chronicle: Chronicle, *, to: str | None, at: str | None = None) -> Exported | Converted:
+def export(recorder: SessionRecorder, *, to: str | None, at: str | None = None) -> Exported | Converted:
     """The session as `Session.export` gives it without a path."""
     text_or_none("to", to)
     for tool in TOOLS:
         if to == tool:
-            is_edited = chronicle.timeline.history.is_edited
-            return _file(chronicle, None if is_edited else SourceFile.of(chronicle), tool, at)
+            is_edited = recorder.state.history.is_edited
+            return _file(recorder, None if is_edited else SourceFile.of(recorder), tool, at)
     for format in FORMATS:
         if to == format:
-            return convert(chronicle.history(), to=format, format=chronicle.gauge.format.name)
+            return convert(recorder.history(), to=format, format=recorder.gauge.format.name)
     raise SettingError("to", f"{short_repr(to)} is not one of {', '.join((*TOOLS, *FORMATS))}")
 
 
-def export_view(chronicle: Chronicle, *, to: str | None, writes: bool) -> Converted:
+def export_view(recorder: SessionRecorder, *, to: str | None, writes: bool) -> Converted:
     """The next view in a message format. Raises SettingError for a target that has files."""
     if writes:
         raise SettingError("view", "messages are returned and not written to a file")
     for format in FORMATS:
         if to == format:
-            return convert(upcoming(chronicle), to=format, format=chronicle.gauge.format.name)
+            return convert(upcoming(recorder), to=format, format=recorder.gauge.format.name)
     raise SettingError("to", f"{short_repr(to)} is not one of {', '.join(FORMATS)}: a tool's file holds the history")
 
 
-def not_held(chronicle: Chronicle) -> list[ExportLoss]:
+def not_held(recorder: SessionRecorder) -> list[ExportLoss]:
     """What of the view a file of the session's own tool cannot hold."""
-    tool = next((source["tool"] for source in chronicle.notes("source")), None)
-    return [] if tool is None else held(chronicle.written(), tool)[1]
+    tool = next((source["tool"] for source in recorder.notes("source")), None)
+    return [] if tool is None else held(recorder.written(), tool)[1]
 
 
-def export_to(chronicle: Chronicle, path: str, *, to: str | None, at: str | None) -> Exported:
+def export_to(recorder: SessionRecorder, path: str, *, to: str | None, at: str | None) -> Exported:
     """The session written as a tool's file."""
-    exported = _sound(export(chronicle, to=to, at=at), to)
+    exported = _sound(export(recorder, to=to, at=at), to)
     write_file(path, *exported.parts)
     return replace(exported, path=path)
 
 
 def export_in_place(
-    chronicle: Chronicle, *, to: str | None, path: str | PathLike[str] | None, at: str | None
+    recorder: SessionRecorder, *, to: str | None, path: str | PathLike[str] | None, at: str | None
 ) -> Exported:
     """The session written over the file it came from, and that noted: the next time, the file is read on from there."""
-    newest = SourceFile.of(chronicle)
-    if chronicle.timeline.history.is_edited:
+    newest = SourceFile.of(recorder)
+    if recorder.state.history.is_edited:
         raise SettingError("in_place", "messages were taken back or changed since the file was read; give a path")
     if newest is None or newest.path is None:
         raise SettingError("in_place", "the session was not made of a file on this computer; give a path")
@@ -99,12 +99,12 @@ def export_in_place(
     held = read_file(file)
     if is_archive(held):
         raise SettingError("in_place", "the file is packed, and packed files are only read; give a path")
-    source = SourceFile.of(chronicle, held) or newest
-    exported = _sound(_file(chronicle, source, source.tool, at), source.tool)
+    source = SourceFile.of(recorder, held) or newest
+    exported = _sound(_file(recorder, source, source.tool, at), source.tool)
     if exported.losses:
         raise ViewDiffers(source.tool)
-    note = source.grown(chronicle, exported.data, _runs(chronicle, source, exported), path=file, says_view=True)
-    backup = replace_file(file, exported.data, expected=source.raw, note=lambda: chronicle.note(note))
+    note = source.grown(recorder, exported.data, _runs(recorder, source, exported), path=file, says_view=True)
+    backup = replace_file(file, exported.data, expected=source.raw, note=lambda: recorder.note(note))
     return replace(exported, path=file, backup=backup, place=file)
 
 
@@ -117,37 +117,37 @@ def _sound(exported: Exported | Converted, to: str | None) -> Exported:
     return exported
 
 
-def _file(chronicle: Chronicle, source: SourceFile | None, tool: ToolName, at: str | None) -> Exported:
+def _file(recorder: SessionRecorder, source: SourceFile | None, tool: ToolName, at: str | None) -> Exported:
     """The session's file. What the tool would read is read back: where that is not the view, a checkpoint says it."""
     at = at or datetime.now(UTC).isoformat(timespec="milliseconds")
-    own, compaction = _View.of(chronicle), own_compaction(chronicle)
-    outgoing = _outgoing(chronicle, source, tool, at)
-    is_written = source is not None and source.tool == tool and source.base == chronicle.timeline.base
+    own, compaction = _View.of(recorder), own_compaction(recorder)
+    outgoing = _outgoing(recorder, source, tool, at)
+    is_written = source is not None and source.tool == tool and source.base == recorder.state.base
     if compaction is None or is_written:
         exported = write(outgoing, to=tool)
         if own.is_read_from(exported, outgoing.source, is_own=outgoing.follows):
             return exported
     behind, is_foreign = source if outgoing.follows else None, FORMAT_OF[tool] != outgoing.format
-    checkpoint = _checkpoint(chronicle, behind, at, is_foreign=is_foreign)
-    before = chronicle.timeline.history.count - len(outgoing.messages)  # in the source, or lost
+    checkpoint = _checkpoint(recorder, behind, at, is_foreign=is_foreign)
+    before = recorder.state.history.count - len(outgoing.messages)  # in the source, or lost
     checkpoint = replace(checkpoint, position=checkpoint.position - before)
     exported = write(replace(outgoing, checkpoint=checkpoint), to=tool)
     if own.is_read_from(exported, outgoing.source, is_own=outgoing.follows):
         return exported
-    if behind is not None and (lossy := _as_held(chronicle, outgoing, tool, at)) is not None:
+    if behind is not None and (lossy := _as_held(recorder, outgoing, tool, at)) is not None:
         return lossy
     detail = f"{tool} would read another view from this file than the session has"
     return replace(exported, losses=(*exported.losses, ExportLoss(kind=VIEW_LOSS, detail=detail)))
 
 
-def _as_held(chronicle: Chronicle, outgoing: Outgoing, tool: ToolName, at: str) -> Exported | None:
+def _as_held(recorder: SessionRecorder, outgoing: Outgoing, tool: ToolName, at: str) -> Exported | None:
     """The file of the session's own tool where that cannot hold all of the view; None where it would read something else still."""
-    checkpoint = _checkpoint(chronicle, None, at, is_foreign=True)
+    checkpoint = _checkpoint(recorder, None, at, is_foreign=True)
     wires, losses = held([message.wire for message in checkpoint.view], tool)
     view = tuple(replace(message, wire=wire) for message, wire in zip(checkpoint.view, wires, strict=True))
     checkpoint = replace(checkpoint, view=view, position=len(outgoing.messages))  # all of the view is in it
     exported = write(replace(outgoing, checkpoint=checkpoint), to=tool)
-    if not (losses and _View.of(chronicle).is_read_from(exported, outgoing.source, is_own=False)):
+    if not (losses and _View.of(recorder).is_read_from(exported, outgoing.source, is_own=False)):
         return None
     told = (replace(loss, detail=f"in the view: {loss.detail}", position=None) for loss in losses)
     return replace(exported, losses=(*exported.losses, *told))
@@ -163,10 +163,10 @@ class _View:
     """Calls that wait for a result. Each tool has its own words for the result that stands in until then."""
 
     @classmethod
-    def of(cls, chronicle: Chronicle) -> _View:
-        format = chronicle.gauge.format
-        waiting = frozenset(call.id for call in unanswered(chronicle.timeline.pieces, format))
-        return cls(wires=chronicle.written(), format=format.name, unanswered=waiting)
+    def of(cls, recorder: SessionRecorder) -> _View:
+        format = recorder.gauge.format
+        waiting = frozenset(call.id for call in unanswered(recorder.state.pieces, format))
+        return cls(wires=recorder.written(), format=format.name, unanswered=waiting)
 
     def is_read_from(self, exported: Exported, source: Transcript | None, *, is_own: bool) -> bool:
         """Whether a tool that reads the file sends the same; where it is not the session's own tool, as far as it can hold it."""
@@ -221,17 +221,17 @@ def _bare(item: dict[str, Any]) -> dict[str, Any]:
     return {"type": "message", "role": item.get("role"), "content": parts}
 
 
-def _outgoing(chronicle: Chronicle, source: SourceFile | None, tool: ToolName, at: str) -> Outgoing:
+def _outgoing(recorder: SessionRecorder, source: SourceFile | None, tool: ToolName, at: str) -> Outgoing:
     """The conversation as it is written for a tool. Lines of another tool's are only of use where each is a message of ours."""
-    system = chronicle.gauge.system
+    system = recorder.gauge.system
     found = source.transcript if source else None
-    meta, text = (found.meta, found.system) if found else (_own_meta(chronicle), system)
+    meta, text = (found.meta, found.system) if found else (_own_meta(recorder), system)
     known = found if source and (source.tool == tool or source.is_whole) else None
     follows = source is not None and known is not None and source.tool == tool
-    records = list(chronicle.timeline.history.messages(source.taken if source and follows else 0))
+    records = list(recorder.state.history.messages(source.taken if source and follows else 0))
     return Outgoing(
         messages=tuple(record.data["m"] for record in records),
-        format=chronicle.gauge.format.name,
+        format=recorder.gauge.format.name,
         compactions=known.compactions if known else (),
         meta=meta if known else replace(meta, version=None),
         system=text if isinstance(text, str) else None,
@@ -240,13 +240,13 @@ def _outgoing(chronicle: Chronicle, source: SourceFile | None, tool: ToolName, a
         path=source.path if source else None,
         at=at,
         times=tuple(_iso(record.at_ms) for record in records),
-        usages=tuple(map(usage_since(chronicle.log, 0).get, (record.position for record in records))),
+        usages=tuple(map(usage_since(recorder.log, 0).get, (record.position for record in records))),
     )
 
 
-def _own_meta(chronicle: Chronicle) -> Meta:
+def _own_meta(recorder: SessionRecorder) -> Meta:
     """What a session of our own says of itself. Its id is its name and when it began: names are only of one store."""
-    found = layers(chronicle)
+    found = layers(recorder)
     own, workspace = found.session, found.workspace
     return Meta(
         session_id=f"{own.session_id} {own.start_ms}",
@@ -261,26 +261,26 @@ def _iso(at_ms: int) -> str:
     return moment_of(at_ms).isoformat(timespec="milliseconds")
 
 
-def _checkpoint(chronicle: Chronicle, source: SourceFile | None, at: str, *, is_foreign: bool) -> Checkpoint:
+def _checkpoint(recorder: SessionRecorder, source: SourceFile | None, at: str, *, is_foreign: bool) -> Checkpoint:
     """The view in words of its own, as far as its end is not simply what was said last. `source`: whose lines go before it.
 
     For a tool of another format all of it is converted as one.
     """
-    compaction, history = own_compaction(chronicle), chronicle.timeline.history
+    compaction, history = own_compaction(recorder), recorder.state.history
     total = history.count
-    is_settled, taken = chronicle.timeline.arranger.is_settled, source.taken if source else 0
-    said = list(runs(chronicle.timeline.sendable(), chronicle.gauge.format))
+    is_settled, taken = recorder.state.arranger.is_settled, source.taken if source else 0
+    said = list(runs(recorder.state.sendable(), recorder.gauge.format))
     plain = 0
     if is_settled and not is_foreign and not history.is_edited:
         plain = _plain_end(said, total, max(taken, compaction.position if compaction else 0))
     before = len(said) - plain
     return Checkpoint(
         position=total - plain,
-        view=tuple(_shown(run, wire, source) for run, wire in zip(said[:before], chronicle.written(), strict=False)),
+        view=tuple(_shown(run, wire, source) for run, wire in zip(said[:before], recorder.written(), strict=False)),
         summary="\n\n".join(piece.message.text for run in said for piece in run if piece.origin == "summary") or None,
         trigger=compaction.trigger if compaction else "auto",
-        tokens_before=compaction.tokens_before if compaction else chronicle.total(),
-        tokens_after=compaction.tokens_after if compaction else chronicle.total(),
+        tokens_before=compaction.tokens_before if compaction else recorder.total(),
+        tokens_after=compaction.tokens_after if compaction else recorder.total(),
         at=_iso(compaction.at_ms) if compaction and plain else at,
     )
 
@@ -303,13 +303,13 @@ def _plain_end(said: Sequence[Sequence[Piece]], total: int, least: int) -> int:
     return count
 
 
-def _runs(chronicle: Chronicle, source: SourceFile, exported: Exported) -> list[Run]:
+def _runs(recorder: SessionRecorder, source: SourceFile, exported: Exported) -> list[Run]:
     """Where the messages of the written file are in the session: what it had before, what was said since, and the view again."""
     read = load_export(exported, source.transcript)
     assert isinstance(read, Transcript)
-    in_view = [piece.position for piece in chronicle.timeline.pieces if piece.position is not None]
+    in_view = [piece.position for piece in recorder.state.pieces if piece.position is not None]
     known: dict[str, list[int]] = {}
-    history = chronicle.history()
+    history = recorder.history()
     for position in reversed([*range(source.taken, len(history)), *in_view]):
         known.setdefault(_known_by(history[position]), []).append(position)
     found: list[Run] = list(source.runs)

@@ -20,9 +20,9 @@ from plimsoll.records.adoption import Adoption
 from plimsoll.regex import regex
 from plimsoll.session.adopt import adopt
 from plimsoll.session.catalog import is_taken, store_for
-from plimsoll.session.open import chronicle_of
 from plimsoll.session.open import open as open_session
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.open import recorder_of
+from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.session import Session
 from plimsoll.session.transfer.recorded_usage import (
     Recorded,
@@ -99,8 +99,8 @@ def _made(
     with drafted(place, name) as draft:
         open_session(name, store=draft, **told).close()
         counter = {"counter": told["counter"]} if "counter" in told else {}
-        with closing(chronicle_of(draft.open(name), draft, counter)) as chronicle:
-            _fill(chronicle, found, known, {"path": _path_of(source, path), **about})
+        with closing(recorder_of(draft.open(name), draft, counter)) as recorder:
+            _fill(recorder, found, known, {"path": _path_of(source, path), **about})
     if given.get("max_sessions") is not None:
         archive_oldest(place, sessions_max=given["max_sessions"])
     return name, place, told
@@ -193,11 +193,11 @@ def _named_for(path: str | PathLike[str] | None) -> str | None:
 
 
 def _fill(
-    chronicle: Chronicle, found: Transcript | Conversation, known: Recorded | None, about: Mapping[str, Any]
+    recorder: SessionRecorder, found: Transcript | Conversation, known: Recorded | None, about: Mapping[str, Any]
 ) -> None:
     """Append every message again, with the tool's own compactions where they were made. `about` is for the note."""
     if isinstance(found, Conversation):
-        chronicle.append(found.messages)
+        recorder.append(found.messages)
         return
     times, done = times_ms(found), 0
     made = replayed(found)[-FOREIGN_COMPACTIONS_MAX:]
@@ -206,23 +206,23 @@ def _fill(
         adoption = adoption_of(found, compaction, following)
         needed = [part.position + 1 for part in adoption.view if part.position is not None]
         until = max(place, done, *needed)  # the lines of a damaged file may be in another order
-        _append(chronicle, found, times, range(done, until))
-        adopt(chronicle, adoption)
+        _append(recorder, found, times, range(done, until))
+        adopt(recorder, adoption)
         done = until
-    _append(chronicle, found, times, range(done, len(found.messages)))
-    note = source_note(found.tool, chronicle.log.put_blob(found.raw()), taken=len(found.messages), **about)
+    _append(recorder, found, times, range(done, len(found.messages)))
+    note = source_note(found.tool, recorder.log.put_blob(found.raw()), taken=len(found.messages), **about)
     newest = next((compaction.summary for compaction in reversed(found.compactions) if compaction.summary), None)
-    adopt(chronicle, Adoption(view=view_of(found), summary=newest, reader=reader_of(found), left=left_of(found)))
-    chronicle.note(note)
+    adopt(recorder, Adoption(view=view_of(found), summary=newest, reader=reader_of(found), left=left_of(found)))
+    recorder.note(note)
     is_of_view = known is not None and known.is_of_view
-    chronicle.record_usage(() if known is None else known.usages, chronicle.timeline.event if is_of_view else None)
+    recorder.record_usage(() if known is None else known.usages, recorder.state.event if is_of_view else None)
 
 
-def _append(chronicle: Chronicle, found: Transcript, times: Sequence[int | None], places: range) -> None:
+def _append(recorder: SessionRecorder, found: Transcript, times: Sequence[int | None], places: range) -> None:
     """Append messages of the file in batches: what a batch needs in memory is small."""
     for start in range(places.start, places.stop, BATCH_MESSAGES):
         stop = min(start + BATCH_MESSAGES, places.stop)
-        chronicle.append((), times[start:stop], read=[said.message for said in found.messages[start:stop]])
+        recorder.append((), times[start:stop], read=[said.message for said in found.messages[start:stop]])
 
 
 def export(session: Session, *, to: str, at: str | None = None) -> Exported | Converted:

@@ -14,7 +14,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.protocols import SessionLog
 from plimsoll.records.compactions import IMPORT
 from plimsoll.records.values import Compaction, compaction_of
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.recorder import SessionRecorder
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.values import ToolName, Transcript
 
@@ -40,13 +40,13 @@ class SourceFile:
     log: SessionLog
 
     @classmethod
-    def of(cls, chronicle: Chronicle, held: bytes | None = None) -> SourceFile | None:
+    def of(cls, recorder: SessionRecorder, held: bytes | None = None) -> SourceFile | None:
         """The file of a session; None for one that came from none.
 
         `held` is what the file holds now: it may have been put back, or never been written, to what it was before. So the newest
         state is taken that it begins with, and where there is none, the newest.
         """
-        found = [cls._noted(note, chronicle.log) for note in reversed(chronicle.notes(SOURCE))]
+        found = [cls._noted(note, recorder.log) for note in reversed(recorder.notes(SOURCE))]
         known = (source for source in found if held is not None and held.startswith(source.raw))
         return next(known, found[0] if found else None)
 
@@ -91,15 +91,21 @@ class SourceFile:
         return self.runs == ((0, self.taken, 0),)
 
     def grown(
-        self, chronicle: Chronicle, raw: bytes, runs: Sequence[Run], *, path: str | None = None, says_view: bool = False
+        self,
+        recorder: SessionRecorder,
+        raw: bytes,
+        runs: Sequence[Run],
+        *,
+        path: str | None = None,
+        says_view: bool = False,
     ) -> dict[str, Any]:
         """The note for the same file with more behind what was read before. Keeps the new bytes.
 
         `path`: where it was found, if that is another place. `says_view`: its tool would send the session's view, which a
         compaction of ours may have led to.
         """
-        more = [*self.blobs[1:], chronicle.log.put_blob(raw[len(self.raw) :])]
-        taken, base = chronicle.log.messages, chronicle.timeline.base if says_view else None
+        more = [*self.blobs[1:], recorder.log.put_blob(raw[len(self.raw) :])]
+        taken, base = recorder.log.messages, recorder.state.base if says_view else None
         where = {"more": more, "runs": [list(run) for run in joined(runs)], "path": path or self.path}
         return {**self.note, "messages": taken, "taken": taken, "base": base, **where}
 
@@ -121,8 +127,8 @@ def joined(runs: Iterable[Run]) -> tuple[Run, ...]:
     return tuple(found)
 
 
-def own_compaction(chronicle: Chronicle) -> Compaction | None:
+def own_compaction(recorder: SessionRecorder) -> Compaction | None:
     """The compaction of ours that the view goes on from; None where it goes on from another tool's, or from the beginning."""
-    base = chronicle.timeline.base
-    found = None if base is None else compaction_of(chronicle.compaction(f"c{base}"))
+    base = recorder.state.base
+    found = None if base is None else compaction_of(recorder.compaction(f"c{base}"))
     return None if found is None or found.stage == IMPORT else found

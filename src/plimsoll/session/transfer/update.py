@@ -15,7 +15,7 @@ from plimsoll.errors import SettingError, SourceChanged
 from plimsoll.records.adoption import Adoption
 from plimsoll.records.usage import Usage
 from plimsoll.session.adopt import adopt, as_pieces
-from plimsoll.session.recorder import Chronicle
+from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.transfer.recorded_usage import left_of, recorded, times_ms, view_of
 from plimsoll.session.transfer.source import SourceFile, own_compaction
 from plimsoll.transcripts.detect import load_file
@@ -23,34 +23,34 @@ from plimsoll.transcripts.source import unpacked
 from plimsoll.transcripts.values import Transcript
 
 
-def update(chronicle: Chronicle, given: str | PathLike[str] | bytes | None) -> int:
+def update(recorder: SessionRecorder, given: str | PathLike[str] | bytes | None) -> int:
     """Take in what a session's file has grown by, as `Session.update` says; how many messages were new."""
-    newest = SourceFile.of(chronicle)
+    newest = SourceFile.of(recorder)
     if newest is None or newest.transcript is None:
         raise SettingError("update", "the session was not made of a file of Claude Code, Codex or pi")
     file = newest.path if given is None else given
     if file is None:
         raise SettingError("source", "nobody knows where the file is: it was read from bytes; name it")
-    where = newest.path or chronicle.log.name if isinstance(file, bytes) else fspath(file)
+    where = newest.path or recorder.log.name if isinstance(file, bytes) else fspath(file)
     path = newest.path if isinstance(file, bytes) or not Path(file).is_file() else os.path.realpath(where)
     raw = unpacked(file)
-    source = SourceFile.of(chronicle, raw) or newest
+    source = SourceFile.of(recorder, raw) or newest
     found = load_file(raw) if raw.startswith(source.raw) else None
     if not isinstance(found, Transcript) or source.transcript is None or found.tool != source.tool:
         reason = "it no longer begins with what was imported; import it as a session of its own"
         raise SourceChanged(where, reason=reason)
     if raw != source.raw:
-        return _Growth(chronicle, source, source.transcript, found).take_in(where, raw, path)
+        return _Growth(recorder, source, source.transcript, found).take_in(where, raw, path)
     if path != newest.path:
-        chronicle.note({**source.note, "path": path})
+        recorder.note({**source.note, "path": path})
     return 0
 
 
 class _Growth:
     """What a file has grown by, and what that means for the session; one use."""
 
-    def __init__(self, chronicle: Chronicle, source: SourceFile, old: Transcript, new: Transcript) -> None:
-        self._chronicle = chronicle
+    def __init__(self, recorder: SessionRecorder, source: SourceFile, old: Transcript, new: Transcript) -> None:
+        self._recorder = recorder
         self._source = source
         self._old = old
         self._new = new
@@ -61,22 +61,22 @@ class _Growth:
 
     def take_in(self, where: str, raw: bytes, path: str | None) -> int:
         """Say what is new, note the file, and go on from the view that follows."""
-        chronicle, since = self._chronicle, self._same + self._said_already(where)
-        before = list(chronicle.timeline.pieces)
+        recorder, since = self._recorder, self._same + self._said_already(where)
+        before = list(recorder.state.pieces)
         fresh = self._new.messages[since:]
-        chronicle.append([said.wire for said in fresh], times_ms(self._new)[since:])
-        note = self._source.grown(chronicle, raw, self._runs, path=path)
+        recorder.append([said.wire for said in fresh], times_ms(self._new)[since:])
+        note = self._source.grown(recorder, raw, self._runs, path=path)
         kept, adoption = self._goes_on_from(before, since)
-        pieces = [*kept, *as_pieces(chronicle, adoption)]
+        pieces = [*kept, *as_pieces(recorder, adoption)]
         if (
-            written(chronicle.timeline.sending.settled(pieces), chronicle.gauge.format, chronicle.gauge.marks_beside)
-            != chronicle.written()
+            written(recorder.state.sending.settled(pieces), recorder.gauge.format, recorder.gauge.marks_beside)
+            != recorder.written()
         ):
-            adopt(chronicle, adoption, kept)
-        chronicle.note(note)
-        told = recorded(self._new, chronicle.gauge)
+            adopt(recorder, adoption, kept)
+        recorder.note(note)
+        told = recorded(self._new, recorder.gauge)
         usages = self._usages(told.usages, since, is_ours=bool(kept))
-        chronicle.record_usage(usages, chronicle.timeline.event if told.is_of_view else None)
+        recorder.record_usage(usages, recorder.state.event if told.is_of_view else None)
         return len(fresh)
 
     def _usages(self, told: Sequence[Usage], since: int, *, is_ours: bool) -> list[Usage]:
@@ -91,7 +91,7 @@ class _Growth:
 
     def _said_already(self, where: str) -> int:
         """How many of the new messages the session has from elsewhere. It may have no others."""
-        own = self._chronicle.history()[self._source.taken :]
+        own = self._recorder.history()[self._source.taken :]
         fresh = [dict(said.wire) for said in self._new.messages[self._same : self._same + len(own)]]
         if own != fresh:
             reason = f"the session has {pluralize(len(own), 'message')} not in it: import it as a session of its own"
@@ -100,8 +100,8 @@ class _Growth:
 
     def _goes_on_from(self, before: Sequence[Piece], since: int) -> tuple[list[Piece], Adoption]:
         """What the view goes on from, and what then follows: our own where the tool only went on from its own, else the tool's."""
-        reader = self._chronicle.timeline.facts.reader
-        if own_compaction(self._chronicle) is None or not self._goes_on():
+        reader = self._recorder.state.facts.reader
+        if own_compaction(self._recorder) is None or not self._goes_on():
             view, left = view_of(self._new, self._place), left_of(self._new, self._place)
             return [], Adoption(view=view, reader=reader, left=left)
         grown = {self._source.position(index) for index in range(self._same, len(self._old.messages))} - {None}
