@@ -86,13 +86,13 @@ REGISTRY_WARNINGS_MAX = 1_000
 RECALL_PIECE_CHARS_MAX = 1 << 18
 """Characters of one indexed piece. A longer text is indexed as several pieces."""
 
-RECALL_SHELF_CHARS_MAX = 1 << 24
+RECALL_SEGMENT_CHARS_MAX = 1 << 24
 """Characters of history in one segment of the search index, rounded up to a whole piece."""
 
-RECALL_SHELF_TERMS_MAX = 250_000
+RECALL_SEGMENT_TERMS_MAX = 250_000
 """Distinct terms in one segment, rounded up to a whole piece. Bounds the memory that random words take."""
 
-RECALL_SHELVES_MAX = 4
+RECALL_SEGMENTS_MAX = 4
 """Segments of the search index in memory, about 17 million tokens. Older history is read by position, not searched."""
 
 RECALL_QUERY_CHARS_MAX = 8_000

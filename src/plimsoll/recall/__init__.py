@@ -1,1 +1,1 @@
-"""Search over a session's history: an index that grows with it, and the tools that let a model use it."""
+"""Search in a session's history: an incremental index, and the tools by which a model uses it."""

@@ -1,6 +1,6 @@
-"""Recall as tools for a model: their definitions, and running one. What they answer is never larger than it may be.
+"""Recall as tools for a model: their definitions, and how a call is run. The size of a result is bounded.
 
-Answers present the history as data: a model reads who said what and where, under headings that the text cannot imitate.
+Results present the history as data: each excerpt has a heading with its author and position, which the text cannot imitate.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from plimsoll.truncation.measure import chars_within
 from plimsoll.validation import one_of
 
 ToolFormat: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic"]
-"""The formats that tool definitions exist in. UI messages carry none: there, use the provider's."""
+"""The formats of tool definitions. UI messages have none; use those of the provider."""
 
 _DESCRIPTIONS = ToolNames(
     recall=(
@@ -59,7 +59,7 @@ _HEADING = regex(r"\[(?=\s{0,8}(?:message\s{1,8}m?|summary\s{1,8}c)[0-9])", re.I
 
 
 def definitions(format: ToolFormat = "openai-chat", names: ToolNames = TOOL_NAMES) -> list[dict[str, Any]]:
-    """The two tools as a provider's `tools` parameter takes them. Raises SettingError for a format that has none."""
+    """The two tools as a provider's `tools` parameter takes them. Raises SettingError for another format."""
     chosen = one_of("format", format, get_args(ToolFormat))
     return [_definition(chosen, kind, name, names) for kind, name in names._asdict().items()]
 
@@ -84,20 +84,20 @@ def _definition(format: str, kind: str, name: str, names: ToolNames) -> dict[str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toolbox:
-    """What the tools work on, and how large an answer may be in tokens, upper bound."""
+    """What the tools work on. `tokens_max` is the size of a result in tokens, by the counter's upper bound."""
 
     recall: Callable[[str, int], Sequence[Hit]]
-    """(query, tokens_max) -> hits, best first."""
+    """Called with the query and a number of tokens. Returns hits, best first."""
     read: Callable[[str], str]
-    """reference -> its whole text. Raises ReferenceNotFound, SessionDamaged."""
+    """Called with a reference. Returns the whole text, or raises ReferenceNotFound or SessionDamaged."""
     counter: TokenCounter
     tokens_max: int
     names: ToolNames = TOOL_NAMES
 
     def call(self, name: str, arguments: Mapping[str, Any] | str) -> str:
-        """What a tool answers. Arguments it cannot use give a text that says what to do: the model reads it.
+        """Run a tool and return its result. For invalid arguments, the result tells the model what to do.
 
-        Raises SettingError for a tool that is not one of these, StoreError.
+        Raises SettingError for an unknown tool, and StoreError.
         """
         tool = one_of("name", name, self.names)
         kind = "recall" if tool == self.names.recall else "read"
@@ -153,7 +153,7 @@ class Toolbox:
         return self._paged(text, _owner(reference.strip()), offset, limit)
 
     def _paged(self, text: str, owner: str, start: int, limit: int | None) -> str:
-        """A heading and as much of the text as fits, less some to end at a line or a word."""
+        """A heading and as much of the text as fits, preferably up to the end of a line or a word."""
         rest = text[start:] if limit is None else text[start : start + max(1, limit)]
         heading = _page_heading(owner, len(text), len(text), len(text) + 1)
         room = self.tokens_max - self.counter.upper(heading) - _SEAM_TOKENS
@@ -165,14 +165,14 @@ class Toolbox:
 
 
 _SEAM_TOKENS = 4
-"""Texts put together may cost a little more than they do apart."""
+"""Joined texts can count a little more than the texts do."""
 
 _WRONG = -1
 _FOUND = f"[Found in the history, {RECORD}. To see more of a text, read its reference.]"
 
 
 def _owner(reference: str) -> str:
-    """Whose text a reference names, in words."""
+    """What a reference names, for the heading of a page."""
     if is_blob_name(reference):
         return f"stored text {reference}"
     seq, position = summary_of(reference), position_named(reference)
@@ -187,7 +187,7 @@ def _page_heading(owner: str, start: int, end: int, total: int) -> str:
 
 
 def _block(hit: Hit) -> str:
-    """A hit under its heading; what looks like a heading in it is changed so that it does not."""
+    """A hit with its heading. Imitations of a heading in its text lose their bracket."""
     since = f", from offset {hit.offset}" if hit.offset else ""
     voice = re.sub(r"[\[\]\s]+", " ", hit.voice)[:80]
     text = _HEADING.sub("(", hit.text.strip("\r\n"))
@@ -195,7 +195,7 @@ def _block(hit: Hit) -> str:
 
 
 def _in_order(blocks: Iterable[tuple[Hit, str]]) -> list[str]:
-    """The blocks with those of neighbouring messages together, in the order they were said; the best of such groups first."""
+    """The blocks, grouped: those of neighbouring messages together in order, the group with the best hit first."""
     groups: list[list[tuple[Hit, str]]] = []
     for hit, block in sorted(blocks, key=lambda pair: (pair[0].position, pair[0].offset)):
         if groups and hit.position - groups[-1][-1][0].position <= 1:
@@ -216,7 +216,7 @@ def _arguments(given: Mapping[str, Any] | str) -> Mapping[str, Any] | None:
 
 
 def _number(value: object, default: int | None) -> Any:
-    """A whole number from 0 on; models write 100.0 too."""
+    """A non-negative int, `default` for None, else _WRONG. Models also write 100.0."""
     if value is None:
         return default
     if isinstance(value, float) and value.is_integer():

@@ -1,4 +1,4 @@
-"""What a text is found by: stems of its words, the parts of compound names, and characters where words are not spaced."""
+"""The search terms of a text: stems of words, parts of compound names, and characters in scripts without spaces."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ UNSPACED = (
     "\u0900-\u0eff\u1000-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
-"""Scripts whose words are not spaced (Chinese, Japanese, Thai, Khmer, Burmese) or are built up of marks and endings (India's,
-Korean). They are found by characters and pairs of characters."""
+"""Scripts without spaces between words (Chinese, Japanese, Thai, Khmer, Burmese), or whose words change by marks and endings
+(those of India, Korean). Their terms are characters and pairs of characters."""
 
 WORD_CHARS_MAX = 64
-"""A word is known by its first so many characters: longer ones are data."""
+"""Only this many characters of a word are indexed: longer ones are data."""
 
 _MEMO_WORDS_MAX = 1 << 16
 
@@ -24,16 +24,16 @@ _RUN = regex(rf"[{UNSPACED}]")
 _COMPOUND = regex(r"_|[a-z][A-Z]|[A-Za-z][0-9]|[A-Z]{2}[a-z]")
 _PART = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _CODE = regex(r"[0-9][A-Za-z]")
-"""A digit before a letter: a hash or a code, whose parts mean nothing."""
+"""A digit before a letter, as in a hash or a code, whose parts have no meaning."""
 
 
 def words(text: str) -> list[str]:
-    """The words of a text as they stand; a run of unspaced writing is one of them. Linear."""
+    """The words of a text, unchanged; a run of a script without spaces is one word. Linear."""
     return (_ASCII_WORD if text.isascii() else _WORD).findall(text)
 
 
 class Terms:
-    """The terms of words, remembered for the words seen last. One for an index and its queries."""
+    """Computes the terms of texts, with a cache by word. An index and its queries share one."""
 
     __slots__ = ("_memo",)
 
@@ -41,17 +41,17 @@ class Terms:
         self._memo: dict[str, tuple[str, ...]] = {}
 
     def of(self, text: str) -> set[str]:
-        """Every term of a text. Linear."""
+        """All terms of a text. Linear."""
         found: set[str] = set()
         memo = self._memo
         for word in set(words(text)):
             terms = memo.get(word)
             if terms is None:
-                terms = self._learn(word)
+                terms = self._cached(word)
             found.update(terms)
         return found
 
-    def _learn(self, word: str) -> tuple[str, ...]:
+    def _cached(self, word: str) -> tuple[str, ...]:
         if _RUN.match(word):
             return pairs(word)
         terms = terms_of(word)
@@ -62,12 +62,12 @@ class Terms:
 
 
 def pairs(run: str) -> tuple[str, ...]:
-    """The characters of a run of unspaced writing, and each two neighbours."""
+    """The characters of a run of a script without spaces, and each pair of neighbours."""
     return (*run, *(run[at : at + 2] for at in range(len(run) - 1)))
 
 
 def terms_of(word: str) -> tuple[str, ...]:
-    """The terms of one word: its stem, or for a compound name the whole name and its parts."""
+    """The terms of one word: its stem; for a compound name, the name and its parts."""
     word = word[:WORD_CHARS_MAX]
     if not word.isascii():
         return (stem(_folded(word)),)
@@ -82,13 +82,13 @@ def terms_of(word: str) -> tuple[str, ...]:
 
 
 def _folded(word: str) -> str:
-    """Lower case, compatibility forms and accents undone: full-width letters, `Größe`, `café` and `cafe`."""
+    """The word in lower case without accents and compatibility forms such as full-width letters: `café` gives `cafe`."""
     folded = unicodedata.normalize("NFKD", word).casefold()
     return "".join(char for char in folded if not "\u0300" <= char <= "\u036f") or word
 
 
 def stem(word: str) -> str:
-    """A lower-case word without the English endings that change no meaning: plurals, -ing, -ed, -ly, a last -e."""
+    """The stem of a lower-case English word: without plural, -ing, -ed, -ly and a final -e."""
     if len(word) < 4 or not word.isalpha():
         return word
     if word.endswith("s"):
@@ -122,4 +122,4 @@ _COMMON = (
 )
 
 STOP = frozenset(map(stem, _COMMON.split()))
-"""The terms of words that nearly every text has. A query is searched without them when it has others."""
+"""Stop words as terms. They are dropped from a query that has other terms."""

@@ -193,13 +193,13 @@ def test_a_text_longer_than_a_piece_is_found_at_its_end():
     assert hit.offset > RECALL_PIECE_CHARS_MAX
 
 
-def test_the_index_keeps_the_newest_shelves(monkeypatch):
+def test_the_index_keeps_the_newest_segments(monkeypatch):
     """Past its bound the index forgets the oldest messages, and says from where on it searches."""
 
     def name(number):
         return f"beacon{'abcdefghij'[number // 100]}{'abcdefghij'[number // 10 % 10]}{'abcdefghij'[number % 10]}"
 
-    monkeypatch.setattr(index_module, "RECALL_SHELF_CHARS_MAX", 1_000)
+    monkeypatch.setattr(index_module, "RECALL_SEGMENT_CHARS_MAX", 1_000)
     messages = [text_message("user", f"{name(number)} {FILLER}") for number in range(200)]
     index = indexed(messages)
 
@@ -212,13 +212,13 @@ def test_the_index_keeps_the_newest_shelves(monkeypatch):
     assert hits(name(index.first_position))[0].position == index.first_position
 
 
-def test_random_words_fill_a_shelf_early(monkeypatch):
-    """The terms of a shelf are bounded as well as its characters."""
-    monkeypatch.setattr(index_module, "RECALL_SHELF_TERMS_MAX", 100)
+def test_random_words_fill_a_segment_early(monkeypatch):
+    """The terms of a segment are bounded as well as its characters."""
+    monkeypatch.setattr(index_module, "RECALL_SEGMENT_TERMS_MAX", 100)
     index = indexed([text_message("user", " ".join(f"{seed}x{number}y" for number in range(60))) for seed in range(20)])
 
-    assert len(index.shelves) == index.shelves.maxlen
-    assert max(len(shelf.units) for shelf in index.shelves) < 100 + 60
+    assert len(index.segments) == index.segments.maxlen
+    assert max(len(segment.units) for segment in index.segments) < 100 + 60
 
 
 @pytest.mark.parametrize("text", ["", "a", "a" * 10_000, "a b " * 3_000, "line\n" * 500, "。" * 900])
