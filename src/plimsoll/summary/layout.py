@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,18 +40,16 @@ def listed(items: Sequence[Item]) -> str:
 
 
 def spoken(items: Sequence[Item]) -> str:
-    """A conversation in order: a line for each heading and run of one speaker, statements joined by semicolons."""
+    """A conversation in order: a line for each run of one speaker, but under a heading one for each speaker, by semicolons."""
     lines: list[str] = []
-    heading, speaker = "", ""
-    for item in sorted(items, key=lambda item: item.order):
-        if item.group != heading:
-            heading, speaker = item.group, ""
-            lines.append(f"[{heading}]")
-        if item.label == speaker and lines and not lines[-1].startswith("["):
-            lines[-1] += f"; {item.text}"
-        else:
-            speaker = item.label
-            lines.append(f"{speaker}: {item.text}" if speaker else item.text)
+    ordered = sorted(items, key=lambda item: item.order)
+    for heading, members in groupby(ordered, key=lambda item: item.group):
+        said: dict[tuple[str, int], list[str]] = {}
+        lines.extend([f"[{heading}]"] if heading else [])
+        for run, (speaker, texts) in enumerate(groupby(members, key=lambda item: item.label)):
+            said.setdefault((speaker, 0 if heading else run), []).extend(item.text for item in texts)
+        for (speaker, _), statements in said.items():
+            lines.append(f"{speaker}: {'; '.join(statements)}" if speaker else "; ".join(statements))
     return "\n".join(lines)
 
 
