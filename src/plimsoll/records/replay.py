@@ -29,7 +29,7 @@ from plimsoll.records.facts import Facts
 from plimsoll.records.history import Branch, History
 from plimsoll.records.packing import unpacked
 from plimsoll.records.values import is_plain, pieces_of, positions_in
-from plimsoll.tokens.calibrate import is_believed
+from plimsoll.tokens.calibrate import is_plausible
 
 RETRY_GROWTH_SHARE = 0.05
 """A run that could make no progress is tried again when the view has grown by this share of the budget."""
@@ -232,7 +232,7 @@ class ViewState:
 
     def _reported(self, data: Mapping[str, Any]) -> None:
         """A report on the view as it stands says what its beginning costs."""
-        if data.get("event", -1) != self.event or not is_believed(data.get("counted", 0), data["prompt"]):
+        if data.get("event", -1) != self.event or not is_plausible(data.get("counted", 0), data["prompt"]):
             return
         stop, answer = len(self.pieces), data.get("position", 0)
         while stop > 0 and (self.pieces[stop - 1].position or -1) >= answer:

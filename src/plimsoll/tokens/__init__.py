@@ -1,1 +1,1 @@
-"""Counting tokens: exactly where the vocabulary is public, elsewhere by a safe estimate that usage corrects."""
+"""Token counters: exact for public vocabularies, else a safe estimate calibrated by reported usage."""

@@ -1,4 +1,4 @@
-"""Remembering counts by content, without keeping the content."""
+"""A cache of token counts by content hash."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Key: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheInfo:
-    """How a cache did so far. `size` and `size_max` are texts."""
+    """Statistics of a cache. `size` and `size_max` are numbers of texts."""
 
     hits: int
     misses: int
@@ -29,9 +29,9 @@ class CacheInfo:
 
 
 class CountCache:
-    """The counts of the texts seen last, by length and 64-bit hash. Safe between threads; never holds a text.
+    """An LRU cache of counts by length and 64-bit hash of the text. Thread-safe; stores no text.
 
-    The hash is Python's own, keyed anew in every process, so nobody outside can prepare two texts that share it.
+    The hash is Python's, with a random key in each process, so outsiders cannot prepare colliding texts.
     """
 
     __slots__ = ("_counts", "_hits", "_lock", "_misses", "_size_max")
@@ -44,7 +44,9 @@ class CountCache:
         self._misses = 0
 
     def count(self, text: str, by: Callable[[str], int]) -> int:
-        """The remembered count of `text`, or `by(text)`. Texts that are quicker to count than to find are not kept."""
+        """The cached count of `text`, else `by(text)`. Texts shorter than COUNT_CACHE_TEXT_CHARS_MIN are faster to count than
+        to look up.
+        """
         if len(text) < COUNT_CACHE_TEXT_CHARS_MIN:
             return by(text)
         key = (len(text), hash(text))
@@ -59,7 +61,7 @@ class CountCache:
         return tokens
 
     def missing(self, texts: Iterable[str]) -> list[str]:
-        """Of these texts, those worth keeping whose count is not known, each once."""
+        """The distinct texts that are worth caching and not cached."""
         with self._lock:
             return list(
                 {
@@ -70,7 +72,7 @@ class CountCache:
             )
 
     def keep(self, text: str, tokens: int) -> None:
-        """Remember a count that was made elsewhere."""
+        """Store a count that was made elsewhere."""
         self._keep((len(text), hash(text)), tokens)
 
     def _keep(self, key: _Key, tokens: int) -> None:
@@ -81,13 +83,13 @@ class CountCache:
                 self._counts.popitem(last=False)
 
     def info(self) -> CacheInfo:
-        """Hits, misses and size. Short texts are neither."""
+        """Hits, misses and size. Texts too short to cache count as neither hit nor miss."""
         with self._lock:
             return CacheInfo(hits=self._hits, misses=self._misses, size=len(self._counts), size_max=self._size_max)
 
 
 class CachingCounter:
-    """A TokenCounter that counts each long text once. Equal to the counter it wraps in everything else."""
+    """A TokenCounter that counts each long text once; otherwise the same as the counter it wraps."""
 
     __slots__ = ("_cache", "_counter", "_uppers")
 
@@ -98,12 +100,12 @@ class CachingCounter:
 
     @property
     def name(self) -> str:
-        """The wrapped counter's name."""
+        """Name of the wrapped counter."""
         return self._counter.name
 
     @property
     def serial(self) -> int:
-        """What tells a caller's counter from others of its name; 0 for the counters of plimsoll."""
+        """Distinguishes callers' counters of the same name; 0 for plimsoll's own."""
         return getattr(self._counter, "serial", 0)
 
     @property
@@ -112,15 +114,15 @@ class CachingCounter:
         return self._counter.exact
 
     def count(self, text: str) -> int:
-        """The wrapped counter's `count`."""
+        """The wrapped counter's `count`, cached."""
         return self._cache.count(text, self._counter.count)
 
     def upper(self, text: str) -> int:
-        """The wrapped counter's `upper`."""
+        """The wrapped counter's `upper`, cached."""
         return self._uppers.count(text, self._counter.upper)
 
     def prime(self, texts: Iterable[str]) -> None:
-        """Count many texts now, on all cores where the counter can. Does nothing for one that cannot."""
+        """Count many texts in advance, on all cores if the counter supports it; otherwise do nothing."""
         if not isinstance(self._counter, ExactCounter):
             return
         missing = self._cache.missing(texts)
@@ -128,5 +130,5 @@ class CachingCounter:
             self._cache.keep(text, tokens)
 
     def cache_info(self) -> CacheInfo:
-        """Of the counts; upper counts of an estimate are kept beside them."""
+        """Statistics of the cache of `count`; that of `upper` is separate."""
         return self._cache.info()

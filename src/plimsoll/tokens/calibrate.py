@@ -1,8 +1,8 @@
-"""Learning from reported usage how far a counter's numbers are from the provider's.
+"""Calibrate a token counter by the usage that a provider reports.
 
-Two things are learnt. The ratio of reported to counted tokens comes from differences between consecutive calls, in which what
-every request carries (a system prompt or tools that the host keeps to itself) cancels out; the ratios are averaged as logarithms,
-weighted by tokens, the newest most. What every request carries is then what is left of the newest reports.
+Two values are estimated. The ratio of reported to counted tokens comes from the differences between consecutive calls, in which
+constant content (such as a host's own system prompt or tools) cancels out; it is a mean of logarithms, weighted by size and
+recency. The size of the constant content is then the remainder of the newest reports.
 """
 
 from __future__ import annotations
@@ -17,75 +17,76 @@ from plimsoll.errors import SettingError
 from plimsoll.limits import SETTING_TOKENS_MAX
 
 DIFFERENCE_TOKENS_MIN = 200
-"""Smaller differences say more about rounding than about the ratio. They are added up until they are large enough."""
+"""Smaller differences mostly measure rounding. They are accumulated up to this size."""
 
 DIFFERENCE_TOKENS_MAX = 20_000
-"""A larger difference weighs no more than this."""
+"""The weight of a difference is capped here."""
 
 RATIO_MIN, RATIO_MAX = 0.5, 3.0
-"""No vocabulary in use is further than this from o200k_base over a whole difference. What is, says nothing of the ratio: the
-host added or removed something that is not counted, or the report belongs to another request."""
+"""Limits of a plausible ratio: no vocabulary in use is further from o200k_base. A difference outside them means that the host
+added or removed something uncounted, or that the report belongs to another request."""
 
 REPORTS_KEPT = 5
-"""Newest reports that the tokens every request carries are taken from: more of them are believed at once, fewer only when all
-of these agree."""
+"""Number of newest reports that estimate the constant content: their maximum is used, so a rise takes effect at once and a fall
+only
+after this many reports."""
 
-_KEPT = 0.8
-"""Share of the older differences' weight that stays when one of DIFFERENCE_TOKENS_FULL or more is added."""
+_DECAY = 0.8
+"""Decay of the older weights for each new difference of at least DIFFERENCE_TOKENS_FULL."""
 
 DIFFERENCE_TOKENS_FULL = 4_000
-"""A smaller difference makes the older ones fade by less: a few short turns say little against a long history."""
+"""Smaller differences decay the older ones by less: a few short turns say little about a long history."""
 
 _PRIOR_RATIO_TOKENS = 50.0
-"""Weight of the belief in a ratio of 1, before the first report."""
+"""Weight, in tokens, of the prior ratio of 1."""
 
-_SPREAD_BEFORE, _SPREAD_EXACT = 0.08, 0.02
-"""Least spread believed in before there is a sample: one turn may be prose and the next JSON, in any vocabulary but the
-right one."""
+_PRIOR_SPREAD, _PRIOR_SPREAD_EXACT = 0.08, 0.02
+"""Prior standard deviations, for an inexact and an exact counter: one turn may be prose and the next JSON, which no foreign
+vocabulary counts equally well."""
 
 _DEVIATIONS = 3.0
-"""Standard deviations that the margin covers when there are many differences, of a spread that is itself estimated."""
+"""Standard deviations that the margin covers, once there are many differences."""
 
 _MARGIN_MIN, _MARGIN_MAX = 1.01, 1.3
-"""The margin stays between these, or below the one before where that is wider."""
+"""Limits of the margin; the upper one is raised to the counter's own margin if that is wider."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrator:
-    """What was learnt for one provider and model. Immutable: `record` returns the next state.
+    """The calibration of one provider and model. Immutable: `record` returns the next state.
 
-    All counts are of whole requests: messages, tools and framing, by the counter without calibration.
+    All counts are of whole requests (messages, tools and framing), by the uncalibrated counter.
     """
 
     counted: int | None = None
-    """Tokens counted for the request that the next difference is taken from."""
+    """Counted tokens of the request that the next difference is measured from."""
     reported: int | None = None
     """Tokens the provider reported for that request."""
     differences: int = 0
-    """How many were used so far."""
+    """Number of differences used."""
     weight: float = 0.0
     weighted: float = 0.0
-    """Sum of logarithms of ratios, times their weights."""
+    """Weighted sum of the logarithms of the ratios."""
     squared: float = 0.0
-    """Sum of their squares, times their weights."""
+    """Weighted sum of their squares."""
     weights_squared: float = 0.0
-    """Sum of the squares of the weights."""
+    """Sum of the squared weights."""
     recent: tuple[tuple[int, int], ...] = ()
     """The newest reports, oldest first: tokens counted and tokens reported."""
 
     def record(self, *, counted: int, reported: int) -> Calibrator:
-        """The state after one call: `counted` tokens by the counter, `reported` by the provider, cached ones included.
+        """The state after a call with `counted` tokens by the counter and `reported` by the provider, cached ones included.
 
-        For Anthropic that is input, cache reads and cache writes together. Values below 1, and a report so small that it cannot
-        be of this request, change nothing. A request smaller than the one before, as after a compaction, starts a new difference.
+        For Anthropic, `reported` is the sum of input, cache reads and cache writes. Values below 1, and reports too small for the
+        request, change nothing. A smaller request than before, as after a compaction, starts a new difference.
         """
-        if not is_believed(counted, reported):
+        if not is_plausible(counted, reported):
             return self
         recent = (*self.recent, (counted, reported))[-REPORTS_KEPT:]
         return replace(self._differed(counted, reported), recent=recent)
 
     def _differed(self, counted: int, reported: int) -> Calibrator:
-        """The state after the difference from the call before."""
+        """The state after adding the difference to the previous call."""
         if self.counted is None or self.reported is None or counted < self.counted:
             return replace(self, counted=counted, reported=reported)
         more_counted, more_reported = counted - self.counted, reported - self.reported
@@ -95,16 +96,16 @@ class Calibrator:
             return replace(self, counted=counted, reported=reported)
         value = log(more_reported / more_counted)
         weight = min(more_counted, DIFFERENCE_TOKENS_MAX)
-        kept = _KEPT ** min(1.0, more_counted / DIFFERENCE_TOKENS_FULL)
+        decay = _DECAY ** min(1.0, more_counted / DIFFERENCE_TOKENS_FULL)
         return replace(
             self,
             counted=counted,
             reported=reported,
             differences=self.differences + 1,
-            weight=self.weight * kept + weight,
-            weighted=self.weighted * kept + weight * value,
-            squared=self.squared * kept + weight * value * value,
-            weights_squared=self.weights_squared * kept**2 + weight**2,
+            weight=self.weight * decay + weight,
+            weighted=self.weighted * decay + weight * value,
+            squared=self.squared * decay + weight * value * value,
+            weights_squared=self.weights_squared * decay**2 + weight**2,
         )
 
     @property
@@ -114,32 +115,32 @@ class Calibrator:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the logarithm of the ratio, from one difference to another; 0.0 before there are two."""
+        """Standard deviation of the logarithm of the ratio; 0.0 with fewer than two differences."""
         if self.weight == 0:
             return 0.0
         mean = self.weighted / self.weight
         return sqrt(max(0.0, self.squared / self.weight - mean * mean))
 
     def margin(self, before: float) -> float:
-        """The margin over `ratio`: from `before`, the counter's own, towards what the spread of the differences asks for.
+        """The factor on top of `ratio` that covers its error; `before` is the counter's margin without calibration.
 
-        The spread is a sample's, with a belief about it that fades as fast as old differences do; both the next
-        difference and the mean of those before it are off by it.
+        Combines the spread of the differences with a prior that decays like old differences. It covers the error of the next
+        difference as well as that of the mean.
         """
         if not self.differences or not self.weights_squared:
             return before
-        belief = max(log(before) / _DEVIATIONS, _SPREAD_BEFORE) if before > 1 else _SPREAD_EXACT
-        faded = _KEPT ** (self.differences - 1)
+        prior = max(log(before) / _DEVIATIONS, _PRIOR_SPREAD) if before > 1 else _PRIOR_SPREAD_EXACT
+        prior_weight = _DECAY ** (self.differences - 1)
         seen = self.weight**2 / self.weights_squared
-        variance = (seen * self.spread**2 + faded * belief**2) / (seen - 1 + faded)
+        variance = (seen * self.spread**2 + prior_weight * prior**2) / (seen - 1 + prior_weight)
         margin = exp(_DEVIATIONS * (1 + 0.7 / seen) * sqrt(variance * (1 + 1 / seen)))
         return min(max(_MARGIN_MIN, margin), max(before, _MARGIN_MAX))
 
     def unseen(self, *, before: float = 1.0, exact: bool = False) -> int:
-        """Tokens that every request carries beyond those counted: what the host keeps to itself, such as a system prompt or tools.
+        """Tokens of constant content that every request carries and the counter does not see, such as a host's system prompt.
 
-        Of the newest reports the one that says the most counts. A report that the upper count covers says nothing. `before` is
-        the counter's own margin; an `exact` counter needs neither ratio nor margin. Never negative.
+        The maximum over the newest reports; reports within the upper count are ignored. `before` is the counter's margin without
+        calibration; an `exact` counter is used without ratio and margin. Never negative.
         """
         ratio, margin = (1.0, 1.0) if exact else (self.ratio, self.margin(before))
         beyond = (
@@ -148,12 +149,12 @@ class Calibrator:
         return ceil(max(beyond, default=0.0))
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON data."""
+        """The state as plain JSON data."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Calibrator:
-        """The state that `to_dict` gave; fields it does not know are left out. Raises SettingError for impossible values."""
+        """The inverse of `to_dict`. Unknown fields are ignored. Raises SettingError for invalid values."""
         known = {field.name: data[field.name] for field in fields(cls) if field.name in data}
         recent = _pairs(known.pop("recent", ()))
         for name, value in known.items():
@@ -165,8 +166,8 @@ class Calibrator:
         return state
 
 
-def is_believed(counted: int, reported: int) -> bool:
-    """Whether a report can be of a request that is counted as so much."""
+def is_plausible(counted: int, reported: int) -> bool:
+    """Whether a report is plausible for a request of `counted` tokens."""
     return 0 < counted <= SETTING_TOKENS_MAX and counted * RATIO_MIN <= reported <= SETTING_TOKENS_MAX
 
 
@@ -182,7 +183,7 @@ def _check(name: str, value: Any) -> None:
 
 
 def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
-    """The newest reports as they were written down. Raises SettingError."""
+    """Validate the pairs of `recent`. Raises SettingError."""
     if not isinstance(value, (list, tuple)):
         raise SettingError("calibration.recent", "must be a list of pairs")
     pairs = []

@@ -1,4 +1,4 @@
-"""The counter of a model: exact for OpenAI's vocabularies, else o200k's count times a ratio, corrected by usage."""
+"""The text counter of a model: exact for OpenAI's vocabularies, else o200k's count times a ratio, calibrated by usage."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 
 
 class Calibration(Protocol):
-    """What reported usage says of a counter's numbers."""
+    """The correction of a counter by reported usage."""
 
     @property
     def ratio(self) -> float:
-        """Truth over estimate; 1.0 where nothing is known."""
+        """Reported over counted tokens; 1.0 if nothing was reported."""
         ...
 
     def margin(self, before: float) -> float:
-        """At least 1.0: times `ratio`, the truth is not expected to pass it. `before` is the margin without reports."""
+        """A factor of at least 1.0: the true count should not exceed the estimate times it. `before` is the margin without
+        reports.
+        """
         ...
 
 
@@ -50,15 +52,15 @@ class ScaledCounter:
         return False
 
     def count(self, text: str) -> int:
-        """The best estimate, rounded up."""
+        """The estimate, rounded up."""
         return ceil(self._base.count(text) * self._ratio(text))
 
     def upper(self, text: str) -> int:
-        """The estimate with its margin, rounded up."""
+        """The estimate times its margin, rounded up."""
         return ceil(self._base.upper(text) * self._ratio(text) * self._vocabulary.margin)
 
     def _ratio(self, text: str) -> float:
-        """Between the two ratios by the share of bytes outside ASCII, so that more text is never fewer tokens."""
+        """Interpolates between the two ratios by the share of non-ASCII bytes, so that longer text never counts less."""
         vocabulary = self._vocabulary
         if text.isascii():
             return vocabulary.ascii
@@ -68,12 +70,12 @@ class ScaledCounter:
 
 
 class CalibratedCounter:
-    """A TokenCounter corrected by what the provider reported."""
+    """A TokenCounter corrected by the provider's reports."""
 
     __slots__ = ("_base", "_margin", "_ratio", "name", "serial", "steps")
 
     def __init__(self, base: TokenCounter, calibration: Calibration, *, margin: float) -> None:
-        """`margin` is the one the base counter has without reports."""
+        """`margin` is that of the base counter without reports."""
         self._base = base
         self._ratio, self._margin = self.steps = steps_of(calibration, margin)
         self.name = f"{base.name}, calibrated"
@@ -89,31 +91,34 @@ class CalibratedCounter:
         return ceil(self._base.count(text) * self._ratio)
 
     def upper(self, text: str) -> int:
-        """The corrected estimate with the margin that the reports leave, rounded up."""
+        """The corrected estimate times the remaining margin, rounded up."""
         return ceil(self._base.count(text) * self._ratio * self._margin)
 
 
 def steps_of(calibration: Calibration, margin: float) -> tuple[float, float]:
-    """Ratio and margin as counts go by them: in whole percent, rounded up.
+    """Ratio and margin rounded up to whole percent.
 
-    Every report changes both by a little; what was counted stays counted until they have changed by that much.
+    Every report changes both slightly; rounding keeps cached counts valid until the change is noticeable.
     """
     return ceil(calibration.ratio * 100) / 100, ceil(calibration.margin(margin) * 100) / 100
 
 
 OWN_MARGIN_MIN = 1.1
-"""Margin over the count of a caller's inexact counter once usage was reported, where its model's vocabulary is public."""
+"""Margin of a caller's inexact counter once usage was reported, for models with a public vocabulary."""
 
 
 def counter_for(
     model: str | None, calibration: Calibration | None = None, *, choice: CounterChoice = None
 ) -> TokenCounter:
-    """The counter of texts for a model. Counters of one vocabulary share one cache in a process.
+    """The text counter of a model. Counters of one vocabulary share a cache.
 
-    `model` may carry a provider's prefix; None and unknown names get an estimate with a wide margin. Where no exact
-    engine is installed, the estimator takes its place. `choice` replaces the model's counter: "estimate" by one that needs no
-    vocabulary, anything else by a counter of the caller's. Raises SettingError for a choice that is none, or when the user's file
-    of models is invalid.
+    Args:
+        model: may have a provider's prefix; None and unknown names get an estimate with a wide margin.
+        calibration: corrects the counts by reported usage.
+        choice: "estimate", or a counter that replaces the model's own.
+
+    Raises: SettingError for an invalid choice, or if the user's file of models is invalid.
+
     """
     vocabulary = look_up(model).vocabulary
     counter = _chosen(vocabulary, choice)
@@ -123,14 +128,14 @@ def counter_for(
 
 
 def preload(model: str | None) -> None:
-    """Load the vocabulary that counts for a model, and all that its engine makes later; nothing where none is installed."""
+    """Load the vocabulary of a model and all that its engine builds lazily; does nothing if no engine is installed."""
     counter = _base(look_up(model).vocabulary.base)
     if isinstance(counter, ExactCounter):
         counter.warm()
 
 
 def margin_of(model: str | None, choice: CounterChoice = None) -> float:
-    """The margin over estimated counts before anything was reported."""
+    """The margin of estimated counts before any usage is reported."""
     margin = look_up(model).vocabulary.margin
     return margin if choice is None else max(margin, OWN_MARGIN_MIN)
 
@@ -138,7 +143,7 @@ def margin_of(model: str | None, choice: CounterChoice = None) -> float:
 def message_counter_for(
     model: str | None, calibration: Calibration | None = None, *, choice: CounterChoice = None
 ) -> MessageCounter:
-    """The counter of messages for a model, with its provider's framing and prices of media."""
+    """The message counter of a model, with its provider's framing and media prices."""
     info = look_up(model)
     tools_once = 0
     if info.provider == "anthropic" or "claude" in info.name.lower():
@@ -149,7 +154,7 @@ def message_counter_for(
 
 
 def _messages(counter: TokenCounter, tools_once: int, media: MediaRule) -> MessageCounter:
-    """The counter with Anthropic's framing where the prompt that tools add is given, else with that of OpenAI's chat format."""
+    """A message counter with Anthropic's framing if the model has a tool prompt, else with that of OpenAI's chat format."""
     return MessageCounter(
         counter, replace(ANTHROPIC, tools_once=tools_once) if tools_once else OPENAI_CHAT, media=media
     )
@@ -161,7 +166,7 @@ def _shared_messages(vocabulary: Vocabulary, tools_once: int, model: str | None)
 
 
 def clear_cache() -> None:
-    """Forget every count, and the vocabularies that were loaded for them; counters in use keep theirs. Changes no number."""
+    """Clear all cached counts and unload the vocabularies; counters in use keep theirs. Changes no count."""
     _shared_messages.cache_clear()
     _shared.cache_clear()
     _cached.cache_clear()
@@ -174,9 +179,7 @@ def _chosen(vocabulary: Vocabulary, choice: CounterChoice) -> TokenCounter:
     if not isinstance(choice, str):
         return _cached(custom_counter(choice))
     if choice != ESTIMATE:
-        raise SettingError(
-            "counter", f"{short_repr(choice)} is not {ESTIMATE!r}; None asks for the model's own counter"
-        )
+        raise SettingError("counter", f"{short_repr(choice)} is not {ESTIMATE!r}; None selects the model's own counter")
     return _shared(vocabulary, is_estimate=True)
 
 
@@ -194,7 +197,7 @@ def _shared(vocabulary: Vocabulary, *, is_estimate: bool = False) -> CachingCoun
 
 
 def _base(name: str) -> TokenCounter:
-    """The exact counter, or the estimator where its engine is not installed."""
+    """The exact counter of a vocabulary, or the estimator if no engine is installed."""
     try:
         return exact_counter(name)
     except ImportError:

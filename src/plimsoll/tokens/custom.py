@@ -1,4 +1,4 @@
-"""A caller's own token counter: a function of a text, or an object with a `count` method."""
+"""Token counters supplied by the caller: a function of a text, or an object with a `count` method."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from plimsoll.protocols import TokenCounter
 
 ESTIMATE = "estimate"
-"""The name that asks for the estimating counter, which needs no vocabulary."""
+"""Name of the estimating counter, which needs no vocabulary."""
 
 
 class CountsText(Protocol):
-    """The least that a counter has to have."""
+    """The minimal interface of a counter."""
 
     def count(self, text: str, /) -> int:
         """Tokens of a text."""
@@ -29,61 +29,61 @@ class CountsText(Protocol):
 
 
 CounterChoice: TypeAlias = "str | TokenCounter | CountsText | Callable[[str], int] | None"
-"""What the option `counter` takes: None for the model's own, "estimate", or a counter of the caller's."""
+"""The type of the option `counter`: None for the model's own, "estimate", or a caller's counter."""
 
 _PROBE = "plimsoll"
 _SERIALS = numbers(1)
 
 
 class CustomCounter:
-    """A TokenCounter around a caller's counter: checks what it gives, and turns what it raises into CounterError."""
+    """A TokenCounter around a caller's counter: validates its results, and raises CounterError for its exceptions."""
 
     __slots__ = ("_count", "_upper", "exact", "name", "serial")
 
     def __init__(self, counter: Any) -> None:
-        """`counter` is callable, or has `count` or `count_tokens`; `upper`, `name` and `exact` are used where it has them."""
+        """`counter` is callable, or has `count` or `count_tokens`, and optionally `upper`, `name` and `exact`."""
         methods = (getattr(counter, name, None) for name in ("count", "count_tokens"))
         found = next((method for method in (*methods, counter) if callable(method)), None)
-        if found is None or isinstance(counter, (type, Sequence)):  # a sequence has a `count` of another meaning
+        if found is None or isinstance(counter, (type, Sequence)):  # `count` of a sequence means something else
             raise SettingError(
-                "counter", f"a function of a text, or an object with count(text), is needed, not {short_repr(counter)}"
+                "counter", f"must be a function of a text or an object with count(text), not {short_repr(counter)}"
             )
         self.name = counter_name(counter)
         self.exact = getattr(counter, "exact", True) is not False
-        """Whether reported usage leaves its counts as they are: yes, unless the counter itself says that it is not exact."""
+        """If true, reported usage does not correct its counts. True unless the counter itself declares False."""
         self.serial = next(_SERIALS)
-        """Tells apart two counters of one name."""
+        """Distinguishes counters of the same name."""
         self._count: Callable[[str], Any] = found
         upper = getattr(counter, "upper", None)
         self._upper: Callable[[str], Any] = upper if callable(upper) and not self.exact else found
         self.upper(_PROBE)
 
     def count(self, text: str) -> int:
-        """What the counter says. Raises CounterError."""
-        return self._asked(self._count, text)
+        """The counter's result. Raises CounterError."""
+        return self._call(self._count, text)
 
     def upper(self, text: str) -> int:
-        """What its `upper` says where it has one, else the same as `count`. Raises CounterError."""
-        return self._asked(self._upper, text)
+        """The result of its `upper` if it has one, else of `count`. Raises CounterError."""
+        return self._call(self._upper, text)
 
-    def _asked(self, method: Callable[[str], Any], text: str) -> int:
-        with Foreign() as asked:
+    def _call(self, method: Callable[[str], Any], text: str) -> int:
+        with Foreign() as guarded:
             answer = method(text)
-        if asked.error is not None:
-            reason = f"it raised {type(asked.error).__name__}: {asked.error}"[:300]
-            raise CounterError(self.name, reason) from asked.error
+        if guarded.error is not None:
+            reason = f"it raised {type(guarded.error).__name__}: {guarded.error}"[:300]
+            raise CounterError(self.name, reason) from guarded.error
         if iscoroutine(answer):
             answer.close()
         if isinstance(answer, bool) or not hasattr(answer, "__index__"):
-            raise CounterError(self.name, f"it gave {type(answer).__name__}, not a whole number")
+            raise CounterError(self.name, f"it returned {type(answer).__name__}, not an integer")
         tokens = index(answer)
         if not 0 <= tokens <= SETTING_TOKENS_MAX:
-            raise CounterError(self.name, f"it gave {short_repr(tokens)}, which is no number of tokens")
+            raise CounterError(self.name, f"it returned {short_repr(tokens)}, which is out of range")
         return tokens
 
 
 def counter_name(counter: object) -> str:
-    """What reports and sessions call a caller's counter: its `name`, else where its function or class is defined."""
+    """The name of a caller's counter in reports and sessions: its `name`, else the qualified name of its function or class."""
     name = getattr(counter, "name", None)
     if isinstance(name, str) and name:
         return name[:80]
@@ -92,9 +92,9 @@ def counter_name(counter: object) -> str:
 
 
 def custom_counter(counter: object) -> CustomCounter:
-    """The counter as it is asked. The same object is given for the same counter while it was used lately.
+    """Wrap a caller's counter; recently used counters keep their wrapper, and with it their cache.
 
-    Raises SettingError for what is no counter, CounterError for one that does not count.
+    Raises SettingError if it is not a counter, CounterError if its first count fails.
     """
     try:
         hash(counter)

@@ -1,15 +1,15 @@
-"""Counting without a vocabulary: a token count from pairs of neighbouring characters.
+"""Token counts without a vocabulary, estimated from pairs of adjacent characters.
 
-Every character costs what a token boundary before it is worth, given the character before it: 'e' after 'h' almost
-nothing, a digit after a letter almost a whole token. Characters outside ASCII also cost what they are worth by
-themselves. The costs are data, fitted on some five hundred languages, kinds of code and of data (bench/fit_estimator.py).
+Each character costs the expected number of token boundaries before it, given the previous character: almost 0 for 'e' after 'h',
+almost 1 for a digit after a letter. Characters outside ASCII have a cost of their own in addition. The costs were fitted on some
+five hundred languages, programming languages and data formats (bench/fit_estimator.py).
 
-Every cost is at least 0 and none looks ahead, so more text is never fewer tokens. The cost of a pair is below one token,
-so counts of two parts add up to the count of the whole within 2. After a line feed nothing is remembered, so between
-lines the costs add up exactly. The work is a few passes over the text, in C.
+All costs are non-negative and depend on the past only, so longer text never counts less. A pair costs less than one token, so the
+counts of two parts differ from that of the whole by at most 2. A line feed resets the state, so counts of lines add up exactly.
+The work is a few passes over the text, in C.
 
-The costs are averages. Over varied text their errors cancel out; in a text that repeats itself the same error comes again with
-every repetition. `upper` allows for that: see `_spread_units`.
+The costs are averages. Errors cancel out over varied text, but accumulate in repetitive text. `upper` allows for that: see
+`_spread_units`.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from plimsoll.dataclass import dataclass
 from plimsoll.limits import COUNT_SLICE_CHARS
 
 UNITS = 250
-"""Units in a token. Costs of pairs are counted in them."""
+"""Units per token: costs of pairs are integers in this unit."""
 
 CHARACTER_UNITS = 5
-"""Units in one step of a character's own cost."""
+"""Units per step of a character's own cost."""
 
 UPPER_SLICE_CHARS = 1 << 16
-"""Characters of text whose repetitions are looked at together. Bounds the memory that takes."""
+"""Characters whose repetitions are examined together. Bounds memory."""
 
 BLOCK_CHARS = 4
 
 BLOCK_SPREAD_TOKENS = 3.0
-"""What the cost of a block of four characters may be off by, in tokens: four at most, less the least that pairs of characters
-cost. In scripts whose characters take several bytes it is half a token for each byte."""
+"""Largest error in the cost of a block of four characters, in tokens: four, less the least that pairs of characters cost. For
+multi-byte scripts it is BYTE_SPREAD_TOKENS per byte."""
 
 BYTE_SPREAD_TOKENS = 0.5
 RUN_SPREAD_TOKENS = 0.5
-"""For each character of a run of one ASCII character: nearly all of them have a token for two."""
+"""The same for each character of a run of one ASCII character: almost all have a token for two."""
 
 _RUN_SPREAD_TOKENS = {
     " ": 1 / 16,
@@ -52,7 +52,7 @@ _RUN_SPREAD_TOKENS = {
     **dict.fromkeys("─…—", 1 / 7),
     **dict.fromkeys("═━\u3000", 0.5),
 }
-"""The same for characters of which both vocabularies have long runs as one token, and for those that have none."""
+"""The same for characters with longer run tokens in both vocabularies, and for those with none."""
 
 _START = b"\n"
 _END = b"\xff"
@@ -60,24 +60,24 @@ _END = b"\xff"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """The costs for one vocabulary.
+    """The costs of one vocabulary.
 
-    A character's class is itself in ASCII, else `low` of its code in Latin-1, else `high` of its unit's upper byte.
+    The class of a character is its code in ASCII, else `low` of its code in Latin-1, else `high` of its code unit's upper byte.
     """
 
     low: bytes
     high: bytes
     pairs: list[int]
-    """65,536 costs: by the class before plus 256 times the class itself."""
+    """65,536 costs, indexed by the previous class plus 256 times the current one."""
     characters: list[int]
     """65,536 costs by UTF-16 code unit; 0 in ASCII."""
     margin: float
-    """Over this many times the estimate there were fewer than 1 in 100 of the texts it was fitted on."""
+    """Factor on the estimate that less than 1 in 100 of the fitted texts exceed."""
 
 
 @cache
 def weights(vocabulary: str) -> Weights:
-    """The packaged costs for `o200k_base` or `cl100k_base`, read once."""
+    """The packaged costs of `o200k_base` or `cl100k_base`, cached."""
     from importlib.resources import files  # noqa: PLC0415 - slow to import, and only needed here
 
     data = zlib.decompress(files("plimsoll.tokens").joinpath(f"{vocabulary}.weights").read_bytes())
@@ -87,15 +87,15 @@ def weights(vocabulary: str) -> Weights:
 
 
 class EstimatingCounter:
-    """A TokenCounter that needs nothing installed. Off by about 4 % on average; `upper` holds for 99 texts in 100.
+    """A TokenCounter without dependencies. The average error is about 4 %; `upper` holds for 99 of 100 texts.
 
-    Text that repeats a few characters over and over is counted too low by `count`, and about twice too high by `upper`.
+    For text that repeats a few characters, `count` is too low and `upper` about twice too high.
     """
 
     __slots__ = ("_weights", "name")
 
     def __init__(self, vocabulary: str = "o200k_base", *, fitted: Weights | None = None) -> None:
-        """`vocabulary` is whose counts are estimated: `o200k_base` or `cl100k_base`. `fitted` replaces its weights."""
+        """`vocabulary` to estimate: `o200k_base` or `cl100k_base`. `fitted` replaces its weights."""
         self.name = f"{vocabulary}, estimated"
         self._weights = fitted or weights(vocabulary)
 
@@ -105,11 +105,11 @@ class EstimatingCounter:
         return False
 
     def count(self, text: str) -> int:
-        """The estimate, rounded; at least 1 for any text but the empty one."""
+        """The estimate, rounded; at least 1 for non-empty text."""
         return max(1, (self.units(text) + UNITS // 2) // UNITS) if text else 0
 
     def upper(self, text: str) -> int:
-        """The estimate with its margin, or with what repetitions may be off by where that is more; rounded up."""
+        """The estimate times its margin, or plus the possible error of repetitions if that is more; rounded up."""
         if not text:
             return 0
         total, before, margin = 0.0, _START, self._weights.margin
@@ -120,7 +120,7 @@ class EstimatingCounter:
         return max(1, ceil(total / UNITS))
 
     def units(self, text: str) -> int:
-        """The estimate in 250ths of a token. Linear; long texts are taken in slices, to the same sum."""
+        """The estimate in units. Linear; long texts are processed in slices with the same sum."""
         total = 0
         before = _START
         for start in range(0, len(text), COUNT_SLICE_CHARS):
@@ -129,7 +129,7 @@ class EstimatingCounter:
         return total
 
     def _slice(self, text: str, before: bytes) -> tuple[int, bytes]:
-        """The units of a slice that follows a character of class `before`, and the class of its last character."""
+        """The units of a slice after a character of class `before`, and the class of its last character."""
         if text.isascii():
             classes = text.encode()
             return self._pairs(before + classes), classes[-1:]
@@ -139,7 +139,7 @@ class EstimatingCounter:
         return self._pairs(before + classes) + own * CHARACTER_UNITS, classes[-1:]
 
     def _classes(self, units: bytes) -> bytes:
-        """The class of each code unit, all at once: two translations joined by arithmetic on them as whole numbers."""
+        """The class of each code unit, vectorised as two translations combined by integer arithmetic."""
         low, high = units[::2], units[1::2]
         latin = int.from_bytes(low.translate(self._weights.low), "little")
         is_latin = int.from_bytes(high.translate(_ZERO_ONLY), "little")
@@ -154,10 +154,10 @@ class EstimatingCounter:
 
 
 def _spread_units(text: str) -> float:
-    """What the estimate of a text may be too low by because the text repeats itself.
+    """How much the estimate of a repetitive text may be too low, in units.
 
-    The error of each block of characters is independent of the others', so they add up as squares; but it is the same each time
-    the block comes again. More text never makes it less.
+    Errors of different blocks are independent and add up as squares; the error of a repeated block is the same each time and adds
+    up linearly. Longer text never has less.
     """
     counts = Counter(text[at : at + BLOCK_CHARS] for at in range(0, len(text), BLOCK_CHARS))
     runs: Counter[str] = Counter()
@@ -172,14 +172,14 @@ def _spread_units(text: str) -> float:
 
 
 def _block_spread(block: str) -> float:
-    """What the cost of one block may be off by, in tokens."""
+    """The largest error in the cost of one block, in tokens."""
     if block.isascii():
         return BLOCK_SPREAD_TOKENS
     return max(BLOCK_SPREAD_TOKENS, BYTE_SPREAD_TOKENS * len(block.encode("utf-8", "surrogatepass")))
 
 
 def _run_spread(char: str) -> float:
-    """The same for each character of runs of one character."""
+    """The same for each character in a run of one character."""
     usual = RUN_SPREAD_TOKENS if char.isascii() else BYTE_SPREAD_TOKENS * len(char.encode("utf-8", "surrogatepass"))
     return _RUN_SPREAD_TOKENS.get(char, usual)
 
@@ -188,7 +188,7 @@ _ZERO_ONLY = b"\xff" + bytes(255)
 
 
 def _shorts(pairs: bytes) -> array[int]:
-    """The bytes two by two, the first as the low byte."""
+    """The bytes as little-endian 16-bit integers."""
     shorts = array("H", pairs)
     if sys.byteorder == "big":
         shorts.byteswap()

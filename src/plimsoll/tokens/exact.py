@@ -1,8 +1,7 @@
 """Exact counts in OpenAI's public vocabularies, offline.
 
-Text is always text: a special token spelled out in it, such as `<|endoftext|>`, counts as the characters it is written
-with. Every call is linear in the length of the text. Long texts are counted in slices cut where no token can span the
-cut, so memory stays that of one slice, and the sum is still exact.
+A special token spelled out in text, such as `<|endoftext|>`, counts as ordinary characters. Every call is linear. Long texts are
+counted in slices, split where no token can span the cut, so that memory is bounded and the sum is exact.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ VOCABULARIES = ("o200k_base", "cl100k_base")
 """`o200k_base` is used from gpt-4o on, `cl100k_base` by gpt-4 and gpt-3.5-turbo."""
 
 BatchEngine: TypeAlias = "Callable[[Sequence[str]], list[int]]"
-"""Counts many texts at once, none of which could hold a special token."""
+"""Counts many texts at once. None of them may contain the start of a special token."""
 
 Engine: TypeAlias = Callable[[str], int]
-"""Counts one text. May raise UnicodeEncodeError on lone surrogates, and nothing else."""
+"""Counts one text. May raise UnicodeEncodeError for lone surrogates, and nothing else."""
 
 _SAFE_CUT = regex(
     r"(?<=\n)(?=[^\s/])"  # a new line that does not begin with a space or a slash
@@ -32,22 +31,22 @@ _SAFE_CUT = regex(
     r"|(?<=[A-Za-z])(?=[0-9])"  # between a letter and a digit
     r"|(?<=[\u4e00-\u9fff\u3041-\u3096\u30a1-\u30fa\uac00-\ud7a3])(?=[，。、：；！？])"
 )
-"""Places that both vocabularies' pre-tokenizers always split at, whatever stands on either side."""
+"""Positions where the pre-tokenizers of both vocabularies always split, whatever the surrounding text."""
 
 _SPECIAL = "<|"
-"""How every special token begins. The flat encoder would take one for what it spells."""
+"""The start of every special token; the flat encoder would encode it as one."""
 
-_UNUSUAL = "unladenswallowsxq"
-"""A word of several tokens: splintr makes its table of merges when it meets the first one, which takes longer than loading."""
+_WARM_UP_WORD = "unladenswallowsxq"
+"""A word of several tokens: on the first one, splintr builds its merge table, which takes longer than loading."""
 
 
 class ExactCounter:
-    """A TokenCounter that gives the provider's own count of a text. Safe to share."""
+    """A TokenCounter with the provider's own counts. Thread-safe."""
 
     __slots__ = ("_batch", "_engine", "name")
 
     def __init__(self, name: str, engine: Engine, batch: BatchEngine | None = None) -> None:
-        """`engine` counts a text that has no lone surrogates; `batch` many at once, on all cores."""
+        """`engine` counts a text without lone surrogates; `batch` counts many at once, on all cores."""
         self.name = name
         self._engine = engine
         self._batch = batch
@@ -58,17 +57,17 @@ class ExactCounter:
         return True
 
     def warm(self) -> None:
-        """Have the engine make what it makes at its first unusual word. Other threads run meanwhile where the engine lets them."""
-        self.count_all([_UNUSUAL])
+        """Make the engine build its lazy tables. Releases the GIL if the engine does."""
+        self.count_all([_WARM_UP_WORD])
 
     def count(self, text: str) -> int:
-        """Tokens of `text`. Each lone surrogate counts as U+FFFD, which is what any UTF-8 encoder would send."""
+        """Tokens of `text`. A lone surrogate counts as U+FFFD, which UTF-8 encoders replace it by."""
         if len(text) > COUNT_SLICE_CHARS:
             return sum(self._slice(part) for part in slices(text))
         return self._slice(text)
 
     def count_all(self, texts: Sequence[str]) -> list[int]:
-        """The count of each text, on all cores where the engine can."""
+        """The count of each text, on all cores if the engine supports it."""
         if self._batch is None:
             return [self.count(text) for text in texts]
         plain = [text for text in texts if len(text) <= COUNT_SLICE_CHARS and _SPECIAL not in text]
@@ -82,7 +81,7 @@ class ExactCounter:
         ]
 
     def upper(self, text: str) -> int:
-        """The same as `count`: nothing is estimated."""
+        """The same as `count`."""
         return self.count(text)
 
     def _slice(self, text: str) -> int:
@@ -92,7 +91,7 @@ class ExactCounter:
             return self._slice(without_surrogates(text))
 
     def _long(self, text: str) -> int:
-        """The count of a text by the batch engine where there is one: that lets other threads run meanwhile."""
+        """The count of a text by the batch engine, if there is one, because it releases the GIL."""
         if self._batch is None:
             return self._engine(text)
         if _SPECIAL not in text:
@@ -103,14 +102,14 @@ class ExactCounter:
 
 
 def without_surrogates(text: str) -> str:
-    """The text with surrogate pairs joined and each lone surrogate replaced by U+FFFD."""
+    """The text with surrogate pairs joined and lone surrogates replaced by U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def slices(text: str, size_chars: int = COUNT_SLICE_CHARS) -> Iterator[str]:
-    """Cut a text where its token counts add up, into slices of about `size_chars`. Linear.
+    """Split a text where token counts add up, into slices of about `size_chars`. Linear.
 
-    A stretch without any safe place, such as a megabyte of one letter, stays one slice however long it is.
+    A stretch without such a position, such as a megabyte of one letter, is a single slice.
     """
     start = 0
     while start < len(text):
@@ -121,7 +120,7 @@ def slices(text: str, size_chars: int = COUNT_SLICE_CHARS) -> Iterator[str]:
 
 
 def exact_counter(vocabulary: str) -> ExactCounter:
-    """The counter of a vocabulary, loaded once per process. Threads wait for each other. Raises ImportError without splintr."""
+    """The counter of a vocabulary, loaded once per process. Thread-safe. Raises ImportError without splintr."""
     with _loading:
         if vocabulary not in _loaded:
             _loaded[vocabulary] = _load(vocabulary)
@@ -129,7 +128,7 @@ def exact_counter(vocabulary: str) -> ExactCounter:
 
 
 def forget_vocabularies() -> None:
-    """Load each vocabulary again when it is next asked for. Counters in use keep theirs."""
+    """Unload all vocabularies. Counters in use keep theirs."""
     with _loading:
         _loaded.clear()
 
@@ -146,10 +145,10 @@ _loaded: dict[str, ExactCounter] = {}
 
 
 class SplintrEngine:
-    """Counts by splintr, whose wheel carries the vocabularies.
+    """Counts with splintr, whose wheel contains the vocabularies.
 
-    Its flat encoder is twice as fast but reads special tokens in text, so text that could hold one takes the other way.
-    Its cache keeps every distinct word, however long; it is emptied now and then so that hostile words are not kept.
+    Its flat encoder is twice as fast but encodes special tokens, so text that may contain one takes the slower way. Its cache
+    stores every distinct word without limit; it is cleared regularly so that hostile input cannot fill memory.
     """
 
     __slots__ = ("_seen_chars", "_tokenizer")
@@ -162,24 +161,24 @@ class SplintrEngine:
 
     def count(self, text: str) -> int:
         """Tokens of one text."""
-        self._saw(len(text))
+        self._limit_cache(len(text))
         if _SPECIAL in text:
             return len(self._tokenizer.encode_ordinary(text))
         return len(self._tokenizer.encode_flat(text)) >> 2
 
     def count_all(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each of many texts, none of which could hold a special token, on all cores.
+        """Tokens of each text, on all cores. None may contain the start of a special token.
 
-        The ids never become Python objects: only where each row ends is read.
+        Reads only the row offsets: the ids are never converted to Python objects.
         """
         if _is_forked:
             return [self.count(text) for text in texts]
-        self._saw(sum(map(len, texts)))
+        self._limit_cache(sum(map(len, texts)))
         _, offsets = self._tokenizer.encode_batch_flat(list(texts))
         ends = memoryview(offsets).cast("Q").tolist()
         return [after - before for before, after in pairwise(ends)]
 
-    def _saw(self, size_chars: int) -> None:
+    def _limit_cache(self, size_chars: int) -> None:
         self._seen_chars += size_chars
         if self._seen_chars > COUNT_ENGINE_CHARS_MAX:
             self._seen_chars = size_chars
@@ -187,12 +186,12 @@ class SplintrEngine:
 
 
 _is_forked = False
-"""Whether this process is the child of one that had the tokenizer: its threads are not here, and a batch would wait for them."""
+"""True in a process forked from one with a tokenizer: its threads are missing here, and a batch would wait for them forever."""
 
 
 def _note_fork() -> None:
     global _is_forked, _loading
-    _is_forked, _loading = True, Lock()  # the thread that held the lock is not here
+    _is_forked, _loading = True, Lock()  # another thread may have held the lock during the fork
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,4 +1,4 @@
-"""From the tokens of texts to the tokens of messages: what providers add around every value, as data."""
+"""Token counts of messages: the counts of their texts plus what providers add, as data."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Framing:
-    """What surrounds the values. All numbers are tokens; `source` says where they come from."""
+    """Tokens that a provider adds around values. `source` names where the numbers come from."""
 
     name: str
     source: str
     per_message: int
     per_name: int = 0
-    """Beside the tokens of the name."""
+    """In addition to the tokens of the name."""
     per_block: int = 0
-    """For each part that is an object of its own on the wire."""
+    """For each part that is an object on the wire."""
     per_call: int = 0
     per_tool: int = 0
     tools_once: int = 0
-    """Added when there is at least one tool."""
+    """Added if there is at least one tool."""
     reply_priming: int = 0
     """Added once per request."""
 
@@ -46,7 +46,7 @@ OPENAI_CHAT = Framing(
     tools_once=12,
     reply_priming=3,
 )
-"""OpenAI's chat format; the default for every model that is not Anthropic's."""
+"""OpenAI's chat format; the default for all models but Anthropic's."""
 
 ANTHROPIC = Framing(
     name="anthropic",
@@ -60,26 +60,24 @@ ANTHROPIC = Framing(
     tools_once=675,
     reply_priming=3,
 )
-"""Anthropic's blocks. Two of them cost no more than a message's own frame, so what is sent as one message never costs more
-than it did apart. `tools_once` is the largest prompt documented for automatic choice."""
+"""Anthropic's blocks. Two blocks cost no more than a message's frame, so merging messages never raises the count. `tools_once` is
+the largest documented tool prompt for automatic choice."""
 
 SEALED_CHARS_PER_TOKEN = 4
-"""Characters of encrypted reasoning, base64 of about three bytes, for one token of what is inside.
+"""Base64 characters of encrypted reasoning per token of its content.
 
-Providers count the thought, not its letters: a signature of Anthropic's holds the whole thought, of which the text beside it may
-be a summary, and `encrypted_content` of OpenAI's is all there is of it. Measured on requests of real sessions: 4.0 to 6.7
-characters a token for Anthropic, and never fewer than 6.4 for 171 reasoning items of OpenAI. Text and signature are one thought:
-the larger counts.
-"""
+Providers bill the reasoning, not its encoding: an Anthropic signature holds the full reasoning, which its text may only
+summarise, and `encrypted_content` is all of OpenAI's. Measured on real sessions: 4.0 to 6.7 characters a token for Anthropic, at
+least 6.4 in 171 reasoning items of OpenAI. Text and signature are the same reasoning: the larger one counts."""
 
 PRIMED_CHARS_MIN = 200_000
-"""Less text than this is counted before the other cores have begun."""
+"""Shorter text is counted before the other cores have started."""
 
 
 class MessageCounter:
-    """Counts messages by a TokenCounter and a Framing. Long texts are counted once, however often they are asked for.
+    """Counts messages with a TokenCounter and a Framing. Counts of long texts are cached.
 
-    `upper` is the same counter giving numbers that the truth is not expected to pass: decide by it, display the other.
+    `upper` is the same counter with upper counts: use it for decisions, and this one for display.
     """
 
     __slots__ = ("_count", "_counter", "_roles", "framing", "media", "upper")
@@ -87,7 +85,7 @@ class MessageCounter:
     def __init__(
         self, counter: TokenCounter, framing: Framing = OPENAI_CHAT, *, media: MediaRule = MOST_EXPENSIVE
     ) -> None:
-        """`counter` is wrapped in a cache unless it has one."""
+        """`counter` is wrapped in a cache if it has none."""
         self._counter = counter if isinstance(counter, CachingCounter) else CachingCounter(counter)
         self.framing = framing
         self.media = media
@@ -103,7 +101,7 @@ class MessageCounter:
 
     @property
     def name(self) -> str:
-        """The name of the text counter."""
+        """Name of the text counter."""
         return self._counter.name
 
     @property
@@ -116,7 +114,7 @@ class MessageCounter:
         return self._count(text)
 
     def message(self, message: Message) -> int:
-        """Tokens one message adds to a request."""
+        """Tokens that a message adds to a request."""
         tokens = self.framing.per_message + self._role(message)
         if message.name is not None:
             tokens += self._count(message.name) + self.framing.per_name
@@ -125,9 +123,9 @@ class MessageCounter:
         return tokens
 
     def prime(self, messages: Sequence[Message], *, chars_max: int | None = None) -> None:
-        """Count the long texts of many messages at once, ahead of asking for each. Changes speed and nothing else.
+        """Count the long texts of many messages in advance. Affects speed only.
 
-        With `chars_max` only the newest messages, until that many characters are reached.
+        With `chars_max`, only the newest messages up to that many characters.
         """
         texts, chars = [], 0
         for message in reversed(messages):
@@ -140,7 +138,7 @@ class MessageCounter:
             self._counter.prime(texts)
 
     def messages(self, messages: Sequence[Message]) -> int:
-        """Tokens of a request without its tools: the sum over the messages, and what primes the reply."""
+        """Tokens of a request without tools: all messages, and the reply's priming."""
         return sum(map(self.message, messages)) + self.framing.reply_priming
 
     def part(self, part: Part) -> int:
@@ -162,10 +160,10 @@ class MessageCounter:
                 assert_never(part)
 
     def tools(self, tools: Sequence[Mapping[str, Any]] | None) -> int:
-        """Tokens of tool definitions in any provider's form; 0 for none.
+        """Tokens of tool definitions in any provider's format; 0 for none.
 
-        Each counts as its compact JSON and `per_tool`: never less than the tokens of its values, and more than the
-        shorter notation that providers turn schemas into.
+        Each counts as its compact JSON plus `per_tool`: at least the tokens of its values, and more than the shorter notation that
+        providers convert schemas to.
         """
         if not tools:
             return 0
@@ -173,7 +171,7 @@ class MessageCounter:
         return self.framing.tools_once + sum(each)
 
     def cache_info(self) -> CacheInfo:
-        """How often a long text was found counted already."""
+        """Statistics of the cache of text counts."""
         return self._counter.cache_info()
 
     def _role(self, message: Message) -> int:
@@ -196,7 +194,7 @@ class MessageCounter:
         return tokens + sum(map(self._result_medium, result.media))
 
     def _result_medium(self, part: Media) -> int:
-        """A medium inside a result, with the texts that are sent beside its bytes."""
+        """A medium inside a result, with its accompanying texts."""
         wire = part.wire or {}
         texts = (wire.get(field) for field in ("title", "context"))
         return self.part(part) + sum(self._count(text) for text in texts if isinstance(text, str) and text)
@@ -219,7 +217,7 @@ def _long_text(part: Part) -> str | None:
 
 
 def compact_json(value: Any) -> str:
-    """JSON without spaces, other scripts unescaped. For what JSON cannot say (cycles, bytes, depth), its texts."""
+    """JSON without spaces or ASCII escapes; for values that JSON cannot express (cycles, bytes, depth), their texts."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
@@ -227,7 +225,7 @@ def compact_json(value: Any) -> str:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every key and scalar in a value of any shape, each container once. Linear, without recursion."""
+    """All keys and scalars of a value of any shape; each container once. Linear, not recursive."""
     seen: set[int] = set()
     waiting = [value]
     while waiting:
@@ -241,7 +239,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _scalar(item: object) -> str:
-    """Python refuses to write integers of more than some thousand digits in decimal, but not in hexadecimal."""
+    """The text of a scalar. Huge integers are hexadecimal, because Python limits the length of decimal conversion."""
     try:
         return str(item)
     except ValueError:

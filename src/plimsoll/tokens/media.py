@@ -1,10 +1,10 @@
-"""What images, sound, films and files cost, by the providers' formulas. The formulas are data.
+"""Token prices of images, audio, video and files: the providers' formulas, as data.
 
-A size that is not known costs the most that the formula can give, because a count must not be too low.
+An unknown size costs the maximum of its formula, because a count must not be too low.
 
-Sources: OpenAI, "Images and vision" (tiles and patches) with the corrections measured by users where the documented
-multiplier and the bill differ; Anthropic, "Images and vision" (one token per 28 by 28 pixels, as measured; the page
-rounds it to width times height over 750); Google, "Media resolution" and "Understand and count tokens".
+Sources: OpenAI, "Images and vision" (tiles and patches), with corrections measured by users where the documented multiplier and
+the bill differ; Anthropic, "Images and vision" (one token per 28 by 28 pixels, as measured; the page rounds it to width times
+height over 750); Google, "Media resolution" and "Understand and count tokens".
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tiles:
-    """`base` tokens, and with high detail `per_tile` for each square of `tile_px` after scaling down.
+    """`base` tokens, and with high detail `per_tile` for each square of `tile_px` after downscaling.
 
-    The image is first fitted into `fit_px` squared, then scaled until its short side is at most `short_px`.
+    The image is scaled to fit `fit_px` squared, then until its short side is at most `short_px`.
     """
 
     base: int
@@ -47,9 +47,9 @@ class Tiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patches:
-    """`per_patch` tokens for each square of `patch_px`. Images of more than `patches_max` are scaled down to it.
+    """`per_patch` tokens for each square of `patch_px`. Larger images are downscaled to `patches_max` patches.
 
-    `side_px` is the longest side before the provider scales the image down; None where it is not limited.
+    `side_px` is the longest side before downscaling; None: unlimited.
     """
 
     per_patch: float
@@ -71,7 +71,7 @@ class Patches:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flat:
-    """The same for every image."""
+    """The same price for every image."""
 
     each: int
 
@@ -90,10 +90,10 @@ ImageRule: TypeAlias = Tiles | Patches | Flat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaRule:
-    """What one model's provider charges for each kind of media.
+    """A provider's prices for each kind of media.
 
-    Sound and film are charged by the second; where only their size is known, `audio_bytes_s` and `video_bytes_s` are a
-    low bit rate, which makes the length and so the count high.
+    Audio and video are charged by the second. If only the file size is known, the length is computed from the low bit rates
+    `audio_bytes_s` and `video_bytes_s`, which overestimates it.
     """
 
     image: ImageRule
@@ -103,12 +103,12 @@ class MediaRule:
     video_bytes_s: int = 60_000
     file_bytes_per_token: int = 4
     file_max: int = 460_000
-    """A document of 100 pages, each read as text (3,000 tokens) and as an image (1,600)."""
+    """A document of 100 pages, each charged as text (3,000 tokens) and as an image (1,600)."""
     unknown: int = 9_200
-    """Sound, film or a file of unknown size: two such pages, or about five minutes of speech. The only guess here."""
+    """Audio, video or a file of unknown size: two such pages, or about five minutes of speech. The only guess here."""
 
     def tokens(self, media: Media) -> int:
-        """Tokens of one part. Never negative, whatever sizes the part claims."""
+        """Tokens of one part. Never negative, whatever sizes the part declares."""
         if media.kind == "image":
             return self._image(media)
         if media.size_bytes is None or media.size_bytes < 0:
@@ -130,11 +130,11 @@ class MediaRule:
 
 
 _SIDE_PX_MAX = 1_000_000
-"""No provider takes such an image; what claims to be larger is counted as this large."""
+"""No provider accepts larger images; declared sizes are capped here."""
 
 
 def _squares(width_px: float, height_px: float, side_px: int) -> int:
-    """Squares needed to cover the image. Rounded to a millionth first: scaling must not add a row by rounding."""
+    """Squares needed to cover the image, rounded to millionths first so that float errors add no row."""
     return max(1, ceil(round(width_px / side_px, 6))) * max(1, ceil(round(height_px / side_px, 6)))
 
 
@@ -177,15 +177,15 @@ MEDIA_RULES: dict[str, MediaRule] = {
     "gemini-1": GEMINI_2,
     "gemini": GEMINI_3,
 }
-"""By the beginning of the model's name; the longest that fits counts."""
+"""By prefix of the model's name; the longest match applies."""
 
 MOST_EXPENSIVE = MediaRule(image=Flat(each=4_784))
-"""For a model nobody here knows: the most that any common model but gpt-4o-mini charges for an image."""
+"""For unknown models: the highest price of an image at any common model except gpt-4o-mini."""
 
 
 @lru_cache(maxsize=256)
 def media_rule(model: str | None) -> MediaRule:
-    """The rule of a model by the longest beginning of its name, without provider; `MOST_EXPENSIVE` for an unknown model."""
+    """The rule of a model by the longest matching prefix of its name without the provider, else `MOST_EXPENSIVE`."""
     name = (model or "").lower().rsplit("/", 1)[-1]
     fits = [prefix for prefix in MEDIA_RULES if name.startswith(prefix)]
     return MEDIA_RULES[max(fits, key=len)] if fits else MOST_EXPENSIVE

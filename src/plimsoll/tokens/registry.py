@@ -1,4 +1,4 @@
-"""What is known of models: windows, prices, vocabularies. Packaged data, which users extend by a file or by calls."""
+"""The model registry: windows, prices and vocabularies. Packaged data, extensible by a file or by calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Match: TypeAlias = Literal["registered", "exact", "prefix", "family", "unknown"]
 
 
 ENVIRONMENT = "PLIMSOLL_MODELS"
-"""Names a JSON file of `{model name: {field of ModelInfo: value}}` that is used in addition to the packaged data."""
+"""Path of a JSON file `{model name: {field of ModelInfo: value}}` that extends the packaged data."""
 
 
 class Vocabulary(NamedTuple):
@@ -31,21 +31,21 @@ class Vocabulary(NamedTuple):
     base: str = "o200k_base"
     ascii: float = 1.0
     other: float = 1.0
-    """The ratio for text outside ASCII."""
+    """The ratio for non-ASCII text."""
     margin: float = 1.0
-    """Times the ratio, the truth is not expected to pass it. 1.0 where the vocabulary is the model's own."""
+    """The true count should not exceed the estimate times this. 1.0 if the vocabulary is the model's own."""
 
     @property
     def exact(self) -> bool:
-        """Whether `base` is the model's own."""
+        """Whether `base` is the model's own vocabulary."""
         return self.ascii == self.other == self.margin == 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
-    """One model. Prices are US dollars for a million tokens; None where unknown.
+    """One model. Prices are in US dollars per million tokens; None if unknown.
 
-    Input and output share `window_tokens`; `max_input_tokens` may be less, where the provider sets output apart.
+    Input and output share `window_tokens`; `max_input_tokens` may be less, if the provider limits input separately.
     """
 
     name: str
@@ -59,11 +59,11 @@ class ModelInfo:
     output_price: float | None = None
     vocabulary: Vocabulary = Vocabulary()
     tool_prompt_tokens: int = 0
-    """What the provider adds to the prompt when there are tools, beside their definitions."""
+    """What the provider adds to the prompt if there are tools, besides their definitions."""
     binds_thinking: bool = False
-    """Whether thinking may be sent back only behind the very messages it was made for: it leaves a view that changes before it."""
+    """Thinking is only valid behind the exact messages it was generated for: it is removed from a view that changes before it."""
     match: Match = "exact"
-    """How the name was found: `prefix` by an undated name, `family` by a guess, `unknown` not at all."""
+    """How the name was found: `prefix` by a known prefix, `family` by a guess, `unknown` not at all."""
 
 
 _registered: dict[str, ModelInfo] = {}
@@ -78,11 +78,11 @@ _INSIDE_NAME = regex(r"[a-z0-9.]")
 
 
 def model_info(name: str | None) -> ModelInfo:
-    """What is known of a model. Never raises for a name; an unknown one gets 32,000 and 4,096 tokens and one warning.
+    """Look up a model. Never raises for a name; an unknown one gets 32,000 and 4,096 tokens and one warning.
 
-    Looks for the name, then for it without its provider (`openai/gpt-4o`, `bedrock/us.anthropic.claude-...`), then for
-    the longest known name it begins with, then for its family. Registered models come first, then the user's file, then
-    the packaged data. None is an unknown model without the warning. Raises SettingError when the user's file is invalid.
+    Tries the name, then the name without its provider (`openai/gpt-4o`, `bedrock/us.anthropic.claude-...`), then the longest known
+    prefix, then the family. Registered models take precedence over the user's file, and that over the packaged data. None is an
+    unknown model without the warning. Raises SettingError if the user's file is invalid.
     """
     found = look_up(name)
     if found.match == "unknown" and name is not None:
@@ -91,7 +91,7 @@ def model_info(name: str | None) -> ModelInfo:
 
 
 def look_up(name: str | None) -> ModelInfo:
-    """The same as `model_info` without the warning."""
+    """`model_info` without the warning."""
     spellings, info = _resolved(text_or_none("model", name) or "")
     given = (_registered, _from_file())
     for key in spellings if any(given) else ():
@@ -103,7 +103,7 @@ def look_up(name: str | None) -> ModelInfo:
 
 @lru_cache(maxsize=256)
 def _resolved(name: str) -> tuple[tuple[str, ...], ModelInfo]:
-    """The spellings of a name, and what the packaged data say of it."""
+    """The spellings of a name, and its packaged data."""
     spellings = _spellings(name.strip().lower())
     return tuple(spellings), replace(_packaged(spellings), name=name)
 
@@ -111,8 +111,8 @@ def _resolved(name: str) -> tuple[tuple[str, ...], ModelInfo]:
 def register_model(name: str, **values: Any) -> ModelInfo:
     """Add or replace a model for this process and return it.
 
-    `values` are fields of ModelInfo, and `vocabulary` a Vocabulary or a mapping of its fields. What is not given is what
-    was known of the name before. Raises SettingError for unknown fields and impossible values; nothing is registered then.
+    `values` are fields of ModelInfo, and `vocabulary` a Vocabulary or a mapping of its fields. Missing fields keep their known
+    values. Raises SettingError for unknown fields and invalid values; then nothing is registered.
     """
     info = _checked(name, values)
     _registered[name.strip().lower()] = info
@@ -126,7 +126,7 @@ def _warn(name: str) -> None:
 
 
 def _spellings(name: str) -> list[str]:
-    """The name, and the name with ever more of its provider taken off. Claude's versions are written with dashes."""
+    """The name, then with more and more of the provider's prefix removed. Versions of Claude are spelled with dashes."""
     names = [name]
     while "/" in names[-1]:
         names.append(names[-1].partition("/")[2])
@@ -167,7 +167,7 @@ def _unknown(name: str) -> ModelInfo:
 
 
 def _version(name: str) -> tuple[int, ...]:
-    """Major and minor number in a model's name; a date is neither."""
+    """Major and minor version in a model's name, ignoring dates."""
     found = _VERSION.search(name)
     return (0, 0) if found is None else (int(found[1]), int(found[2] or 0))
 
@@ -189,7 +189,7 @@ def _from_file() -> Mapping[str, ModelInfo]:
 
 @cache
 def checked_models(path: str) -> Mapping[str, ModelInfo]:
-    """The models of a user's JSON file, by name in small letters. Raises SettingError for impossible values."""
+    """The models of a user's JSON file, by lower-case name. Raises SettingError for invalid values."""
     return {name.strip().lower(): _checked(name, values) for name, values in read_entries(path).items()}
 
 
@@ -244,7 +244,7 @@ def _vocabulary(name: str, value: Any) -> Vocabulary:
         return value
     if not isinstance(value, Mapping) or not set(value) <= set(Vocabulary._fields):
         raise SettingError(where, "must be an object with base, ascii, other and margin")
-    if value.get("base", "o200k_base") not in ("o200k_base", "cl100k_base"):  # a list is not hashable
+    if value.get("base", "o200k_base") not in ("o200k_base", "cl100k_base"):  # a tuple, as the value may be unhashable
         raise SettingError(f"{where}.base", "must be o200k_base or cl100k_base")
     for field in ("ascii", "other", "margin"):
         if not _is_number(value.get(field, 1.0), 1.0 if field == "margin" else 0.1, 10.0):
@@ -254,9 +254,9 @@ def _vocabulary(name: str, value: Any) -> Vocabulary:
 
 @cache
 def read_entries(path: str) -> Mapping[str, Any]:
-    """The entries of a file, unchecked, by model name. Read once per process and path.
+    """The unvalidated entries of a file by model name. Read once per process and path.
 
-    Raises SettingError when it cannot be read, is too large, or is not one JSON object.
+    Raises SettingError if it cannot be read, is too large, or is not one JSON object.
     """
     try:
         entries = json.loads(_small(Path(path)))
