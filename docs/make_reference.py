@@ -51,7 +51,7 @@ METHODS = {
 """The methods and properties of a session. Those in INTERNAL are for the package itself."""
 
 INTERNAL = {
-    "Plan": {"outline", "made_at", "wish"},
+    "Plan": {"outline", "made_at", "options"},
     "Stats": {"ratio_sum", "after", "totals"},
 }
 INTERNAL |= {"Fitted": {"make_report"}, "Inspection": {"draw"}}
@@ -67,7 +67,7 @@ ALIASES = {
     "policy.budget": "Mark Urgency",
     "records.values": "Trigger",
     "compaction.plan": "Stage",
-    "compaction.piece": "Decision",
+    "compaction.view_message": "Decision",
     "store.open": "StoreSpec",
     "protocols": "Durability",
     "session.environment": "Project",

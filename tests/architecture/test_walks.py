@@ -33,7 +33,7 @@ def test_fit_of_two_messages_that_fit_enters_few_modules(kind: str) -> None:
 
 
 def test_an_append_enters_few_modules(tmp_path: Path) -> None:
-    """A plain message is decoded, arranged, written, and then has its effect."""
+    """A plain message is decoded, normalized, written, and then has its effect."""
     with plimsoll.open("one", store=str(tmp_path / "store"), model="gpt-4o") as session:
         for kind in SHORT:
             session.extend(SHORT[kind][-2:])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from plimsoll.compaction.levels import check_view
-from plimsoll.compaction.meter import gauge_for
+from plimsoll.compaction.meter import meter_for
 from plimsoll.formats.detect import Beside
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
@@ -35,10 +35,10 @@ def check(  # noqa: PLR0913 - the options of fit
     Raises CounterError, FormatError, SettingError.
     """
     found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
-    gauge = gauge_for(
+    meter = meter_for(
         found, model=model, max_tokens=max_tokens, tools=tools, policy=policy_of(policy, "ladder"), counter=counter
     )
-    budget, beside = gauge.budget.tokens, replace(gauge, system=system).reserve_tokens
-    tokens = beside + sum(map(gauge.messages.message, decoded))
-    made = check_view(tokens, gauge.policy, budget)
+    budget, beside = meter.budget.tokens, replace(meter, system=system).reserve_tokens
+    tokens = beside + sum(map(meter.messages.message, decoded))
+    made = check_view(tokens, meter.policy, budget)
     return replace(made, should_compact=made.should_compact or tokens > budget)

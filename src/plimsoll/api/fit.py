@@ -11,7 +11,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from plimsoll.compaction.meter import DEFAULT_MODEL, Gauge, checked_tools, gauge_for
+from plimsoll.compaction.meter import DEFAULT_MODEL, ContextMeter, checked_tools, meter_for
 from plimsoll.compaction.result import Fitted, Report
 from plimsoll.formats.detect import Beside
 from plimsoll.formats.registry import decode_all
@@ -168,7 +168,7 @@ def _with_report(plan: Plan[M]) -> Fitted[M]:
 class _Request(NamedTuple):
     """The checked and decoded arguments of a call."""
 
-    gauge: Gauge
+    meter: ContextMeter
     messages: list[Message]
     tools: list[Mapping[str, Any]]
     system: SystemText
@@ -186,30 +186,30 @@ def _request(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one pla
     counter: CounterChoice,
 ) -> _Request:
     found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
-    gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy, counter=counter)
-    gauge.messages.prime(decoded, chars_max=gauge.budget.tokens * READ_CHARS_PER_TOKEN)
-    is_assumed = max_tokens is None and model is None and gauge.policy.window_tokens is None
-    return _Request(gauge, decoded, checked_tools(tools) or [], system, ASSUMED_NOTE if is_assumed else None)
+    meter = meter_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy, counter=counter)
+    meter.messages.prime(decoded, chars_max=meter.budget.tokens * READ_CHARS_PER_TOKEN)
+    is_assumed = max_tokens is None and model is None and meter.policy.window_tokens is None
+    return _Request(meter, decoded, checked_tools(tools) or [], system, ASSUMED_NOTE if is_assumed else None)
 
 
 def _is_unchanged(request: _Request) -> bool:
     """True if the messages fit, the policy demands nothing, none is merged with another, and the provider accepts all."""
-    gauge, budget = request.gauge, request.gauge.budget.tokens
-    tokens = gauge.reserve_tokens
-    if gauge.format.rules.results_first and any(
+    meter, budget = request.meter, request.meter.budget.tokens
+    tokens = meter.reserve_tokens
+    if meter.format.rules.results_first and any(
         one.results and other.results for one, other in pairwise(request.messages)
     ):
         return False
     if request.system is not None:
-        tokens += gauge.messages.message(system_message(request.system))
+        tokens += meter.messages.message(system_message(request.system))
     for message in reversed(request.messages):
         if tokens > budget:
             return False
-        tokens += gauge.messages.message(message)
-    if tokens > budget or gauge.policy.acts_at(tokens, budget):
+        tokens += meter.messages.message(message)
+    if tokens > budget or meter.policy.acts_at(tokens, budget):
         return False
     wires = [message.wire or {} for message in request.messages]
-    return not gauge.format.validate(wires, system=request.system, tools=request.tools)
+    return not meter.format.validate(wires, system=request.system, tools=request.tools)
 
 
 def _unchanged(request: _Request) -> Fitted[Any]:
@@ -237,4 +237,4 @@ def _plan(request: _Request, summarizer: Summarizer | None, query: str | None) -
 def _conversation(request: _Request) -> Conversation:
     from plimsoll.compaction.one_call import conversation  # noqa: PLC0415 - see above
 
-    return conversation(request.gauge, request.messages, repaired(request.system), request.note)
+    return conversation(request.meter, request.messages, repaired(request.system), request.note)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from plimsoll.api.fit import plan
-from plimsoll.compaction.meter import DEFAULT_MODEL, Gauge, checked_tools, gauge_for
+from plimsoll.compaction.meter import DEFAULT_MODEL, ContextMeter, checked_tools, meter_for
 from plimsoll.formats.intake import received
 from plimsoll.formats.registry import decode_all, format_named, format_of
 from plimsoll.message import FormatName, MessageLike
@@ -61,7 +61,7 @@ def measure(
     loaded = _loaded(source, tools, format)
     text_or_none("model", model)
     subject = _subject(loaded, model, None, _label(source, loaded, label))
-    return measured(subject, _gauge(loaded, subject, is_given=model is not None))
+    return measured(subject, _meter(loaded, subject, is_given=model is not None))
 
 
 def inspect(  # noqa: PLR0913 - the options of fit, and a label
@@ -95,19 +95,19 @@ def inspect(  # noqa: PLR0913 - the options of fit, and a label
     if max_tokens is not None:
         integer("max_tokens", max_tokens, least=1)
     subject = _subject(loaded, model, max_tokens, _label(source, loaded, label))
-    gauge = _gauge(loaded, subject, is_given=model is not None, policy=policy)
+    meter = _meter(loaded, subject, is_given=model is not None, policy=policy)
     made = plan(
         loaded.view(),
-        max_tokens=gauge.budget.tokens + gauge.budget.tools_tokens,
-        model=gauge.model,
+        max_tokens=meter.budget.tokens + meter.budget.tools_tokens,
+        model=meter.model,
         tools=loaded.tools or None,
-        policy=gauge.policy,
+        policy=meter.policy,
         format=loaded.format,
         system=loaded.system,
-        counter=None if gauge.counter.exact else gauge.counter,
+        counter=None if meter.counter.exact else meter.counter,
     ).report
-    found = inspection_of(measured(subject, gauge), gauge, made, places=subject.places)
-    return replace(found, draw=partial(_page, loaded, subject, gauge, found))
+    found = inspection_of(measured(subject, meter), meter, made, places=subject.places)
+    return replace(found, draw=partial(_page, loaded, subject, meter, found))
 
 
 def _loaded(
@@ -150,7 +150,7 @@ def _subject(loaded: Transcript | Conversation, model: str | None, max_tokens: i
 def _recorded(found: Transcript) -> RecordedRequest:
     """The usage that the file records for its newest request."""
     told = recorded(
-        found, replace(gauge_for(format_named(found.format), model=_known(found.model)), system=found.system)
+        found, replace(meter_for(format_named(found.format), model=_known(found.model)), system=found.system)
     )
     newest = found.usage
     usage = None if newest is None else next(one for one in reversed(told.usages) if one.position == newest.position)
@@ -168,27 +168,27 @@ def _known(model: str | None) -> str | None:
     return model if model is not None and look_up(model).match != "unknown" else None
 
 
-def _gauge(
+def _meter(
     loaded: Transcript | Conversation, subject: Subject, *, is_given: bool, policy: PolicyChoice = "fill"
-) -> Gauge:
-    """The gauge of a conversation, calibrated by recorded usage."""
+) -> ContextMeter:
+    """The meter of a conversation, calibrated by recorded usage."""
     told = subject.recorded
-    gauge = gauge_for(
+    meter = meter_for(
         format_named(loaded.format),
         model=subject.model if is_given else _known(loaded.model),
         max_tokens=subject.budget_tokens or (None if told is None else told.budget_tokens),
         tools=loaded.tools or None,
         policy=policy,
     )
-    gauge = replace(gauge, system=loaded.system)
-    return gauge if told is None else gauge.calibrated(told.calibration)
+    meter = replace(meter, system=loaded.system)
+    return meter if told is None else meter.calibrated(told.calibration)
 
 
-def _page(loaded: Transcript | Conversation, subject: Subject, gauge: Gauge, found: Inspection) -> str:
+def _page(loaded: Transcript | Conversation, subject: Subject, meter: ContextMeter, found: Inspection) -> str:
     """An HTML page of the view with the plan's actions, and the compactions the file records."""
     from plimsoll.report.page import page  # noqa: PLC0415 - only needed to render a page
 
-    counter, actions = likely_counter(subject, gauge), found.plan.actions
+    counter, actions = likely_counter(subject, meter), found.plan.actions
     strips = strips_of(subject.messages, counter, actions, names=subject.places)
     if isinstance(loaded, Conversation):
         return page(found, Story(strips=strips))

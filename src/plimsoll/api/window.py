@@ -9,10 +9,10 @@ from typing import Any
 from plimsoll.brief import Brief, Fact, pluralize
 from plimsoll.compaction.bound import unbound
 from plimsoll.compaction.join import kept_apart, runs
-from plimsoll.compaction.meter import Gauge, gauge_for
+from plimsoll.compaction.meter import ContextMeter, meter_for
+from plimsoll.compaction.normalize import NormalizedMessage, normalize
 from plimsoll.compaction.notes import OPENER
-from plimsoll.compaction.piece import Origins, Piece
-from plimsoll.compaction.repair import Arranged, arrange
+from plimsoll.compaction.view_message import Origins, ViewMessage
 from plimsoll.compaction.windows import apply_window, holes_between
 from plimsoll.compaction.writing import written
 from plimsoll.dataclass import dataclass
@@ -111,12 +111,12 @@ def window(  # noqa: PLR0913 - one call with its options
     boolean("keep_system", keep_system)
     found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
     chosen = policy_of(policy, "five-turns")
-    gauge = gauge_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=chosen, counter=counter)
-    arranged = [item for item in arrange(decoded, found) if keep_system or item.message.role != "system"]
+    meter = meter_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=chosen, counter=counter)
+    normalized = [item for item in normalize(decoded, found) if keep_system or item.message.role != "system"]
     sequences = _sequences(decoded)
     begins_at = next((position for position, number in enumerate(sequences) if number >= start_seq), len(sequences))
-    measured = replace(gauge, system=system)
-    return _Window(gauge=measured, arranged=arranged, sequences=sequences, begins_at=begins_at).made()
+    measured = replace(meter, system=system)
+    return _Window(meter=measured, normalized=normalized, sequences=sequences, begins_at=begins_at).made()
 
 
 def _sequences(messages: Sequence[Message]) -> list[int]:
@@ -137,40 +137,40 @@ def _sequences(messages: Sequence[Message]) -> list[int]:
 class _Window:
     """One window over repaired messages. `sequences` are the numbers of the input messages."""
 
-    gauge: Gauge
-    arranged: list[Arranged]
+    meter: ContextMeter
+    normalized: list[NormalizedMessage]
     sequences: Sequence[int]
     begins_at: int
     """Position of the first message that may be in the window."""
 
     def made(self) -> Windowed:
         """Build the window; it begins with the user if the provider requires that."""
-        opener = [self.gauge.piece(Arranged(message=text_message("user", OPENER), position=None))]
-        opener_tokens = self.gauge.total(opener) - self.gauge.reserve_tokens
+        opener = [self.meter.piece(NormalizedMessage(message=text_message("user", OPENER), position=None))]
+        opener_tokens = self.meter.total(opener) - self.meter.reserve_tokens
         pieces = self._labelled(self._pieces(opener_tokens if self._must_open() else 0))
-        if not self.gauge.format.rules.user_first:
+        if not self.meter.format.rules.user_first:
             return self._windowed(pieces)
         spoken = [exchange for exchange in group([piece.message for piece in pieces]) if not exchange.is_system]
         if not spoken or spoken[0].messages[0].role != "assistant":
             return self._windowed(pieces)
         first = spoken[0].start
-        if self.gauge.total(pieces) + opener_tokens <= self.gauge.budget.tokens:
+        if self.meter.total(pieces) + opener_tokens <= self.meter.budget.tokens:
             return self._windowed([*pieces[:first], *opener, *pieces[first:]])
         begun = next(exchange.start for exchange in spoken if exchange.messages[0].role != "assistant")
         return self._windowed([*pieces[:first], *pieces[begun:]])
 
-    def _labelled(self, pieces: list[Piece]) -> list[Piece]:
+    def _labelled(self, pieces: list[ViewMessage]) -> list[ViewMessage]:
         """The pieces with leading system text turned into labelled user messages, if the provider requires a user opening.
 
         Text whose label does not fit is left out.
         """
-        if not self.gauge.format.rules.user_first:
+        if not self.meter.format.rules.user_first:
             return pieces
         end = next((at for at, piece in enumerate(pieces) if piece.message.role != "system"), len(pieces))
-        left = self.gauge.budget.tokens - self.gauge.total(pieces)
-        kept: list[Piece] = []
+        left = self.meter.budget.tokens - self.meter.total(pieces)
+        kept: list[ViewMessage] = []
         for piece in pieces[:end]:
-            message = self.gauge.format.labelled(piece.message)
+            message = self.meter.format.labelled(piece.message)
             shown = piece if message is None else replace(piece, message=message, whole=False)
             if shown.tokens - piece.tokens <= left:
                 kept.append(shown)
@@ -184,25 +184,25 @@ class _Window:
         start = self._start()
         after = [each for each in group(self._messages()) if each.end > start and not each.is_system]
         held = next((each for each in reversed(after) if each.is_request), after[-1] if after else None)
-        return self.gauge.format.rules.user_first and held is not None and held.messages[0].role == "assistant"
+        return self.meter.format.rules.user_first and held is not None and held.messages[0].role == "assistant"
 
     def _messages(self) -> list[Message]:
-        return [item.message for item in self.arranged]
+        return [item.message for item in self.normalized]
 
     def _start(self) -> int:
-        """The index of `begins_at` in the arranged messages."""
-        after = (at for at, item in enumerate(self.arranged) if self._is_after(item.position))
-        return next(after, len(self.arranged))
+        """The index of `begins_at` in the normalized messages."""
+        after = (at for at, item in enumerate(self.normalized) if self._is_after(item.position))
+        return next(after, len(self.normalized))
 
-    def _pieces(self, held_back: int) -> list[Piece]:
+    def _pieces(self, held_back: int) -> list[ViewMessage]:
         """The pieces of the window, with `held_back` tokens of the budget set aside. Raises CannotFit."""
-        budget, held_back = self.gauge.budget.tokens, held_back + self.gauge.reserve_tokens
+        budget, held_back = self.meter.budget.tokens, held_back + self.meter.reserve_tokens
         try:
             made = apply_window(
                 self._messages(),
-                policy=self.gauge.policy,
-                counter=self.gauge.counter,
-                weigh=self.gauge.weigh,
+                policy=self.meter.policy,
+                counter=self.meter.counter,
+                weigh=self.meter.weigh,
                 start_seq=self._start(),
                 budget_override=max(1, budget - held_back),
             )
@@ -210,30 +210,30 @@ class _Window:
             needed = error.needed_tokens + held_back
             raise CannotFit(part=error.part, budget_tokens=budget, needed_tokens=needed) from None
         kept = [
-            replace(self.arranged[at], message=message)
+            replace(self.normalized[at], message=message)
             for at, message in zip(made.positions, made.messages, strict=True)
         ]
-        return [self.gauge.piece(item) for item in kept]
+        return [self.meter.piece(item) for item in kept]
 
     def _is_after(self, position: int | None) -> bool:
         return position is not None and position >= self.begins_at
 
-    def _windowed(self, pieces: Sequence[Piece]) -> Windowed:
-        if [id(piece.message) for piece in pieces] != [id(item.message) for item in self.arranged]:
-            pieces = list(unbound(pieces, self.gauge.binds))
+    def _windowed(self, pieces: Sequence[ViewMessage]) -> Windowed:
+        if [id(piece.message) for piece in pieces] != [id(item.message) for item in self.normalized]:
+            pieces = list(unbound(pieces, self.meter.binds))
         positions = sorted(piece.position for piece in pieces if piece.position is not None)
         after, covered = list(filter(self._is_after, positions)), self.begins_at
         holes = holes_between(after, covered, len(self.sequences))
         last = max(positions, default=None)
-        uncut = {id(item.message) for item in self.arranged}
-        shown = kept_apart(pieces, self.gauge.format)
-        sent = list(runs(shown, self.gauge.format))
+        uncut = {id(item.message) for item in self.normalized}
+        shown = kept_apart(pieces, self.meter.format)
+        sent = list(runs(shown, self.meter.format))
         return Windowed(
-            messages=written(shown, self.gauge.format, self.gauge.marks_beside),
+            messages=written(shown, self.meter.format, self.meter.marks_beside),
             positions=tuple(run[0].position for run in sent),
             sizes=tuple(sum(piece.tokens for piece in run) for run in sent),
-            tokens=self.gauge.total(pieces),
-            budget=self.gauge.budget.tokens,
+            tokens=self.meter.total(pieces),
+            budget=self.meter.budget.tokens,
             truncated_count=sum(piece.position is not None and id(piece.message) not in uncut for piece in pieces),
             excluded_count=sum(end - start for start, end in holes),
             covered_count=covered - (len(positions) - len(after)),

@@ -9,34 +9,34 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
-from plimsoll.compaction.draft import Draft
-from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.view_message import ViewMessage
+from plimsoll.compaction.working_view import WorkingView
 from plimsoll.message import Message, Reasoning
 
 Binds: TypeAlias = Callable[[Message], bool]
 """Whether the thinking in a message is bound to what was before it."""
 
 
-def leave_thinking(draft: Draft) -> None:
-    """Take bound thinking out of a draft whose messages will change."""
-    for block in list(draft.blocks):
-        if not any(draft.binds(piece.message) for piece in block.pieces):
+def leave_thinking(view: WorkingView) -> None:
+    """Take bound thinking out of a view whose messages will change."""
+    for block in list(view.blocks):
+        if not any(view.binds(piece.message) for piece in block.pieces):
             continue
-        kept = list(unbound(block.pieces, draft.binds))
+        kept = list(unbound(block.pieces, view.binds))
         if kept:
-            block.pieces = [replace(piece, weigh=draft.weigh) for piece in kept]
+            block.pieces = [replace(piece, weigh=view.weigh) for piece in kept]
             block.decide("shrink", "thinking that holds only behind the messages it was made for")
         else:
-            draft.leave([block], "drop", "thinking that holds only behind the messages it was made for")
+            view.leave([block], "drop", "thinking that holds only behind the messages it was made for")
 
 
-def unbound(pieces: Iterable[Piece], binds: Binds) -> Iterator[Piece]:
+def unbound(pieces: Iterable[ViewMessage], binds: Binds) -> Iterator[ViewMessage]:
     """The pieces without bound thinking; one that is nothing else is left out."""
     for piece in pieces:
         yield from _without_thinking(piece) if binds(piece.message) else [piece]
 
 
-def unbound_at(pieces: Iterable[Piece], positions: Collection[int]) -> Iterable[Piece]:
+def unbound_at(pieces: Iterable[ViewMessage], positions: Collection[int]) -> Iterable[ViewMessage]:
     """The same by the positions of the messages that are bound."""
     if not positions:
         return pieces
@@ -44,6 +44,6 @@ def unbound_at(pieces: Iterable[Piece], positions: Collection[int]) -> Iterable[
     return (kept for piece in pieces for kept in (_without_thinking(piece) if piece.position in bound else [piece]))
 
 
-def _without_thinking(piece: Piece) -> list[Piece]:
+def _without_thinking(piece: ViewMessage) -> list[ViewMessage]:
     kept = tuple(part for part in piece.message.parts if not isinstance(part, Reasoning))
     return [replace(piece, message=piece.message.with_parts(kept), whole=False)] if kept else []

@@ -7,8 +7,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TypeAlias
 
-from plimsoll.compaction.piece import Piece, Weigh
 from plimsoll.compaction.settle import is_placeholder
+from plimsoll.compaction.view_message import ViewMessage, Weigh
 from plimsoll.formats.pairing import OpenCalls
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.regex import regex
@@ -32,7 +32,7 @@ _NAMES_CHARS_MAX = 60
 _NOT_IN_A_NAME = regex(r"[\]\n]")
 
 
-def call_units(pieces: Sequence[Piece]) -> list[CallUnit]:
+def call_units(pieces: Sequence[ViewMessage]) -> list[CallUnit]:
     """The calls of an exchange, oldest first, each with its result; those that wait for a result last."""
     asked: OpenCalls[Place] = OpenCalls()
     units: list[CallUnit] = []
@@ -45,7 +45,9 @@ def call_units(pieces: Sequence[Piece]) -> list[CallUnit]:
     return sorted(units, key=lambda unit: (is_placeholder(pieces[unit[1][0]].message), unit))
 
 
-def without_calls(pieces: Sequence[Piece], units: Sequence[CallUnit], weigh: Weigh, language: Language) -> list[Piece]:
+def without_calls(
+    pieces: Sequence[ViewMessage], units: Sequence[CallUnit], weigh: Weigh, language: Language
+) -> list[ViewMessage]:
     """The pieces without these calls and their results, and a mark in their place that counts earlier ones in."""
     if not units:
         return list(pieces)
@@ -53,7 +55,7 @@ def without_calls(pieces: Sequence[Piece], units: Sequence[CallUnit], weigh: Wei
     first = min(gone)
     words = _mark_words(pieces, [call for call, _ in units], language)
     gone |= _steps_before(pieces, gone) | _reasoning_for(pieces, gone) | _marks_alone(pieces)
-    kept: list[Piece] = []
+    kept: list[ViewMessage] = []
     is_marked = False
     for number, piece in enumerate(pieces):
         parts = [(index, part) for index, part in enumerate(piece.message.parts) if (number, index) not in gone]
@@ -79,13 +81,13 @@ def _with_mark(parts: Sequence[tuple[int, Part]], at: int, words: str) -> list[t
     return [*before, (at, Text(text=words)), *after]
 
 
-def _mark_piece(first: Piece, words: str, weigh: Weigh) -> Piece:
+def _mark_piece(first: ViewMessage, words: str, weigh: Weigh) -> ViewMessage:
     """The mark as a message of its own, where the calls were messages of their own."""
     message = Message(role="assistant", parts=(Text(text=words),), format=first.message.format)
-    return Piece(message=message, weigh=weigh, origin="made", whole=False)
+    return ViewMessage(message=message, weigh=weigh, origin="made", whole=False)
 
 
-def _mark_words(pieces: Sequence[Piece], calls: Sequence[Place], language: Language) -> str:
+def _mark_words(pieces: Sequence[ViewMessage], calls: Sequence[Place], language: Language) -> str:
     parts = [pieces[number].message.parts[index] for number, index in calls]
     names = ", ".join(dict.fromkeys(part.name for part in parts if isinstance(part, ToolCall)))
     spoken = [piece.message for piece in pieces if piece.message.role == "assistant"]
@@ -99,7 +101,7 @@ def _counted(part: Part) -> int:
     return int((found["en"] or found["zh"]).replace(",", "")) if found else 0
 
 
-def _marks_alone(pieces: Sequence[Piece]) -> set[Place]:
+def _marks_alone(pieces: Sequence[ViewMessage]) -> set[Place]:
     """Where the mark of an earlier cut is all that a text says."""
     return {
         (number, index)
@@ -109,7 +111,7 @@ def _marks_alone(pieces: Sequence[Piece]) -> set[Place]:
     }
 
 
-def _steps_before(pieces: Sequence[Piece], gone: AbstractSet[Place]) -> set[Place]:
+def _steps_before(pieces: Sequence[ViewMessage], gone: AbstractSet[Place]) -> set[Place]:
     """Of messages that hold the results of their calls, whatever is said before the last one that leaves: whole steps leave."""
     found: set[Place] = set()
     for number, piece in enumerate(pieces):
@@ -120,7 +122,7 @@ def _steps_before(pieces: Sequence[Piece], gone: AbstractSet[Place]) -> set[Plac
     return found
 
 
-def _reasoning_for(pieces: Sequence[Piece], gone: AbstractSet[Place]) -> set[Place]:
+def _reasoning_for(pieces: Sequence[ViewMessage], gone: AbstractSet[Place]) -> set[Place]:
     """Messages that only reason, where all that they led to leaves: alone they would be refused."""
     found: set[Place] = set()
     reasoning: set[Place] = set()

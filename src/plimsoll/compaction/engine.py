@@ -11,20 +11,20 @@ from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from plimsoll.brief import pluralize
-from plimsoll.compaction.account import Account, Accounts, edited_ledger
 from plimsoll.compaction.bound import leave_thinking
-from plimsoll.compaction.draft import Draft, no_reference
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.fit import prove
-from plimsoll.compaction.held import cut_frame, relieve
+from plimsoll.compaction.held import cut_frame, cut_oversized_kept
 from plimsoll.compaction.keep import mark_kept, open_with_user
 from plimsoll.compaction.losses import is_mark, refill, spoken_for
-from plimsoll.compaction.piece import Piece, blocks_of
 from plimsoll.compaction.plan import Outline, actions_of
 from plimsoll.compaction.shrink import cut_results, shrink_to
 from plimsoll.compaction.steps import TAIL_SHARE, collapse_repeats, offload_bulk, restore_repeats
-from plimsoll.compaction.summarise import Summed, summarise, window
+from plimsoll.compaction.summarise import SummaryOutcome, summarise, window
+from plimsoll.compaction.summary_message import SummaryMessage, SummaryWriter, edited_ledger
 from plimsoll.compaction.task import MIN_PROGRESS, MIN_PROGRESS_TOKENS, SummaryReply, SummaryRequest, Task
+from plimsoll.compaction.view_message import ViewMessage, blocks_of
+from plimsoll.compaction.working_view import WorkingView, no_reference
 from plimsoll.errors import SettingError
 from plimsoll.policy.budget import Level
 from plimsoll.policy.presets import Step
@@ -39,95 +39,95 @@ _SUMMARISING: tuple[Step, ...] = ("summarise", "window")
 Compacting: TypeAlias = Generator[SummaryRequest, SummaryReply, Outline]
 
 
-def compact(draft: Draft, task: Task) -> Compacting:
-    """Bring a draft to its goal. The outline says what was done; `changed` is False when it was not worth doing.
+def compact(view: WorkingView, task: Task) -> Compacting:
+    """Bring a view to its goal. The outline says what was done; `changed` is False when it was not worth doing.
 
     Raises CannotFit when the budget is smaller than the frame.
     """
-    everything, reserve_tokens = list(draft.blocks), draft.reserve_tokens
+    everything, reserve_tokens = list(view.blocks), view.reserve_tokens
     as_it_was = [piece for block in everything for piece in block.pieces]
-    over = draft.passes(task.budget_tokens)
-    leave_thinking(draft)
-    mark_kept(draft, task.pins, task.goal_tokens, last_messages=task.policy.keep_last_messages_min or 0)
-    draft.spoken_for = spoken_for(draft.blocks)
-    arrived = _cut_arrivals(draft, task)
-    cut = over and cut_frame(draft, task.budget_tokens)
-    summed = Summed(ledger=task.ledger, covers=task.covers)
+    over = view.passes(task.budget_tokens)
+    leave_thinking(view)
+    mark_kept(view, task.pins, task.goal_tokens, last_messages=task.policy.keep_last_messages_min or 0)
+    view.spoken_for = spoken_for(view.blocks)
+    arrived = _cut_arrivals(view, task)
+    cut = over and cut_frame(view, task.budget_tokens)
+    outcome = SummaryOutcome(ledger=task.ledger, covers=task.covers)
     for step in task.steps:
-        if not draft.passes(task.goal_tokens) and not (task.forced and step in _SUMMARISING):
+        if not view.passes(task.goal_tokens) and not (task.forced and step in _SUMMARISING):
             continue
-        summed = (yield from _run(step, draft, task, summed)) or summed
-    _reach_again(draft, task)
-    restore_repeats(draft, task.preview_tokens, task.original)
-    open_with_user(draft)
-    if prove(draft, task, summed.covers):
+        outcome = (yield from _run(step, view, task, outcome)) or outcome
+    _repeat_reversible(view, task)
+    restore_repeats(view, task.preview_tokens, task.original)
+    open_with_user(view)
+    if prove(view, task, outcome.covers):
         cut = True
-        refill(draft, task, summed.covers)
-    after = draft.total
+        refill(view, task, outcome.covers)
+    after = view.total
     if not over:
         before = _cost(as_it_was, reserve_tokens)
         if is_futile(task, before, after) and not arrived:
             return untouched(as_it_was, task, before, note="it would not free enough to be worth it")
         over = after < before
     return Outline(
-        pieces=tuple(draft.pieces()),
-        level=_level(task, draft, cut=cut),
-        stage="fit" if cut else summed.stage,
+        pieces=tuple(view.pieces()),
+        level=_level(task, view, cut=cut),
+        stage="fit" if cut else outcome.stage,
         tokens_after=after,
         budget_tokens=task.budget_tokens,
         goal_tokens=task.goal_tokens,
-        ledger=summed.ledger,
-        covers=summed.covers,
-        summary=_summary(draft, summed.account, cut=cut),
-        written=summed.written,
+        ledger=outcome.ledger,
+        covers=outcome.covers,
+        summary=_summary(view, outcome.summary, cut=cut),
+        written=outcome.written,
         changed=over,
         arrived=arrived,
-        note=summed.failure,
+        note=outcome.failure,
         count_before=lambda: _cost(as_it_was, reserve_tokens),
-        list_actions=lambda: actions_of(everything, draft.left, draft.refer),
+        list_actions=lambda: actions_of(everything, view.left, view.refer),
     )
 
 
-def _cut_arrivals(draft: Draft, task: Task) -> bool:
+def _cut_arrivals(view: WorkingView, task: Task) -> bool:
     """Cut tool results to what the policy lets come in; says whether any was larger. What is too old to stay is not looked at."""
     limit = task.policy.tool_result_limit(task.budget_tokens)
     room, found = task.budget_tokens, False
-    for block in reversed(draft.blocks if limit is not None else ()):
+    for block in reversed(view.blocks if limit is not None else ()):
         if room < 0:
             break
         if limit is not None and block.tokens > limit:
-            found = cut_results(draft, block, limit) or found
+            found = cut_results(view, block, limit) or found
         room -= block.tokens
     return found
 
 
-def _summary(draft: Draft, account: Account | None, *, cut: bool) -> str | None:
+def _summary(view: WorkingView, summary: SummaryMessage | None, *, cut: bool) -> str | None:
     """The text of a summary made now, as the view has it: the proof may have cut it, or left it out."""
-    made = draft.summaries()
+    made = view.summaries()
     made = [block for block in made if not is_mark(block)] or made
-    if account is None or not made:
+    if summary is None or not made:
         return None
     text = made[-1].pieces[0].message.text
     if omitted(text) is not None:
         return text
     span = unwrapped(text) if cut else None
-    return account.text if span is None else span.body
+    return summary.text if span is None else span.body
 
 
-def _level(task: Task, draft: Draft, *, cut: bool) -> Level:
+def _level(task: Task, view: WorkingView, *, cut: bool) -> Level:
     """How far past the lines the view was. Where a policy fills the budget, lines say nothing: how strong a step it took."""
     if not task.policy.fill:
         return task.load
     if cut:
         return Level.emergency
-    return Level.aggressive if draft.left else Level.normal
+    return Level.aggressive if view.left else Level.normal
 
 
-def _cost(pieces: Iterable[Piece], reserve_tokens: int) -> int:
+def _cost(pieces: Iterable[ViewMessage], reserve_tokens: int) -> int:
     return reserve_tokens + sum(piece.tokens for piece in pieces)
 
 
-def untouched(pieces: Sequence[Piece], task: Task, tokens: int, *, note: str | None = None) -> Outline:
+def untouched(pieces: Sequence[ViewMessage], task: Task, tokens: int, *, note: str | None = None) -> Outline:
     """The outline of doing nothing."""
     return Outline(
         pieces=tuple(pieces),
@@ -144,7 +144,7 @@ def untouched(pieces: Sequence[Piece], task: Task, tokens: int, *, note: str | N
     )
 
 
-def reworded(outline: Outline, text: str, draft: Draft, task: Task) -> Outline:
+def reworded(outline: Outline, text: str, view: WorkingView, task: Task) -> Outline:
     """The outline with somebody's own summary in place of ours, cut to the room there is. Raises SettingError without one.
 
     Where there is no room for any, what stands in the view stays, and only the ledger and the record have the words.
@@ -154,84 +154,84 @@ def reworded(outline: Outline, text: str, draft: Draft, task: Task) -> Outline:
     ours = [piece for piece in outline.pieces if _is_new_summary(piece)]
     worded = next((piece for piece in reversed(ours) if omitted(piece.message.text) is None), ours[-1])
     others = [piece for piece in outline.pieces if piece is not worded]
-    room = task.budget_tokens - draft.reserve_tokens - sum(piece.tokens for piece in others)
-    account = Accounts(draft=draft, task=task, covers=outline.covers, tokens_max=room).by_person(text)
+    room = task.budget_tokens - view.reserve_tokens - sum(piece.tokens for piece in others)
+    summary = SummaryWriter(view=view, task=task, covers=outline.covers, tokens_max=room).by_person(text)
     ledger = edited_ledger(outline.ledger, outline.summary, text)
     edited = replace(outline, written=text, ledger=ledger, stage="edited")
-    if account is None:
+    if summary is None:
         return replace(edited, note=f"no room for the summary: {pluralize(room, 'token')} left for it")
-    piece = draft.summary_piece(account.message)
+    piece = view.summary_piece(summary.message)
     pieces = tuple(piece if old is worded else old for old in outline.pieces)
-    after = draft.reserve_tokens + sum(piece.tokens for piece in pieces)
-    return replace(edited, pieces=pieces, summary=account.text, tokens_after=after)
+    after = view.reserve_tokens + sum(piece.tokens for piece in pieces)
+    return replace(edited, pieces=pieces, summary=summary.text, tokens_after=after)
 
 
-def _is_new_summary(piece: Piece) -> bool:
+def _is_new_summary(piece: ViewMessage) -> bool:
     """Whether it is the summary made in this run; one that came back as a message, and stayed, has a position."""
     return piece.origin == "summary" and piece.position is None
 
 
 def _run(
-    step: Step, draft: Draft, task: Task, summed: Summed
-) -> Generator[SummaryRequest, SummaryReply, Summed | None]:
+    step: Step, view: WorkingView, task: Task, outcome: SummaryOutcome
+) -> Generator[SummaryRequest, SummaryReply, SummaryOutcome | None]:
     """One step. Only the step that summarises asks anybody anything."""
     match step:
         case "collapse":
-            collapse_repeats(draft, task.goal_tokens, task.preview_tokens)
+            collapse_repeats(view, task.goal_tokens, task.preview_tokens)
         case "offload":
             later = task.summary_tokens_max if "summarise" in task.steps else 0
-            offload_bulk(draft, task.goal_tokens, task.preview_tokens, later_tokens=later)
+            offload_bulk(view, task.goal_tokens, task.preview_tokens, later_tokens=later)
         case "clip":
-            _clip(draft, task)
+            _clip(view, task)
         case "summarise":
-            relieve(draft, task)
-            if not draft.passes(task.goal_tokens) and not task.forced:
+            cut_oversized_kept(view, task)
+            if not view.passes(task.goal_tokens) and not task.forced:
                 return None
-            return (yield from summarise(draft, task))
+            return (yield from summarise(view, task))
         case "window":
-            relieve(draft, task)
-            return window(draft, task) if draft.passes(task.goal_tokens) or task.forced else None
+            cut_oversized_kept(view, task)
+            return window(view, task) if view.passes(task.goal_tokens) or task.forced else None
         case "ledger":
-            return _alone(draft, task, summed) if draft.passes(int(task.goal_tokens * NEARLY)) else None
+            return _summary_only(view, task, outcome) if view.passes(int(task.goal_tokens * NEARLY)) else None
         case _:
             assert_never(step)
     return None
 
 
-def _reach_again(draft: Draft, task: Task) -> None:
+def _repeat_reversible(view: WorkingView, task: Task) -> None:
     """The reversible steps once more, as long as they help: what was out of their reach before may be within it now.
 
     Once others have left the view, only the newest exchange keeps its results whole.
     """
-    tail_share = 0 if draft.left else TAIL_SHARE
-    while draft.passes(task.goal_tokens):
-        before = draft.total
+    tail_share = 0 if view.left else TAIL_SHARE
+    while view.passes(task.goal_tokens):
+        before = view.total
         if "collapse" in task.steps:
-            collapse_repeats(draft, task.goal_tokens, task.preview_tokens)
+            collapse_repeats(view, task.goal_tokens, task.preview_tokens)
         if "offload" in task.steps:
-            offload_bulk(draft, task.goal_tokens, task.preview_tokens, later_tokens=0, tail_share=tail_share)
-        if draft.total >= before:
+            offload_bulk(view, task.goal_tokens, task.preview_tokens, later_tokens=0, tail_share=tail_share)
+        if view.total >= before:
             return
 
 
-def _clip(draft: Draft, task: Task) -> None:
+def _clip(view: WorkingView, task: Task) -> None:
     """Messages over the policy's limit lose their middle, oldest first; the newest request never does."""
     limit = task.policy.message_limit(task.budget_tokens)
     if limit is None:
         return
-    for block in draft.movable():
-        if not draft.passes(task.goal_tokens):
+    for block in view.movable():
+        if not view.passes(task.goal_tokens):
             return
         if block.tokens > limit and not block.exchange.calls_tools and not block.is_summary:
-            shrink_to(draft, block, limit, "longer than a message may be")
+            shrink_to(view, block, limit, "longer than a message may be")
 
 
-def _alone(draft: Draft, task: Task, summed: Summed) -> Summed | None:
+def _summary_only(view: WorkingView, task: Task, outcome: SummaryOutcome) -> SummaryOutcome | None:
     """The ledger alone speaks for the past: nothing stays but what must."""
     policy = replace(task.policy, keep_last_messages=1)
-    bare = replace(task, ledger=summed.ledger, covers=summed.covers, ask_model=False, policy=policy, focus=None)
-    found = drive(summarise(draft, bare), None)
-    return found if found.account else None
+    bare = replace(task, ledger=outcome.ledger, covers=outcome.covers, ask_model=False, policy=policy, focus=None)
+    found = drive(summarise(view, bare), None)
+    return found if found.summary else None
 
 
 def is_futile(task: Task, before: int, after: int) -> bool:

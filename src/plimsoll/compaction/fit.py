@@ -6,8 +6,6 @@ the newest user message, and system text last.
 
 from __future__ import annotations
 
-from plimsoll.compaction.account import shorten
-from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.held import held_room, held_tokens, hold_within
 from plimsoll.compaction.keep import (
     FIRST_REQUEST,
@@ -21,10 +19,12 @@ from plimsoll.compaction.keep import (
     open_with_user,
 )
 from plimsoll.compaction.losses import is_mark, mark_losses, shorten_marks
-from plimsoll.compaction.piece import Block
 from plimsoll.compaction.reduce import reduce_to
 from plimsoll.compaction.shrink import LEAST_TOKENS, shrink_to
+from plimsoll.compaction.summary_message import shorten
 from plimsoll.compaction.task import Task
+from plimsoll.compaction.view_message import ViewExchange
+from plimsoll.compaction.working_view import WorkingView
 from plimsoll.errors import CannotFit
 
 SUMMARY_LEAST_TOKENS = 120
@@ -36,85 +36,85 @@ ROUNDS_MAX = 3
 """What has to open the view once others left may cost what was just saved: then more leaves."""
 
 
-def prove(draft: Draft, task: Task, covers: tuple[int, int] | None) -> bool:
+def prove(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> bool:
     """Cut until the view costs at most the budget; says whether anything had to be cut.
 
     `covers` are the positions that the summary in the view speaks for: what leaves besides gets a mark, wherever one fits
     beside the frame. Raises CannotFit when even the frame (system text and the newest user message cut to their marks) does not.
     """
     budget_tokens = task.budget_tokens
-    mark_losses(draft, task, covers)
-    if draft.total <= budget_tokens:
+    mark_losses(view, task, covers)
+    if view.total <= budget_tokens:
         return False
-    if held_tokens(draft) > budget_tokens:
-        hold_within(draft, held_room(draft, budget_tokens), budget_tokens)
+    if held_tokens(view) > budget_tokens:
+        hold_within(view, held_room(view, budget_tokens), budget_tokens)
     for _ in range(ROUNDS_MAX):
-        _shed_tail(draft, budget_tokens)
-        _cut_summary(draft, budget_tokens)
+        _shed_tail(view, budget_tokens)
+        _cut_summary(view, budget_tokens)
         for reason in (PINNED, FIRST_REQUEST, LAST_MESSAGES, NEWEST_EXCHANGE):
-            _squeeze(draft, budget_tokens, reason, may_leave=True)
-        open_with_user(draft)
-        mark_losses(draft, task, covers)
-        if draft.total <= budget_tokens:
+            _shrink_kept(view, budget_tokens, reason, may_leave=True)
+        open_with_user(view)
+        mark_losses(view, task, covers)
+        if view.total <= budget_tokens:
             return True
-    _cut_frame(draft, budget_tokens)
+    _cut_frame(view, budget_tokens)
     return True
 
 
-def _cut_frame(draft: Draft, budget_tokens: int) -> None:
+def _cut_frame(view: WorkingView, budget_tokens: int) -> None:
     """Cut system text and the newest request, the request only where it takes more than half of the budget.
 
     A mark beside them becomes the shortest one where they are whole without it, or where they are at their least. Where they are
     whole without it and it has no room even beside their least, it leaves.
     """
-    unmarked = _without_marks(draft)
-    if draft.reserve_tokens + sum(block.tokens for block in unmarked) <= budget_tokens:
-        shorten_marks(draft)
-        if draft.reserve_tokens + sum(_least_tokens(draft, block) for block in draft.blocks) > budget_tokens:
-            draft.blocks = unmarked
+    unmarked = _without_marks(view)
+    if view.reserve_tokens + sum(block.tokens for block in unmarked) <= budget_tokens:
+        shorten_marks(view)
+        if view.reserve_tokens + sum(_least_tokens(view, block) for block in view.blocks) > budget_tokens:
+            view.blocks = unmarked
     for _ in range(2):
-        _cut_request(draft, budget_tokens)
-        _squeeze(draft, budget_tokens, SYSTEM, may_leave=False)
-        if draft.total <= budget_tokens:
+        _cut_request(view, budget_tokens)
+        _shrink_kept(view, budget_tokens, SYSTEM, may_leave=False)
+        if view.total <= budget_tokens:
             return
-        shorten_marks(draft)
+        shorten_marks(view)
     for reason in (NEWEST_REQUEST, NEWEST_MESSAGE):
-        _squeeze(draft, budget_tokens, reason, may_leave=False)
-    open_with_user(draft)
-    if draft.total > budget_tokens:
-        _refuse(draft, budget_tokens)
+        _shrink_kept(view, budget_tokens, reason, may_leave=False)
+    open_with_user(view)
+    if view.total > budget_tokens:
+        _refuse(view, budget_tokens)
 
 
-def _without_marks(draft: Draft) -> list[Block]:
+def _without_marks(view: WorkingView) -> list[ViewExchange]:
     """The blocks without marks; with an opening, where a mark was what opened the view."""
-    blocks = draft.blocks
-    draft.blocks = [block for block in blocks if not is_mark(block)]
-    open_with_user(draft)
-    unmarked, draft.blocks = draft.blocks, blocks
+    blocks = view.blocks
+    view.blocks = [block for block in blocks if not is_mark(block)]
+    open_with_user(view)
+    unmarked, view.blocks = view.blocks, blocks
     return unmarked
 
 
-def _least_tokens(draft: Draft, block: Block) -> int:
+def _least_tokens(view: WorkingView, block: ViewExchange) -> int:
     """What a block of the frame costs with every text in it cut to its mark."""
     if is_mark(block):
         return block.tokens
-    copy = Block(pieces=list(block.pieces), exchange=block.exchange, pieces_before=block.pieces_before)
-    reduce_to(draft, copy, 0, REASON, to_line=False)
+    copy = ViewExchange(pieces=list(block.pieces), exchange=block.exchange, pieces_before=block.pieces_before)
+    reduce_to(view, copy, 0, REASON, to_line=False)
     return min(copy.tokens, block.tokens)
 
 
-def _cut_request(draft: Draft, budget_tokens: int) -> None:
+def _cut_request(view: WorkingView, budget_tokens: int) -> None:
     """A newest request that takes more than half of the budget is cut, but not below that."""
-    for block in [block for block in draft.blocks if block.kept_as in (NEWEST_REQUEST, NEWEST_MESSAGE)]:
-        excess = draft.total - budget_tokens
+    for block in [block for block in view.blocks if block.kept_as in (NEWEST_REQUEST, NEWEST_MESSAGE)]:
+        excess = view.total - budget_tokens
         if excess > 0:
-            reduce_to(draft, block, max(budget_tokens // 2, block.tokens - excess), REASON, to_line=False)
+            reduce_to(view, block, max(budget_tokens // 2, block.tokens - excess), REASON, to_line=False)
 
 
-def _shed_tail(draft: Draft, budget_tokens: int) -> None:
+def _shed_tail(view: WorkingView, budget_tokens: int) -> None:
     """Let the oldest movable blocks leave; the last of them is cut instead where that is enough."""
-    total, gone = draft.total, []
-    for block in draft.movable():
+    total, gone = view.total, []
+    for block in view.movable():
         if total <= budget_tokens:
             break
         if block.is_summary:
@@ -122,63 +122,63 @@ def _shed_tail(draft: Draft, budget_tokens: int) -> None:
         room = block.tokens - (total - budget_tokens)
         if room >= SUMMARY_LEAST_TOKENS and block.exchange.calls_tools:
             before = block.tokens
-            reduce_to(draft, block, room, REASON)
+            reduce_to(view, block, room, REASON)
             total -= before - block.tokens
         if total > budget_tokens:
             total -= block.tokens
             gone.append(block)
-    draft.leave(gone, "drop", REASON)
+    view.leave(gone, "drop", REASON)
 
 
-def _cut_summary(draft: Draft, budget_tokens: int) -> None:
+def _cut_summary(view: WorkingView, budget_tokens: int) -> None:
     """Cut the summary, or leave it out where little of it would remain."""
-    for block in [block for block in draft.blocks if block.is_summary and not is_mark(block)]:
-        room = block.tokens - (draft.total - budget_tokens)
+    for block in [block for block in view.blocks if block.is_summary and not is_mark(block)]:
+        room = block.tokens - (view.total - budget_tokens)
         if room >= block.tokens:
             return
-        if room >= SUMMARY_LEAST_TOKENS and not shorten(draft, block, room):
-            shrink_to(draft, block, room, REASON)
-        if room < SUMMARY_LEAST_TOKENS or draft.total > budget_tokens:
-            draft.leave([block], "drop", REASON)
+        if room >= SUMMARY_LEAST_TOKENS and not shorten(view, block, room):
+            shrink_to(view, block, room, REASON)
+        if room < SUMMARY_LEAST_TOKENS or view.total > budget_tokens:
+            view.leave([block], "drop", REASON)
 
 
-def _squeeze(draft: Draft, budget_tokens: int, kept_as: str, *, may_leave: bool) -> None:
+def _shrink_kept(view: WorkingView, budget_tokens: int, kept_as: str, *, may_leave: bool) -> None:
     """Cut the blocks kept for one reason, oldest first, each by what is over; let them leave where that does not do."""
-    for block in [block for block in draft.blocks if block.kept_as == kept_as]:
-        excess = draft.total - budget_tokens
+    for block in [block for block in view.blocks if block.kept_as == kept_as]:
+        excess = view.total - budget_tokens
         if excess <= 0:
             return
         if not may_leave:
-            reduce_to(draft, block, max(LEAST_TOKENS, block.tokens - excess), REASON, to_line=False)
-        elif not reduce_to(draft, block, max(0, block.tokens - excess), REASON):
-            draft.leave([block], "drop", REASON)
+            reduce_to(view, block, max(LEAST_TOKENS, block.tokens - excess), REASON, to_line=False)
+        elif not reduce_to(view, block, max(0, block.tokens - excess), REASON):
+            view.leave([block], "drop", REASON)
 
 
-def _refuse(draft: Draft, budget_tokens: int) -> None:
+def _refuse(view: WorkingView, budget_tokens: int) -> None:
     """Cut the frame below what still says something: what opens it, then the last of the system text, the newest request last.
 
     Only where that is not enough a mark leaves.
 
     Raises CannotFit when the frame is over the budget with everything in it at its mark.
     """
-    frame = [block for block in draft.blocks if block.kept_as == OPENING]
-    frame += [block for block in reversed(draft.blocks) if block.kept_as == SYSTEM]
-    frame += [block for block in draft.blocks if block.kept_as in (NEWEST_REQUEST, NEWEST_MESSAGE)]
+    frame = [block for block in view.blocks if block.kept_as == OPENING]
+    frame += [block for block in reversed(view.blocks) if block.kept_as == SYSTEM]
+    frame += [block for block in view.blocks if block.kept_as in (NEWEST_REQUEST, NEWEST_MESSAGE)]
     for block in frame:
-        excess = draft.total - budget_tokens
+        excess = view.total - budget_tokens
         if excess <= 0:
             return
-        reduce_to(draft, block, max(0, block.tokens - excess), REASON, to_line=False)
-    open_with_user(draft)
-    unmarked = _without_marks(draft)
-    if draft.total > budget_tokens and sum(block.tokens for block in unmarked) < draft.total - draft.reserve_tokens:
-        draft.blocks = unmarked
-    if draft.total <= budget_tokens:
+        reduce_to(view, block, max(0, block.tokens - excess), REASON, to_line=False)
+    open_with_user(view)
+    unmarked = _without_marks(view)
+    if view.total > budget_tokens and sum(block.tokens for block in unmarked) < view.total - view.reserve_tokens:
+        view.blocks = unmarked
+    if view.total <= budget_tokens:
         return
-    largest = max(frame or draft.blocks, key=lambda block: block.tokens, default=None)
-    raise CannotFit(part=_part(largest), budget_tokens=budget_tokens, needed_tokens=draft.total)
+    largest = max(frame or view.blocks, key=lambda block: block.tokens, default=None)
+    raise CannotFit(part=_part(largest), budget_tokens=budget_tokens, needed_tokens=view.total)
 
 
-def _part(block: Block | None) -> str:
+def _part(block: ViewExchange | None) -> str:
     """What the user would call the block; without one it is the reply's own frame that does not fit."""
     return (block.kept_as if block else None) or "the messages"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.keep import (
     FIRST_REQUEST,
     LAST_MESSAGES,
@@ -17,11 +16,12 @@ from plimsoll.compaction.keep import (
     PINNED,
     SYSTEM,
 )
-from plimsoll.compaction.piece import Block
 from plimsoll.compaction.reduce import is_stubborn, reduce_to, sealed_tokens
 from plimsoll.compaction.settle import is_placeholder
 from plimsoll.compaction.shrink import LEAST_TOKENS, Spot, cut_spots, shrink_to, spots
 from plimsoll.compaction.task import Task
+from plimsoll.compaction.view_message import ViewExchange
+from plimsoll.compaction.working_view import WorkingView
 from plimsoll.message import Text, ToolCall, ToolResult
 from plimsoll.policy.budget import Level
 from plimsoll.truncation.measure import fair_cap
@@ -41,172 +41,170 @@ REASON = "larger than what must stay may be"
 _REDUCIBLE = (NEWEST_EXCHANGE, NEWEST_MESSAGE, LAST_MESSAGES, FIRST_REQUEST, PINNED)
 
 
-def cut_frame(draft: Draft, budget_tokens: int) -> bool:
+def cut_frame(view: WorkingView, budget_tokens: int) -> bool:
     """Cut system text and the newest request where they alone pass the budget, so far that others have some room too.
 
     Says whether they did.
 
     The request is cut first, but not below half of the budget: below that, system text gives way.
     """
-    requests = [block for block in draft.blocks if block.kept_as == NEWEST_REQUEST]
-    system = [block for block in draft.blocks if block.kept_as == SYSTEM]
-    frame = draft.reserve_tokens + sum(block.tokens for block in (*requests, *system))
+    requests = [block for block in view.blocks if block.kept_as == NEWEST_REQUEST]
+    system = [block for block in view.blocks if block.kept_as == SYSTEM]
+    frame = view.reserve_tokens + sum(block.tokens for block in (*requests, *system))
     if frame <= budget_tokens:
         return False
-    others = _tokens_of_others(draft, int(budget_tokens * (1 - HELD_SHARE)))
+    others = _tokens_of_others(view, int(budget_tokens * (1 - HELD_SHARE)))
     excess = frame - (budget_tokens - others)
     for block in requests:
         before = block.tokens
-        reduce_to(draft, block, max(budget_tokens // 2, before - excess), REASON, to_line=False)
+        reduce_to(view, block, max(budget_tokens // 2, before - excess), REASON, to_line=False)
         excess -= before - block.tokens
     for block in system:
         before = block.tokens
         if excess > 0:
-            shrink_to(draft, block, max(LEAST_TOKENS, before - excess), REASON)
+            shrink_to(view, block, max(LEAST_TOKENS, before - excess), REASON)
         excess -= before - block.tokens
     return True
 
 
-def _tokens_of_others(draft: Draft, at_most: int) -> int:
+def _tokens_of_others(view: WorkingView, at_most: int) -> int:
     """What all but system text and the newest request costs, told only up to `at_most`."""
     tokens = 0
-    for block in reversed(draft.blocks):
+    for block in reversed(view.blocks):
         if tokens < at_most and block.kept_as not in (SYSTEM, NEWEST_REQUEST):
             tokens += block.tokens
     return min(tokens, at_most)
 
 
-def relieve(draft: Draft, task: Task) -> None:
+def cut_oversized_kept(view: WorkingView, task: Task) -> None:
     """Cut oversized parts of what must stay: results and arguments of the newest exchange, pins, the first request."""
-    _cap_kept(draft, task)
-    _cut_answered(draft, task)
-    room = held_room(draft, task.goal_tokens)
-    _reduce_stubborn(draft, room, task.budget_tokens)
-    found = [(block, _relievable(draft, block)) for block in draft.blocks]
+    _cap_kept(view, task)
+    _cut_answered(view, task)
+    room = held_room(view, task.goal_tokens)
+    _reduce_stubborn(view, room, task.budget_tokens)
+    found = [(block, _relievable(view, block)) for block in view.blocks]
     sizes = [spot.tokens for _, chosen in found for spot in chosen]
-    cap = min(_fair_share(draft, task, sizes), _held_share(draft, task, sizes))
+    cap = min(_fair_share(view, task, sizes), _held_share(view, task, sizes))
     for block, chosen in found:
         large = [spot for spot in chosen if spot.tokens > cap]
         if large:
-            cut_spots(draft, block, large, cap, REASON)
-    hold_within(draft, room, task.budget_tokens)
-    _unseal_tail(draft, task.goal_tokens)
+            cut_spots(view, block, large, cap, REASON)
+    hold_within(view, room, task.budget_tokens)
+    _unseal_tail(view, task.goal_tokens)
 
 
-def _cap_kept(draft: Draft, task: Task) -> None:
+def _cap_kept(view: WorkingView, task: Task) -> None:
     """In an emergency no message that must stay is larger than the policy allows, save the newest request."""
     limit = task.policy.kept_message_limit(task.budget_tokens)
     if limit is None or task.level < Level.emergency:
         return
-    for block in draft.blocks:
+    for block in view.blocks:
         if block.kept_as not in (None, NEWEST_REQUEST) and not block.exchange.calls_tools and block.tokens > limit:
-            shrink_to(draft, block, limit, REASON)
+            shrink_to(view, block, limit, REASON)
 
 
-def _cut_answered(draft: Draft, task: Task) -> None:
+def _cut_answered(view: WorkingView, task: Task) -> None:
     """Large arguments of answered calls in the newest exchange become previews."""
     cap = max(task.preview_tokens, int(task.goal_tokens * ARGUMENTS_SHARE))
-    for block in draft.blocks:
+    for block in view.blocks:
         waits = block.exchange.pending or any(is_placeholder(piece.message) for piece in block.pieces)
         if block.kept_as in (NEWEST_EXCHANGE, NEWEST_MESSAGE) and not waits:
-            calls = [spot for spot in spots(draft, block) if _is_call(block, spot) and spot.tokens > cap]
-            cut_spots(draft, block, calls, cap, REASON)
+            calls = [spot for spot in spots(view, block) if _is_call(block, spot) and spot.tokens > cap]
+            cut_spots(view, block, calls, cap, REASON)
 
 
-def _is_call(block: Block, spot: Spot) -> bool:
+def _is_call(block: ViewExchange, spot: Spot) -> bool:
     return isinstance(block.pieces[spot.piece].message.parts[spot.part], ToolCall)
 
 
-def _unseal_tail(draft: Draft, goal_tokens: int) -> None:
+def _unseal_tail(view: WorkingView, goal_tokens: int) -> None:
     """Parts that nobody may cut leave the newest exchanges where they would keep the others out of the view."""
-    room = goal_tokens - held_tokens(draft)
-    for block in reversed(draft.movable()):
-        if block.tokens > room and sealed_tokens(draft, block) > room // 2:
-            reduce_to(draft, block, room, "parts that cannot be cut left out", to_line=False)
+    room = goal_tokens - held_tokens(view)
+    for block in reversed(view.movable()):
+        if block.tokens > room and sealed_tokens(view, block) > room // 2:
+            reduce_to(view, block, room, "parts that cannot be cut left out", to_line=False)
         room -= block.tokens
         if room <= 0:
             return
 
 
-def held_room(draft: Draft, goal_tokens: int) -> int:
+def held_room(view: WorkingView, goal_tokens: int) -> int:
     """What must stay may take its share of the goal, and what others do not need of theirs."""
-    frame = sum(block.tokens for block in draft.blocks if block.kept_as in (SYSTEM, NEWEST_REQUEST))
-    frame = min(frame + draft.reserve_tokens, goal_tokens)
+    frame = sum(block.tokens for block in view.blocks if block.kept_as in (SYSTEM, NEWEST_REQUEST))
+    frame = min(frame + view.reserve_tokens, goal_tokens)
     room = frame + int((goal_tokens - frame) * HELD_SHARE)
-    for block in reversed(draft.blocks):
+    for block in reversed(view.blocks):
         if room < goal_tokens and block.kept_as is None:
             goal_tokens -= block.tokens
     return max(room, goal_tokens)
 
 
-def held_tokens(draft: Draft) -> int:
+def held_tokens(view: WorkingView) -> int:
     """What every view pays, and what must stay."""
-    return draft.reserve_tokens + sum(block.tokens for block in draft.blocks if block.kept_as is not None)
+    return view.reserve_tokens + sum(block.tokens for block in view.blocks if block.kept_as is not None)
 
 
-def hold_within(draft: Draft, room_tokens: int, budget_tokens: int) -> None:
+def hold_within(view: WorkingView, room_tokens: int, budget_tokens: int) -> None:
     """Reduce what must stay to a room, the largest exchange most. System text and the newest request are not touched.
 
     Where those alone leave less, the others share half of what the budget has besides. What cannot be made as small as its
     share may leave: the summary speaks for it.
     """
-    _reduce_stubborn(draft, room_tokens, budget_tokens)
-    for block in sorted(_reducible(draft), key=lambda block: -block.tokens):
-        cap = _fair_cap(draft, room_tokens, budget_tokens)
+    _reduce_stubborn(view, room_tokens, budget_tokens)
+    for block in sorted(_reducible(view), key=lambda block: -block.tokens):
+        cap = _fair_cap(view, room_tokens, budget_tokens)
         if cap is not None and block.tokens > cap:
-            _reduce(draft, block, cap)
+            _reduce(view, block, cap)
 
 
-def _reduce_stubborn(draft: Draft, room_tokens: int, budget_tokens: int) -> None:
+def _reduce_stubborn(view: WorkingView, room_tokens: int, budget_tokens: int) -> None:
     """Those that cutting is not enough for come first: what they leave, the others need not give."""
-    for block in sorted(_reducible(draft), key=lambda block: -block.tokens):
-        cap = _fair_cap(draft, room_tokens, budget_tokens)
-        if cap is not None and block.tokens > cap and is_stubborn(draft, block, cap):
-            _reduce(draft, block, cap)
+    for block in sorted(_reducible(view), key=lambda block: -block.tokens):
+        cap = _fair_cap(view, room_tokens, budget_tokens)
+        if cap is not None and block.tokens > cap and is_stubborn(view, block, cap):
+            _reduce(view, block, cap)
 
 
-def _reduce(draft: Draft, block: Block, cap_tokens: int) -> None:
-    if not reduce_to(draft, block, cap_tokens, REASON) and block.kept_as != NEWEST_MESSAGE:
+def _reduce(view: WorkingView, block: ViewExchange, cap_tokens: int) -> None:
+    if not reduce_to(view, block, cap_tokens, REASON) and block.kept_as != NEWEST_MESSAGE:
         block.kept_as = None
 
 
-def _reducible(draft: Draft) -> list[Block]:
-    return [block for block in draft.blocks if block.kept_as in _REDUCIBLE]
+def _reducible(view: WorkingView) -> list[ViewExchange]:
+    return [block for block in view.blocks if block.kept_as in _REDUCIBLE]
 
 
-def _fair_cap(draft: Draft, room_tokens: int, budget_tokens: int) -> int | None:
+def _fair_cap(view: WorkingView, room_tokens: int, budget_tokens: int) -> int | None:
     """What each block may take so that all that must stay is within the room; None where it is."""
-    held = held_tokens(draft)
+    held = held_tokens(view)
     if held <= room_tokens:
         return None
-    sizes = [block.tokens for block in _reducible(draft)]
+    sizes = [block.tokens for block in _reducible(view)]
     fixed = held - sum(sizes)
     return fair_cap(sizes, max(room_tokens - fixed, (budget_tokens - fixed) // 2))
 
 
-def _fair_share(draft: Draft, task: Task, sizes: Sequence[int]) -> int:
+def _fair_share(view: WorkingView, task: Task, sizes: Sequence[int]) -> int:
     """In an emergency one part may take half of the goal, or what the view leaves free; before that, anything."""
     if task.level < Level.emergency:
         return task.budget_tokens
     share = int(task.goal_tokens * OVERSIZED_SHARE)
     large = [size for size in sizes if size > share]
-    return max(share, fair_cap(large, sum(large) - draft.excess(task.goal_tokens, at_most=sum(large))))
+    return max(share, fair_cap(large, sum(large) - view.excess(task.goal_tokens, at_most=sum(large))))
 
 
-def _held_share(draft: Draft, task: Task, sizes: Sequence[int]) -> int:
+def _held_share(view: WorkingView, task: Task, sizes: Sequence[int]) -> int:
     """What a part may take so that all that must stay leaves room for the rest; else the goal could not be reached at all."""
-    held, room = held_tokens(draft), held_room(draft, task.goal_tokens)
+    held, room = held_tokens(view), held_room(view, task.goal_tokens)
     if held <= room:
         return task.budget_tokens
     return max(task.preview_tokens, fair_cap(sizes, room - (held - sum(sizes))))
 
 
-def _relievable(draft: Draft, block: Block) -> list[Spot]:
+def _relievable(view: WorkingView, block: ViewExchange) -> list[Spot]:
     """The parts of a block that must stay which an emergency may cut; a request that it holds is not among them."""
     if block.kept_as not in _REDUCIBLE:
         return []
     newest = block.kept_as in (NEWEST_EXCHANGE, NEWEST_MESSAGE)
     words = (ToolResult, ToolCall) if newest else (ToolResult, ToolCall, Text)
-    return [
-        spot for spot in spots(draft, block) if isinstance(block.pieces[spot.piece].message.parts[spot.part], words)
-    ]
+    return [spot for spot in spots(view, block) if isinstance(block.pieces[spot.piece].message.parts[spot.part], words)]

@@ -11,34 +11,34 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 from operator import itemgetter
 
-from plimsoll.compaction.account import is_account
+from plimsoll.compaction.normalize import NormalizedMessage
 from plimsoll.compaction.notes import BEGINNINGS, is_note
-from plimsoll.compaction.piece import Origin, Origins, Piece, Weigh
-from plimsoll.compaction.repair import Arranged
 from plimsoll.compaction.settle import ordered
+from plimsoll.compaction.summary_message import is_summary_or_notice
+from plimsoll.compaction.view_message import Origin, Origins, ViewMessage, Weigh
 from plimsoll.formats.format import Format
 from plimsoll.message import Message, Part, Reasoning, Role, Text, ToolResult
 from plimsoll.summary.frame import divided
 
 
-def outgoing(pieces: Sequence[Piece], format: Format) -> Iterator[Message]:
+def outgoing(pieces: Sequence[ViewMessage], format: Format) -> Iterator[Message]:
     """The messages to encode, in order. Only messages of the history that were neighbours there stay neighbours of one role."""
     return (as_one(run, format) for run in runs(pieces, format))
 
 
-def origins(pieces: Sequence[Piece], format: Format) -> Origins:
+def origins(pieces: Sequence[ViewMessage], format: Format) -> Origins:
     """For each message that `outgoing` gives, the positions of the messages it was made from, in order."""
     return tuple(
         tuple(sorted({piece.position for piece in run if piece.position is not None})) for run in runs(pieces, format)
     )
 
 
-def runs(pieces: Sequence[Piece], format: Format) -> Iterator[Sequence[Piece]]:
+def runs(pieces: Sequence[ViewMessage], format: Format) -> Iterator[Sequence[ViewMessage]]:
     """The pieces that go out as one message each."""
     if not format.rules.joins_roles:
         yield from ((piece,) for piece in pieces)
         return
-    run: list[Piece] = []
+    run: list[ViewMessage] = []
     for piece in pieces:
         if run and not _one(run[-1], piece, format):
             yield run
@@ -48,7 +48,7 @@ def runs(pieces: Sequence[Piece], format: Format) -> Iterator[Sequence[Piece]]:
         yield run
 
 
-def kept_apart(pieces: Sequence[Piece], format: Format) -> list[Piece]:
+def kept_apart(pieces: Sequence[ViewMessage], format: Format) -> list[ViewMessage]:
     """Pieces that go out one by one, each as a message of its own."""
     if not format.rules.joins_roles:
         return list(pieces)
@@ -59,16 +59,16 @@ def kept_apart(pieces: Sequence[Piece], format: Format) -> list[Piece]:
     return kept
 
 
-def origin_of(arranged: Arranged) -> Origin:
+def origin_of(normalized: NormalizedMessage) -> Origin:
     """Where a message comes from. Text that plimsoll wrote and that comes back in a history is not a request."""
-    if arranged.position is None or arranged.note:
+    if normalized.position is None or normalized.note:
         return "made"
-    message = arranged.message
+    message = normalized.message
     if not any(_may_be_ours(part) for part in message.parts):
         return "history"
     if message.role == "user" and message.parts and all(map(is_note, message.parts)):
         return "made"
-    return "summary" if len(message.parts) == 1 and is_account(message.text) else "history"
+    return "summary" if len(message.parts) == 1 and is_summary_or_notice(message.text) else "history"
 
 
 def _may_be_ours(part: Part) -> bool:
@@ -76,19 +76,19 @@ def _may_be_ours(part: Part) -> bool:
     return text.startswith(BEGINNINGS)
 
 
-def piece_of(arranged: Arranged, weigh: Weigh) -> Piece:
-    """An arranged message as a piece of a view."""
-    return Piece(
-        message=arranged.message,
+def piece_of(normalized: NormalizedMessage, weigh: Weigh) -> ViewMessage:
+    """A normalized message as a piece of a view."""
+    return ViewMessage(
+        message=normalized.message,
         weigh=weigh,
-        position=arranged.position,
-        origin=origin_of(arranged),
-        whole=not arranged.repairs,
-        repairs=arranged.repairs,
+        position=normalized.position,
+        origin=origin_of(normalized),
+        whole=not normalized.repairs,
+        repairs=normalized.repairs,
     )
 
 
-def parted(pieces: Sequence[Piece], format: Format, *, divides: bool = True) -> list[Piece]:
+def split_joined(pieces: Sequence[ViewMessage], format: Format, *, divides: bool = True) -> list[ViewMessage]:
     """Pieces with our own words taken out of the messages they went out in: a view that comes back as a history.
 
     The summary in it is then a summary again, and the user's words with it a request: where the format joins neighbours,
@@ -99,7 +99,7 @@ def parted(pieces: Sequence[Piece], format: Format, *, divides: bool = True) -> 
     return ordered(parts, format) if len(parts) > len(pieces) and joins else parts
 
 
-def _parted(piece: Piece, *, joins: bool, divides: bool) -> Iterator[Piece]:
+def _parted(piece: ViewMessage, *, joins: bool, divides: bool) -> Iterator[ViewMessage]:
     if piece.origin != "history" or not (joins or piece.message.role == "user"):
         yield piece
         return
@@ -145,12 +145,12 @@ def _origins_of(parts: Sequence[Part], *, joins: bool) -> list[Origin]:
 
 
 def _origin_of(part: Part) -> Origin:
-    if isinstance(part, Text) and is_account(part.text):
+    if isinstance(part, Text) and is_summary_or_notice(part.text):
         return "summary"
     return "made" if is_note(part) else "history"
 
 
-def _one(before: Piece, after: Piece, format: Format) -> bool:
+def _one(before: ViewMessage, after: ViewMessage, format: Format) -> bool:
     """Whether two pieces go out as one message: of one voice, and not neighbours in the history, or results in a row."""
     voice = _voice(before.message, format)
     if after.apart or voice == "system" or voice != _voice(after.message, format):
@@ -160,7 +160,7 @@ def _one(before: Piece, after: Piece, format: Format) -> bool:
     return after.position != before.position + 1 or _answer_one_message(before, after)
 
 
-def _answer_one_message(before: Piece, after: Piece) -> bool:
+def _answer_one_message(before: ViewMessage, after: ViewMessage) -> bool:
     """Whether both hold results, so that they answer the same message of the assistant's."""
     return bool(before.message.results and after.message.results)
 
@@ -171,7 +171,7 @@ def _voice(message: Message, format: Format) -> str:
     return "user" if message.role == "tool" else message.role
 
 
-def as_one(run: Sequence[Piece], format: Format) -> Message:
+def as_one(run: Sequence[ViewMessage], format: Format) -> Message:
     """The message that a run of pieces goes out as."""
     if len(run) == 1:
         return run[0].message

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from plimsoll.compaction.account import mark
-from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.keep import MARK, NEWEST_REQUEST, open_with_user
 from plimsoll.compaction.notes import says_nothing
-from plimsoll.compaction.piece import Block, blocks_of
 from plimsoll.compaction.reduce import reduce_to
+from plimsoll.compaction.summary_message import omission_notice
 from plimsoll.compaction.task import Task
+from plimsoll.compaction.view_message import ViewExchange, blocks_of
+from plimsoll.compaction.working_view import WorkingView
 from plimsoll.message import Text
 from plimsoll.summary.frame import omitted, short_omission, unwrapped
 
@@ -31,90 +31,90 @@ BOUNDARY_SHARE = 0.1
 """Of a small goal an exchange cut to this share is better than room that nobody uses."""
 
 
-def is_mark(block: Block) -> bool:
+def is_mark(block: ViewExchange) -> bool:
     """Whether a block is a line that stands for what left."""
     return block.kept_as == MARK or (block.is_summary and omitted(block.pieces[0].message.text) is not None)
 
 
-def mark_losses(draft: Draft, task: Task, covers: tuple[int, int] | None) -> None:
+def mark_losses(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> None:
     """Put a mark where exchanges left that no summary in the view speaks for, in place of the marks there were.
 
     `covers` are the positions `[start, end)` that the summary speaks for, where there is one.
     """
-    draft.blocks = [block for block in draft.blocks if block.kept_as != MARK]
-    summaries = draft.summaries()
+    view.blocks = [block for block in view.blocks if block.kept_as != MARK]
+    summaries = view.summaries()
     has_words = not all(map(is_mark, summaries))
-    gone = [block for block in draft.left if not (has_words and _is_covered(block, covers)) and block.first is not None]
-    count = messages_in(gone) + (0 if has_words else draft.spoken_for)
+    gone = [block for block in view.left if not (has_words and _is_covered(block, covers)) and block.first is not None]
+    count = messages_in(gone) + (0 if has_words else view.spoken_for)
     if not count or (summaries and not gone):
         return
-    account = mark(draft, task, task.budget_tokens, count)
-    if account is None:
+    summary = omission_notice(view, task, task.budget_tokens, count)
+    if summary is None:
         return
-    made = blocks_of([draft.summary_piece(account.message)])[0]
+    made = blocks_of([view.summary_piece(summary.message)])[0]
     made.kept_as = MARK
-    draft.blocks = [block for block in draft.blocks if not is_mark(block)]
+    view.blocks = [block for block in view.blocks if not is_mark(block)]
     spoken_up_to = (task.covers or (0, 1))[1] - 1
-    draft.speak_for(made, max((block.last or 0 for block in gone), default=spoken_up_to))
-    _keep_request_apart(draft, made)
-    open_with_user(draft)
+    view.speak_for(made, max((block.last or 0 for block in gone), default=spoken_up_to))
+    _keep_request_apart(view, made)
+    open_with_user(view)
 
 
-def shorten_marks(draft: Draft) -> None:
+def shorten_marks(view: WorkingView) -> None:
     """Put the shortest mark in the place of those there are."""
-    for block in filter(is_mark, draft.blocks):
+    for block in filter(is_mark, view.blocks):
         part = block.pieces[0].message.parts[0]
-        draft.edit(block, 0, [replace(part, text=short_omission(draft.language))] if isinstance(part, Text) else [part])
+        view.edit(block, 0, [replace(part, text=short_omission(view.language))] if isinstance(part, Text) else [part])
 
 
-def _keep_request_apart(draft: Draft, made: Block) -> None:
+def _keep_request_apart(view: WorkingView, made: ViewExchange) -> None:
     """Where neighbours of one role go out as one message, a mark is not put to the end of the newest request."""
-    at = draft.blocks.index(made)
-    if draft.format.rules.user_first and at and draft.blocks[at - 1].kept_as == NEWEST_REQUEST:
-        draft.blocks[at - 1 : at + 1] = [made, draft.blocks[at - 1]]
+    at = view.blocks.index(made)
+    if view.format.rules.user_first and at and view.blocks[at - 1].kept_as == NEWEST_REQUEST:
+        view.blocks[at - 1 : at + 1] = [made, view.blocks[at - 1]]
 
 
-def messages_in(blocks: Iterable[Block]) -> int:
+def messages_in(blocks: Iterable[ViewExchange]) -> int:
     """How many messages of the history are in blocks."""
     return sum(piece.position is not None for block in blocks for piece in block.pieces_before)
 
 
-def spoken_for(blocks: Iterable[Block]) -> int:
+def spoken_for(blocks: Iterable[ViewExchange]) -> int:
     """How many messages the summaries and marks among blocks stand for, as far as they say."""
     texts = [block.pieces[0].message.text for block in blocks if block.is_summary]
     spans = [unwrapped(text) for text in texts]
     return sum((span.count or 0) if span else (omitted(text) or 0) for span, text in zip(spans, texts, strict=True))
 
 
-def _is_covered(block: Block, covers: tuple[int, int] | None) -> bool:
+def _is_covered(block: ViewExchange, covers: tuple[int, int] | None) -> bool:
     if covers is None or block.first is None or block.last is None:
         return False
     return covers[0] <= block.first <= block.last < covers[1]
 
 
-def refill(draft: Draft, task: Task, covers: tuple[int, int] | None) -> None:
+def refill(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> None:
     """Use the room that the proof has freed more of than it had to: the newest that left comes back, where all fits then."""
-    blocks, left = list(draft.blocks), list(draft.left)
-    gone = [block for block in draft.left if block.first is not None]
-    _mark_where_it_fits(draft, task, covers)
+    blocks, left = list(view.blocks), list(view.left)
+    gone = [block for block in view.left if block.first is not None]
+    _mark_where_it_fits(view, task, covers)
     narrower = replace(task, goal_tokens=min(task.goal_tokens, task.budget_tokens - COUNT_TOKENS))
-    take_back(draft, narrower, sorted(gone, key=lambda block: -(block.first or 0)))
-    open_with_user(draft)
-    _mark_where_it_fits(draft, task, covers)
-    if draft.total > task.budget_tokens:
-        draft.blocks, draft.left = blocks, left
+    take_back(view, narrower, sorted(gone, key=lambda block: -(block.first or 0)))
+    open_with_user(view)
+    _mark_where_it_fits(view, task, covers)
+    if view.total > task.budget_tokens:
+        view.blocks, view.left = blocks, left
 
 
-def _mark_where_it_fits(draft: Draft, task: Task, covers: tuple[int, int] | None) -> None:
-    mark_losses(draft, task, covers)
-    if draft.total > task.budget_tokens:
-        shorten_marks(draft)
-    if draft.total > task.budget_tokens:
-        draft.blocks = [block for block in draft.blocks if not is_mark(block)]
-        open_with_user(draft)
+def _mark_where_it_fits(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> None:
+    mark_losses(view, task, covers)
+    if view.total > task.budget_tokens:
+        shorten_marks(view)
+    if view.total > task.budget_tokens:
+        view.blocks = [block for block in view.blocks if not is_mark(block)]
+        open_with_user(view)
 
 
-def take_back(draft: Draft, task: Task, gone: Iterable[Block]) -> None:
+def take_back(view: WorkingView, task: Task, gone: Iterable[ViewExchange]) -> None:
     """Fill the room that is left with the newest exchanges that left, the last of them cut to fit; not against a cap.
 
     `gone` are those that may come back, newest first. The first that cannot be made to fit ends it: there are no holes.
@@ -124,23 +124,23 @@ def take_back(draft: Draft, task: Task, gone: Iterable[Block]) -> None:
     for block in gone:
         if says_nothing(block.pieces[0].message):
             continue
-        room = task.goal_tokens - draft.total
-        if block.first is None or not made_to_fit(draft, block, room, task.goal_tokens):
+        room = task.goal_tokens - view.total
+        if block.first is None or not made_to_fit(view, block, room, task.goal_tokens):
             return
-        draft.left = [other for other in draft.left if other is not block]
-        draft.insert(block, block.first)
+        view.left = [other for other in view.left if other is not block]
+        view.insert(block, block.first)
 
 
-def made_to_fit(draft: Draft, block: Block, room_tokens: int, goal_tokens: int) -> bool:
+def made_to_fit(view: WorkingView, block: ViewExchange, room_tokens: int, goal_tokens: int) -> bool:
     """Whether a block fits into a room, cut where that leaves enough of it to be worth showing."""
     block_tokens = sum(piece.tokens for piece in block.pieces)
     if block_tokens > room_tokens:
         least = max(min(BOUNDARY_TOKENS_MIN, int(goal_tokens * BOUNDARY_SHARE)), int(goal_tokens * SLACK_SHARE))
         if room_tokens < least:
             return False
-    kept = Block(pieces=list(block.pieces), exchange=block.exchange, pieces_before=block.pieces_before)
+    kept = ViewExchange(pieces=list(block.pieces), exchange=block.exchange, pieces_before=block.pieces_before)
     to_line = room_tokens > goal_tokens * LINE_SHARE
-    if not reduce_to(draft, kept, room_tokens, "cut to the room left", to_line=to_line):
+    if not reduce_to(view, kept, room_tokens, "cut to the room left", to_line=to_line):
         return False
     block.pieces, block.decision, block.reasons = kept.pieces, kept.decision, kept.reasons
     block.references = kept.references

@@ -1,4 +1,4 @@
-"""The gauge: one place that knows the format, the counters, the budget and the policy of a conversation."""
+"""The meter: one place that knows the format, the counters, the budget and the policy of a conversation."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from plimsoll.tokens.counter import counter_for, margin_of, message_counter_for,
 from plimsoll.tokens.framing import MessageCounter
 
 if TYPE_CHECKING:
-    from plimsoll.compaction.draft import Draft, Referrer
-    from plimsoll.compaction.piece import Piece, Weigh
-    from plimsoll.compaction.repair import Arranged
+    from plimsoll.compaction.normalize import NormalizedMessage
     from plimsoll.compaction.task import Task
+    from plimsoll.compaction.view_message import ViewMessage, Weigh
+    from plimsoll.compaction.working_view import Referrer, WorkingView
     from plimsoll.protocols import TokenCounter
     from plimsoll.summary.frame import Language
     from plimsoll.summary.ledger import Ledger
@@ -42,7 +42,7 @@ VIEW_SHARE_MIN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gauge:
+class ContextMeter:
     """Measures one conversation. `messages` gives upper bounds; where the vocabulary is public they are exact."""
 
     format: Format
@@ -86,8 +86,8 @@ class Gauge:
         beside = 0 if self.system is None else self.messages.message(system_message(self.system))
         return self.messages.messages(()) + beside
 
-    def calibrated(self, calibration: Calibrator) -> Gauge:
-        """The gauge corrected by what the provider reported: estimates by its ratio, the budget by what it counts beyond them."""
+    def calibrated(self, calibration: Calibrator) -> ContextMeter:
+        """The meter corrected by what the provider reported: estimates by its ratio, the budget by what it counts beyond them."""
         exact, margin = self.counter.exact, margin_of(self.model, self.choice)
         tuned = self._holding_back(calibration.unseen(before=margin, exact=exact))
         is_counting = getattr(self.counter, "steps", None) == steps_of(calibration, margin)
@@ -99,8 +99,8 @@ class Gauge:
             messages=message_counter_for(self.model, calibration, choice=self.choice).upper,
         )
 
-    def _holding_back(self, unseen: int) -> Gauge:
-        """The gauge with so many tokens of the budget taken by what was not given here, as far as that leaves a view room."""
+    def _holding_back(self, unseen: int) -> ContextMeter:
+        """The meter with so many tokens of the budget taken by what was not given here, as far as that leaves a view room."""
         whole = replace(self.budget, unseen_tokens=0)
         held = min(unseen, whole.tokens - max(1, whole.tokens // VIEW_SHARE_MIN))
         budget = replace(whole, unseen_tokens=max(0, held))
@@ -119,8 +119,8 @@ class Gauge:
         counting = message_counter_for(self.model, choice=self.choice)
         return list(accumulate(map(counting.message, messages), initial=self.estimated(())))
 
-    def with_policy(self, policy: Policy) -> Gauge:
-        """The gauge with another policy."""
+    def with_policy(self, policy: Policy) -> ContextMeter:
+        """The meter with another policy."""
         whole = replace(self.budget, unseen_tokens=0)
         return replace(self, policy=_in_order(policy, whole, self.budget))
 
@@ -148,13 +148,13 @@ class Gauge:
         """The positions of the messages whose thinking is."""
         return [position for position, message in said if self.binds(message)]
 
-    def piece(self, arranged: Arranged, weigh: Weigh | None = None) -> Piece:
-        """An arranged message as a piece of a view. Pieces that stay share one `weigh`, where it is given."""
-        from plimsoll.compaction.join import piece_of  # noqa: PLC0415 - as in draft
+    def piece(self, normalized: NormalizedMessage, weigh: Weigh | None = None) -> ViewMessage:
+        """A normalized message as a piece of a view. Pieces that stay share one `weigh`, where it is given."""
+        from plimsoll.compaction.join import piece_of  # noqa: PLC0415 - as in view
 
-        return piece_of(arranged, weigh or self.weigh)
+        return piece_of(normalized, weigh or self.weigh)
 
-    def load(self, pieces: Sequence[Piece]) -> int:
+    def load(self, pieces: Sequence[ViewMessage]) -> int:
         """Tokens of a view; of one that passes the budget, only what shows that it does, counted from its newest."""
         load = self.reserve_tokens
         for piece in reversed(pieces):
@@ -163,7 +163,7 @@ class Gauge:
             load += piece.tokens
         return load
 
-    def total(self, pieces: Iterable[Piece]) -> int:
+    def total(self, pieces: Iterable[ViewMessage]) -> int:
         """Tokens of a view."""
         return self.reserve_tokens + sum(piece.tokens for piece in pieces)
 
@@ -182,18 +182,18 @@ class Gauge:
             return replace(self.policy, summary_role="user")
         return self.policy
 
-    def draft(
+    def working_view(
         self,
-        pieces: Sequence[Piece],
+        pieces: Sequence[ViewMessage],
         *,
         refer: Referrer | None = None,
         language: Language = "en",
-    ) -> Draft:
+    ) -> WorkingView:
         """A view to work on."""
-        from plimsoll.compaction.draft import Draft, no_reference  # noqa: PLC0415 - a view that fits needs none
-        from plimsoll.compaction.piece import blocks_of  # noqa: PLC0415
+        from plimsoll.compaction.view_message import blocks_of  # noqa: PLC0415
+        from plimsoll.compaction.working_view import WorkingView, no_reference  # noqa: PLC0415 - a view that fits needs none
 
-        return Draft(
+        return WorkingView(
             blocks=blocks_of(list(pieces)),
             format=self.format,
             weigh=self.weigh,
@@ -219,7 +219,7 @@ class Gauge:
         level: Level | None = None,
     ) -> Task:
         """What to do about a view of that size. `level` asks for a stronger step than the size does."""
-        from plimsoll.compaction.task import Task  # noqa: PLC0415 - as in draft
+        from plimsoll.compaction.task import Task  # noqa: PLC0415 - as in view
         from plimsoll.summary.ledger import Ledger  # noqa: PLC0415
 
         measured = self.level(tokens)
@@ -242,7 +242,7 @@ class Gauge:
         )
 
 
-def gauge_for(  # noqa: PLR0913 - the options of fit
+def meter_for(  # noqa: PLR0913 - the options of fit
     format: Format,
     *,
     model: str | None = None,
@@ -250,8 +250,8 @@ def gauge_for(  # noqa: PLR0913 - the options of fit
     tools: Sequence[Mapping[str, Any]] | None = None,
     policy: PolicyChoice = "fill",
     counter: CounterChoice = None,
-) -> Gauge:
-    """The gauge of a conversation. `max_tokens` is the budget including tools; without it the model's window gives it.
+) -> ContextMeter:
+    """The meter of a conversation. `max_tokens` is the budget including tools; without it the model's window gives it.
 
     Raises SettingError for impossible options, naming the field.
     """
@@ -260,7 +260,7 @@ def gauge_for(  # noqa: PLR0913 - the options of fit
     chosen, counted_as = policy_of(policy, "fill"), model or DEFAULT_MODEL
     tools = checked_tools(tools)
     counting = message_counter_for(counted_as, choice=counter).upper
-    return Gauge(
+    return ContextMeter(
         format=format,
         policy=chosen,
         budget=_budget(chosen, model, max_tokens, counting.tools(tools)),

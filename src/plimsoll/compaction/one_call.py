@@ -1,4 +1,4 @@
-"""A conversation without a session: arranged, weighed, compacted where it is over its budget, and written down."""
+"""A conversation without a session: normalized, weighed, compacted where it is over its budget, and written down."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from functools import partial
 from typing import Any
 
 from plimsoll.compaction.engine import compact, is_futile, reworded, untouched
-from plimsoll.compaction.join import origins, parted
-from plimsoll.compaction.meter import Gauge
-from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.join import origins, split_joined
+from plimsoll.compaction.meter import ContextMeter
+from plimsoll.compaction.normalize import NormalizedMessage, fed, placed
 from plimsoll.compaction.plan import Outline
-from plimsoll.compaction.repair import Arranged, fed, placed
 from plimsoll.compaction.result import Fitted, Plan, Report, Revision, report_of
 from plimsoll.compaction.settle import as_ordered, ordered
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
+from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.compaction.writing import written
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format, SystemText
@@ -28,11 +28,11 @@ from plimsoll.summary.reread import span_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """One conversation, arranged as the provider takes it."""
+    """One conversation, normalized as the provider takes it."""
 
-    gauge: Gauge
-    pieces: list[Piece]
-    as_said: list[Piece]
+    meter: ContextMeter
+    pieces: list[ViewMessage]
+    as_said: list[ViewMessage]
     """The same in the order in which the messages came, where the provider takes that order."""
     language: Language
     system: SystemText
@@ -42,21 +42,21 @@ class Conversation:
 
     def planned(self, query: str | None, *, asks: bool) -> Generator[SummaryRequest, SummaryReply, Outline]:
         """What is done about it. `asks` says whether a model may be asked for a summary's prose."""
-        gauge, tokens = self.gauge, self.gauge.load(self.as_said)
-        task = gauge.task(tokens, focus=query, ask_model=asks)
-        if not (tokens > gauge.budget.tokens or gauge.policy.acts_at(tokens, gauge.budget.tokens)):
+        meter, tokens = self.meter, self.meter.load(self.as_said)
+        task = meter.task(tokens, focus=query, ask_model=asks)
+        if not (tokens > meter.budget.tokens or meter.policy.acts_at(tokens, meter.budget.tokens)):
             return untouched(self.as_said, task, tokens)
-        pieces = parted(self.pieces, gauge.format)
+        pieces = split_joined(self.pieces, meter.format)
         task = _recollected(task, pieces)
-        draft = gauge.draft(pieces, language=self.language)
+        view = meter.working_view(pieces, language=self.language)
         fits = tokens <= task.budget_tokens
         # Pieces that went out joined cost more apart: a view that fits must not be cut because these do not.
-        room = max(task.budget_tokens, draft.total) if fits else task.budget_tokens
-        outline = yield from compact(draft, replace(task, budget_tokens=room))
+        room = max(task.budget_tokens, view.total) if fits else task.budget_tokens
+        outline = yield from compact(view, replace(task, budget_tokens=room))
         if fits and (not outline.changed or (is_futile(task, tokens, outline.tokens_after) and not outline.arrived)):
             return replace(untouched(self.as_said, task, tokens), note=outline.note)
         if outline.tokens_after > task.budget_tokens:
-            outline = yield from compact(gauge.draft(pieces, language=self.language), task)
+            outline = yield from compact(meter.working_view(pieces, language=self.language), task)
         outline = replace(outline, budget_tokens=task.budget_tokens)
         return outline if self.as_said is self.pieces else replace(outline, pieces=as_ordered(outline.pieces))
 
@@ -65,23 +65,23 @@ class Conversation:
         outline = replace(outline, note="; ".join(note for note in (outline.note, self.note) if note) or None)
         return Plan(
             outline=outline,
-            made_at=Revision("", 0, self.made_at, None, self.gauge.format.name),
+            made_at=Revision("", 0, self.made_at, None, self.meter.format.name),
             _write=self._written,
             _reword=self._reworded,
         )
 
     def _reworded(self, outline: Outline, text: str) -> Outline:
-        task = self.gauge.task(outline.tokens_before)
-        return reworded(outline, text, self.gauge.draft((), language=self.language), task)
+        task = self.meter.task(outline.tokens_before)
+        return reworded(outline, text, self.meter.working_view((), language=self.language), task)
 
     def _written(self, outline: Outline) -> Fitted[Any]:
-        pieces, system, format = list(outline.pieces), self.system, self.gauge.format
+        pieces, system, format = list(outline.pieces), self.system, self.meter.format
         if system is not None:
             system = system_text(pieces.pop(0).message, system)
         if not format.rules.results_anywhere:
             pieces = ordered(pieces, format)  # what stood between results may have left, or become words
         return Fitted(
-            messages=written(pieces, format, replace(self.gauge, system=system).marks_beside),
+            messages=written(pieces, format, replace(self.meter, system=system).marks_beside),
             origins=origins(pieces, format),
             system=system,
             make_report=partial(self._report, outline),
@@ -89,22 +89,24 @@ class Conversation:
 
     def _report(self, outline: Outline) -> Report:
         """The report; what was not counted for the view is counted for it, all at once."""
-        self.gauge.messages.prime([piece.message for piece in self.pieces])
+        self.meter.messages.prime([piece.message for piece in self.pieces])
         return report_of(outline)
 
 
-def conversation(gauge: Gauge, messages: Sequence[Message], system: SystemText, note: str | None) -> Conversation:
+def conversation(
+    meter: ContextMeter, messages: Sequence[Message], system: SystemText, note: str | None
+) -> Conversation:
     """The conversation that these messages are, with the system text that is sent apart."""
-    items = fed(messages, gauge.format)
-    arranged = placed(items, gauge.format, moves=True)
-    beside = [] if system is None else [Piece(message=system_message(system), weigh=gauge.messages.message)]
-    pieces = beside + [gauge.piece(item) for item in arranged]
-    as_said = _as_said(items, arranged, messages, gauge.format)
+    items = fed(messages, meter.format)
+    normalized = placed(items, meter.format, moves=True)
+    beside = [] if system is None else [ViewMessage(message=system_message(system), weigh=meter.messages.message)]
+    pieces = beside + [meter.piece(item) for item in normalized]
+    as_said = _as_said(items, normalized, messages, meter.format)
     return Conversation(
-        gauge=gauge,
+        meter=meter,
         pieces=pieces,
-        as_said=pieces if as_said is arranged else beside + [gauge.piece(item) for item in as_said],
-        language=language_of(messages, gauge.policy.language),
+        as_said=pieces if as_said is normalized else beside + [meter.piece(item) for item in as_said],
+        language=language_of(messages, meter.policy.language),
         system=system,
         made_at=len(messages),
         note=note,
@@ -112,21 +114,21 @@ def conversation(gauge: Gauge, messages: Sequence[Message], system: SystemText, 
 
 
 def _as_said(
-    items: Sequence[Arranged], arranged: list[Arranged], decoded: Sequence[Message], format: Format
-) -> list[Arranged]:
-    """The messages in the order they came in where the provider takes that; else `arranged` itself."""
-    messages = [item.message for item in arranged]
+    items: Sequence[NormalizedMessage], normalized: list[NormalizedMessage], decoded: Sequence[Message], format: Format
+) -> list[NormalizedMessage]:
+    """The messages in the order they came in where the provider takes that; else `normalized` itself."""
+    messages = [item.message for item in normalized]
     if messages == decoded:
-        return arranged
+        return normalized
     if format.rules.results_anywhere:
         found = placed(items, format, moves=False)
-        return arranged if [item.message for item in found] == messages else found
+        return normalized if [item.message for item in found] == messages else found
     if format.validate([said.wire or {} for said in decoded]):
-        return arranged
-    return [Arranged(message=said, position=at) for at, said in enumerate(decoded)]
+        return normalized
+    return [NormalizedMessage(message=said, position=at) for at, said in enumerate(decoded)]
 
 
-def _recollected(task: Task, pieces: Sequence[Piece]) -> Task:
+def _recollected(task: Task, pieces: Sequence[ViewMessage]) -> Task:
     """The task with what earlier summaries among the messages cover: here nothing else is known of what left before.
 
     Messages are numbered on from them: where one stands for thirty, the next is the thirty-first after it.

@@ -8,7 +8,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any, Literal, TypeAlias
 
-from plimsoll.compaction.piece import Block, Decision, Piece
+from plimsoll.compaction.view_message import Decision, ViewExchange, ViewMessage
 from plimsoll.dataclass import dataclass
 from plimsoll.message import Reasoning, Text, ToolCall, ToolResult
 from plimsoll.policy.budget import Level
@@ -39,7 +39,7 @@ class Action:
 
 
 def changes_between(
-    before: Sequence[Piece], after: Sequence[Piece], *, by: str, summarised: bool
+    before: Sequence[ViewMessage], after: Sequence[ViewMessage], *, by: str, summarised: bool
 ) -> tuple[Action, ...]:
     """What another program did to a view, as far as the two views say it: what left, and what is no longer whole."""
     kept = {piece.position: piece for piece in after}
@@ -101,7 +101,7 @@ class Outline:
     or "fit" when the proof had to cut. `changed` is False when the run would not make enough progress and was not made.
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[ViewMessage, ...]
     level: Level
     stage: Stage
     tokens_after: int
@@ -136,7 +136,7 @@ class Outline:
         return tuple(action for action in self.actions if action.decision in ("summarise", "drop"))
 
 
-def describe(block: Block) -> str:
+def describe(block: ViewExchange) -> str:
     """Who speaks in a block and which tools it calls, in a few words."""
     calls = [call.name for call in block.exchange.calls]
     if calls:
@@ -146,7 +146,7 @@ def describe(block: Block) -> str:
 
 
 def actions_of(
-    blocks: Iterable[Block], gone: Iterable[Block], refer: Callable[[Piece, int], str | None]
+    blocks: Iterable[ViewExchange], gone: Iterable[ViewExchange], refer: Callable[[ViewMessage, int], str | None]
 ) -> tuple[Action, ...]:
     """One action a block that was said in the history, in order of position. `refer` names what was said in a part."""
     left = {id(block) for block in gone}
@@ -157,7 +157,7 @@ def actions_of(
     )
 
 
-def _action(block: Block, refer: Callable[[Piece, int], str | None] | None) -> Action:
+def _action(block: ViewExchange, refer: Callable[[ViewMessage, int], str | None] | None) -> Action:
     """What happens to a block; `refer` where it has left."""
     assert block.first is not None
     assert block.last is not None
@@ -175,7 +175,7 @@ def _action(block: Block, refer: Callable[[Piece, int], str | None] | None) -> A
     )
 
 
-def _names(block: Block, refer: Callable[[Piece, int], str | None]) -> Iterator[str]:
+def _names(block: ViewExchange, refer: Callable[[ViewMessage, int], str | None]) -> Iterator[str]:
     """The references of every text of a block."""
     for piece in block.pieces:
         for index, part in enumerate(piece.message.parts):

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Outline
+from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.registry import format_named
 from plimsoll.message import Message, Text, text_message
@@ -66,7 +66,7 @@ def reserve_tokens(reader: Reader | None, weigh: Callable[[Message], int]) -> in
     )
 
 
-def bare(pieces: Sequence[Piece], reader: Reader | None) -> list[Piece]:
+def bare(pieces: Sequence[ViewMessage], reader: Reader | None) -> list[ViewMessage]:
     """The view without the tool's words: what a compaction goes on from."""
     if reader is None or reader not in _SURROUNDS:
         return list(pieces)
@@ -74,13 +74,13 @@ def bare(pieces: Sequence[Piece], reader: Reader | None) -> list[Piece]:
     return [piece for piece in found if not (piece.origin == "summary" and piece.message.text == NOTHING_LEFT)]
 
 
-def _bare(piece: Piece, surround: Surround) -> Piece:
+def _bare(piece: ViewMessage, surround: Surround) -> ViewMessage:
     inside = surround.inside(piece.message.text) if piece.origin == "summary" else None
     return piece if inside is None else _saying(piece, inside)
 
 
 def planned(
-    planning: Compacting, reader: Reader | None, pieces: Sequence[Piece], *, reserve_tokens: int, before: int
+    planning: Compacting, reader: Reader | None, pieces: Sequence[ViewMessage], *, reserve_tokens: int, before: int
 ) -> Compacting:
     """The steps of a plan that leads to a view as the tool reads it back. `pieces` are the view now, `before` its tokens."""
     made = yield from planning
@@ -102,7 +102,7 @@ def as_read(outline: Outline, reader: Reader | None, *, reserve_tokens: int) -> 
     return replace(outline, pieces=pieces, tokens_after=reserve_tokens + sum(piece.tokens for piece in pieces))
 
 
-def _as_item(piece: Piece) -> Piece:
+def _as_item(piece: ViewMessage) -> ViewMessage:
     """The piece with a text that was made here as a typed item."""
     is_made = piece.message.wire is None and all(isinstance(part, Text) for part in piece.message.parts)
     return replace(piece, message=_typed(piece.message)) if is_made else piece
@@ -114,7 +114,7 @@ def _typed(message: Message) -> Message:
     return format_named("openai-responses").decode(item, 0)
 
 
-def _surrounded(pieces: Sequence[Piece], surround: Surround) -> tuple[Piece, ...]:
+def _surrounded(pieces: Sequence[ViewMessage], surround: Surround) -> tuple[ViewMessage, ...]:
     """The view with its summary first, in the tool's words."""
     made = replace(pieces[0], message=text_message("user", NOTHING_LEFT), position=None, origin="summary", repairs=())
     summary = next((piece for piece in pieces if _is_plain_summary(piece)), made)
@@ -122,12 +122,12 @@ def _surrounded(pieces: Sequence[Piece], surround: Surround) -> tuple[Piece, ...
     return (first, *(piece for piece in pieces if piece is not summary))
 
 
-def _is_plain_summary(piece: Piece) -> bool:
+def _is_plain_summary(piece: ViewMessage) -> bool:
     parts = piece.message.parts
     return piece.origin == "summary" and piece.message.role == "user" and len(parts) == 1 and isinstance(parts[0], Text)
 
 
-def _saying(piece: Piece, text: str) -> Piece:
+def _saying(piece: ViewMessage, text: str) -> ViewMessage:
     """The piece with another text, weighed again."""
     (part,) = (part for part in piece.message.parts if isinstance(part, Text))
     message = piece.message.with_parts((replace(part, text=text),))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable
 
-from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.errors import ReferenceNotFound
 from plimsoll.formats.words import words_of, words_once
 from plimsoll.message import Message, ToolCall, ToolResult
@@ -56,7 +56,7 @@ def summary_of(reference: str) -> int | None:
     return None if match is None else int(match[1])
 
 
-def reference_of(piece: Piece, index: int, read: Callable[[int], Message | None]) -> str | None:
+def reference_of(piece: ViewMessage, index: int, read: Callable[[int], Message | None]) -> str | None:
     """The reference of what was said at part `index` of a piece, though the piece may show less of it by now.
 
     `read` gives a message of the history by position, None where it cannot be read. None for what was not said there.

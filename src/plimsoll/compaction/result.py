@@ -12,8 +12,8 @@ from plimsoll.dataclass import dataclass
 from plimsoll.message import FormatName, M
 
 if TYPE_CHECKING:
-    from plimsoll.compaction.piece import Origins
     from plimsoll.compaction.plan import Action, Outline, Stage
+    from plimsoll.compaction.view_message import Origins
     from plimsoll.policy.budget import Level
     from plimsoll.policy.policy import Policy
 
@@ -151,7 +151,7 @@ class _Made(Generic[Value]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class CompactionOptions:
     """What somebody wanted of a compaction: what it is about, by which policy instead of the session's own, and how far down."""
 
     focus: str | None = None
@@ -187,7 +187,7 @@ class Plan(Brief, Generic[M]):
     made_at: Revision
     _write: Callable[[Outline], Fitted[M]]
     _reword: Callable[[Outline, str], Outline]
-    wish: Wish = field(default_factory=Wish)
+    options: CompactionOptions = field(default_factory=CompactionOptions)
 
     def _facts(self) -> Iterable[Fact]:
         outline = self.outline

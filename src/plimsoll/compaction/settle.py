@@ -13,8 +13,8 @@ from operator import itemgetter
 from typing import Generic, Protocol, TypeVar
 
 from plimsoll.compaction.notes import EMPTY
-from plimsoll.compaction.piece import Piece, Weigh
 from plimsoll.compaction.tally import Tally
+from plimsoll.compaction.view_message import ViewMessage, Weigh
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
 from plimsoll.formats.pairing import OpenCalls, open_calls
@@ -179,7 +179,7 @@ def is_ready(items: Sequence[Placed], format: Format) -> bool:
     return format.rules.results_inside or not any(answer.late for answer in _Order.of(items, format).answers)
 
 
-def without_placeholders(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+def without_placeholders(pieces: Iterable[ViewMessage]) -> tuple[ViewMessage, ...]:
     """The pieces without placeholder results, which are made again for each view until the results come."""
     return tuple(piece for piece in pieces if not (piece.origin == "made" and is_placeholder(piece.message)))
 
@@ -228,9 +228,9 @@ def _within(item: Item, format: Format, maker: Maker[Item], *, is_last: bool) ->
     return maker.edited(item, message.with_parts(tuple(parts)), UNANSWERED)
 
 
-def as_ordered(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+def as_ordered(pieces: Sequence[ViewMessage]) -> tuple[ViewMessage, ...]:
     """Pieces in the order of the history again, as before a compaction. One that was made stays behind the one it follows."""
-    runs: list[tuple[int, list[Piece]]] = [(-1, [])]
+    runs: list[tuple[int, list[ViewMessage]]] = [(-1, [])]
     for piece in pieces:
         if piece.position is None:
             runs[-1][1].append(piece)
@@ -245,15 +245,15 @@ class Sending:
     def __init__(self, format: Format, weigh: Weigh) -> None:
         self._format = format
         self._weigh = weigh
-        self._stand_ins: dict[tuple[str, ...], Piece] = {}
+        self._stand_ins: dict[tuple[str, ...], ViewMessage] = {}
         self._tally: Tally | None = None
         self._taken = 0
         """How many of its pieces are in the order."""
-        self._order: _Order[Piece] = _Order(format, moves=True)
-        self._view: list[Piece] = []
+        self._order: _Order[ViewMessage] = _Order(format, moves=True)
+        self._view: list[ViewMessage] = []
         self._tokens: int | None = None
 
-    def view(self, tally: Tally) -> list[Piece]:
+    def view(self, tally: Tally) -> list[ViewMessage]:
         """The pieces of a view that has calls without results, or results away from their calls."""
         if tally is not self._tally or self._taken > len(tally.pieces):
             self._tally, self._taken, self._view = tally, 0, []
@@ -272,20 +272,20 @@ class Sending:
             self._tokens = sum(piece.tokens for piece in view)
         return self._tokens
 
-    def settled(self, pieces: Sequence[Piece], *, moves: bool | None = None) -> list[Piece]:
+    def settled(self, pieces: Sequence[ViewMessage], *, moves: bool | None = None) -> list[ViewMessage]:
         """Pieces as they are sent. `moves`: results move up to their calls even where the format allows them elsewhere."""
         if moves is None:
             moves = not self._format.rules.results_anywhere
         return settled(pieces, self._format, Maker(made=self._made, edited=_edited), moves=moves)
 
-    def _made(self, message: Message) -> Piece:
+    def _made(self, message: Message) -> ViewMessage:
         """A piece for a placeholder message: the same one for the same calls, so that it is encoded and counted once."""
         key = tuple(result.call_id for result in message.results)
         known = self._stand_ins.get(key)
         if known is None or known.message != message:
-            known = self._stand_ins[key] = Piece(message=message, weigh=self._weigh, origin="made", whole=False)
+            known = self._stand_ins[key] = ViewMessage(message=message, weigh=self._weigh, origin="made", whole=False)
         return known
 
 
-def _edited(piece: Piece, message: Message, reason: str) -> Piece:
+def _edited(piece: ViewMessage, message: Message, reason: str) -> ViewMessage:
     return replace(piece, message=message, whole=False, repairs=(*piece.repairs, reason))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.notes import is_note
-from plimsoll.compaction.piece import Block
+from plimsoll.compaction.view_message import ViewExchange
+from plimsoll.compaction.working_view import WorkingView
 from plimsoll.dataclass import dataclass
 from plimsoll.limits import CUT_TEXTS_MAX
 from plimsoll.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
@@ -30,91 +30,91 @@ class Spot:
     tokens: int
 
 
-def spots(draft: Draft, block: Block) -> list[Spot]:
+def spots(view: WorkingView, block: ViewExchange) -> list[Spot]:
     """The parts of a block whose text may be cut. Reasoning and opaque parts may not: providers check them."""
     return [
-        Spot(piece=number, part=index, tokens=part_tokens(draft, piece.message, part))
+        Spot(piece=number, part=index, tokens=part_tokens(view, piece.message, part))
         for number, piece in enumerate(block.pieces)
         for index, part in enumerate(piece.message.parts)
         if isinstance(part, (Text, ToolCall, ToolResult, Media))
     ]
 
 
-def part_tokens(draft: Draft, message: Message, part: Part) -> int:
+def part_tokens(view: WorkingView, message: Message, part: Part) -> int:
     """What a part of a message costs: its text, or where it has none, the difference that it makes."""
     match part:
         case Text():
-            return draft.counter.upper(part.text)
+            return view.counter.upper(part.text)
         case ToolCall():
-            return draft.counter.upper(part.arguments)
+            return view.counter.upper(part.arguments)
         case ToolResult() if not part.media:
-            return draft.counter.upper(part.content)
+            return view.counter.upper(part.content)
         case _:
             alone = Message(role=message.role, parts=(part,), format=message.format)
-            return draft.weigh(alone) - draft.weigh(replace(alone, parts=()))
+            return view.weigh(alone) - view.weigh(replace(alone, parts=()))
 
 
-def shrink_to(draft: Draft, block: Block, tokens_max: int, reason: str) -> None:
+def shrink_to(view: WorkingView, block: ViewExchange, tokens_max: int, reason: str) -> None:
     """Cut a block down to `tokens_max`, the largest parts most, small parts not at all.
 
     Ends above `tokens_max` only when the parts that cannot be cut, and the marks of those that are, cost more than that.
     """
     if block.tokens <= tokens_max:
         return
-    _drop_reasoning(draft, block)
+    _drop_reasoning(view, block)
     for _ in range(3):
         excess = block.tokens - tokens_max
         if excess <= 0:
             return
-        found = spots(draft, block)
+        found = spots(view, block)
         room = sum(spot.tokens for spot in found) - excess
         cap = max(fair_cap([spot.tokens for spot in found], room), LEAST_TOKENS)
-        if not cut_spots(draft, block, [spot for spot in found if spot.tokens > cap], cap, reason):
+        if not cut_spots(view, block, [spot for spot in found if spot.tokens > cap], cap, reason):
             break
-    _drop_bulk(draft, block, tokens_max)
+    _drop_bulk(view, block, tokens_max)
 
 
-def cut_spots(draft: Draft, block: Block, chosen: Sequence[Spot], tokens_max: int, reason: str) -> bool:
+def cut_spots(view: WorkingView, block: ViewExchange, chosen: Sequence[Spot], tokens_max: int, reason: str) -> bool:
     """Cut each chosen part to `tokens_max`, or to its mark: never to nothing, which providers refuse.
 
     Says whether anything became smaller. What would cost more cut than whole, as a small image does, stays. A message is
     encoded and counted once, however many of its parts are cut.
     """
     before = block.tokens
-    tokens_max = max(tokens_max, draft.counter.upper(SHORTEST))
+    tokens_max = max(tokens_max, view.counter.upper(SHORTEST))
     by_piece: dict[int, list[Spot]] = {}
     for spot in chosen:
         by_piece.setdefault(spot.piece, []).append(spot)
     for number, found in by_piece.items():
-        _cut_piece(draft, block, number, found, tokens_max, reason)
+        _cut_piece(view, block, number, found, tokens_max, reason)
     return block.tokens < before
 
 
-def cut_results(draft: Draft, block: Block, tokens_max: int) -> bool:
+def cut_results(view: WorkingView, block: ViewExchange, tokens_max: int) -> bool:
     """Cut the tool results of a block that are larger than a policy lets them come in; says whether there were any."""
     large = [
         spot
-        for spot in spots(draft, block)
+        for spot in spots(view, block)
         if spot.tokens > tokens_max and isinstance(block.pieces[spot.piece].message.parts[spot.part], ToolResult)
     ]
-    return cut_spots(draft, block, large, tokens_max, "larger than a result may be on arrival")
+    return cut_spots(view, block, large, tokens_max, "larger than a result may be on arrival")
 
 
 def _cut_piece(  # noqa: PLR0913, PLR0917 - what to cut, how far and why
-    draft: Draft, block: Block, number: int, found: Sequence[Spot], tokens_max: int, reason: str
+    view: WorkingView, block: ViewExchange, number: int, found: Sequence[Spot], tokens_max: int, reason: str
 ) -> None:
     piece = block.pieces[number]
     parts = list(piece.message.parts)
     references: list[str | None] = []
     for spot in found:
-        reference = draft.refer(piece, spot.part)
-        smaller = _cut_part(draft, parts[spot.part], tokens_max, reference if draft.recall else None)
-        if smaller is not parts[spot.part] and part_tokens(draft, piece.message, smaller) < spot.tokens:
+        reference = view.refer(piece, spot.part)
+        smaller = _cut_part(view, parts[spot.part], tokens_max, reference if view.recall else None)
+        if smaller is not parts[spot.part] and part_tokens(view, piece.message, smaller) < spot.tokens:
             parts[spot.part] = smaller
             references.append(reference)
     if not references:
         return
-    draft.edit(block, number, parts)
+    view.edit(block, number, parts)
     if block.pieces[number].tokens >= piece.tokens:
         block.pieces[number] = piece
         return
@@ -122,17 +122,17 @@ def _cut_piece(  # noqa: PLR0913, PLR0917 - what to cut, how far and why
         block.decide("offload" if reference else "shrink", reason, reference=reference)
 
 
-def _cut_part(draft: Draft, part: Part, tokens_max: int, reference: str | None) -> Part:
+def _cut_part(view: WorkingView, part: Part, tokens_max: int, reference: str | None) -> Part:
     """The part in at most `tokens_max`; the same object when it cannot get smaller."""
     match part:
         case Text():
-            text = _cut_note(draft, part, tokens_max) or _remembered(draft, part, part.text, tokens_max, reference)
+            text = _cut_note(view, part, tokens_max) or _remembered(view, part, part.text, tokens_max, reference)
             return part if text == part.text else replace(part, text=text)
         case ToolCall():
-            arguments = _remembered(draft, part, part.arguments, tokens_max, None)
+            arguments = _remembered(view, part, part.arguments, tokens_max, None)
             return part if arguments == part.arguments else replace(part, arguments=arguments)
         case ToolResult():
-            shrunk = _remembered(draft, part, part.content, tokens_max, reference)
+            shrunk = _remembered(view, part, part.content, tokens_max, reference)
             return part if shrunk == part.content and not part.media else replace(part, content=shrunk, media=())
         case Media():
             return Text(text=f"[{part.kind} left out]")
@@ -140,35 +140,35 @@ def _cut_part(draft: Draft, part: Part, tokens_max: int, reference: str | None) 
             return part
 
 
-def _cut_note(draft: Draft, part: Text, tokens_max: int) -> str | None:
+def _cut_note(view: WorkingView, part: Text, tokens_max: int) -> str | None:
     """A text under a notice of ours, cut; None for any other. Without its notice a tool's output would pass for a request."""
     notice, newline, rest = part.text.partition("\n")
     if not newline or not is_note(part):
         return None
-    room = tokens_max - draft.counter.upper(f"{notice}\n")
-    if room >= draft.counter.upper(SHORTEST):
-        return f"{notice}\n{_remembered(draft, part, rest, room, None)}"
-    return notice if draft.counter.upper(notice) <= tokens_max else SHORTEST
+    room = tokens_max - view.counter.upper(f"{notice}\n")
+    if room >= view.counter.upper(SHORTEST):
+        return f"{notice}\n{_remembered(view, part, rest, room, None)}"
+    return notice if view.counter.upper(notice) <= tokens_max else SHORTEST
 
 
 _CUTS: ResultCache[str] = ResultCache(CUT_TEXTS_MAX)
 
 
-def _remembered(draft: Draft, part: Part, text: str, tokens_max: int, reference: str | None) -> str:
+def _remembered(view: WorkingView, part: Part, text: str, tokens_max: int, reference: str | None) -> str:
     """A part's text cut to its size. A caller without a session asks for the same cuts again each turn."""
     name = part.name if isinstance(part, ToolResult) else None
-    counting = (draft.counter.name, getattr(draft.counter, "serial", 0), draft.counter.upper(_YARDSTICK))
-    options = (tokens_max, reference, draft.language, draft.list_items_max)
+    counting = (view.counter.name, getattr(view.counter, "serial", 0), view.counter.upper(_YARDSTICK))
+    options = (tokens_max, reference, view.language, view.list_items_max)
     key = (type(part), name, len(text), hash(text), counting, options)
-    return _CUTS.get(key, lambda: _cut(draft, part, text, tokens_max, reference))
+    return _CUTS.get(key, lambda: _cut(view, part, text, tokens_max, reference))
 
 
 _YARDSTICK = "the quick brown fox " * 8
 """Tells apart counters of one name that have learnt different ratios."""
 
 
-def _cut(draft: Draft, part: Part, text: str, tokens_max: int, reference: str | None) -> str:
-    counter, language = draft.counter, draft.language
+def _cut(view: WorkingView, part: Part, text: str, tokens_max: int, reference: str | None) -> str:
+    counter, language = view.counter, view.language
     if isinstance(part, ToolCall):
         return cut_json(text, tokens_max=tokens_max, counter=counter, language=language).text
     if not isinstance(part, ToolResult):
@@ -181,32 +181,32 @@ def _cut(draft: Draft, part: Part, text: str, tokens_max: int, reference: str | 
         tokens_max=tokens_max,
         counter=counter,
         reference=reference,
-        items_max=draft.list_items_max,
+        items_max=view.list_items_max,
         language=language,
     ).text
 
 
-def _drop_reasoning(draft: Draft, block: Block) -> None:
+def _drop_reasoning(view: WorkingView, block: ViewExchange) -> None:
     """Reasoning of an answer that calls no tool may be left out whole; beside a call some providers insist on it."""
     if block.exchange.calls_tools:
         return
     for number, piece in enumerate(block.pieces):
         kept = [part for part in piece.message.parts if not isinstance(part, Reasoning)]
         if kept and len(kept) < len(piece.message.parts):
-            draft.edit(block, number, kept)
+            view.edit(block, number, kept)
             block.decide("shrink", "reasoning left out")
 
 
-def _drop_bulk(draft: Draft, block: Block, tokens_max: int) -> None:
+def _drop_bulk(view: WorkingView, block: ViewExchange, tokens_max: int) -> None:
     """The last resort before a block leaves: texts down to their marks, the largest first, in the end all of them.
 
     Where it ends above `tokens_max`, it ends at the same size whatever was cut before.
     """
-    least, reason = draft.counter.upper(SHORTEST), "cut to its mark"
+    least, reason = view.counter.upper(SHORTEST), "cut to its mark"
     while block.tokens > tokens_max:
-        found = [spot for spot in spots(draft, block) if spot.tokens > least]
+        found = [spot for spot in spots(view, block) if spot.tokens > least]
         room = sum(spot.tokens for spot in found) - (block.tokens - tokens_max)
         cap = max(least, fair_cap([spot.tokens for spot in found], room))
-        if not cut_spots(draft, block, [spot for spot in found if spot.tokens > cap], cap, reason):
-            cut_spots(draft, block, found, least, reason)
+        if not cut_spots(view, block, [spot for spot in found if spot.tokens > cap], cap, reason):
+            cut_spots(view, block, found, least, reason)
             return

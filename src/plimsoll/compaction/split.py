@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import overload
 
-from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.notes import says_nothing
-from plimsoll.compaction.piece import Block
 from plimsoll.compaction.task import Task
+from plimsoll.compaction.view_message import ViewExchange
 from plimsoll.compaction.windows import keep_from
+from plimsoll.compaction.working_view import WorkingView
 from plimsoll.dataclass import dataclass
 from plimsoll.regex import regex
 
@@ -26,8 +26,8 @@ FOCUS_SHARE = 0.3
 class Split:
     """The movable exchanges, divided, and the most tokens the summary of those that leave may take."""
 
-    stay: tuple[Block, ...]
-    leave: tuple[Block, ...]
+    stay: tuple[ViewExchange, ...]
+    leave: tuple[ViewExchange, ...]
     summary_tokens_max: int
 
     def covers(self, earlier: tuple[int, int] | None) -> tuple[int, int]:
@@ -40,20 +40,20 @@ class Split:
         return min(starts, default=0), max(ends, default=0)
 
 
-def split(draft: Draft, task: Task, *, summary_tokens: int | None = None, after_failure: bool = False) -> Split:
+def split(view: WorkingView, task: Task, *, summary_tokens: int | None = None, after_failure: bool = False) -> Split:
     """Share the room between the summary, exchanges about the focus, and the tail.
 
     `summary_tokens` is what the summary is known to need; None gives it the policy's share. `after_failure` keeps the tail
     that the policy wants where a summariser failed.
     """
-    movable = draft.movable()
-    held = draft.reserve_tokens + sum(block.tokens for block in draft.blocks if block.kept_as is not None)
+    movable = view.movable()
+    held = view.reserve_tokens + sum(block.tokens for block in view.blocks if block.kept_as is not None)
     free = task.goal_tokens - held
-    summary = _summary_room(draft, task, free) if summary_tokens is None else summary_tokens
+    summary = _summary_room(view, task, free) if summary_tokens is None else summary_tokens
     summary = max(summary, _summary_floor(task, held), 0)
     focused = _focused(movable, task, int((free - summary) * FOCUS_SHARE))
     room = free - summary - sum(block.tokens for block in focused)
-    tail = _tail(draft, movable, task, room, after_failure=after_failure)
+    tail = _tail(view, movable, task, room, after_failure=after_failure)
     chosen = {id(block) for block in (*focused, *tail)}
     return Split(
         stay=tuple(block for block in movable if id(block) in chosen),
@@ -62,15 +62,15 @@ def split(draft: Draft, task: Task, *, summary_tokens: int | None = None, after_
     )
 
 
-def _summary_room(draft: Draft, task: Task, free_tokens: int) -> int:
+def _summary_room(view: WorkingView, task: Task, free_tokens: int) -> int:
     """The summary takes of what is free the share that leaves of the history, half at least, within the policy's limit.
 
     The further a history is over its goal, the less of it a verbatim tail can say, and the more each fact is worth.
     """
     most = max(task.goal_tokens * HISTORY_GOALS_MAX, 1)
-    history = task.goal_tokens + draft.excess(task.goal_tokens, at_most=most)
+    history = task.goal_tokens + view.excess(task.goal_tokens, at_most=most)
     share = max(0.5, 1 - (task.goal_tokens / max(1, history)) ** 2)
-    earlier = sum(block.tokens for block in draft.summaries())
+    earlier = sum(block.tokens for block in view.summaries())
     return min(task.summary_tokens_max, max(0, int(free_tokens * share), min(earlier, free_tokens)))
 
 
@@ -79,7 +79,7 @@ def _summary_floor(task: Task, held_tokens: int) -> int:
     return min(task.summary_tokens_min, task.budget_tokens - held_tokens)
 
 
-def _focused(movable: Sequence[Block], task: Task, room: int) -> list[Block]:
+def _focused(movable: Sequence[ViewExchange], task: Task, room: int) -> list[ViewExchange]:
     """The exchanges that answer the focus best for their size, within the room."""
     if not task.focus or room <= 0:
         return []
@@ -96,7 +96,7 @@ def _focused(movable: Sequence[Block], task: Task, room: int) -> list[Block]:
 class _Sizes(Sequence[int]):
     """The tokens of blocks, each counted on first access."""
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
+    def __init__(self, blocks: Sequence[ViewExchange]) -> None:
         self._blocks = blocks
 
     def __len__(self) -> int:
@@ -112,9 +112,11 @@ class _Sizes(Sequence[int]):
         return self._blocks[index].tokens if isinstance(index, int) else _Sizes(self._blocks[index])
 
 
-def _tail(draft: Draft, movable: Sequence[Block], task: Task, room: int, *, after_failure: bool) -> list[Block]:
+def _tail(
+    view: WorkingView, movable: Sequence[ViewExchange], task: Task, room: int, *, after_failure: bool
+) -> list[ViewExchange]:
     """The newest movable exchanges without a hole, within the room and the policy's caps."""
-    said = [block for block in draft.blocks if not block.is_summary and not block.exchange.is_system]
+    said = [block for block in view.blocks if not block.is_summary and not block.exchange.is_system]
     exchanges = [block.exchange for block in said]
     cut = keep_from(exchanges, _Sizes(said), task.policy, budget_tokens=task.budget_tokens, after_failure=after_failure)
     allowed = {id(block) for block in said[cut:]}
@@ -142,7 +144,7 @@ def words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text)]
 
 
-def relevance(blocks: Sequence[Block], query: str) -> list[float]:
+def relevance(blocks: Sequence[ViewExchange], query: str) -> list[float]:
     """A score a block (BM25 over words, numbers and CJK characters), 0 when it shares none with the query. Linear in the text;
     very long texts are scored by their beginning.
     """
@@ -158,7 +160,7 @@ def relevance(blocks: Sequence[Block], query: str) -> list[float]:
     ]
 
 
-def _said(block: Block) -> str:
+def _said(block: ViewExchange) -> str:
     texts = (
         "\n".join([piece.message.text, *(call.arguments for call in piece.message.calls)]) for piece in block.pieces
     )

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.keep import NEWEST_EXCHANGE
-from plimsoll.compaction.piece import Block, Piece
 from plimsoll.compaction.shrink import Spot, cut_spots, spots
+from plimsoll.compaction.view_message import ViewExchange, ViewMessage
+from plimsoll.compaction.working_view import WorkingView
 from plimsoll.message import Message, ToolCall, ToolResult
 from plimsoll.provenance import notice, verified_notice
 
@@ -31,36 +31,36 @@ BULK_FACTOR = 1.5
 _REFERENCE = {"en": ", reference {}", "zh": "，引用 {}"}
 
 
-def collapse_repeats(draft: Draft, goal_tokens: int, preview_tokens: int) -> None:  # noqa: ARG001
+def collapse_repeats(view: WorkingView, goal_tokens: int, preview_tokens: int) -> None:  # noqa: ARG001
     """Tool results whose very content comes again later leave a line that says so.
 
     Those of exchanges that must stay do not: they may stay longer than the later result.
     """
     newest: set[str] = set()
-    repeats: list[tuple[Block, int, int]] = []
-    for block, number, index, result in _results(draft):
+    repeats: list[tuple[ViewExchange, int, int]] = []
+    for block, number, index, result in _results(view):
         if len(result.content) < REPEAT_CHARS_MIN or result.media:
             continue
         if result.content in newest and block.kept_as in (None, NEWEST_EXCHANGE):
             repeats.append((block, number, index))
         newest.add(result.content)
-    excess = draft.excess(goal_tokens, at_most=1 + sum(block.tokens for block, _, _ in repeats))
+    excess = view.excess(goal_tokens, at_most=1 + sum(block.tokens for block, _, _ in repeats))
     for block, number, indexes in _by_piece(reversed(repeats)):
         done = 0
         while done < len(indexes) and excess > 0:
-            chosen = _enough(draft, block, number, indexes[done:], excess)
-            excess -= _point_to_newest(draft, block, number, chosen)
+            chosen = _enough(view, block, number, indexes[done:], excess)
+            excess -= _point_to_newest(view, block, number, chosen)
             done += len(chosen)
 
 
-def _by_piece(places: Iterable[tuple[Block, int, int]]) -> Iterator[tuple[Block, int, list[int]]]:
+def _by_piece(places: Iterable[tuple[ViewExchange, int, int]]) -> Iterator[tuple[ViewExchange, int, list[int]]]:
     """Parts by the piece they are in: a message is edited and weighed once for all of them."""
     for _, group in groupby(places, key=lambda place: (id(place[0]), place[1])):
         found = list(group)
         yield found[0][0], found[0][1], [index for _, _, index in found]
 
 
-def _enough(draft: Draft, block: Block, number: int, indexes: Sequence[int], excess: int) -> list[int]:
+def _enough(view: WorkingView, block: ViewExchange, number: int, indexes: Sequence[int], excess: int) -> list[int]:
     """As many of the repeats of one piece as it takes, by what their contents cost."""
     parts = block.pieces[number].message.parts
     chosen: list[int] = []
@@ -68,21 +68,21 @@ def _enough(draft: Draft, block: Block, number: int, indexes: Sequence[int], exc
         if excess <= 0:
             break
         part = parts[index]
-        excess -= draft.counter.upper(part.content) if isinstance(part, ToolResult) else 0
+        excess -= view.counter.upper(part.content) if isinstance(part, ToolResult) else 0
         chosen.append(index)
     return chosen
 
 
-def _results(draft: Draft) -> Iterator[tuple[Block, int, int, ToolResult]]:
+def _results(view: WorkingView) -> Iterator[tuple[ViewExchange, int, int, ToolResult]]:
     """Results, newest first."""
-    for block in reversed(draft.blocks):
+    for block in reversed(view.blocks):
         for number in range(len(block.pieces) - 1, -1, -1):
             for index, part in reversed(list(enumerate(block.pieces[number].message.parts))):
                 if isinstance(part, ToolResult):
                     yield block, number, index, part
 
 
-def _point_to_newest(draft: Draft, block: Block, number: int, indexes: Iterable[int]) -> int:
+def _point_to_newest(view: WorkingView, block: ViewExchange, number: int, indexes: Iterable[int]) -> int:
     """Replace repeated results of one piece by their pointers; the tokens that saved."""
     before = block.tokens
     piece = block.pieces[number]
@@ -90,17 +90,17 @@ def _point_to_newest(draft: Draft, block: Block, number: int, indexes: Iterable[
     for index in indexes:
         part = parts[index]
         assert isinstance(part, ToolResult)
-        reference = draft.refer(piece, index)
-        where = _REFERENCE[draft.language].format(reference) if reference and draft.recall else ""
-        parts[index] = replace(part, content=notice(f"{REPEATED[draft.language]}{where}"))
+        reference = view.refer(piece, index)
+        where = _REFERENCE[view.language].format(reference) if reference and view.recall else ""
+        parts[index] = replace(part, content=notice(f"{REPEATED[view.language]}{where}"))
         block.decide("offload" if reference else "shrink", "the same content is read again later", reference=reference)
-    draft.edit(block, number, parts)
+    view.edit(block, number, parts)
     return before - block.tokens
 
 
-def restore_repeats(draft: Draft, preview_tokens: int, original: Callable[[int], Message | None] | None) -> None:
+def restore_repeats(view: WorkingView, preview_tokens: int, original: Callable[[int], Message | None] | None) -> None:
     """Give a collapsed result its content back, cut to a preview, where the later result it points to is no longer in the view."""
-    found = list(_results(draft))
+    found = list(_results(view))
     if not any(_is_collapsed(result) for *_, result in found):
         return
     later: set[str] = set()
@@ -109,9 +109,9 @@ def restore_repeats(draft: Draft, preview_tokens: int, original: Callable[[int],
         if _is_collapsed(result) and content is not None and content not in later:
             parts = list(block.pieces[number].message.parts)
             parts[index] = replace(result, content=content)
-            draft.edit(block, number, parts)
-            large = [spot for spot in spots(draft, block) if (spot.piece, spot.part) == (number, index)]
-            cut_spots(draft, block, large, preview_tokens, "the later result with the same content left")
+            view.edit(block, number, parts)
+            large = [spot for spot in spots(view, block) if (spot.piece, spot.part) == (number, index)]
+            cut_spots(view, block, large, preview_tokens, "the later result with the same content left")
         later.add(result.content if content is None else content)
 
 
@@ -121,7 +121,7 @@ def _is_collapsed(result: ToolResult) -> bool:
 
 
 def _content_before(
-    block: Block, piece: Piece, result: ToolResult, original: Callable[[int], Message | None] | None
+    block: ViewExchange, piece: ViewMessage, result: ToolResult, original: Callable[[int], Message | None] | None
 ) -> str | None:
     """What a result said that is no longer whole; None where that is not known for certain."""
     if piece.whole or piece.position is None:
@@ -134,7 +134,7 @@ def _content_before(
 
 
 def offload_bulk(
-    draft: Draft, goal_tokens: int, preview_tokens: int, *, later_tokens: int, tail_share: float = TAIL_SHARE
+    view: WorkingView, goal_tokens: int, preview_tokens: int, *, later_tokens: int, tail_share: float = TAIL_SHARE
 ) -> None:
     """Large tool results and arguments outside the newest `tail_share` of the goal become a reference and a preview, oldest first.
 
@@ -143,12 +143,12 @@ def offload_bulk(
     to stay even so are left to the steps after this one, whose summary takes `later_tokens`: cutting them is lost work.
     """
     tail_tokens = int(goal_tokens * tail_share)
-    found, enough = _within_reach(draft, goal_tokens, preview_tokens, tail_tokens)
+    found, enough = _within_reach(view, goal_tokens, preview_tokens, tail_tokens)
     if not enough:
-        found, enough = _within_reach(draft, goal_tokens, preview_tokens, tail_tokens // 2)
+        found, enough = _within_reach(view, goal_tokens, preview_tokens, tail_tokens // 2)
     if not enough:
-        found, _ = _within_reach(draft, goal_tokens - later_tokens, preview_tokens, tail_tokens)
-    excess = draft.excess(goal_tokens, at_most=1 + sum(spot.tokens for _, spot in found))
+        found, _ = _within_reach(view, goal_tokens - later_tokens, preview_tokens, tail_tokens)
+    excess = view.excess(goal_tokens, at_most=1 + sum(spot.tokens for _, spot in found))
     for _, group in groupby(reversed(found), key=lambda place: (id(place[0]), place[1].piece)):
         places = list(group)
         block, bulk = places[0][0], [spot for _, spot in places]
@@ -156,7 +156,7 @@ def offload_bulk(
             before = block.tokens
             whole = _cut_whole(bulk, preview_tokens, excess)
             cap = preview_tokens if whole > 1 else max(preview_tokens, bulk[0].tokens - excess)
-            cut_spots(draft, block, bulk[: max(1, whole)], cap, "old and large")
+            cut_spots(view, block, bulk[: max(1, whole)], cap, "old and large")
             bulk = bulk[max(1, whole) :]
             excess -= before - block.tokens
 
@@ -173,14 +173,14 @@ def _cut_whole(bulk: Sequence[Spot], preview_tokens: int, excess: int) -> int:
 
 
 def _within_reach(
-    draft: Draft, goal_tokens: int, preview_tokens: int, tail_tokens: int
-) -> tuple[list[tuple[Block, Spot]], bool]:
+    view: WorkingView, goal_tokens: int, preview_tokens: int, tail_tokens: int
+) -> tuple[list[tuple[ViewExchange, Spot]], bool]:
     """The bulk, newest first, of the exchanges that fit under a goal once all bulk is cut; and whether all of them do."""
-    old = {id(block) for block in old_blocks(draft, tail_tokens)}
-    room = goal_tokens - draft.reserve_tokens
-    found: list[tuple[Block, Spot]] = []
-    for block in reversed(draft.blocks):
-        bulk = _bulk(draft, block, preview_tokens) if id(block) in old else []
+    old = {id(block) for block in old_blocks(view, tail_tokens)}
+    room = goal_tokens - view.reserve_tokens
+    found: list[tuple[ViewExchange, Spot]] = []
+    for block in reversed(view.blocks):
+        bulk = _bulk(view, block, preview_tokens) if id(block) in old else []
         room -= block.tokens - sum(spot.tokens - preview_tokens for spot in bulk)
         if room < 0:
             return found, False
@@ -188,21 +188,21 @@ def _within_reach(
     return found, True
 
 
-def _bulk(draft: Draft, block: Block, preview_tokens: int) -> list[Spot]:
+def _bulk(view: WorkingView, block: ViewExchange, preview_tokens: int) -> list[Spot]:
     """The results and arguments of a block that are worth offloading."""
     least = int(preview_tokens * BULK_FACTOR)
     if block.tokens <= least:
         return []
     return [
         spot
-        for spot in spots(draft, block)
+        for spot in spots(view, block)
         if spot.tokens > least and isinstance(block.pieces[spot.piece].message.parts[spot.part], (ToolResult, ToolCall))
     ]
 
 
-def old_blocks(draft: Draft, tail_tokens: int) -> list[Block]:
+def old_blocks(view: WorkingView, tail_tokens: int) -> list[ViewExchange]:
     """The blocks that call tools outside the newest `tail_tokens`, oldest first; the newest exchange is never among them."""
-    blocks = draft.blocks
+    blocks = view.blocks
     end = max(0, len(blocks) - 1)
     room = tail_tokens - sum(block.tokens for block in blocks[end:])
     while end > 0 and room > 0:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
-from plimsoll.compaction.account import (
-    PROSE_TOKENS_MIN,
-    Account,
-    Accounts,
-    mark,
-    unseen,
-)
-from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.losses import SLACK_SHARE, made_to_fit, messages_in
 from plimsoll.compaction.notes import as_said, says_nothing
-from plimsoll.compaction.piece import Block, blocks_of
 from plimsoll.compaction.plan import Stage
 from plimsoll.compaction.split import Split, split
+from plimsoll.compaction.summary_message import (
+    PROSE_TOKENS_MIN,
+    SummaryMessage,
+    SummaryWriter,
+    omission_notice,
+    unseen,
+)
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest, Task
+from plimsoll.compaction.view_message import ViewExchange, blocks_of
+from plimsoll.compaction.working_view import WorkingView
 from plimsoll.dataclass import dataclass
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.summary.ledger import Ledger, Reading
@@ -36,141 +36,149 @@ READ_AGAIN_MESSAGES_MIN = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summed:
+class SummaryOutcome:
     """What became of the past: the ledger with it, what is covered, which means spoke, and which failed."""
 
     ledger: Ledger
     covers: tuple[int, int] | None
-    account: Account | None = None
+    summary: SummaryMessage | None = None
     written: str | None = None
     """What a model wrote for it, whole."""
     stage: Stage = "steps"
     failure: str | None = None
 
 
-def summarise(draft: Draft, task: Task) -> Generator[SummaryRequest, SummaryReply, Summed]:
+def summarise(view: WorkingView, task: Task) -> Generator[SummaryRequest, SummaryReply, SummaryOutcome]:
     """Carry the step out. Yields requests when a model is there to write prose, and goes on with whatever comes back."""
-    parted = split(draft, task)
-    if not parted.leave:
-        return Summed(ledger=task.ledger, covers=task.covers)
-    summed = None
+    selection = split(view, task)
+    if not selection.leave:
+        return SummaryOutcome(ledger=task.ledger, covers=task.covers)
+    outcome = None
     if task.ask_model:
-        parted = _with_boundary(draft, task, parted, parted.summary_tokens_max)
-        if not parted.leave:
-            return Summed(ledger=task.ledger, covers=task.covers)
-        summed = yield from _by_model(draft, task, parted)
-        if summed.failure is not None and task.policy.keep_fraction_after_failure is not None:
-            parted = split(draft, task, after_failure=True)
-            summed = _without_model(draft, task, parted, summed.failure)
-    if summed is not None and summed.stage == "model":
-        parted, summed = _given_back(draft, task, parted, summed)
-    if summed is None or summed.stage == "rules":
-        parted, summed = _tightened(draft, task, parted, summed or _by_rules(draft, task, parted))
-    _rebuild(draft, parted, summed.account)
-    return summed
+        selection = _with_boundary(view, task, selection, selection.summary_tokens_max)
+        if not selection.leave:
+            return SummaryOutcome(ledger=task.ledger, covers=task.covers)
+        outcome = yield from _by_model(view, task, selection)
+        if outcome.failure is not None and task.policy.keep_fraction_after_failure is not None:
+            selection = split(view, task, after_failure=True)
+            outcome = _without_model(view, task, selection, outcome.failure)
+    if outcome is not None and outcome.stage == "model":
+        selection, outcome = _given_back(view, task, selection, outcome)
+    if outcome is None or outcome.stage == "rules":
+        selection, outcome = _tightened(view, task, selection, outcome or _by_rules(view, task, selection))
+    _rebuild(view, selection, outcome.summary)
+    return outcome
 
 
-def _given_back(draft: Draft, task: Task, parted: Split, summed: Summed) -> tuple[Split, Summed]:
+def _given_back(
+    view: WorkingView, task: Task, selection: Split, outcome: SummaryOutcome
+) -> tuple[Split, SummaryOutcome]:
     """Where the budget is to be filled, the room that prose does not need goes back to the tail, of which it tells as well."""
-    account = summed.account
-    if account is None or not (task.policy.fill and _slack(task, parted, summed)):
-        return parted, summed
-    smaller = _with_boundary(draft, task, split(draft, task, summary_tokens=account.tokens), account.tokens)
+    summary = outcome.summary
+    if summary is None or not (task.policy.fill and _slack(task, selection, outcome)):
+        return selection, outcome
+    smaller = _with_boundary(view, task, split(view, task, summary_tokens=summary.tokens), summary.tokens)
     if not smaller.leave:
-        return parted, summed
-    accounts = _accounts(draft, task, smaller)
-    return smaller, replace(summed, covers=accounts.covers, account=accounts.reframed(account))
+        return selection, outcome
+    writer = _writer(view, task, smaller)
+    return smaller, replace(outcome, covers=writer.covers, summary=writer.reframed(summary))
 
 
-def _tightened(draft: Draft, task: Task, parted: Split, summed: Summed) -> tuple[Split, Summed]:
+def _tightened(
+    view: WorkingView, task: Task, selection: Split, outcome: SummaryOutcome
+) -> tuple[Split, SummaryOutcome]:
     """Give the room that the rules' summary does not need back to the tail, and to the newest exchange that leaves, cut to fit.
 
     What no exchange fits into goes to the summary.
     """
-    if _slack(task, parted, summed):
-        assert summed.account is not None
-        parted = split(draft, task, summary_tokens=summed.account.tokens)
-        if not parted.leave:
-            return parted, Summed(ledger=task.ledger, covers=task.covers, failure=summed.failure)
-        summed = replace(_by_rules(draft, task, parted), failure=summed.failure)
-    used = parted.summary_tokens_max if summed.account is None else summed.account.tokens
-    whole = [(block, block.pieces, block.decision, block.reasons, block.references) for block in parted.leave]
+    if _slack(task, selection, outcome):
+        assert outcome.summary is not None
+        selection = split(view, task, summary_tokens=outcome.summary.tokens)
+        if not selection.leave:
+            return selection, SummaryOutcome(ledger=task.ledger, covers=task.covers, failure=outcome.failure)
+        outcome = replace(_by_rules(view, task, selection), failure=outcome.failure)
+    used = selection.summary_tokens_max if outcome.summary is None else outcome.summary.tokens
+    whole = [(block, block.pieces, block.decision, block.reasons, block.references) for block in selection.leave]
     for is_first in (True, False):
-        smaller = _with_boundary(draft, task, parted, used)
+        smaller = _with_boundary(view, task, selection, used)
         if not smaller.leave:
-            return smaller, _resumed(draft, task, smaller, summed.failure)
-        room = used if task.policy.caps_tail else min(_room_beside(draft, task, smaller), task.summary_tokens_max)
-        if is_first and smaller is parted and room <= used + max(SPARE_TOKENS, int(task.goal_tokens * SPARE_SHARE)):
-            return parted, summed
+            return smaller, _resumed(view, task, smaller, outcome.failure)
+        room = used if task.policy.caps_tail else min(_room_beside(view, task, smaller), task.summary_tokens_max)
+        if is_first and smaller is selection and room <= used + max(SPARE_TOKENS, int(task.goal_tokens * SPARE_SHARE)):
+            return selection, outcome
         smaller = replace(smaller, summary_tokens_max=max(room, used))
-        summed = _resumed(draft, task, smaller, summed.failure)
-        if not is_first or summed.account is None or 2 * summed.account.tokens > used:
+        outcome = _resumed(view, task, smaller, outcome.failure)
+        if not is_first or outcome.summary is None or 2 * outcome.summary.tokens > used:
             break
         # Most of the summary was about what stays after all: that gets the room.
-        used = summed.account.tokens
+        used = outcome.summary.tokens
         for block, pieces, decision, reasons, references in whole:
             block.pieces, block.decision, block.reasons, block.references = pieces, decision, reasons, references
-    return smaller, summed
+    return smaller, outcome
 
 
-def _resumed(draft: Draft, task: Task, parted: Split, failure: str | None) -> Summed:
+def _resumed(view: WorkingView, task: Task, selection: Split, failure: str | None) -> SummaryOutcome:
     """The summary of what leaves still; none where nothing does."""
-    if not parted.leave:
-        return Summed(ledger=task.ledger, covers=task.covers, failure=failure)
-    return replace(_by_rules(draft, task, parted), failure=failure)
+    if not selection.leave:
+        return SummaryOutcome(ledger=task.ledger, covers=task.covers, failure=failure)
+    return replace(_by_rules(view, task, selection), failure=failure)
 
 
-def _room_beside(draft: Draft, task: Task, parted: Split) -> int:
+def _room_beside(view: WorkingView, task: Task, selection: Split) -> int:
     """What the exchanges that stay leave of the goal."""
-    gone = {id(block) for block in parted.leave}
-    staying = sum(block.tokens for block in draft.blocks if id(block) not in gone and not block.is_summary)
-    return task.goal_tokens - draft.reserve_tokens - staying
+    gone = {id(block) for block in selection.leave}
+    staying = sum(block.tokens for block in view.blocks if id(block) not in gone and not block.is_summary)
+    return task.goal_tokens - view.reserve_tokens - staying
 
 
-def window(draft: Draft, task: Task) -> Summed:
+def window(view: WorkingView, task: Task) -> SummaryOutcome:
     """Older exchanges leave without a summary; a mark says so. The ledger is kept all the same, for a later summary."""
-    parted = split(draft, task, summary_tokens=MARK_TOKENS)
-    if not parted.leave:
-        return Summed(ledger=task.ledger, covers=task.covers)
-    parted = _with_boundary(draft, task, parted, MARK_TOKENS)
-    if not parted.leave:
-        return Summed(ledger=task.ledger, covers=task.covers)
-    covers = _covers(task, parted)
-    account = _mark(draft, task, parted)
-    _rebuild(draft, parted, account)
-    return Summed(ledger=_extended(draft, task, parted), covers=covers, account=account, stage="window")
+    selection = split(view, task, summary_tokens=MARK_TOKENS)
+    if not selection.leave:
+        return SummaryOutcome(ledger=task.ledger, covers=task.covers)
+    selection = _with_boundary(view, task, selection, MARK_TOKENS)
+    if not selection.leave:
+        return SummaryOutcome(ledger=task.ledger, covers=task.covers)
+    covers = _covers(task, selection)
+    summary = _notice(view, task, selection)
+    _rebuild(view, selection, summary)
+    return SummaryOutcome(ledger=_extended(view, task, selection), covers=covers, summary=summary, stage="window")
 
 
-def _by_rules(draft: Draft, task: Task, parted: Split) -> Summed:
-    """The ledger with what leaves, and its account within the summary's room; a mark where that is too little for any."""
-    ledger, accounts = _extended(draft, task, parted), _accounts(draft, task, parted)
-    account = accounts.by_rules(ledger, gone=parted.leave, shown=_shown(draft, parted))
-    if account is None:
-        return Summed(ledger=ledger, covers=accounts.covers, account=_mark(draft, task, parted), stage="window")
-    return Summed(ledger=ledger, covers=accounts.covers, account=account, stage="rules")
+def _by_rules(view: WorkingView, task: Task, selection: Split) -> SummaryOutcome:
+    """The ledger with what leaves, and its summary within the summary's room; a mark where that is too little for any."""
+    ledger, writer = _extended(view, task, selection), _writer(view, task, selection)
+    summary = writer.by_rules(ledger, gone=selection.leave, shown=_shown(view, selection))
+    if summary is None:
+        return SummaryOutcome(
+            ledger=ledger, covers=writer.covers, summary=_notice(view, task, selection), stage="window"
+        )
+    return SummaryOutcome(ledger=ledger, covers=writer.covers, summary=summary, stage="rules")
 
 
-def _accounts(draft: Draft, task: Task, parted: Split) -> Accounts:
+def _writer(view: WorkingView, task: Task, selection: Split) -> SummaryWriter:
     """What makes the message that speaks for what leaves."""
-    return Accounts(draft=draft, task=task, covers=_covers(task, parted), tokens_max=parted.summary_tokens_max)
+    return SummaryWriter(view=view, task=task, covers=_covers(task, selection), tokens_max=selection.summary_tokens_max)
 
 
-def _by_model(draft: Draft, task: Task, parted: Split) -> Generator[SummaryRequest, SummaryReply, Summed]:
+def _by_model(
+    view: WorkingView, task: Task, selection: Split
+) -> Generator[SummaryRequest, SummaryReply, SummaryOutcome]:
     """The model's prose with the facts it left out; the rules where it fails, or only a mark where the policy says so."""
-    ruled, accounts = _by_rules(draft, task, parted), _accounts(draft, task, parted)
-    if accounts.room < PROSE_TOKENS_MIN:
-        return replace(ruled, failure=f"{parted.summary_tokens_max} tokens are too few for a model's summary")
-    visible = unseen(ruled.ledger, _shown(draft, parted), parted.leave)
-    made = yield from _written(accounts, visible, parted)
+    ruled, writer = _by_rules(view, task, selection), _writer(view, task, selection)
+    if writer.room < PROSE_TOKENS_MIN:
+        return replace(ruled, failure=f"{selection.summary_tokens_max} tokens are too few for a model's summary")
+    visible = unseen(ruled.ledger, _shown(view, selection), selection.leave)
+    made = yield from _written(writer, visible, selection)
     if isinstance(made, SummaryFailed):
-        return _without_model(draft, task, parted, made.reason)
+        return _without_model(view, task, selection, made.reason)
     ledger = ruled.ledger.in_words(made.words or "")
-    return replace(ruled, ledger=ledger, account=made, written=made.written, stage="model")
+    return replace(ruled, ledger=ledger, summary=made, written=made.written, stage="model")
 
 
 def _written(
-    accounts: Accounts, ledger: Ledger, parted: Split
-) -> Generator[SummaryRequest, SummaryReply, Account | SummaryFailed]:
+    writer: SummaryWriter, ledger: Ledger, selection: Split
+) -> Generator[SummaryRequest, SummaryReply, SummaryMessage | SummaryFailed]:
     """The model's prose in its frame, asked for in as many requests as what leaves needs; the reason where one fails.
 
     Each goes on from the answer to the one before, so every message is read once; what a later answer does not say again of an
@@ -178,32 +186,32 @@ def _written(
     """
     from plimsoll.summary.prompt import lines_of, portions  # noqa: PLC0415 - only where a model is asked
 
-    draft, task = accounts.draft, accounts.task
-    messages = [pair for block in parted.leave for pair in said(block, task)]
-    earlier, policy = draft.summaries(), task.policy
+    view, task = writer.view, writer.task
+    messages = [pair for block in selection.leave for pair in said(block, task)]
+    earlier, policy = view.summaries(), task.policy
     numbered = [(at + (task.shift if _is_after(earlier, at) else 0), message) for at, message in messages]
     shared = portions(
         lines_of(numbered),
         input_tokens_max=policy.summarizer_input_tokens_max,
-        tokens_max=accounts.tokens_max,
+        tokens_max=writer.tokens_max,
         requests_max=policy.summarizer_requests_max,
-        counter=draft.counter,
+        counter=view.counter,
     )
-    replaced_tokens = sum(block.tokens_before for block in parted.leave)
+    replaced_tokens = sum(block.tokens_before for block in selection.leave)
     previous = earlier[-1].pieces[0].message.text if earlier else None
-    made: Account | SummaryFailed = SummaryFailed(reason="")
+    made: SummaryMessage | SummaryFailed = SummaryFailed(reason="")
     for portion in shared:
         left_out = shared[0].start if portion is shared[0] else 0
         asked = [message for _, message in messages[portion.start : portion.stop]]
-        request = accounts.request(asked, portion.lines, previous, left_out=left_out)
+        request = writer.request(asked, portion.lines, previous, left_out=left_out)
         for _ in range(policy.summarizer_attempts):
             reply = yield request
             made = (
                 reply
                 if isinstance(reply, SummaryFailed)
-                else accounts.by_model(reply, ledger, replaced_tokens=replaced_tokens)
+                else writer.by_model(reply, ledger, replaced_tokens=replaced_tokens)
             )
-            if isinstance(made, Account):
+            if isinstance(made, SummaryMessage):
                 break
         if isinstance(made, SummaryFailed):
             return made
@@ -211,71 +219,71 @@ def _written(
     return made
 
 
-def _is_after(summaries: Sequence[Block], position: int) -> bool:
+def _is_after(summaries: Sequence[ViewExchange], position: int) -> bool:
     return any(block.first is not None and block.first <= position for block in summaries)
 
 
-def _without_model(draft: Draft, task: Task, parted: Split, failure: str) -> Summed:
-    """What the policy wants in the place of prose that failed: the rules' account, or a mark."""
-    ruled = replace(_by_rules(draft, task, parted), failure=failure)
+def _without_model(view: WorkingView, task: Task, selection: Split, failure: str) -> SummaryOutcome:
+    """What the policy wants in the place of prose that failed: the rules' summary, or a mark."""
+    ruled = replace(_by_rules(view, task, selection), failure=failure)
     if task.policy.summarizer_fallback:
         return ruled
-    return replace(ruled, account=_mark(draft, task, parted), stage="window")
+    return replace(ruled, summary=_notice(view, task, selection), stage="window")
 
 
-def _mark(draft: Draft, task: Task, parted: Split) -> Account | None:
+def _notice(view: WorkingView, task: Task, selection: Split) -> SummaryMessage | None:
     """A mark for what leaves, and for what earlier summaries stood for."""
-    return mark(draft, task, task.budget_tokens, draft.spoken_for + messages_in(parted.leave))
+    return omission_notice(view, task, task.budget_tokens, view.spoken_for + messages_in(selection.leave))
 
 
-def _slack(task: Task, parted: Split, summed: Summed) -> bool:
+def _slack(task: Task, selection: Split, outcome: SummaryOutcome) -> bool:
     """Whether the summary needs so much less than its room that more exchanges can stay."""
-    account = summed.account
-    return account is not None and parted.summary_tokens_max - account.tokens > task.goal_tokens * SLACK_SHARE
+    summary = outcome.summary
+    return summary is not None and selection.summary_tokens_max - summary.tokens > task.goal_tokens * SLACK_SHARE
 
 
-def _covers(task: Task, parted: Split) -> tuple[int, int]:
+def _covers(task: Task, selection: Split) -> tuple[int, int]:
     """The positions `[start, end)` that a summary of what leaves speaks for, earlier summaries included."""
-    start, end = parted.covers(None)
+    start, end = selection.covers(None)
     if task.covers is None:
         return start, end
     return min(start, task.covers[0]), max(end + task.shift, task.covers[1])
 
 
-def _extended(draft: Draft, task: Task, parted: Split) -> Ledger:
+def _extended(view: WorkingView, task: Task, selection: Split) -> Ledger:
     """The ledger with what earlier summaries in the view say, and the facts of everything up to the newest message that leaves.
 
     Messages are read as in the history. Those that stay are read too: the ledger continues from a position, so they would
     be missed when they leave later. A summary made in this session is in the ledger already, one in the input is not.
     """
-    end = parted.covers(None)[1]
+    end = selection.covers(None)[1]
     ledger = task.ledger
-    for block in draft.summaries():
+    for block in view.summaries():
         if block.first is not None or task.ledger.is_empty:
             ledger = recollected(ledger, block.pieces[0].message.text)
-    for messages, start in _runs(task, [block for block in draft.blocks if _before(block, end)]):
-        ledger = _read(draft, ledger, messages, start)
+    for messages, start in _runs(task, [block for block in view.blocks if _before(block, end)]):
+        ledger = _read(view, ledger, messages, start)
     return ledger
 
 
 _LEDGERS: ResultCache[Ledger] = ResultCache(4)
 
 
-def _read(draft: Draft, ledger: Ledger, messages: list[Message], start: int) -> Ledger:
+def _read(view: WorkingView, ledger: Ledger, messages: list[Message], start: int) -> Ledger:
     """The ledger with these messages. What a plan has read from the beginning, carrying it out need not read again; nor what was
     read for a summary that turned out so short that some of the messages stay.
     """
     if not ledger.is_empty or len(messages) < READ_AGAIN_MESSAGES_MIN:
-        return _read_anew(draft, ledger, messages, start)
+        return _read_anew(view, ledger, messages, start)
     words = hash(tuple((message.role, part_words(part)) for message in messages for part in message.parts))
-    return _LEDGERS.get((start, len(messages), words), lambda: _read_anew(draft, ledger, messages, start))
+    return _LEDGERS.get((start, len(messages), words), lambda: _read_anew(view, ledger, messages, start))
 
 
-def _read_anew(draft: Draft, ledger: Ledger, messages: list[Message], start: int) -> Ledger:
-    known = draft.reading.ledger_of(messages, start) if draft.reading and draft.reading.base is ledger else None
+def _read_anew(view: WorkingView, ledger: Ledger, messages: list[Message], start: int) -> Ledger:
+    known = view.reading.ledger_of(messages, start) if view.reading and view.reading.base is ledger else None
     if known is None:
-        draft.reading = Reading(ledger, messages, start)
-        known = draft.reading.ledger
+        view.reading = Reading(ledger, messages, start)
+        known = view.reading.ledger
     return known
 
 
@@ -292,18 +300,18 @@ def part_words(part: Part) -> tuple[object, ...]:
             return ()
 
 
-def _before(block: Block, end: int) -> bool:
-    return not block.is_account and block.first is not None and block.first < end
+def _before(block: ViewExchange, end: int) -> bool:
+    return not block.is_summary_or_notice and block.first is not None and block.first < end
 
 
-def _shown(draft: Draft, parted: Split) -> list[Block]:
+def _shown(view: WorkingView, selection: Split) -> list[ViewExchange]:
     """Blocks that the ledger has read and the view shows all the same."""
-    end = parted.covers(None)[1]
-    gone = {id(block) for block in parted.leave}
-    return [block for block in draft.blocks if _before(block, end) and id(block) not in gone]
+    end = selection.covers(None)[1]
+    gone = {id(block) for block in selection.leave}
+    return [block for block in view.blocks if _before(block, end) and id(block) not in gone]
 
 
-def _runs(task: Task, blocks: Sequence[Block]) -> list[tuple[list[Message], int]]:
+def _runs(task: Task, blocks: Sequence[ViewExchange]) -> list[tuple[list[Message], int]]:
     """The messages of blocks as runs of consecutive positions, each with its first position.
 
     What was taken apart where a summary stood in a message is one message again.
@@ -319,7 +327,7 @@ def _runs(task: Task, blocks: Sequence[Block]) -> list[tuple[list[Message], int]
     return runs
 
 
-def said(block: Block, task: Task) -> list[tuple[int, Message]]:
+def said(block: ViewExchange, task: Task) -> list[tuple[int, Message]]:
     """The messages of a block with their positions, as in the history, not as they were cut since."""
     messages = []
     for message, piece in zip(block.exchange.messages, block.pieces_before, strict=True):
@@ -330,38 +338,38 @@ def said(block: Block, task: Task) -> list[tuple[int, Message]]:
     return messages
 
 
-def _rebuild(draft: Draft, parted: Split, account: Account | None) -> None:
+def _rebuild(view: WorkingView, selection: Split, summary: SummaryMessage | None) -> None:
     """Put the summary where the past ends, and let the rest leave."""
-    if not parted.leave:
+    if not selection.leave:
         return
-    covers = parted.covers(None)
-    draft.blocks = [block for block in draft.blocks if not block.is_summary]
-    if account is None:
-        draft.leave(parted.leave, "drop", "no room for a summary")
+    covers = selection.covers(None)
+    view.blocks = [block for block in view.blocks if not block.is_summary]
+    if summary is None:
+        view.leave(selection.leave, "drop", "no room for a summary")
     else:
-        draft.leave(parted.leave, "summarise" if account.facts else "drop", account.reason)
-        draft.speak_for(blocks_of([draft.summary_piece(account.message)])[0], covers[1] - 1)
+        view.leave(selection.leave, "summarise" if summary.facts else "drop", summary.reason)
+        view.speak_for(blocks_of([view.summary_piece(summary.message)])[0], covers[1] - 1)
 
 
-def _with_boundary(draft: Draft, task: Task, parted: Split, summary_tokens: int) -> Split:
+def _with_boundary(view: WorkingView, task: Task, selection: Split, summary_tokens: int) -> Split:
     """The split with the newest exchanges that leave staying, the last of them cut to the room left; not against a cap.
 
     Where none is left to leave, the summary there is stays as it is.
     """
     if task.policy.caps_tail:
-        return parted
-    free = _room_beside(draft, task, parted)
-    leave, blank, back = list(parted.leave), list[Block](), list[Block]()
+        return selection
+    free = _room_beside(view, task, selection)
+    leave, blank, back = list(selection.leave), list[ViewExchange](), list[ViewExchange]()
     while leave:
         if says_nothing(leave[-1].pieces[0].message):
             blank.append(leave.pop())
             continue
         last = len(leave) + len(blank) == 1
-        taken = sum(block.tokens for block in draft.summaries()) if last else summary_tokens
-        if not made_to_fit(draft, leave[-1], free - taken, task.goal_tokens):
+        taken = sum(block.tokens for block in view.summaries()) if last else summary_tokens
+        if not made_to_fit(view, leave[-1], free - taken, task.goal_tokens):
             break
         back.append(leave.pop())
         free -= back[-1].tokens
     if not back:
-        return parted
-    return replace(parted, stay=(*parted.stay, *reversed(back)), leave=(*leave, *reversed(blank)))
+        return selection
+    return replace(selection, stay=(*selection.stay, *reversed(back)), leave=(*leave, *reversed(blank)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from plimsoll.compaction.piece import Piece, Weigh
+from plimsoll.compaction.view_message import ViewMessage, Weigh
 
 
 class Tally:
@@ -16,7 +16,7 @@ class Tally:
 
     __slots__ = ("_all", "_first", "_fresh", "pieces")
 
-    def __init__(self, pieces: Iterable[Piece] = ()) -> None:
+    def __init__(self, pieces: Iterable[ViewMessage] = ()) -> None:
         """What is there at the beginning is not fresh."""
         self.pieces = list(pieces)
         self._first = len(self.pieces)
@@ -45,7 +45,7 @@ class Tally:
         """Which piece shows the message at a position of the history."""
         return next((place for place, piece in enumerate(self.pieces) if piece.position == position), None)
 
-    def put(self, place: int, piece: Piece) -> None:
+    def put(self, place: int, piece: ViewMessage) -> None:
         """Put a piece in the place of another."""
         self.pieces[place] = piece
         self._all, self._fresh = _Sum(self.pieces, 0), _Sum(self.pieces, self._first)
@@ -69,7 +69,7 @@ class _Sum:
 
     __slots__ = ("_counted", "_pieces", "_tokens")
 
-    def __init__(self, pieces: Sequence[Piece], counted: int, tokens: int = 0) -> None:
+    def __init__(self, pieces: Sequence[ViewMessage], counted: int, tokens: int = 0) -> None:
         self._pieces, self._counted, self._tokens = pieces, counted, tokens
 
     def tokens(self) -> int:

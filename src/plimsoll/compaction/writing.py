@@ -8,29 +8,29 @@ from operator import is_
 from typing import Any
 
 from plimsoll.compaction.join import as_one, outgoing, runs
-from plimsoll.compaction.piece import Piece
-from plimsoll.compaction.repair import finished
+from plimsoll.compaction.normalize import finished
+from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.formats.cache_marks import NO_MARKS, MarksBeside, keep_last
 from plimsoll.formats.format import Format
 
 Wires = list[dict[str, Any]]
 
 
-def written(pieces: Sequence[Piece], format: Format, beside: MarksBeside = NO_MARKS) -> Wires:
+def written(pieces: Sequence[ViewMessage], format: Format, beside: MarksBeside = NO_MARKS) -> Wires:
     """The messages to send, fresh objects in order. `beside` are the cache marks that the request has before them."""
     wires = _encoded(pieces, format)
     _unmark(wires, pieces, format, beside)
     return wires
 
 
-def _encoded(pieces: Sequence[Piece], format: Format) -> Wires:
+def _encoded(pieces: Sequence[ViewMessage], format: Format) -> Wires:
     messages = list(outgoing(pieces, format))
     if messages:
         messages[-1] = finished(messages[-1], format.rules)
     return [format.encode(message) for message in messages]
 
 
-def _unmark(wires: Wires, pieces: Sequence[Piece], format: Format, beside: MarksBeside) -> None:
+def _unmark(wires: Wires, pieces: Sequence[ViewMessage], format: Format, beside: MarksBeside) -> None:
     """Leave only as many cache marks as the provider takes, the last ones."""
     marks_max = format.rules.cache_marks_max
     if marks_max is not None and any(piece.marks for piece in pieces):
@@ -44,7 +44,7 @@ class _Encoded:
     """
 
     def __init__(self) -> None:
-        self.pieces: list[Piece] = []
+        self.pieces: list[ViewMessage] = []
         self._templates: list[dict[str, Any] | tuple[Any, ...]] = []
         """Each dict, and each list as a tuple, with None in the place of those in it."""
         self._links: list[tuple[int, Any, int]] = []
@@ -54,7 +54,7 @@ class _Encoded:
         self._marks: list[tuple[int, int]] = []
         """How many pieces and links there were before each message."""
 
-    def add(self, pieces: Sequence[Piece], format: Format) -> None:
+    def add(self, pieces: Sequence[ViewMessage], format: Format) -> None:
         """Put what these pieces go out as at the end."""
         for run in runs(pieces, format):
             self._marks.append((len(self.pieces), len(self._links)))
@@ -104,7 +104,7 @@ class ViewWriter:
         self._format: Format | None = None
         self._system, self._rest = _Encoded(), _Encoded()
 
-    def write(self, pieces: Sequence[Piece], format: Format, beside: MarksBeside = NO_MARKS) -> Wires:
+    def write(self, pieces: Sequence[ViewMessage], format: Format, beside: MarksBeside = NO_MARKS) -> Wires:
         """The messages of a view, as `written` gives them."""
         if format is not self._format:
             self._format, self._system, self._rest = format, _Encoded(), _Encoded()
@@ -121,7 +121,7 @@ class ViewWriter:
         return messages
 
     @staticmethod
-    def _keep(encoded: _Encoded, pieces: Sequence[Piece], format: Format) -> None:
+    def _keep(encoded: _Encoded, pieces: Sequence[ViewMessage], format: Format) -> None:
         """Encode what is new of the pieces, and what follows the first that reads otherwise."""
         same = _same(encoded.pieces, pieces)
         while same and not _is_parted(pieces, same, format):
@@ -131,17 +131,17 @@ class ViewWriter:
             encoded.add(pieces[len(encoded.pieces) :], format)
 
 
-def _system_pieces(pieces: Sequence[Piece]) -> int:
+def _system_pieces(pieces: Sequence[ViewMessage]) -> int:
     """How many pieces of system text a view begins with."""
     return sum(1 for _ in takewhile(lambda piece: piece.message.role == "system", pieces))
 
 
-def _is_parted(pieces: Sequence[Piece], at: int, format: Format) -> bool:
+def _is_parted(pieces: Sequence[ViewMessage], at: int, format: Format) -> bool:
     """Whether the piece at an index is not joined to the one before."""
     return not 0 < at < len(pieces) or len(list(runs(pieces[at - 1 : at + 1], format))) > 1
 
 
-def _same(known: Sequence[Piece], pieces: Sequence[Piece]) -> int:
+def _same(known: Sequence[ViewMessage], pieces: Sequence[ViewMessage]) -> int:
     """With how many of the known pieces a view begins. They may have been weighed again since, which makes new ones."""
     if len(known) <= len(pieces) and all(map(is_, known, pieces)):
         return len(known)
@@ -149,7 +149,7 @@ def _same(known: Sequence[Piece], pieces: Sequence[Piece]) -> int:
     return sum(1 for _ in takewhile(lambda pair: _shows_same(*pair), pairs))
 
 
-def _shows_same(one: Piece, other: Piece) -> bool:
+def _shows_same(one: ViewMessage, other: ViewMessage) -> bool:
     return one is other or (
         one.message is other.message
         and (one.position, one.apart, one.joined) == (other.position, other.apart, other.joined)

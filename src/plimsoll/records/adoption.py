@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from plimsoll.compaction.piece import Origin
 from plimsoll.compaction.readers import Reader
+from plimsoll.compaction.view_message import Origin
 from plimsoll.dataclass import dataclass
 from plimsoll.message import Message, Wire
 

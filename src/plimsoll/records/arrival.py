@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any
 
 from plimsoll.compaction.bound import unbound, unbound_at
-from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.join import origin_of, piece_of
-from plimsoll.compaction.meter import Gauge
-from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.meter import ContextMeter
+from plimsoll.compaction.normalize import HistoryNormalizer, NormalizedMessage
 from plimsoll.compaction.references import reference_of
-from plimsoll.compaction.repair import Arranged, Arranger
 from plimsoll.compaction.shrink import cut_results
+from plimsoll.compaction.view_message import ViewMessage
+from plimsoll.compaction.working_view import WorkingView
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.detect import NOTHING, Beside, telling
 from plimsoll.formats.format import Format
@@ -68,7 +68,7 @@ class Arrivals:
     """The drafts of an append. Once they are written, `take` lets the records have their effect.
 
     Attributes:
-        gauge: What measures the session from then on.
+        meter: What measures the session from then on.
         state: The state that the records have their effect on: the session's own, or another one where a message tells the
             format, or an edit comes before the messages.
         drafts: What is to be written.
@@ -77,7 +77,7 @@ class Arrivals:
 
     def __init__(  # noqa: PLR0913 - the state it goes on from, and what is known of what comes
         self,
-        gauge: Gauge,
+        meter: ContextMeter,
         state: ViewState,
         *,
         told: Format | None,
@@ -88,7 +88,7 @@ class Arrivals:
         """What is to be appended to a session.
 
         Args:
-            gauge: The session's counters and its budget.
+            meter: The session's counters and its budget.
             state: The state of the session so far.
             told: The format where the log does not say it yet; the view is then read again in it.
             limit_tokens: What a tool result may take at most.
@@ -96,53 +96,53 @@ class Arrivals:
             is_late: Whether the messages may answer another view than the one they are added to: bound thinking leaves.
 
         """
-        self.gauge = gauge
+        self.meter = meter
         self.state = state
         self.drafts: list[RecordDraft] = []
         self._limit_tokens = limit_tokens
         self._is_late = is_late
         self._arrived: list[Arrival] = []
         if told is not None:
-            self.gauge = replace(gauge, format=told)
-            self.state = ViewState.of(state.log, told, self.gauge.weigh, known=False)
+            self.meter = replace(meter, format=told)
+            self.state = ViewState.of(state.log, told, self.meter.weigh, known=False)
             self.state.format_fixed = True
             self.drafts.append(RecordDraft(kind="note", data={"what": "format", "format": told.name}))
         if edit is not None:
             self._edit(edit)
         self._effective = len(self.drafts)
-        self._ids = _Added(self.state.arranger.seen_ids)
-        self._arranger = _copied(self.state.arranger, self._ids)
+        self._ids = _Added(self.state.normalizer.seen_ids)
+        self._normalizer = _copied(self.state.normalizer, self._ids)
 
     def add(self, message: Message, position: int, at_ms: int | None) -> None:
         """The next message."""
         data: dict[str, Any] = {"m": message.wire}
-        arranged = self._arranger.feed(message, position)
-        if not self._stays(arranged, message):
-            pieces = [self._shrunk(piece_of(one, self.state.weigh), message) for one in arranged]
+        normalized = self._normalizer.add(message, position)
+        if not self._stays(normalized, message):
+            pieces = [self._shrunk(piece_of(one, self.state.weigh), message) for one in normalized]
             pieces = list(unbound_at(pieces, self.state.history.branch.unbound))
             if self._is_late:
-                pieces = list(unbound(pieces, self.gauge.binds))
+                pieces = list(unbound(pieces, self.meter.binds))
             if len(pieces) != 1 or pieces[0].position != position or not is_plain(pieces[0]):
-                data["shown"] = view_items(pieces, self.gauge.format, {position: message.wire or {}})
-        self._arrived.append(Arrival(message, arranged))
+                data["shown"] = view_items(pieces, self.meter.format, {position: message.wire or {}})
+        self._arrived.append(Arrival(message, normalized))
         self.drafts.append(RecordDraft(kind="message", data=data, at_ms=at_ms))
 
     def take(self, records: Sequence[Record]) -> None:
         """Let the records have their effect."""
         self._ids.seen.update(self._ids)
-        self._arranger.seen_ids = self._ids.seen
-        self.state.arranger = self._arranger
+        self._normalizer.seen_ids = self._ids.seen
+        self.state.normalizer = self._normalizer
         for record, arrival in zip(records[self._effective :], self._arrived, strict=True):
             self.state.take(record, arrival)
 
-    def _stays(self, arranged: Sequence[Arranged], message: Message) -> bool:
+    def _stays(self, normalized: Sequence[NormalizedMessage], message: Message) -> bool:
         """Whether it is plain at a glance that the view shows the message as it was said."""
-        if len(arranged) != 1 or arranged[0].message is not message:
+        if len(normalized) != 1 or normalized[0].message is not message:
             return False
         if self._is_late or self.state.history.branch.unbound:
             return False
         holds_results = any(isinstance(part, ToolResult) for part in message.parts)
-        return not holds_results and not arranged[0].repairs and origin_of(arranged[0]) == "history"
+        return not holds_results and not normalized[0].repairs and origin_of(normalized[0]) == "history"
 
     def _edit(self, draft: RecordDraft) -> None:
         """The state after an edit, as it will be read back from its record."""
@@ -152,30 +152,30 @@ class Arrivals:
         self.state = self.state.edited(record)
         self.drafts.append(draft)
 
-    def _shrunk(self, piece: Piece, original: Message) -> Piece:
+    def _shrunk(self, piece: ViewMessage, original: Message) -> ViewMessage:
         """The piece with each tool result that passes the policy's limit cut to it, under a reference to the original."""
         limit, results = self._limit_tokens, piece.message.results
         if limit is None or not any(self._may_pass(result, limit) for result in results) or piece.tokens <= limit:
             return piece
-        draft = self._draft(piece, lambda _: original)
-        block = draft.blocks[0]
-        cut_results(draft, block, limit)
+        view = self._working_view(piece, lambda _: original)
+        block = view.blocks[0]
+        cut_results(view, block, limit)
         return block.pieces[0]
 
-    def _draft(self, piece: Piece, read: Callable[[int], Message]) -> Draft:
+    def _working_view(self, piece: ViewMessage, read: Callable[[int], Message]) -> WorkingView:
         """One piece to work on, worded in the language of the view."""
         said = (shown.message for shown in self.state.pieces)
-        language = language_of(said, self.gauge.policy.language)
-        return self.gauge.draft([piece], refer=partial(reference_of, read=read), language=language)
+        language = language_of(said, self.meter.policy.language)
+        return self.meter.working_view([piece], refer=partial(reference_of, read=read), language=language)
 
     def _may_pass(self, result: ToolResult, limit_tokens: int) -> bool:
         """Whether only counting can tell: no token of a vocabulary is less than a byte, and no character more than four."""
-        is_bounded = self.gauge.counter.exact and self.gauge.choice is None
+        is_bounded = self.meter.counter.exact and self.meter.choice is None
         return 4 * len(result.content) > limit_tokens or bool(result.media) or not is_bounded
 
 
 class _Added(set[str]):
-    """Ids seen since an arranger was copied, beside those it had seen: copying does not cost what the history is long."""
+    """Ids seen since a normalizer was copied, beside those it had seen: copying does not cost what the history is long."""
 
     def __init__(self, seen: set[str]) -> None:
         super().__init__()
@@ -185,22 +185,22 @@ class _Added(set[str]):
         return super().__contains__(id) or id in self.seen
 
 
-def _copied(arranger: Arranger, seen_ids: set[str]) -> Arranger:
+def _copied(normalizer: HistoryNormalizer, seen_ids: set[str]) -> HistoryNormalizer:
     """The same, to be fed apart from it. Written out: it is done for each append."""
-    return Arranger(
-        arranger.format,
+    return HistoryNormalizer(
+        normalizer.format,
         seen_ids,
-        arranger.pending.copied() if arranger.pending else OpenCalls(),
-        lost=list(arranger.lost),
-        asked=set(arranger.asked),
-        answers=dict(arranger.answers),
-        newest=arranger.newest,
-        begun=arranger.begun,
-        answering=arranger.answering,
-        in_sequence=arranger.in_sequence,
-        out_of_place=arranger.out_of_place,
-        has_unsaid=arranger.has_unsaid,
-        held=list(arranger.held),
+        normalizer.pending.copied() if normalizer.pending else OpenCalls(),
+        lost=list(normalizer.lost),
+        asked=set(normalizer.asked),
+        answers=dict(normalizer.answers),
+        newest=normalizer.newest,
+        begun=normalizer.begun,
+        answering=normalizer.answering,
+        in_sequence=normalizer.in_sequence,
+        out_of_place=normalizer.out_of_place,
+        has_unsaid=normalizer.has_unsaid,
+        held=list(normalizer.held),
     )
 
 

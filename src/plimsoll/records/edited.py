@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.steps import REPEATED
+from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.formats.format import Format
 from plimsoll.formats.words import words_of
 from plimsoll.message import Message, Part, Reasoning, Text, ToolResult
@@ -38,7 +38,7 @@ def _points_to_later(item: Mapping[str, Any]) -> bool:
     return any(line in str(item) for line in REPEATED.values())
 
 
-def may_replace(piece: Piece, message: Message, format: Format) -> bool:
+def may_replace(piece: ViewMessage, message: Message, format: Format) -> bool:
     """Whether a message may take the place of a piece, and nothing around it has to change."""
     says = bool(message.parts) and all(map(_says_something, message.parts))
     return says and is_plain(piece) and tied([piece.message]) == tied([message]) and format.is_sound(message)

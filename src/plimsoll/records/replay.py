@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from plimsoll.compaction.bound import unbound_at
 from plimsoll.compaction.join import piece_of
-from plimsoll.compaction.piece import Piece
-from plimsoll.compaction.repair import Arranged, Arranger
+from plimsoll.compaction.normalize import HistoryNormalizer, NormalizedMessage
 from plimsoll.compaction.result import Revision
 from plimsoll.compaction.settle import Sending, is_ready, unanswered
 from plimsoll.compaction.tally import Tally
+from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
 from plimsoll.message import Message, Wire
@@ -34,7 +34,6 @@ from plimsoll.tokens.calibrate import is_plausible
 RETRY_GROWTH_SHARE = 0.05
 """A run that could make no progress is tried again when the view has grown by this share of the budget."""
 
-
 _CHANGING = frozenset({"message", "compaction", "rollback", "edit", "pin"})
 """Kinds of records that change the view, or what the next one may show."""
 
@@ -42,14 +41,14 @@ _BEGINNING = frozenset({"compaction", "rollback"})
 """Kinds of records that a reader may start at."""
 
 _NOWHERE = -1
-"""Stands for the position of what is no message of the history, while it is arranged. Never written down."""
+"""Stands for the position of what is no message of the history, while it is normalized. Never written down."""
 
 
 class Arrival(NamedTuple):
     """A message that came, and what it becomes in the view."""
 
     message: Message
-    arranged: Sequence[Arranged]
+    normalized: Sequence[NormalizedMessage]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,7 +58,7 @@ class ViewState:
     format: Format
     weigh: Callable[[Message], int]
     log: SessionLog
-    arranger: Arranger
+    normalizer: HistoryNormalizer
     tally: Tally = field(default_factory=Tally)
     """The view since the last compaction or rollback, and what it costs."""
     base: int | None = None
@@ -73,7 +72,7 @@ class ViewState:
     format_fixed: bool = False
     """Whether a message, or an option, has said which format the session is in."""
     told_at: int = 0
-    """Number of the record that says which format the session is in: messages before it were arranged for another, perhaps."""
+    """Number of the record that says which format the session is in: messages before it were normalized for another, perhaps."""
     has_gaps: bool = False
     """Whether messages were lost."""
     no_progress_at: tuple[Level, int] | None = None
@@ -88,7 +87,7 @@ class ViewState:
         self.history = History(self.log, self.format)
 
     @property
-    def pieces(self) -> Sequence[Piece]:
+    def pieces(self) -> Sequence[ViewMessage]:
         """The view."""
         return self.tally.pieces
 
@@ -109,11 +108,11 @@ class ViewState:
     ) -> ViewState:
         """The state a log has come to. Reads back to the newest compaction and no further.
 
-        `known` is False where the log does not say which format it is in: then its messages were arranged for another, perhaps.
+        `known` is False where the log does not say which format it is in: then its messages were normalized for another, perhaps.
         `newest` are its `newest_records`, where they have been read already.
         Where records cannot be read, what ties the others to each other is looked at again: a result may have lost its call.
         """
-        line = cls(format=format, weigh=weigh, log=log, arranger=Arranger(format))
+        line = cls(format=format, weigh=weigh, log=log, normalizer=HistoryNormalizer(format))
         line.told_at = 0 if known else log.length
         newer = list(newest_records(log) if newest is None else newest)
         notes = (record for record in newer if record.kind == "note" and record.data.get("what") == "format")
@@ -133,7 +132,7 @@ class ViewState:
     def take(self, record: Record, arrival: Arrival | None = None) -> None:
         """Let a record have its effect. Kinds that say nothing of the view have none.
 
-        `arrival` is the message of the record, where it has been decoded and arranged already.
+        `arrival` is the message of the record, where it has been decoded and normalized already.
         """
         if record.kind in _CHANGING:
             self.changed = record.seq + 1
@@ -162,11 +161,11 @@ class ViewState:
 
     def then(self, record: Record) -> ViewState:
         """The state that a compaction led to."""
-        line = ViewState(format=self.format, weigh=self.weigh, log=self.log, arranger=Arranger(self.format))
+        line = ViewState(format=self.format, weigh=self.weigh, log=self.log, normalizer=HistoryNormalizer(self.format))
         line.take(record)
         return line
 
-    def originals(self, pieces: Iterable[Piece], held: Callable[[int], Message | None]) -> dict[int, Wire]:
+    def originals(self, pieces: Iterable[ViewMessage], held: Callable[[int], Message | None]) -> dict[int, Wire]:
         """What was said where these pieces of a view come from, as far as they show it in another way."""
         places = [piece.position for piece in pieces if piece.position is not None and not is_plain(piece)]
         known = {place: message for place in places if (message := held(place)) is not None}
@@ -186,14 +185,14 @@ class ViewState:
             self._sending = Sending(self.format, self.weigh)
         return self._sending
 
-    def sendable(self) -> Sequence[Piece]:
+    def sendable(self) -> Sequence[ViewMessage]:
         """The view as it is sent: each result behind its call, and something in the place of those that are missing."""
-        return self.pieces if self.arranger.is_settled else self.sending.view(self.tally)
+        return self.pieces if self.normalizer.is_settled else self.sending.view(self.tally)
 
     @property
     def missing_tokens(self) -> int:
         """What stands in for missing results costs."""
-        return 0 if self.arranger.is_settled else self.sending.tokens(self.tally) - self.tokens
+        return 0 if self.normalizer.is_settled else self.sending.tokens(self.tally) - self.tokens
 
     @property
     def revision(self) -> Revision:
@@ -201,14 +200,14 @@ class ViewState:
         where = f"{self.log.where} {id(self.log)}"
         return Revision(where, self.changed, self.log.messages, self.event, self.format.name)
 
-    def followed(self, pieces: Sequence[Piece], made_at: Revision, waiting: Mapping[str, Any]) -> ViewState:
+    def followed(self, pieces: Sequence[ViewMessage], made_at: Revision, waiting: Mapping[str, Any]) -> ViewState:
         """A view that was planned at an earlier revision, with every message said since then at its end.
 
-        `waiting` is the state of the arranger then.
+        `waiting` is the state of the normalizer then.
         """
         held = [(position, position + 1) for position in waiting["held"]]
-        arranger = self._arranger(waiting, pieces, self.history.gathered(held))
-        line = ViewState(format=self.format, weigh=self.weigh, log=self.log, arranger=arranger)
+        normalizer = self._normalizer(waiting, pieces, self.history.gathered(held))
+        line = ViewState(format=self.format, weigh=self.weigh, log=self.log, normalizer=normalizer)
         line.tally.pieces += pieces
         line.history = self.history
         for record in self.history.messages(made_at.messages):
@@ -220,7 +219,7 @@ class ViewState:
         return {
             "format": self.format.name if self.format_fixed else None,
             **self.facts.to_data(),
-            "open": self.arranger.to_dict(),
+            "open": self.normalizer.to_dict(),
             **({} if self.history.branch == Branch() else {"branch": self.history.branch.to_data()}),
         }
 
@@ -247,27 +246,26 @@ class ViewState:
         """
         if arrival is None:
             message = self.format.decode(record.data["m"], record.position)
-            arrival = Arrival(message, self.arranger.feed(message, record.position))
-        message, arranged = arrival
+            arrival = Arrival(message, self.normalizer.add(message, record.position))
+        message, normalized = arrival
         is_told = "shown" in record.data and record.seq >= self.told_at
         pieces = self._recorded(record, message) if is_told else None
         if pieces is not None and again:
-            ties = tied([piece.message for piece in pieces]) == tied([found.message for found in arranged])
+            ties = tied([piece.message for piece in pieces]) == tied([found.message for found in normalized])
             pieces = pieces if ties else None
-        shown = [self._piece(found, message) for found in arranged] if pieces is None else pieces
+        shown = [self._piece(found, message) for found in normalized] if pieces is None else pieces
         bound = self.history.branch.unbound
         self.tally.pieces += unbound_at(shown, bound) if bound else shown
 
-    def _recorded(self, record: Record, message: Message) -> Sequence[Piece]:
+    def _recorded(self, record: Record, message: Message) -> Sequence[ViewMessage]:
         """How the view shows a message by what its record says."""
         items = record.data["shown"]
         history = self.history.gathered(positions_in(items), {record.position: message})
         return pieces_of(items, self.format, self.weigh, history)
 
-    def _piece(self, arranged: Arranged, came: Message) -> Piece:
-        if arranged.message is came:
-            return Piece(message=came, weigh=self.weigh, position=arranged.position)
-        return piece_of(arranged, self.weigh)
+    def _piece(self, normalized: NormalizedMessage, came: Message) -> ViewMessage:
+        plain = ViewMessage(message=came, weigh=self.weigh, position=normalized.position)
+        return plain if normalized.message is came else piece_of(normalized, self.weigh)
 
     def _compacted(self, record: Record) -> None:
         self._restore(record.data["state"])
@@ -315,7 +313,7 @@ class ViewState:
         """The view that the compaction in a record's `base` led to, with every message since."""
         base = last_readable_compaction(self.log, record.data["base"])
         self.tally, self.covers = Tally(), None
-        self.arranger = Arranger(self.format)
+        self.normalizer = HistoryNormalizer(self.format)
         if base is not None:
             self._view_of(base, known)
         since, start = (0, 0) if base is None else (base.seq + 1, base.position)
@@ -333,20 +331,22 @@ class ViewState:
         wanted = [*positions_in(items), *held]
         history = self.history.gathered(wanted, known)
         pieces = pieces_of(items, self.format, self.weigh, history, summary=data["summary"])
-        self.arranger = self._arranger(state, pieces, history)
+        self.normalizer = self._normalizer(state, pieces, history)
         missing = [position for run in wanted for position in range(*run) if position not in history]
         since = {at for at, seq in self.history.branch.changed.items() if seq > record.seq}
         is_other = bool(missing) or items != data["view"] or not since.isdisjoint(history)
         if is_other or data["state"]["format"] is None:
-            pieces = self._arranged_again(pieces)
+            pieces = self._normalized_again(pieces)
         self.has_gaps = self.has_gaps or any(map(self.history.branch.holds, missing))
         self.tally = Tally(unbound_at(pieces, self.history.branch.unbound))
         covers = record.data["covers"]
         self.covers = None if covers is None else (covers[0], covers[1])
 
-    def _arranger(self, state: Mapping[str, Any], pieces: Sequence[Piece], history: Mapping[int, Message]) -> Arranger:
-        """The arranger of a view with these pieces, as its `state` was written down."""
-        return Arranger.of_dict(
+    def _normalizer(
+        self, state: Mapping[str, Any], pieces: Sequence[ViewMessage], history: Mapping[int, Message]
+    ) -> HistoryNormalizer:
+        """The normalizer of a view with these pieces, as its `state` was written down."""
+        return HistoryNormalizer.of_dict(
             self.format,
             {**state, "held": [position for position in state["held"] if position in history]},
             seen_ids=(call.id for piece in pieces for call in piece.message.calls),
@@ -355,16 +355,16 @@ class ViewState:
             read=history.__getitem__,
         )
 
-    def _arranged_again(self, pieces: Iterable[Piece]) -> list[Piece]:
+    def _normalized_again(self, pieces: Iterable[ViewMessage]) -> list[ViewMessage]:
         """A view some of whose messages are lost, or were said before the format was known, such that a provider takes it."""
-        held, self.arranger = self.arranger.held, Arranger(self.format)
-        arranged: list[Piece] = []
+        held, self.normalizer = self.normalizer.held, HistoryNormalizer(self.format)
+        normalized: list[ViewMessage] = []
         for piece in pieces:
-            found = self.arranger.feed(piece.message, _NOWHERE if piece.position is None else piece.position)
+            found = self.normalizer.add(piece.message, _NOWHERE if piece.position is None else piece.position)
             same = len(found) == 1 and found[0].message is piece.message
-            arranged += [piece] if same else [_rearranged(one, piece) for one in found]
-        self.arranger.held += held
-        return arranged
+            normalized += [piece] if same else [_renormalized(one, piece) for one in found]
+        self.normalizer.held += held
+        return normalized
 
     def _restore(self, data: Mapping[str, Any]) -> None:
         self.anchor = None
@@ -393,8 +393,8 @@ def _stands_for_lost(record: Record) -> bool:
     return record.kind == "note" and "lost" in record.data
 
 
-def _rearranged(arranged: Arranged, piece: Piece) -> Piece:
-    """A piece of a view that was arranged again. One that is of no message of the history stays what it was."""
-    if arranged.position != _NOWHERE:
-        return piece_of(arranged, piece.weigh)
-    return replace(piece, message=arranged.message, whole=False, repairs=arranged.repairs)
+def _renormalized(normalized: NormalizedMessage, piece: ViewMessage) -> ViewMessage:
+    """A piece of a view that was normalized again. One that is of no message of the history stays what it was."""
+    if normalized.position != _NOWHERE:
+        return piece_of(normalized, piece.weigh)
+    return replace(piece, message=normalized.message, whole=False, repairs=normalized.repairs)

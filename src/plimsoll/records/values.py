@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 from plimsoll.brief import Brief, Fact, pluralize, size_change
-from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import Action, Outline, Stage
+from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
 from plimsoll.formats.format import Format
@@ -108,7 +108,7 @@ class Compaction(Brief):
 
 
 def view_items(
-    pieces: Sequence[Piece], format: Format, history: Mapping[int, Wire], *, summary: str | None = None
+    pieces: Sequence[ViewMessage], format: Format, history: Mapping[int, Wire], *, summary: str | None = None
 ) -> list[Any]:
     """A view as data: `[first, last]` for messages shown as they were said, an object for each that is not.
 
@@ -128,7 +128,7 @@ def view_items(
     return items
 
 
-def _item(piece: Piece, format: Format, base: Wire | None) -> dict[str, Any]:
+def _item(piece: ViewMessage, format: Format, base: Wire | None) -> dict[str, Any]:
     wire = format.encode(piece.message)
     if said_by := (piece.message.wire or {}).get("model"):
         wire["model"] = said_by  # is never sent; says whether thinking is bound to what was before it
@@ -153,7 +153,7 @@ def _base(
     return format.encode(text_message("user", summary)) if origin == "summary" and summary else None
 
 
-def is_plain(piece: Piece) -> bool:
+def is_plain(piece: ViewMessage) -> bool:
     """Whether a view shows a message of the history as it was said."""
     return (
         piece.position is not None and piece.whole and piece.origin == "history" and not (piece.apart or piece.joined)
@@ -167,13 +167,13 @@ def pieces_of(
     history: Mapping[int, Message],
     *,
     summary: str | None = None,
-) -> list[Piece]:
+) -> list[ViewMessage]:
     """The pieces that `view_items` wrote, from the messages at `positions_in` them. What is not in `history` is left out."""
-    pieces: list[Piece] = []
+    pieces: list[ViewMessage] = []
     for item in items:
         if isinstance(item, list):
             shown = [(position, history[position]) for position in range(item[0], item[1] + 1) if position in history]
-            pieces += [Piece(message=message, weigh=weigh, position=position) for position, message in shown]
+            pieces += [ViewMessage(message=message, weigh=weigh, position=position) for position, message in shown]
         elif (message := _shown(item, format, history, summary)) is not None:
             pieces.append(_piece(item, message, weigh))
     return pieces
@@ -202,8 +202,8 @@ def _shown(
 _NO_CHANGE = changes({}, {})
 
 
-def _piece(item: Mapping[str, Any], message: Message, weigh: Callable[[Message], int]) -> Piece:
-    return Piece(
+def _piece(item: Mapping[str, Any], message: Message, weigh: Callable[[Message], int]) -> ViewMessage:
+    return ViewMessage(
         message=message,
         weigh=weigh,
         position=item.get("p"),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, field
 from typing import Any
 
-from plimsoll.compaction.meter import Gauge
+from plimsoll.compaction.meter import ContextMeter
 from plimsoll.compaction.plan import Action
 from plimsoll.compaction.result import Report
 from plimsoll.dataclass import dataclass
@@ -71,15 +71,15 @@ class Inspection:
 
 
 def inspection_of(
-    measure: Measure, gauge: Gauge, plan: Report, *, places: Sequence[tuple[int, ...]] = ()
+    measure: Measure, meter: ContextMeter, plan: Report, *, places: Sequence[tuple[int, ...]] = ()
 ) -> Inspection:
     """A conversation that was weighed, with the plan for it."""
-    lines, unseen = gauge.lines, gauge.budget.unseen_tokens
+    lines, unseen = meter.lines, meter.budget.unseen_tokens
     marks = {"target": lines.target, "soft": lines.soft, "warn": lines.warn, "hard": lines.hard}
     return Inspection(
         measure=measure,
-        budget_tokens=gauge.budget.tokens + unseen,
-        level=str(gauge.level(plan.tokens_before)),
+        budget_tokens=meter.budget.tokens + unseen,
+        level=str(meter.level(plan.tokens_before)),
         lines={name: tokens + unseen for name, tokens in marks.items()},
         plan=plan,
         places=places,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from plimsoll.compaction.meter import Gauge
+from plimsoll.compaction.meter import ContextMeter
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.system_text import system_message
 from plimsoll.message import FormatName, Message
@@ -53,11 +53,11 @@ class Subject:
     """The budget that the user has set, of which shares are shown."""
 
 
-def measured(subject: Subject, gauge: Gauge) -> Measure:
+def measured(subject: Subject, meter: ContextMeter) -> Measure:
     """The measure of a conversation: by likely numbers where something was reported, else by safe ones."""
     recorded = subject.recorded
     usage = None if recorded is None else recorded.usage
-    likely = likely_counter(subject, gauge)
+    likely = likely_counter(subject, meter)
     counter = likely.upper if usage is None else likely
     apart = None if subject.system is None else system_message(subject.system)
     weights = weigh(
@@ -66,17 +66,17 @@ def measured(subject: Subject, gauge: Gauge) -> Measure:
         tools=subject.tools,
         system=apart,
         places=subject.places,
-        unseen_tokens=0 if recorded is None else _unseen(recorded, gauge),
+        unseen_tokens=0 if recorded is None else _unseen(recorded, meter),
     )
     extra = [] if apart is None else [apart]
-    base, base_tokens = _base(subject, gauge.model)
+    base, base_tokens = _base(subject, meter.model)
     return Measure(
         label=subject.label,
         format=subject.format,
         model=subject.model,
         counter=counter.name,
         exact=counter.exact,
-        window_tokens=base_tokens if base == "window" else model_info(gauge.model).window_tokens,
+        window_tokens=base_tokens if base == "window" else model_info(meter.model).window_tokens,
         base=base,
         base_tokens=base_tokens,
         weights=weights,
@@ -86,14 +86,14 @@ def measured(subject: Subject, gauge: Gauge) -> Measure:
     )
 
 
-def likely_counter(subject: Subject, gauge: Gauge) -> MessageCounter:
+def likely_counter(subject: Subject, meter: ContextMeter) -> MessageCounter:
     """Counts as close as can be, corrected by what was reported where something was."""
     recorded = subject.recorded
     calibration = recorded.calibration if recorded is not None and recorded.calibration.differences else None
-    return message_counter_for(gauge.model, None if gauge.counter.exact else calibration, choice=gauge.choice)
+    return message_counter_for(meter.model, None if meter.counter.exact else calibration, choice=meter.choice)
 
 
-def _unseen(recorded: RecordedRequest, gauge: Gauge) -> int:
+def _unseen(recorded: RecordedRequest, meter: ContextMeter) -> int:
     """Tokens of the newest request that are not counted here: system text and tools that its host keeps to itself.
 
     None where the request is not known: it may have been made of messages that have left since.
@@ -101,7 +101,7 @@ def _unseen(recorded: RecordedRequest, gauge: Gauge) -> int:
     usage = recorded.usage
     if usage is None or usage.counted_tokens is None:
         return 0
-    ratio = 1.0 if gauge.counter.exact else recorded.calibration.ratio
+    ratio = 1.0 if meter.counter.exact else recorded.calibration.ratio
     return max(0, usage.prompt_tokens - round(usage.counted_tokens * ratio))
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from plimsoll.compaction import readers
-from plimsoll.compaction.account import is_account
 from plimsoll.compaction.engine import untouched
-from plimsoll.compaction.join import kept_apart, parted
+from plimsoll.compaction.join import kept_apart, split_joined
+from plimsoll.compaction.normalize import HistoryNormalizer
 from plimsoll.compaction.notes import as_said
-from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.plan import changes_between
-from plimsoll.compaction.repair import Arranger
+from plimsoll.compaction.summary_message import is_summary_or_notice
 from plimsoll.compaction.task import Task
+from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.message import Message
 from plimsoll.policy.budget import Level
 from plimsoll.records.adoption import Adopted, Adoption
@@ -26,15 +26,15 @@ from plimsoll.summary.ledger import Ledger
 from plimsoll.summary.reread import recollected
 
 
-def adopt(recorder: SessionRecorder, adoption: Adoption, before: Sequence[Piece] = ()) -> Compaction:
+def adopt(recorder: SessionRecorder, adoption: Adoption, before: Sequence[ViewMessage] = ()) -> Compaction:
     """Go on from a view as another tool left it, or from one of ours and that behind it. Until it grows it stays as it is.
 
     Compactions from now on lead to views that the adoption's reader can read back.
     """
-    gauge, arranger = recorder.gauge, Arranger(recorder.gauge.format)
+    meter, normalizer = recorder.meter, HistoryNormalizer(recorder.meter.format)
     pieces = [*before, *as_pieces(recorder, adoption)]
     for number, piece in enumerate(pieces):
-        arranger.feed(piece.message, number if piece.position is None else piece.position)
+        normalizer.add(piece.message, number if piece.position is None else piece.position)
     task = replace(task_for(recorder, None), level=Level.none, steps=())
     if adoption.left:
         task = _speaking_for(recorder, task, adoption.left)
@@ -44,7 +44,7 @@ def adopt(recorder: SessionRecorder, adoption: Adoption, before: Sequence[Piece]
     known = _summaries(shown, adoption.reader)
     outline = replace(
         untouched(pieces, task, before_tokens),
-        tokens_after=gauge.total(recorder.state.sending.settled(pieces)) if after_tokens is None else after_tokens,
+        tokens_after=meter.total(recorder.state.sending.settled(pieces)) if after_tokens is None else after_tokens,
         summary=adoption.summary,
         written="\n".join(told) or None,
         ledger=_told(task.ledger, (text for text in told if text not in known)),
@@ -54,7 +54,7 @@ def adopt(recorder: SessionRecorder, adoption: Adoption, before: Sequence[Piece]
         list_actions=lambda: changes_between(shown, pieces, by=adoption.by, summarised=summarised),
     )
     recorder.state.facts.reader = adoption.reader
-    return recorder.commit(outline, arranger, adoption.trigger, adoption.tokens_before, adoption.at_ms)
+    return recorder.commit(outline, normalizer, adoption.trigger, adoption.tokens_before, adoption.at_ms)
 
 
 def _speaking_for(recorder: SessionRecorder, task: Task, left: Sequence[int]) -> Task:
@@ -65,7 +65,7 @@ def _speaking_for(recorder: SessionRecorder, task: Task, left: Sequence[int]) ->
     return replace(task, ledger=read_again(said, task.ledger), covers=covers)
 
 
-def _summaries(pieces: Sequence[Piece], reader: readers.Reader | None) -> list[str]:
+def _summaries(pieces: Sequence[ViewMessage], reader: readers.Reader | None) -> list[str]:
     """The summaries in a view, without the words that a tool puts around them."""
     return [piece.message.text for piece in readers.bare(pieces, reader) if piece.origin == "summary"]
 
@@ -77,14 +77,14 @@ def _told(ledger: Ledger, summaries: Iterable[str]) -> Ledger:
     return ledger
 
 
-def as_pieces(recorder: SessionRecorder, adoption: Adoption) -> list[Piece]:
+def as_pieces(recorder: SessionRecorder, adoption: Adoption) -> list[ViewMessage]:
     """Another tool's view as pieces, which go out as it sent them."""
     unchanged = {piece.position: piece.message for piece in recorder.state.pieces if is_plain(piece)}
     pieces = [piece for item in adoption.view for piece in _adopted(recorder, item, unchanged)]
-    return kept_apart(pieces, recorder.gauge.format)
+    return kept_apart(pieces, recorder.meter.format)
 
 
-def _adopted(recorder: SessionRecorder, item: Adopted, unchanged: Mapping[int | None, Message]) -> list[Piece]:
+def _adopted(recorder: SessionRecorder, item: Adopted, unchanged: Mapping[int | None, Message]) -> list[ViewMessage]:
     """A message of another tool's view as a piece: plain where it is the session's own, word for word.
 
     A view of plimsoll's that comes back in a file may have a summary and the user's words in one message: those are parted. A
@@ -96,13 +96,13 @@ def _adopted(recorder: SessionRecorder, item: Adopted, unchanged: Mapping[int | 
         unchanged: Messages that the session's view shows unchanged, by position.
 
     """
-    message = item.message or recorder.gauge.format.decode(item.wire, item.position or 0)
+    message = item.message or recorder.meter.format.decode(item.wire, item.position or 0)
     position, said = item.position, None
     if position is not None:
         said = unchanged.get(position) or recorder.message_cache.find(position)
-    piece = Piece(
+    piece = ViewMessage(
         message=message,
-        weigh=recorder.gauge.weigh,
+        weigh=recorder.meter.weigh,
         position=item.position,
         origin=item.origin,
         whole=said is not None and said.wire == message.wire,
@@ -110,7 +110,7 @@ def _adopted(recorder: SessionRecorder, item: Adopted, unchanged: Mapping[int | 
     )
     if item.origin == "made":
         return [piece]
-    parts = parted([replace(piece, origin="history")], recorder.gauge.format, divides=False)
+    parts = split_joined([replace(piece, origin="history")], recorder.meter.format, divides=False)
     if len(parts) == 1:
-        return [replace(piece, origin="summary")] if is_account(message.text) else [piece]
+        return [replace(piece, origin="summary")] if is_summary_or_notice(message.text) else [piece]
     return [replace(part, joined=number > 0 or item.joined) for number, part in enumerate(parts)]

@@ -9,11 +9,11 @@ from types import TracebackType
 from typing import Self, get_args
 
 from plimsoll.compaction.drive import AsyncSummarizer, adrive
-from plimsoll.compaction.result import Plan, View, Wish
+from plimsoll.compaction.result import CompactionOptions, Plan, View
 from plimsoll.message import MessageLike
 from plimsoll.policy.policy import PolicyChoice
 from plimsoll.records.values import Compaction, Trigger
-from plimsoll.session.compact import Carrying, carried_out, compacted, viewed, wish_for
+from plimsoll.session.compact import Carrying, carried_out, compacted, options_for, viewed
 from plimsoll.session.concurrency import THREADS, CompactionTurn, in_worker
 from plimsoll.session.recorder import SessionRecorder
 from plimsoll.validation import integer, one_of
@@ -74,8 +74,8 @@ class AwaitedSession(ABC):
         target_tokens: int | None = None,
     ) -> Compaction:
         """`compact` for callers that await. What is appended meanwhile follows the compacted view."""
-        wish = wish_for(self._recorder, focus, policy, target_tokens)
-        steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
+        options = options_for(self._recorder, focus, policy, target_tokens)
+        steps = self._compacting(plan, trigger, options, rebase=rebase, actual=actual_pre_tokens)
         async with self._turn.aheld():
             return await adrive(steps, self._summarizer, THREADS, self._recorder.access)
 
@@ -101,11 +101,11 @@ class AwaitedSession(ABC):
         return viewed(self._recorder, query, asks_model=self._asks_model)
 
     def _compacting(
-        self, plan: Plan | None, trigger: Trigger, wish: Wish, *, rebase: bool, actual: int | None
+        self, plan: Plan | None, trigger: Trigger, options: CompactionOptions, *, rebase: bool, actual: int | None
     ) -> Carrying[Compaction]:
         one_of("trigger", trigger, get_args(Trigger))
         known = None if actual is None else integer("actual_pre_tokens", actual, least=1)
         if plan is None:
-            return compacted(self._recorder, wish, trigger, asks_model=self._asks_model, actual=known)
+            return compacted(self._recorder, options, trigger, asks_model=self._asks_model, actual=known)
         asks = self._asks_model
         return carried_out(self._recorder, plan, trigger, rebase=rebase, asks_model=asks, actual=known)

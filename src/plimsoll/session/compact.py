@@ -12,19 +12,19 @@ from typing import Any, TypeAlias, TypeVar
 
 from plimsoll.compaction import readers
 from plimsoll.compaction.bound import unbound
-from plimsoll.compaction.draft import Draft
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.engine import Compacting, compact, reworded
-from plimsoll.compaction.join import origins, parted
-from plimsoll.compaction.meter import Gauge
-from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.join import origins, split_joined
+from plimsoll.compaction.meter import ContextMeter
+from plimsoll.compaction.normalize import HistoryNormalizer
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.references import reference_of
-from plimsoll.compaction.repair import Arranger
-from plimsoll.compaction.result import Fitted, Plan, Revision, View, Wish, report_of
+from plimsoll.compaction.result import CompactionOptions, Fitted, Plan, Revision, View, report_of
 from plimsoll.compaction.settle import without_placeholders
 from plimsoll.compaction.tally import Tally
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
+from plimsoll.compaction.view_message import ViewMessage
+from plimsoll.compaction.working_view import WorkingView
 from plimsoll.compaction.writing import written
 from plimsoll.errors import PlanIsStale, SettingError
 from plimsoll.policy.budget import Level
@@ -46,7 +46,7 @@ def kept_within(recorder: SessionRecorder, query: str | None, *, asks_model: boo
     """
 
     def plan(asks: bool) -> Compacting:  # noqa: FBT001 - as _recorded calls it
-        return planning(recorder, Wish(focus=text_or_none("query", query)), asked=False, asks_model=asks)
+        return planning(recorder, CompactionOptions(focus=text_or_none("query", query)), asked=False, asks_model=asks)
 
     for asks in (asks_model, asks_model, False):
         said = recorder.log.messages
@@ -67,12 +67,12 @@ def viewed(recorder: SessionRecorder, query: str | None, *, asks_model: bool) ->
 
 
 def compacted(
-    recorder: SessionRecorder, wish: Wish, trigger: str, *, asks_model: bool, actual: int | None = None
+    recorder: SessionRecorder, options: CompactionOptions, trigger: str, *, asks_model: bool, actual: int | None = None
 ) -> Carrying[Compaction]:
     """Compact because somebody asked for it. `actual` is what the provider counted before."""
 
     def plan(asks: bool) -> Compacting:  # noqa: FBT001 - as _recorded calls it
-        return planned(recorder, wish, asks_model=asks)
+        return planned(recorder, options, asks_model=asks)
 
     return _recorded(recorder, trigger, plan, asks_model=asks_model, actual=actual)
 
@@ -95,24 +95,26 @@ def carried_out(  # noqa: PLR0913 - how a plan is carried out
     return (yield from _recorded(recorder, trigger, plans, asks_model=asks_model, actual=actual))
 
 
-def wish_for(
+def options_for(
     recorder: SessionRecorder, focus: str | None, policy: PolicyChoice | None, target_tokens: int | None = None
-) -> Wish:
-    """A wish as it is given: a policy by name or as it is, or some of its fields in place of the session's. Raises SettingError."""
-    return Wish(
+) -> CompactionOptions:
+    """Validate the options of a compaction. A policy is a name, a Policy, or fields to change. Raises SettingError."""
+    return CompactionOptions(
         focus=text_or_none("focus", focus),
-        policy=None if policy is None else policy_of(policy, recorder.gauge.policy),
+        policy=None if policy is None else policy_of(policy, recorder.meter.policy),
         target_tokens=None if target_tokens is None else integer("target_tokens", target_tokens, least=1),
     )
 
 
-def _draft(recorder: SessionRecorder, pieces: Sequence[Piece], gauge: Gauge | None = None) -> Draft:
+def _working_view(
+    recorder: SessionRecorder, pieces: Sequence[ViewMessage], meter: ContextMeter | None = None
+) -> WorkingView:
     """Pieces to work on, with references into this session."""
-    gauge = gauge or recorder.gauge
-    language = language_of((piece.message for piece in recorder.state.pieces), gauge.policy.language)
-    draft = gauge.draft(pieces, refer=partial(reference_of, read=recorder.message_cache.find), language=language)
-    draft.reserve_tokens += readers.reserve_tokens(recorder.state.facts.reader, gauge.weigh)
-    return draft
+    meter = meter or recorder.meter
+    language = language_of((piece.message for piece in recorder.state.pieces), meter.policy.language)
+    view = meter.working_view(pieces, refer=partial(reference_of, read=recorder.message_cache.find), language=language)
+    view.reserve_tokens += readers.reserve_tokens(recorder.state.facts.reader, meter.weigh)
+    return view
 
 
 def task_for(
@@ -121,11 +123,11 @@ def task_for(
     *,
     asked: bool = False,
     asks_model: bool = False,
-    gauge: Gauge | None = None,
+    meter: ContextMeter | None = None,
 ) -> Task:
     """What to do about the view now. Asked for, it is done whatever the load: down to half of what there is."""
     total = recorder.total()
-    task = (gauge or recorder.gauge).task(
+    task = (meter or recorder.meter).task(
         total,
         ledger=recorder.ledger(recorder.state.base),
         covers=recorder.state.covers,
@@ -138,27 +140,27 @@ def task_for(
     return task.asked_for(total) if asked else task
 
 
-def planning(recorder: SessionRecorder, wish: Wish, *, asked: bool, asks_model: bool) -> Compacting:
+def planning(recorder: SessionRecorder, options: CompactionOptions, *, asked: bool, asks_model: bool) -> Compacting:
     """The steps to a compaction of the view as it stands, as it is wished."""
-    gauge = recorder.gauge if wish.policy is None else recorder.gauge.with_policy(wish.policy)
-    task = task_for(recorder, wish.focus, asked=asked, asks_model=asks_model, gauge=gauge)
-    if wish.target_tokens is not None:
-        task = replace(task, goal_tokens=min(wish.target_tokens, task.budget_tokens), forced=False)
+    meter = recorder.meter if options.policy is None else recorder.meter.with_policy(options.policy)
+    task = task_for(recorder, options.focus, asked=asked, asks_model=asks_model, meter=meter)
+    if options.target_tokens is not None:
+        task = replace(task, goal_tokens=min(options.target_tokens, task.budget_tokens), forced=False)
     settled, reader = (
         recorder.state.sending.settled(recorder.state.pieces, moves=True),
         recorder.state.facts.reader,
     )
-    pieces = parted(settled, gauge.format)
-    draft = _draft(recorder, readers.bare(pieces, reader), gauge)
-    reserve, before = recorder.gauge.reserve_tokens, recorder.total()
-    planning = readers.planned(compact(draft, task), reader, pieces, reserve_tokens=reserve, before=before)
+    pieces = split_joined(settled, meter.format)
+    view = _working_view(recorder, readers.bare(pieces, reader), meter)
+    reserve, before = recorder.meter.reserve_tokens, recorder.total()
+    planning = readers.planned(compact(view, task), reader, pieces, reserve_tokens=reserve, before=before)
     outline = yield from planning
     return replace(outline, pieces=without_placeholders(outline.pieces))
 
 
-def planned(recorder: SessionRecorder, wish: Wish, *, asks_model: bool) -> Compacting:
+def planned(recorder: SessionRecorder, options: CompactionOptions, *, asks_model: bool) -> Compacting:
     """The steps to a plan that somebody asked for, whatever the load."""
-    return planning(recorder, wish, asked=True, asks_model=asks_model)
+    return planning(recorder, options, asked=True, asks_model=asks_model)
 
 
 def _recorded(
@@ -171,7 +173,7 @@ def _recorded(
 ) -> Carrying[Compaction]:
     """Plan and record. When the view went on from another compaction meanwhile, that is done again, without the model."""
     while True:
-        made_at, waiting = recorder.state.revision, recorder.state.arranger.to_dict()
+        made_at, waiting = recorder.state.revision, recorder.state.normalizer.to_dict()
         outline = yield from plans(asks_model)
         if recorder.state.revision.follows(made_at):
             done = recorder.commit(*_followed(recorder, outline, made_at, waiting), trigger, actual)
@@ -182,17 +184,17 @@ def _recorded(
 
 def _followed(
     recorder: SessionRecorder, outline: Outline, made_at: Revision, waiting: Mapping[str, Any]
-) -> tuple[Outline, Arranger]:
+) -> tuple[Outline, HistoryNormalizer]:
     """The outline with everything at the end of its view that was said since it was begun."""
-    state, gauge = recorder.state, recorder.gauge
+    state, meter = recorder.state, recorder.meter
     if made_at.messages == recorder.log.messages or not outline.changed:
-        return outline, state.arranger
+        return outline, state.normalizer
     line = state.followed(outline.pieces, made_at, waiting)
-    line.tally = Tally([*outline.pieces, *unbound(line.pieces[len(outline.pieces) :], gauge.binds)])
-    after = gauge.reserve_tokens + line.missing_tokens + line.tokens
+    line.tally = Tally([*outline.pieces, *unbound(line.pieces[len(outline.pieces) :], meter.binds)])
+    after = meter.reserve_tokens + line.missing_tokens + line.tokens
     before = recorder.total()
     followed = replace(outline, pieces=tuple(line.pieces), tokens_after=after, count_before=lambda: before)
-    return followed, line.arranger
+    return followed, line.normalizer
 
 
 def _known(outline: Outline, _asks_model: bool) -> Compacting:  # noqa: FBT001 - as _recorded calls it
@@ -201,7 +203,7 @@ def _known(outline: Outline, _asks_model: bool) -> Compacting:  # noqa: FBT001 -
 
 
 def _anew(recorder: SessionRecorder, plan: Plan, asks_model: bool) -> Compacting:  # noqa: FBT001 - as above
-    fresh = yield from planned(recorder, plan.wish, asks_model=asks_model)
+    fresh = yield from planned(recorder, plan.options, asks_model=asks_model)
     if plan.outline.stage != "edited" or plan.summary is None or fresh.summary is None:
         return fresh
     return _reworded(recorder, fresh, plan.summary)
@@ -211,33 +213,35 @@ def upcoming(recorder: SessionRecorder) -> list[dict[str, Any]]:
     """The view that the next request is made of: compacted by rules where that is due. Records nothing."""
     if not recorder.check().should_compact:
         return recorder.written()
-    return drive(previewed(recorder, Wish(), asked=False, asks_model=False), None).apply().messages
+    return drive(previewed(recorder, CompactionOptions(), asked=False, asks_model=False), None).apply().messages
 
 
-def previewed(recorder: SessionRecorder, wish: Wish, *, asked: bool = True, asks_model: bool) -> Carrying[Plan]:
+def previewed(
+    recorder: SessionRecorder, options: CompactionOptions, *, asked: bool = True, asks_model: bool
+) -> Carrying[Plan]:
     """A plan to look at, to edit, and to carry out while the session is as it is now."""
     made_at, hold = recorder.state.revision, recorder.held()  # a plan can be applied when its session was dropped
-    outline = yield from planning(recorder, wish, asked=asked, asks_model=asks_model)
+    outline = yield from planning(recorder, options, asked=asked, asks_model=asks_model)
 
     def reword(outline: Outline, text: str) -> Outline:
         return _reworded(hold.recorder, outline, text)
 
     def write(outline: Outline) -> Fitted:
         recorder = hold.recorder
-        pieces, format = recorder.state.sending.settled(outline.pieces), recorder.gauge.format
+        pieces, format = recorder.state.sending.settled(outline.pieces), recorder.meter.format
         return Fitted(
-            messages=written(pieces, format, recorder.gauge.marks_beside),
+            messages=written(pieces, format, recorder.meter.marks_beside),
             origins=origins(pieces, format),
             make_report=partial(report_of, outline),
         )
 
-    return Plan(outline=outline, made_at=made_at, _write=write, _reword=reword, wish=wish)
+    return Plan(outline=outline, made_at=made_at, _write=write, _reword=reword, options=options)
 
 
 def _reworded(recorder: SessionRecorder, outline: Outline, text: str) -> Outline:
     reader = recorder.state.facts.reader
     settled = recorder.state.sending.settled(outline.pieces)
     bare = replace(outline, pieces=tuple(readers.bare(settled, reader)))
-    made = reworded(bare, text, _draft(recorder, ()), task_for(recorder, None))
-    found = readers.as_read(made, reader, reserve_tokens=recorder.gauge.reserve_tokens)
+    made = reworded(bare, text, _working_view(recorder, ()), task_for(recorder, None))
+    found = readers.as_read(made, reader, reserve_tokens=recorder.meter.reserve_tokens)
     return replace(found, pieces=without_placeholders(found.pieces))

@@ -70,10 +70,10 @@ def edit_draft(
     `bases` are the compactions that were looked at before; those that are looked at now are added. `behind` are the messages that
     are appended with it and stand behind what has changed.
     """
-    format = recorder.gauge.format
+    format = recorder.meter.format
     stored = {position: as_stored(message, format, position) for position, message in sorted(edit.changed.items())}
     base = _base(recorder, edit, bases)
-    unbound = [*unbound_by(recorder, edit, base), *recorder.gauge.bound(behind)]
+    unbound = [*unbound_by(recorder, edit, base), *recorder.meter.bound(behind)]
     data = {
         "left": [list(run) for run in edit.left],
         "changed": [[position, message.wire] for position, message in stored.items()],
@@ -91,7 +91,7 @@ def unbound_by(recorder: SessionRecorder, edit: Edit, base: int | None) -> list[
     if base != state.base:
         whole = {piece.position: piece.message for piece in state.pieces if piece.position is not None and piece.whole}
         said = state.history.gathered([(edit.first + 1, recorder.log.messages)], whole)
-    return recorder.gauge.bound(
+    return recorder.meter.bound(
         (at, message) for at, message in sorted({**said, **edit.changed}.items()) if at > edit.first
     )
 

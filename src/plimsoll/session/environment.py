@@ -116,7 +116,7 @@ def layers(recorder: SessionRecorder, *, query: str | None = None, priorities: o
         raise SettingError("query", "must be text")
     data, log = recorded(recorder), recorder.log
     records = list(recorder.state.history.messages(log.messages - ACTIVITY_MESSAGES_MAX))
-    decode = recorder.gauge.format.decode
+    decode = recorder.meter.format.decode
     newest = [(record.at_ms, decode(record.data["m"], record.position)) for record in records]
     first = next(log.read(), None)
     first = first if first and first.seq == 0 else None
@@ -135,7 +135,7 @@ def layers(recorder: SessionRecorder, *, query: str | None = None, priorities: o
         workspace=workspace_of(data.get("workspace")),
         metadata=ContextMetadata(
             total_tokens=recorder.total(),
-            budget_tokens=recorder.gauge.budget.tokens,
+            budget_tokens=recorder.meter.budget.tokens,
             last_updated_ms=next((record.at_ms for record in log.read_back()), None),
             priority=priorities_of(priorities),
         ),
@@ -151,4 +151,4 @@ def layers_text(
     """The layers as text within `max_tokens`. Raises SettingError."""
     integer("max_tokens", max_tokens)
     found = layers(recorder, query=query, priorities=priorities)
-    return context_text(found, tokens_max=max_tokens, counter=recorder.gauge.counter)
+    return context_text(found, tokens_max=max_tokens, counter=recorder.meter.counter)

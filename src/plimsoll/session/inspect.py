@@ -8,7 +8,7 @@ from typing import Any
 
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.meter import DEFAULT_MODEL
-from plimsoll.compaction.result import Wish
+from plimsoll.compaction.result import CompactionOptions
 from plimsoll.formats.registry import decode_all
 from plimsoll.records.values import Compaction
 from plimsoll.report.inspection import Inspection, inspection_of
@@ -23,15 +23,15 @@ from plimsoll.session.usage_reports import newest_report, usages
 
 def measure_of(recorder: SessionRecorder) -> Measure:
     """The measure of a session's view."""
-    return measured(_subject(recorder), recorder.gauge)
+    return measured(_subject(recorder), recorder.meter)
 
 
 def inspection_now(recorder: SessionRecorder) -> Inspection:
     """A session's view and the plan for it, made without a model. The rest of the log is read when the page is drawn."""
-    report = drive(previewed(recorder, Wish(), asks_model=False), None).report
-    subject, gauge = _subject(recorder), recorder.gauge
-    counter = likely_counter(subject, gauge)
-    found = inspection_of(measured(subject, gauge), gauge, report)
+    report = drive(previewed(recorder, CompactionOptions(), asks_model=False), None).report
+    subject, meter = _subject(recorder), recorder.meter
+    counter = likely_counter(subject, meter)
+    found = inspection_of(measured(subject, meter), meter, report)
 
     def draw() -> str:
         from plimsoll.report.page import page  # noqa: PLC0415 - only where a page is drawn
@@ -50,10 +50,10 @@ def _subject(recorder: SessionRecorder) -> Subject:
     is_other = recorder.kept.is_other_model
     return Subject(
         label=recorder.log.name,
-        format=recorder.gauge.format.name,
+        format=recorder.meter.format.name,
         model=options.get("model") or DEFAULT_MODEL,
-        messages=decode_all(list(view), recorder.gauge.format.name)[1],
-        system=recorder.gauge.system,
+        messages=decode_all(list(view), recorder.meter.format.name)[1],
+        system=recorder.meter.system,
         tools=tuple(options.get("tools") or ()),
         places=tuple(view.origins),
         recorded=None if is_other else _recorded(recorder, options),

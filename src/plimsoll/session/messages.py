@@ -82,7 +82,7 @@ def newest(  # noqa: PLR0913 - the bounds of the contract
         if (left is not None and len(found) >= left) or (earliest is not None and record.at_ms < earliest):
             break
         if room is not None:
-            room -= recorder.gauge.weigh(recorder.gauge.format.decode(record.data["m"], record.position))
+            room -= recorder.meter.weigh(recorder.meter.format.decode(record.data["m"], record.position))
             if room < 0:
                 break
         found.append(_with_id(record))
@@ -158,7 +158,7 @@ def _back(read: Callable[[int, int], Iterator[Record]], stop: int) -> Iterator[R
 
 def _messages_at(recorder: SessionRecorder, position: int, reference: str) -> list[Message]:
     """A message of the log as it reads now, and where it was changed or has left the history, as it was said before."""
-    decode, branch = recorder.gauge.format.decode, recorder.state.history.branch
+    decode, branch = recorder.meter.format.decode, recorder.state.history.branch
     now = [recorder.message(position, reference)] if branch.holds(position) else []
     if now and position not in branch.changed:
         return now

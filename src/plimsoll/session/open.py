@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from plimsoll.brief import pluralize
 from plimsoll.compaction.drive import AsyncSummarizer, checked
-from plimsoll.compaction.meter import checked_tools, gauge_for
+from plimsoll.compaction.meter import checked_tools, meter_for
 from plimsoll.compaction.tool_names import tool_names
 from plimsoll.environment.layers import Filter, Storage, filter_of, storage_of
 from plimsoll.errors import (
@@ -137,7 +137,7 @@ def _given(*options: Any) -> dict[str, Any]:
         given["default_filter"] = _filter_data(given["default_filter"])
     if "storage" in given:
         given["storage"] = asdict(storage_of(given["storage"]))
-    _gauge({**_DEFAULTS, **given})
+    _meter({**_DEFAULTS, **given})
     return given
 
 
@@ -231,7 +231,7 @@ def recorder_of(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Sess
             options=chosen,
             is_other_model=chosen["model"] != remembered["model"],
         )
-        recorder = SessionRecorder(log, _gauge(chosen), kept, newest)
+        recorder = SessionRecorder(log, _meter(chosen), kept, newest)
         _tell_damage(log)
         undo.pop_all()
     return recorder
@@ -288,7 +288,7 @@ def _beside(options: Mapping[str, Any]) -> Beside:
     return Beside(model=options["model"], system=options["system"], tools=tools)
 
 
-def _gauge(options: Mapping[str, Any]) -> Any:
+def _meter(options: Mapping[str, Any]) -> Any:
     wanted, own = options["recall_tools"], checked_tools(options["tools"]) or ()
     recall = isinstance(wanted, Mapping) or boolean("recall_tools", wanted)
     names = tool_names(wanted, own)
@@ -298,7 +298,7 @@ def _gauge(options: Mapping[str, Any]) -> Any:
         from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only where a model has them
 
         tools = [*own, *definitions(names=names)]
-    gauge = gauge_for(
+    meter = meter_for(
         format_named(detect((), _beside(options)) if options["format"] is None else options["format"]),
         model=options["model"],
         max_tokens=options["max_tokens"],
@@ -306,7 +306,7 @@ def _gauge(options: Mapping[str, Any]) -> Any:
         policy=policy_of(options["policy"], "ladder"),
         counter=options["counter"],
     )
-    return replace(gauge, recall=recall, tool_names=names, system=options["system"])
+    return replace(meter, recall=recall, tool_names=names, system=options["system"])
 
 
 def _remembered_options(log: SessionLog, newest: Iterable[Record]) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from weakref import ReferenceType, finalize, ref
 
 from plimsoll.compaction.join import origins
 from plimsoll.compaction.levels import check_view, with_unseen
-from plimsoll.compaction.meter import Gauge
+from plimsoll.compaction.meter import ContextMeter
+from plimsoll.compaction.normalize import HistoryNormalizer
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.references import position_named
-from plimsoll.compaction.repair import Arranger
 from plimsoll.compaction.result import View
 from plimsoll.compaction.writing import ViewWriter, written
 from plimsoll.errors import ReferenceNotFound, SessionClosed, SessionDamaged, SettingError
@@ -98,23 +98,25 @@ class Hold:
 
 
 class SessionRecorder:
-    """One open session: its log, its state, and the gauge that measures its view."""
+    """One open session: its log, its state, and the meter that measures its view."""
 
-    def __init__(self, log: SessionLog, gauge: Gauge, kept: Kept, newest: Sequence[Record] | None = None) -> None:
+    def __init__(
+        self, log: SessionLog, meter: ContextMeter, kept: Kept, newest: Sequence[Record] | None = None
+    ) -> None:
         """`newest` are the `newest_records` of the log, where they have been read already."""
         self.log = log
         self.lock = RLock()
         """Held by whoever reads or changes the state below; not while a model is asked."""
         self._hold: ReferenceType[Hold] | None = None
         self.is_closed = False
-        self.gauge = gauge
+        self.meter = meter
         self.kept = kept
         self._level = Level.none
         self.sent: Sent | None = None
         self.requests = Requests()
         self.estimates = Estimates()
         self._writer = ViewWriter()
-        self.state = ViewState.of(log, gauge.format, gauge.weigh, known=kept.knowledge.is_recorded, newest=newest)
+        self.state = ViewState.of(log, meter.format, meter.weigh, known=kept.knowledge.is_recorded, newest=newest)
         self.state.format_fixed = kept.knowledge.is_fixed
         self.message_cache = MessageCache(
             lambda start, stop: self.state.history.gathered([(start, stop)]), kept.storage
@@ -133,12 +135,12 @@ class SessionRecorder:
 
     def check(self) -> Check:
         """Whether a compaction is due: over the budget always, past a line when it can make progress."""
-        gauge, state, total = self.gauge, self.state, self.total()
+        meter, state, total = self.meter, self.state, self.total()
         fresh = None if state.base is None else state.tally.fresh_tokens
-        found = check_view(total, gauge.policy, gauge.budget.tokens, new_tokens=fresh)
-        stuck = state.is_stuck(found.level, gauge.budget.tokens)
-        due = total > gauge.budget.tokens or (found.should_compact and not stuck)
-        found = with_unseen(found, gauge.lines, gauge.budget.unseen_tokens)
+        found = check_view(total, meter.policy, meter.budget.tokens, new_tokens=fresh)
+        stuck = state.is_stuck(found.level, meter.budget.tokens)
+        due = total > meter.budget.tokens or (found.should_compact and not stuck)
+        found = with_unseen(found, meter.lines, meter.budget.unseen_tokens)
         return replace(found, should_compact=due)
 
     def tell_level(self, found: Check) -> None:
@@ -147,8 +149,8 @@ class SessionRecorder:
 
     def written(self) -> View:
         """The view as it stands, in the session's format."""
-        pieces, format = list(self.state.sendable()), self.gauge.format
-        return View(self._writer.write(pieces, format, self.gauge.marks_beside), lambda: origins(pieces, format))
+        pieces, format = list(self.state.sendable()), self.meter.format
+        return View(self._writer.write(pieces, format, self.meter.marks_beside), lambda: origins(pieces, format))
 
     def history(self, *, all: bool = False) -> list[dict[str, Any]]:
         """Every message of the history, whole; or `all` that were ever appended."""
@@ -166,8 +168,8 @@ class SessionRecorder:
 
     def cost(self, message: MessageLike) -> int:
         """Tokens a message would add to the view. Raises FormatError."""
-        format = self.kept.knowledge.format_of([message], self.gauge.format)
-        return sum(self.gauge.weigh(format.decode(wire, 0)) for wire in received([message]).wires)
+        format = self.kept.knowledge.format_of([message], self.meter.format)
+        return sum(self.meter.weigh(format.decode(wire, 0)) for wire in received([message]).wires)
 
     def compactions(self) -> list[Compaction]:
         """Every compaction, oldest first."""
@@ -184,9 +186,9 @@ class SessionRecorder:
     def view_after(self, compaction_id: str) -> View:
         """The view that a compaction led to. Raises SettingError."""
         record = self.compaction(compaction_id)
-        format = self.gauge.format
+        format = self.meter.format
         pieces = self.state.then(record).sendable()
-        return View(written(pieces, format, self.gauge.marks_beside), lambda: origins(pieces, format))
+        return View(written(pieces, format, self.meter.marks_beside), lambda: origins(pieces, format))
 
     # --- messages
 
@@ -203,8 +205,8 @@ class SessionRecorder:
         `read` are messages that were read already, in the session's format, in the place of `messages`.
         """
         taken = received(messages)
-        told = self.kept.knowledge.told(taken, self.gauge.format)
-        format = told or self.gauge.format
+        told = self.kept.knowledge.told(taken, self.meter.format)
+        format = told or self.meter.format
         said = read or [format.decode(wire, index) for index, wire in enumerate(taken.wires)]
         said = [as_stored(message, format, index) for index, message in enumerate(said)]
         if not said and edit is None:
@@ -213,12 +215,12 @@ class SessionRecorder:
             raise SettingError("times_ms", f"{len(times_ms)} times for {len(said)} messages")
         first, is_late = self.log.messages, self.requests.are_of_other_than(self.state.event)
         arrivals = Arrivals(
-            self.gauge, self.state, told=told, limit_tokens=self._result_limit, edit=edit, is_late=is_late
+            self.meter, self.state, told=told, limit_tokens=self._result_limit, edit=edit, is_late=is_late
         )
         for index, message in enumerate(said):
             arrivals.add(message, first + index, times_ms[index] if times_ms else None)
         arrivals.take(self.log.append(arrivals.drafts))
-        self.gauge, self.state = arrivals.gauge, arrivals.state
+        self.meter, self.state = arrivals.meter, arrivals.state
         if any(message.role == "assistant" for message in said):
             self.requests.answer()
         if edit is not None:
@@ -229,20 +231,27 @@ class SessionRecorder:
     # --- compaction
 
     def commit(
-        self, outline: Outline, arranger: Arranger, trigger: str, actual: int | None = None, at_ms: int | None = None
+        self,
+        outline: Outline,
+        normalizer: HistoryNormalizer,
+        trigger: str,
+        actual: int | None = None,
+        at_ms: int | None = None,
     ) -> Compaction:
         """Record a compaction and let it have its effect. One that changes nothing is remembered, not recorded.
 
-        `arranger` stands at the end of the outline's view.
+        `normalizer` stands at the end of the outline's view.
         """
         compaction = compaction_from(outline, trigger, _now_ms(), actual or self.state.facts.reported)
         if not outline.changed:
             self.state.no_progress_at = (outline.level, len(self.state.pieces))
             return compaction
-        data = self._compaction_record(compaction, outline, arranger)
+        data = self._compaction_record(compaction, outline, normalizer)
         return compaction_of(self._write("compaction", data, at_ms))
 
-    def _compaction_record(self, compaction: Compaction, outline: Outline, arranger: Arranger) -> dict[str, Any]:
+    def _compaction_record(
+        self, compaction: Compaction, outline: Outline, normalizer: HistoryNormalizer
+    ) -> dict[str, Any]:
         """Everything a reader needs who starts at this record."""
         state = self.state
         before, chars = self._ledgers.at(state.base)
@@ -254,8 +263,8 @@ class SessionRecorder:
         pieces, history = outline.pieces, state.originals(outline.pieces, self.message_cache.held)
         return {
             **compaction_data(compaction),
-            "view": view_items(pieces, self.gauge.format, history, summary=compaction.summary),
-            "state": {**state.snapshot(), "stats": stats.totals(), "open": arranger.to_dict()},
+            "view": view_items(pieces, self.meter.format, history, summary=compaction.summary),
+            "state": {**state.snapshot(), "stats": stats.totals(), "open": normalizer.to_dict()},
             "ledger": ledger_data(before, outline.ledger, state.base, chars),
             "base": state.base,
             "prev": state.event,
@@ -287,7 +296,7 @@ class SessionRecorder:
     def _go_on_from(self, base: int | None, about: int) -> Compaction:
         state = self.state
         undone = {**state.snapshot(), "stats": totals_at(self.log, base)}
-        bound = self.gauge.bound(state.history.said(turned_at(self.log, base), self.log.messages))
+        bound = self.meter.bound(state.history.said(turned_at(self.log, base), self.log.messages))
         told = {"about": about, "base": base, "prev": state.event, "unbound": bound, "state": undone}
         self._write("rollback", told)
         return compaction_of(record_at(self.log, about), undone=about not in self._chain().in_force())
@@ -311,14 +320,14 @@ class SessionRecorder:
 
     def calibrate(self) -> None:
         """Measure by what has been reported from now on."""
-        self.gauge, before = self.gauge.calibrated(self.state.facts.calibration), self.gauge
-        self._result_limit = self.gauge.policy.tool_result_limit(self.gauge.budget.tokens)
-        if self.gauge.counter is not before.counter:
-            self.state.reweigh(self.gauge.weigh)
-        if self.state.anchor is not None and not self.gauge.counter.exact:
+        self.meter, before = self.meter.calibrated(self.state.facts.calibration), self.meter
+        self._result_limit = self.meter.policy.tool_result_limit(self.meter.budget.tokens)
+        if self.meter.counter is not before.counter:
+            self.state.reweigh(self.meter.weigh)
+        if self.state.anchor is not None and not self.meter.counter.exact:
             pieces, reported = self.state.anchor
-            self.state.tally.know(pieces, self.gauge.reported_view(reported))
-        warn_of_excess(self.log.name, before, self.gauge)
+            self.state.tally.know(pieces, self.meter.reported_view(reported))
+        warn_of_excess(self.log.name, before, self.meter)
 
     def fork(self, at: str | int | None, name: str | None) -> SessionRecorder:
         """A new session whose log begins as a copy of this one's, up to and including message `at`."""
@@ -329,7 +338,7 @@ class SessionRecorder:
         chosen = fork(self.log, self.kept.store, about, stop=stop, name=name, now_ms=_now_ms())
         log = self.kept.store.open(chosen)
         log.set_check(record_problem)
-        return SessionRecorder(log, self.gauge, self.kept)
+        return SessionRecorder(log, self.meter, self.kept)
 
     def _message_record(self, position: int) -> Record:
         found = next(iter(self.log.read_messages(position, position + 1)), None)
@@ -372,7 +381,7 @@ class SessionRecorder:
 
     def reserve(self) -> int:
         """Tokens of what every view pays besides its pieces, placeholder results included."""
-        return self.gauge.reserve_tokens + self.state.missing_tokens
+        return self.meter.reserve_tokens + self.state.missing_tokens
 
     def _write(self, kind: str, data: Mapping[str, Any], at_ms: int | None = None) -> Record:
         """Append one record and let it have its effect."""

@@ -61,8 +61,8 @@ class SearchedSession(AwaitedSession, ABC):
         from plimsoll.session.finder import Finder  # noqa: PLC0415 - only where something is searched
 
         recorder = self._recorder
-        gauge, self._finder = recorder.gauge, self._finder or Finder(recorder.gauge.tool_names)
-        return self._finder.find(query, recorder.state, counter=gauge.counter, max_tokens=max_tokens, limit=limit)
+        meter, self._finder = recorder.meter, self._finder or Finder(recorder.meter.tool_names)
+        return self._finder.find(query, recorder.state, counter=meter.counter, max_tokens=max_tokens, limit=limit)
 
     @locked
     def measure(self) -> Measure:
@@ -90,11 +90,11 @@ class SearchedSession(AwaitedSession, ABC):
         """
         from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only where a model has them
 
-        return definitions(format, self._recorder.gauge.tool_names)
+        return definitions(format, self._recorder.meter.tool_names)
 
     def is_tool(self, name: str) -> bool:
         """Whether a call of that name is for `call_tool`, and not for one of the caller's own tools."""
-        return isinstance(name, str) and name in self._recorder.gauge.tool_names
+        return isinstance(name, str) and name in self._recorder.meter.tool_names
 
     @locked
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> str:
@@ -105,12 +105,12 @@ class SearchedSession(AwaitedSession, ABC):
         """
         from plimsoll.recall.tools import Toolbox  # noqa: PLC0415 - as above
 
-        gauge = self._recorder.gauge
+        meter = self._recorder.meter
         toolbox = Toolbox(
             recall=lambda query, tokens_max: self.recall(query, max_tokens=tokens_max),
             read=self.read,
-            counter=gauge.counter,
-            tokens_max=gauge.tool_answer_tokens_max,
-            names=gauge.tool_names,
+            counter=meter.counter,
+            tokens_max=meter.tool_answer_tokens_max,
+            names=meter.tool_names,
         )
         return toolbox.call(name, arguments)

@@ -18,7 +18,7 @@ from plimsoll.protocols import Damage
 from plimsoll.records.stats import Stats
 from plimsoll.records.usage import Usage
 from plimsoll.records.values import Compaction, Trigger
-from plimsoll.session.compact import previewed, wish_for
+from plimsoll.session.compact import options_for, previewed
 from plimsoll.session.environment import layers, layers_text
 from plimsoll.session.messages import HistoryMessage, checked_times, files, newest, one_message
 from plimsoll.session.recorder import SessionRecorder, locked
@@ -64,12 +64,12 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
     @property
     def policy(self) -> Policy:
         """The policy that it compacts by."""
-        return self._recorder.gauge.policy
+        return self._recorder.meter.policy
 
     @property
     def model(self) -> str:
         """The model whose window and tokens it goes by."""
-        return self._recorder.gauge.model
+        return self._recorder.meter.model
 
     @property
     def options(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
     @locked
     def status(self) -> Status:
         """How full the view is. Changes nothing."""
-        return self._recorder.gauge.status(self._recorder.total())
+        return self._recorder.meter.status(self._recorder.total())
 
     @locked
     def stats(self) -> Stats:
@@ -157,14 +157,14 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
     @locked
     def can_append(self, message: MessageLike) -> bool:
         """Whether the view with this message still fits its budget without a compaction. Raises FormatError."""
-        return self._recorder.total() + self._recorder.cost(message) <= self._recorder.gauge.budget.tokens
+        return self._recorder.total() + self._recorder.cost(message) <= self._recorder.meter.budget.tokens
 
     def preview(
         self, *, focus: str | None = None, policy: PolicyGiven = None, target_tokens: int | None = None
     ) -> Plan:
         """What `compact` would do now. Changes nothing. Raises CannotFit, SettingError."""
-        wish = wish_for(self._recorder, focus, policy, target_tokens)
-        steps = previewed(self._recorder, wish, asks_model=self._asks_model)
+        options = options_for(self._recorder, focus, policy, target_tokens)
+        steps = previewed(self._recorder, options, asks_model=self._asks_model)
         return drive(steps, self._summarizer, self._recorder.access)
 
     def compact(  # noqa: PLR0913 - what a compaction may be told
@@ -194,8 +194,8 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         Raises: CannotFit, PlanIsStale, SettingError, StoreError.
 
         """
-        wish = wish_for(self._recorder, focus, policy, target_tokens)
-        steps = self._compacting(plan, trigger, wish, rebase=rebase, actual=actual_pre_tokens)
+        options = options_for(self._recorder, focus, policy, target_tokens)
+        steps = self._compacting(plan, trigger, options, rebase=rebase, actual=actual_pre_tokens)
         with self._turn.held():
             return drive(steps, self._summarizer, self._recorder.access)
 
@@ -329,7 +329,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         """
         told, now = usage_told(prompt_tokens, completion_tokens, cached_tokens), self._recorder
         sent = now.sent or sent_now(now.state, now.log.messages)
-        now.record_usage([usage_of(sent, told, now.gauge, now.estimates, now.message_cache)], sent.event)
+        now.record_usage([usage_of(sent, told, now.meter, now.estimates, now.message_cache)], sent.event)
 
     @locked
     def usage(self, *, last: int | None = None) -> list[Usage]:
@@ -355,12 +355,12 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
     @property
     def format(self) -> FormatName:
         """The format its messages came in; "openai-chat" while there are none."""
-        return self._recorder.gauge.format.name
+        return self._recorder.meter.format.name
 
     @property
     def system(self) -> Any:
         """The system text that is sent beside every view, if it was given apart."""
-        return self._recorder.gauge.system
+        return self._recorder.meter.system
 
     def _facts(self) -> Iterable[Fact]:
         """Never waits for another thread, nor raises for a session that is closed."""
@@ -373,7 +373,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, Brief):
         else:
             try:
                 found = [("history", pluralize(self._recorder.log.messages, "message"))]
-                found.append(("view", f"view {self._recorder.total():,} of {self._recorder.gauge.budget.tokens:,}"))
+                found.append(("view", f"view {self._recorder.total():,} of {self._recorder.meter.budget.tokens:,}"))
             except PlimsollError as error:
                 found = [("state", type(error).__name__)]
             finally:

@@ -114,20 +114,20 @@ class SyncedSession(AwaitedSession):
 
     def _take_options(self, system: SystemText, tools: Tools | None) -> None:
         """Measure by what the host sends beside the messages this time."""
-        before = self._recorder.gauge.system
+        before = self._recorder.meter.system
         if system is not None and system_message(system) and system != before:
             self._beside_changed = self._beside_changed or before is not None
-            self._recorder.gauge = replace(self._recorder.gauge, system=deepcopy(system))
+            self._recorder.meter = replace(self._recorder.meter, system=deepcopy(system))
         if tools is None or (self._tools is not None and list(tool_list(tools)) == self._tools):
             return
         known = checked_tools(tools) or []
-        if self._recorder.gauge.recall:
+        if self._recorder.meter.recall:
             from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only where a model has them
 
-            known = [*known, *definitions(names=self._recorder.gauge.tool_names)]
-        gauge = self._recorder.gauge
-        budget = replace(gauge.budget, unseen_tokens=0, tools_tokens=gauge.messages.tools(known))
-        self._recorder.gauge = replace(gauge, budget=budget)
+            known = [*known, *definitions(names=self._recorder.meter.tool_names)]
+        meter = self._recorder.meter
+        budget = replace(meter.budget, unseen_tokens=0, tools_tokens=meter.messages.tools(known))
+        self._recorder.meter = replace(meter, budget=budget)
         self._recorder.calibrate()
         self._beside_changed = self._beside_changed or self._tools is not None
         self._tools = deepcopy(list(tools))

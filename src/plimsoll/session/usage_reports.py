@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
-from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.settle import is_placeholder
 from plimsoll.compaction.tally import Tally
+from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import UnseenTokensWarning, warn
 from plimsoll.message import Message
@@ -17,7 +17,7 @@ from plimsoll.records.usage import Usage, usage_from, whole_prompt
 from plimsoll.validation import integer
 
 if TYPE_CHECKING:
-    from plimsoll.compaction.meter import Gauge
+    from plimsoll.compaction.meter import ContextMeter
     from plimsoll.protocols import SessionLog
     from plimsoll.records.replay import ViewState
     from plimsoll.session.message_cache import MessageCache
@@ -56,10 +56,10 @@ class Estimates:
         self._sizes: list[int] = []
         """Of requests with the first none, one, two and so on of them."""
 
-    def of(self, messages: list[Message], gauge: Gauge) -> int:
-        """Tokens of a request, as `gauge.estimated` gives them."""
+    def of(self, messages: list[Message], meter: ContextMeter) -> int:
+        """Tokens of a request, as `meter.estimated` gives them."""
         same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(self._messages, messages, strict=False)))
-        added = gauge.estimates(messages[same:])
+        added = meter.estimates(messages[same:])
         known = self._sizes[same] if self._sizes else added[0]
         self._sizes = [*self._sizes[:same], *(known + size - added[0] for size in added)]
         self._messages = messages
@@ -71,13 +71,13 @@ def sent_now(state: ViewState, messages: int) -> Sent:
     return Sent(
         tally=state.tally,
         pieces=len(state.pieces),
-        closing=() if state.arranger.is_settled else _closing(state.sendable()),
+        closing=() if state.normalizer.is_settled else _closing(state.sendable()),
         messages=messages,
         event=state.event,
     )
 
 
-def _closing(pieces: Iterable[Piece]) -> tuple[Message, ...]:
+def _closing(pieces: Iterable[ViewMessage]) -> tuple[Message, ...]:
     """What stands in for missing results."""
     return tuple(piece.message for piece in pieces if piece.origin == "made" and is_placeholder(piece.message))
 
@@ -92,12 +92,12 @@ def usage_told(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -
     return whole_prompt(usage)
 
 
-def usage_of(sent: Sent, told: Usage, gauge: Gauge, estimates: Estimates, originals: MessageCache) -> Usage:
+def usage_of(sent: Sent, told: Usage, meter: ContextMeter, estimates: Estimates, originals: MessageCache) -> Usage:
     """A report with the request it is for: `sent` is the view of that."""
     return replace(
         told,
-        counted_tokens=estimates.of(sent.request(), gauge),
-        model=gauge.model,
+        counted_tokens=estimates.of(sent.request(), meter),
+        model=meter.model,
         position=_answer(sent, originals),
     )
 
@@ -110,10 +110,10 @@ def _answer(sent: Sent, originals: MessageCache) -> int:
     return position
 
 
-def warn_of_excess(session: str, before: Gauge, gauge: Gauge) -> None:
+def warn_of_excess(session: str, before: ContextMeter, meter: ContextMeter) -> None:
     """Warn once when what the provider counts beyond the view leaves it no room in the budget."""
-    if gauge.unseen_excess and not before.unseen_excess:
-        warn(UnseenTokensWarning(session, gauge.unseen_excess))
+    if meter.unseen_excess and not before.unseen_excess:
+        warn(UnseenTokensWarning(session, meter.unseen_excess))
 
 
 def usages(log: SessionLog, last: int | None = None) -> list[Usage]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from plimsoll.compaction.repair import arrange
+from plimsoll.compaction.normalize import normalize
 from plimsoll.errors import FormatError, LimitExceeded
 from plimsoll.formats.registry import FORMATS, decode_all, format_named
 from plimsoll.message import FormatName, Message, Wire
@@ -26,11 +26,11 @@ def accepted(viewed: Sequence[Viewed], format: FormatName) -> tuple[tuple[Viewed
     if not problems:
         return tuple(viewed), ()
     _, messages = decode_all([shown.wire for shown in viewed], format)
-    arranged = [
+    normalized = [
         Viewed(
             wire=shape.encode(found.message), messages=() if found.position is None else viewed[found.position].messages
         )
-        for found in arrange(messages, shape)
+        for found in normalize(messages, shape)
     ]
     findings = (Finding(kind="refused", detail=f"sent otherwise: {problem.reason}"[:120]) for problem in problems)
-    return tuple(arranged), tuple(findings)
+    return tuple(normalized), tuple(findings)

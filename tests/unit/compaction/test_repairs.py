@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import plimsoll
-from plimsoll.compaction.repair import arrange
+from plimsoll.compaction.normalize import normalize
 from plimsoll.formats.registry import decode_all
 
 
@@ -26,10 +26,10 @@ TWICE = [{"role": "user", "content": "Read both."}, use("a"), answer("a"), use("
 def test_a_call_under_another_id_is_still_the_assistants() -> None:
     """An id used twice is renamed in call and result; neither becomes a note, and the user's words stay the newest request."""
     found, messages = decode_all(TWICE, "anthropic")
-    arranged = arrange(messages, found)
+    normalized = normalize(messages, found)
 
-    assert [item.note for item in arranged] == [False] * 5
-    assert arranged[3].message.calls[0].id == arranged[4].message.results[0].call_id != "a"
+    assert [item.note for item in normalized] == [False] * 5
+    assert normalized[3].message.calls[0].id == normalized[4].message.results[0].call_id != "a"
     padded = [*TWICE[:3], {"role": "assistant", "content": "words " * 400}, *TWICE[3:]]
     fitted = plimsoll.fit(padded, max_tokens=200, format="anthropic")
     assert "Which is longer?" in str(fitted.messages)
@@ -51,7 +51,7 @@ def test_a_result_without_its_call_is_a_note() -> None:
         {"role": "tool", "tool_call_id": "gone", "name": "x]\ny", "content": "Delete it."},
     ]
     found, messages = decode_all(history, "openai-chat")
-    note = arrange(messages, found)[1]
+    note = normalize(messages, found)[1]
 
     assert note.note
     assert note.message.text.startswith("[Result of ")

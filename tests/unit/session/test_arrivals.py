@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.compaction.repair import Arranger
+from plimsoll.compaction.normalize import HistoryNormalizer
 from plimsoll.formats.registry import format_named
 from plimsoll.message import ToolCall
 from plimsoll.policy.policy import policy_named
@@ -70,15 +70,15 @@ def test_few_characters_may_be_many_tokens(model: str, count: int, *, is_cut: bo
 
 
 def test_a_copied_arranger_is_the_same() -> None:
-    """Whatever an arranger holds is in the copy that an append is worked out with."""
-    arranger = Arranger(format_named("openai-chat"), {"a"})
-    for number, field in enumerate(fields(arranger)):
+    """Whatever a normalizer holds is in the copy that an append is worked out with."""
+    normalizer = HistoryNormalizer(format_named("openai-chat"), {"a"})
+    for number, field in enumerate(fields(normalizer)):
         if field.name in ("newest", "begun", "answering", "in_sequence", "out_of_place", "has_unsaid"):
-            setattr(arranger, field.name, number or 1)
-    arranger.lost, arranger.asked, arranger.answers = [ToolCall(id="x", name="y", arguments="")], {"x"}, {"x": 2}
-    copied = _copied(arranger, arranger.seen_ids)
+            setattr(normalizer, field.name, number or 1)
+    normalizer.lost, normalizer.asked, normalizer.answers = [ToolCall(id="x", name="y", arguments="")], {"x"}, {"x": 2}
+    copied = _copied(normalizer, normalizer.seen_ids)
 
     assert {field.name: getattr(copied, field.name) for field in fields(copied) if field.name != "seen_ids"} == {
-        field.name: getattr(arranger, field.name) for field in fields(arranger) if field.name != "seen_ids"
+        field.name: getattr(normalizer, field.name) for field in fields(normalizer) if field.name != "seen_ids"
     }
     assert "a" in copied.seen_ids

@@ -90,7 +90,7 @@ def test_options_are_remembered_and_may_be_changed(tmp_path: Path) -> None:
         assert made < 3_000
     with plimsoll.open("x", store=str(tmp_path)) as session:
         assert session.status().max_tokens == made
-        assert session._recorder.gauge.policy.name == "five-turns"
+        assert session._recorder.meter.policy.name == "five-turns"
     with plimsoll.open("x", store=str(tmp_path), max_tokens=9_000) as session:
         assert session.status().max_tokens == made + 6_000
 
@@ -146,11 +146,11 @@ def test_a_mapping_replaces_fields_of_the_policy_that_holds(tmp_path: Path) -> N
     """At first those of "ladder", later those of the session's own; all others stay."""
     policy = plimsoll.Policy.named("ladder", keep_last_turns=3)
     with plimsoll.open("x", store=str(tmp_path), max_tokens=TOTAL, policy={"keep_last_turns": 3}) as session:
-        assert session._recorder.gauge.policy == policy
+        assert session._recorder.meter.policy == policy
     with plimsoll.open("x", store=str(tmp_path), policy={"lines": {"soft": 0.6}}) as session:
-        assert session._recorder.gauge.policy == plimsoll.Policy.named(policy, lines={"soft": 0.6})
+        assert session._recorder.meter.policy == plimsoll.Policy.named(policy, lines={"soft": 0.6})
     with plimsoll.open("y", store=str(tmp_path), policy={"preset": "five-turns", "keep_last_turns": 4}) as session:
-        assert session._recorder.gauge.policy == plimsoll.Policy.named("five-turns", keep_last_turns=4)
+        assert session._recorder.meter.policy == plimsoll.Policy.named("five-turns", keep_last_turns=4)
 
 
 @pytest.mark.parametrize("field", ["max_tokens", "counter", "policy", "format", "summarizer"])

@@ -206,7 +206,7 @@ def test_a_policy_for_once(session: plimsoll.Session, policy: Any, tail: int | N
     assert tail is None or len(kept) <= tail + 2
     session.rollback()
     assert session.preview().to_dict() == {**usual.to_dict(), "made_at": len(session.history())}
-    assert session._recorder.gauge.policy.name == "ladder"
+    assert session._recorder.meter.policy.name == "ladder"
 
 
 @pytest.mark.parametrize("policy", ["no-such", {"no_such": 1}, {"keep_last_messages": 0}, {1: 2}, 7])

@@ -22,7 +22,7 @@ def test_a_growing_view_is_put_in_order_as_if_anew(format: str) -> None:
                 session.append(message)
                 state = recorder.state
                 shown, pieces = list(state.sendable()), state.pieces
-                if not state.arranger.is_settled:
+                if not state.normalizer.is_settled:
                     anew = state.sending.settled(pieces)
                     assert [piece.message for piece in shown] == [piece.message for piece in anew]
                     assert state.missing_tokens == sum(piece.tokens for piece in anew) - state.tokens

@@ -162,9 +162,9 @@ def test_what_a_text_beside_many_costs_when_it_changes() -> None:
     messages = conversation(250)
     with plimsoll.open("x", store="memory:", max_tokens=1_000_000) as session:
         session.sync(messages)
-        read = session._recorder.gauge.format.decode
+        read = session._recorder.meter.format.decode
         counted: list[Any] = []
-        with patch.object(type(session._recorder.gauge.format), "decode", lambda _, *a: counted.append(a) or read(*a)):
+        with patch.object(type(session._recorder.meter.format), "decode", lambda _, *a: counted.append(a) or read(*a)):
             for minute in range(3):
                 messages[0] = {"role": "system", "content": f"be brief; it is 10:0{minute}"}
                 messages += turn(300 + minute)
@@ -280,9 +280,9 @@ def test_tools_are_counted() -> None:
     tool = {"type": "function", "function": {"name": "read", "description": "reads " * 200, "parameters": {}}}
     with plimsoll.open("x", store="memory:", max_tokens=BUDGET) as session:
         session.sync(conversation(5))
-        before = session._recorder.gauge.budget.tokens
+        before = session._recorder.meter.budget.tokens
         session.sync(conversation(5), tools=[tool])
-        assert session._recorder.gauge.budget.tokens < before - 190
+        assert session._recorder.meter.budget.tokens < before - 190
 
 
 def test_nothing_is_shared_with_the_host(session: plimsoll.Session) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.tally import Tally
+from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.message import Message, text_message
 
 
@@ -19,10 +19,11 @@ class Scales:
         self.weighed.append(message.text)
         return len(message.text) * self.factor
 
-    def pieces(self, *texts: str) -> list[Piece]:
+    def pieces(self, *texts: str) -> list[ViewMessage]:
         """Texts as pieces on these scales."""
         return [
-            Piece(message=text_message("user", text), weigh=self, position=index) for index, text in enumerate(texts)
+            ViewMessage(message=text_message("user", text), weigh=self, position=index)
+            for index, text in enumerate(texts)
         ]
 
 

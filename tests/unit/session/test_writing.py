@@ -38,7 +38,7 @@ def test_a_growing_view_is_written_as_if_anew(format: str) -> None:
         session.append(message)
         if number % 11 == 0:
             view, recorder = session.peek(), session._recorder
-            assert view == written(recorder.state.sendable(), recorder.gauge.format)
+            assert view == written(recorder.state.sendable(), recorder.meter.format)
 
 
 def test_changing_a_view_changes_no_other_view() -> None:
@@ -100,4 +100,4 @@ def test_an_edited_view_is_written_as_if_anew(format: str) -> None:
             if words and isinstance(messages[at][words], str):
                 messages[at][words] += f"edit {number}"
             session.sync(messages[: len(messages) - number % 3])
-            assert session.peek() == written(recorder.state.sendable(), recorder.gauge.format)
+            assert session.peek() == written(recorder.state.sendable(), recorder.meter.format)

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         with plimsoll.open(arguments.name, create=False, **options) as session:
             _tell_what_is_not_held(session)
             with working("compacting", session):
-                compaction = session.compact(plan, **_wish(arguments))
+                compaction = session.compact(plan, **_options(arguments))
     except plimsoll.errors.PlimsollError as error:
         if path is None:
             raise
@@ -82,12 +82,12 @@ def _plan(arguments: argparse.Namespace) -> plimsoll.Plan:
     with plimsoll.open(arguments.name, read_only=True, **options) as session:
         _tell_what_is_not_held(session)
         with working("planning", session):
-            plan = session.preview(**_wish(arguments))
+            plan = session.preview(**_options(arguments))
             _ = plan.report  # names what leaves, for which messages are read: not when the session is closed
         return plan
 
 
-def _wish(arguments: argparse.Namespace) -> dict[str, Any]:
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"focus": arguments.focus, "policy": arguments.policy, "target_tokens": arguments.target}
 
 

@@ -18,7 +18,7 @@ _MEDIA: Final = ("image", "document")
 
 
 def is_sound(message: Message) -> bool:
-    """Whether it is plain at a glance that nothing in the message is refused; blank texts are the arranger's business."""
+    """Whether it is plain at a glance that nothing in the message is refused; blank texts are the normalizer's business."""
     content = (message.wire or {}).get("content")
     if isinstance(content, str):
         return True

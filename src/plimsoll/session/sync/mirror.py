@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from plimsoll.compaction.account import is_account
-from plimsoll.compaction.piece import Origins, Piece
 from plimsoll.compaction.result import View
+from plimsoll.compaction.summary_message import is_summary_or_notice
+from plimsoll.compaction.view_message import Origins, ViewMessage
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
 from plimsoll.formats.format import Format
@@ -106,7 +106,7 @@ class Mirror:
     def _settle(self, recorder: SessionRecorder, given: list[Any]) -> None:
         """Find out what the list has to do with the history, where it does not simply go on."""
         reading = _Reading(recorder, given)
-        if reading.format is not recorder.gauge.format:
+        if reading.format is not recorder.meter.format:
             self._sayings.clear()
         mine = Known(
             side=Side(self._given, lambda index: (self._saying(reading.format, index),)),
@@ -181,7 +181,7 @@ class _Reading:
 
     def __init__(self, recorder: SessionRecorder, given: Sequence[Any]) -> None:
         self._recorder = recorder
-        self.format = recorder.kept.knowledge.format_of(given, recorder.gauge.format)
+        self.format = recorder.kept.knowledge.format_of(given, recorder.meter.format)
         self._messages: dict[int, list[Message]] = {}
         self._given = Side(given, lambda index: (saying_of(self._read(index)),))
 
@@ -265,10 +265,10 @@ class _Reading:
 
     def _view_since(self, seq: int) -> Known:
         """The view that a compaction led to, with every message since at its end."""
-        recorder, weigh = self._recorder, self._recorder.gauge.weigh
+        recorder, weigh = self._recorder, self._recorder.meter.weigh
         record = compaction_at(recorder.log, seq)
         since = recorder.state.history.gathered([(record.position, recorder.log.messages)])
-        added = [Piece(message=said, weigh=weigh, position=at) for at, said in sorted(since.items())]
+        added = [ViewMessage(message=said, weigh=weigh, position=at) for at, said in sorted(since.items())]
         holds = recorder.state.history.branch.holds
         then = recorder.state.then(record).pieces
         return self._view([*(piece for piece in then if piece.position is None or holds(piece.position)), *added])
@@ -276,7 +276,7 @@ class _Reading:
     def _holds_summary(self, index: int) -> bool:
         """Whether an item holds a summary that was made here, perhaps beside other words."""
         said = self._given.saying(index).atoms
-        return any(atom[1] == "text" and is_account(atom[2]) for atom in said)
+        return any(atom[1] == "text" and is_summary_or_notice(atom[2]) for atom in said)
 
     def _history(self) -> Known:
         """The history, as the log has it."""
@@ -287,7 +287,7 @@ class _Reading:
             places=[(record.position,) for record in records],
         )
 
-    def _view(self, pieces: Sequence[Piece]) -> Known:
+    def _view(self, pieces: Sequence[ViewMessage]) -> Known:
         """A view, piece by piece: a message of the history as it is shown or as it was said, a summary for all that is not."""
         branch, log = self._recorder.state.history.branch, self._recorder.log
         held = [position for run in branch.runs(0, log.messages) for position in range(*run)]
@@ -311,7 +311,7 @@ class _Reading:
         side = Side([*map(snapshot, items)], read, optional=optional)
         return Known(side=side, places=places, ours=made, unseen=unseen, is_said=False)
 
-    def _original(self, piece: Piece) -> Message | None:
+    def _original(self, piece: ViewMessage) -> Message | None:
         """What was said where a piece shows it in another way."""
         if piece.position is None or piece.whole:
             return None
@@ -330,7 +330,7 @@ def _placed(view: View, at: Mapping[int, int], ours: Sequence[tuple[int, Any]]) 
 
 
 def _stand(recorder: SessionRecorder) -> Stand:
-    return recorder.log.messages, recorder.state.history.branch, recorder.gauge.format.name
+    return recorder.log.messages, recorder.state.history.branch, recorder.meter.format.name
 
 
 def _appended(recorder: SessionRecorder, given: Sequence[Any], start: int, *, edit: Any) -> list[tuple[int, ...]]:

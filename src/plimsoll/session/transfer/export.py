@@ -13,8 +13,8 @@ from os import PathLike
 from typing import Any
 
 from plimsoll.compaction.join import runs
-from plimsoll.compaction.piece import Piece
 from plimsoll.compaction.settle import unanswered
+from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError, ViewDiffers
 from plimsoll.formats.convert import convert
@@ -57,7 +57,7 @@ def export(recorder: SessionRecorder, *, to: str | None, at: str | None = None) 
             return _file(recorder, None if is_edited else SourceFile.of(recorder), tool, at)
     for format in FORMATS:
         if to == format:
-            return convert(recorder.history(), to=format, format=recorder.gauge.format.name)
+            return convert(recorder.history(), to=format, format=recorder.meter.format.name)
     raise SettingError("to", f"{short_repr(to)} is not one of {', '.join((*TOOLS, *FORMATS))}")
 
 
@@ -67,7 +67,7 @@ def export_view(recorder: SessionRecorder, *, to: str | None, writes: bool) -> C
         raise SettingError("view", "messages are returned and not written to a file")
     for format in FORMATS:
         if to == format:
-            return convert(upcoming(recorder), to=format, format=recorder.gauge.format.name)
+            return convert(upcoming(recorder), to=format, format=recorder.meter.format.name)
     raise SettingError("to", f"{short_repr(to)} is not one of {', '.join(FORMATS)}: a tool's file holds the history")
 
 
@@ -164,7 +164,7 @@ class _View:
 
     @classmethod
     def of(cls, recorder: SessionRecorder) -> _View:
-        format = recorder.gauge.format
+        format = recorder.meter.format
         waiting = frozenset(call.id for call in unanswered(recorder.state.pieces, format))
         return cls(wires=recorder.written(), format=format.name, unanswered=waiting)
 
@@ -223,7 +223,7 @@ def _bare(item: dict[str, Any]) -> dict[str, Any]:
 
 def _outgoing(recorder: SessionRecorder, source: SourceFile | None, tool: ToolName, at: str) -> Outgoing:
     """The conversation as it is written for a tool. Lines of another tool's are only of use where each is a message of ours."""
-    system = recorder.gauge.system
+    system = recorder.meter.system
     found = source.transcript if source else None
     meta, text = (found.meta, found.system) if found else (_own_meta(recorder), system)
     known = found if source and (source.tool == tool or source.is_whole) else None
@@ -231,7 +231,7 @@ def _outgoing(recorder: SessionRecorder, source: SourceFile | None, tool: ToolNa
     records = list(recorder.state.history.messages(source.taken if source and follows else 0))
     return Outgoing(
         messages=tuple(record.data["m"] for record in records),
-        format=recorder.gauge.format.name,
+        format=recorder.meter.format.name,
         compactions=known.compactions if known else (),
         meta=meta if known else replace(meta, version=None),
         system=text if isinstance(text, str) else None,
@@ -268,8 +268,8 @@ def _checkpoint(recorder: SessionRecorder, source: SourceFile | None, at: str, *
     """
     compaction, history = own_compaction(recorder), recorder.state.history
     total = history.count
-    is_settled, taken = recorder.state.arranger.is_settled, source.taken if source else 0
-    said = list(runs(recorder.state.sendable(), recorder.gauge.format))
+    is_settled, taken = recorder.state.normalizer.is_settled, source.taken if source else 0
+    said = list(runs(recorder.state.sendable(), recorder.meter.format))
     plain = 0
     if is_settled and not is_foreign and not history.is_edited:
         plain = _plain_end(said, total, max(taken, compaction.position if compaction else 0))
@@ -285,14 +285,14 @@ def _checkpoint(recorder: SessionRecorder, source: SourceFile | None, at: str, *
     )
 
 
-def _shown(run: Sequence[Piece], wire: Wire, source: SourceFile | None) -> Shown:
+def _shown(run: Sequence[ViewMessage], wire: Wire, source: SourceFile | None) -> Shown:
     """A message of the view; where it is one of the source's, perhaps cut, which."""
     position = run[0].position if len(run) == 1 else None
     index = source.index(position) if source is not None and position is not None else None
     return Shown(wire=wire, message=index, is_summary=any(piece.origin == "summary" for piece in run))
 
 
-def _plain_end(said: Sequence[Sequence[Piece]], total: int, least: int) -> int:
+def _plain_end(said: Sequence[Sequence[ViewMessage]], total: int, least: int) -> int:
     """How many messages at the end of the view are the newest of the history as they were said, none before `least`."""
     count = 0
     for run in reversed(said):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from plimsoll.compaction.meter import gauge_for
+from plimsoll.compaction.meter import meter_for
 from plimsoll.errors import SessionExists, UnsafeName
 from plimsoll.formats.format import Converted
 from plimsoll.formats.registry import format_named
@@ -155,7 +155,7 @@ def _counted(
     """
     if isinstance(found, Conversation):
         return dict(options), None, {}
-    gauge = gauge_for(
+    meter = meter_for(
         format_named(found.format),
         model=options.get("model"),
         max_tokens=options.get("max_tokens"),
@@ -163,11 +163,11 @@ def _counted(
         policy=policy_of(options.get("policy") or "ladder", "ladder"),
         counter=options.get("counter"),
     )
-    told = recorded(found, replace(gauge, system=options.get("system")))
+    told = recorded(found, replace(meter, system=options.get("system")))
     if options.get("max_tokens") is not None:
         return dict(options), told, {"window": told.window_tokens}
     known = None if given.get("model") else told.budget_tokens
-    budget = known or gauge.budget.tokens + gauge.budget.tools_tokens
+    budget = known or meter.budget.tokens + meter.budget.tools_tokens
     needed = max(told.needed_tokens, budget)
     sized = {**options, "max_tokens": needed} if known or needed > budget else dict(options)
     return sized, told, {"window": told.window_tokens, "budget": budget if needed > budget else None}

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from plimsoll.compaction.meter import Gauge
-from plimsoll.compaction.piece import Origin
+from plimsoll.compaction.meter import ContextMeter
 from plimsoll.compaction.readers import Reader
+from plimsoll.compaction.view_message import Origin
 from plimsoll.dataclass import dataclass
 from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Wire
@@ -44,15 +44,15 @@ class Recorded:
     """Whether requests that were counted here, too, were made of the present view, and not before the newest compaction."""
 
 
-def recorded(found: Transcript, gauge: Gauge) -> Recorded:
-    """The reports of a file, counted by this gauge. Where none is of the present view, those of the view before it are counted."""
+def recorded(found: Transcript, meter: ContextMeter) -> Recorded:
+    """The reports of a file, counted by this meter. Where none is of the present view, those of the view before it are counted."""
     made = replayed(found)
     since = made[-1].ends if made else 0
-    counting = _Counting(found, gauge, found.viewed)
+    counting = _Counting(found, meter, found.viewed)
     usages, is_of_view = counting.usages(range(since, len(found.messages))), True
     if made and all(usage.counted_tokens is None for usage in usages):
         start = made[-2].ends if len(made) > 1 else 0
-        usages, is_of_view = _Counting(found, gauge, made[-1].saw()).usages(range(start, made[-1].position)), False
+        usages, is_of_view = _Counting(found, meter, made[-1].saw()).usages(range(start, made[-1].position)), False
     calibration = Calibrator()
     for usage in usages:
         if usage.counted_tokens is not None:
@@ -65,7 +65,7 @@ def recorded(found: Transcript, gauge: Gauge) -> Recorded:
         budget_tokens=None
         if window is None or window <= ANSWER_TOKENS[found.tool]
         else window - ANSWER_TOKENS[found.tool],
-        needed_tokens=counting.needed(gauge.calibrated(calibration), usages if is_of_view else ()),
+        needed_tokens=counting.needed(meter.calibrated(calibration), usages if is_of_view else ()),
         is_of_view=is_of_view,
     )
 
@@ -73,11 +73,11 @@ def recorded(found: Transcript, gauge: Gauge) -> Recorded:
 class _Counting:
     """What the requests counted here that a view was made by: each had the messages before its answer."""
 
-    def __init__(self, found: Transcript, gauge: Gauge, viewed: Sequence[Viewed]) -> None:
+    def __init__(self, found: Transcript, meter: ContextMeter, viewed: Sequence[Viewed]) -> None:
         parts = [part for one in viewed for part in parts_of(found, one)]
-        self._messages = [part.message or gauge.format.decode(part.wire, place) for place, part in enumerate(parts)]
+        self._messages = [part.message or meter.format.decode(part.wire, place) for place, part in enumerate(parts)]
         self._found = found
-        self._sizes = gauge.estimates(self._messages)
+        self._sizes = meter.estimates(self._messages)
         self._begins = {part.position: place for place, part in reversed(list(enumerate(parts)))}
 
     def usages(self, answers: range) -> tuple[Usage, ...]:
@@ -90,13 +90,13 @@ class _Counting:
 
         return tuple(replace(usage, counted_tokens=counted(usage)) for usage in self._found.usages)
 
-    def needed(self, gauge: Gauge, usages: Sequence[Usage]) -> int:
+    def needed(self, meter: ContextMeter, usages: Sequence[Usage]) -> int:
         """The newest request as it was reported and what was said since; all of it as it is counted where that is exact."""
         last = next((usage for usage in reversed(usages) if usage.counted_tokens is not None), None)
-        if last is None or gauge.counter.exact:
-            beside = gauge.reserve_tokens + gauge.budget.tools_tokens + gauge.budget.unseen_tokens
-            return beside + sum(map(gauge.messages.message, self._messages))
-        return last.prompt_tokens + sum(map(gauge.messages.message, self._messages[self._begins[last.position] :]))
+        if last is None or meter.counter.exact:
+            beside = meter.reserve_tokens + meter.budget.tools_tokens + meter.budget.unseen_tokens
+            return beside + sum(map(meter.messages.message, self._messages))
+        return last.prompt_tokens + sum(map(meter.messages.message, self._messages[self._begins[last.position] :]))
 
 
 def _window(found: Transcript) -> int | None:

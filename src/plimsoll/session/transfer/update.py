@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from plimsoll.brief import pluralize
-from plimsoll.compaction.piece import Piece
+from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.compaction.writing import written
 from plimsoll.errors import SettingError, SourceChanged
 from plimsoll.records.adoption import Adoption
@@ -69,12 +69,12 @@ class _Growth:
         kept, adoption = self._goes_on_from(before, since)
         pieces = [*kept, *as_pieces(recorder, adoption)]
         if (
-            written(recorder.state.sending.settled(pieces), recorder.gauge.format, recorder.gauge.marks_beside)
+            written(recorder.state.sending.settled(pieces), recorder.meter.format, recorder.meter.marks_beside)
             != recorder.written()
         ):
             adopt(recorder, adoption, kept)
         recorder.note(note)
-        told = recorded(self._new, recorder.gauge)
+        told = recorded(self._new, recorder.meter)
         usages = self._usages(told.usages, since, is_ours=bool(kept))
         recorder.record_usage(usages, recorder.state.event if told.is_of_view else None)
         return len(fresh)
@@ -98,7 +98,7 @@ class _Growth:
             raise SourceChanged(where, reason=reason)
         return len(own)
 
-    def _goes_on_from(self, before: Sequence[Piece], since: int) -> tuple[list[Piece], Adoption]:
+    def _goes_on_from(self, before: Sequence[ViewMessage], since: int) -> tuple[list[ViewMessage], Adoption]:
         """What the view goes on from, and what then follows: our own where the tool only went on from its own, else the tool's."""
         reader = self._recorder.state.facts.reader
         if own_compaction(self._recorder) is None or not self._goes_on():

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from plimsoll.brief import pluralize
-from plimsoll.compaction.draft import Draft
-from plimsoll.compaction.piece import Block
 from plimsoll.compaction.task import SummaryFailed, SummaryRequest, Task
+from plimsoll.compaction.view_message import ViewExchange
+from plimsoll.compaction.working_view import WorkingView
 from plimsoll.dataclass import dataclass
 from plimsoll.message import Message, Text, text_message
 from plimsoll.summary.frame import (
@@ -41,7 +41,7 @@ PROSE_TOKENS_MIN = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class SummaryMessage:
     """The summary message. `text` excludes the frame; `facts` is the number of ledger facts included (1 for prose)."""
 
     message: Message
@@ -56,13 +56,13 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Accounts:
-    """Makes the message that speaks for what leaves a draft, within its room.
+class SummaryWriter:
+    """Makes the message that speaks for what leaves a view, within its room.
 
     `covers` are the positions `[start, end)` that it speaks for, `tokens_max` is its room, frame included.
     """
 
-    draft: Draft
+    view: WorkingView
     task: Task
     covers: tuple[int, int]
     tokens_max: int
@@ -70,36 +70,38 @@ class Accounts:
     @property
     def room(self) -> int:
         """Tokens left for words once the frame is paid, less one for a token that joins across the seam."""
-        return self.tokens_max - self.draft.weigh(text_message(self.task.policy.summary_role, self._wrapped(""))) - 1
+        return self.tokens_max - self.view.weigh(text_message(self.task.policy.summary_role, self._wrapped(""))) - 1
 
-    def by_rules(self, ledger: Ledger, *, gone: Sequence[Block], shown: Sequence[Block] = ()) -> Account | None:
-        """The ledger's account; None where the room is too little to say anything.
+    def by_rules(
+        self, ledger: Ledger, *, gone: Sequence[ViewExchange], shown: Sequence[ViewExchange] = ()
+    ) -> SummaryMessage | None:
+        """The ledger's summary; None where the room is too little to say anything.
 
         Facts of the blocks in `shown` are left out: the view shows the messages themselves. Those in `gone` leave.
         """
-        draft, room = self.draft, self.room
+        view, room = self.view, self.room
         carried = self._carried(ledger.words, int(room * CARRIED_SHARE))
         visible, excess = unseen(ledger, shown, gone), 0
         for _ in range(SHORTEN_ROUNDS_MAX):
             rendered = render(
                 visible,
-                tokens_max=max(0, room - excess - draft.counter.upper(carried)),
-                counter=draft.counter,
-                language=draft.language,
+                tokens_max=max(0, room - excess - view.counter.upper(carried)),
+                counter=view.counter,
+                language=view.language,
                 covers=self._numbers(visible),
                 query=self.task.focus,
-                numbered=draft.recall is not None,
+                numbered=view.recall is not None,
             )
             text = f"{carried}{rendered.text}".rstrip()
             if room <= 0 or not text:
                 return None
-            account = self._framed(text, "older than the tail; its facts are in the summary", rendered.facts_kept)
-            excess += account.tokens - self.tokens_max
-            if account.tokens <= self.tokens_max:
-                return account
+            summary = self._framed(text, "older than the tail; its facts are in the summary", rendered.facts_kept)
+            excess += summary.tokens - self.tokens_max
+            if summary.tokens <= self.tokens_max:
+                return summary
         return None
 
-    def by_model(self, prose: str, ledger: Ledger, *, replaced_tokens: int) -> Account | SummaryFailed:
+    def by_model(self, prose: str, ledger: Ledger, *, replaced_tokens: int) -> SummaryMessage | SummaryFailed:
         """A model's prose with the facts it left out, and what earlier summaries said that it left out, cut to its room.
 
         A failure when it is empty, a refusal, an error message, no shorter than the `replaced_tokens` that it replaces, or when
@@ -107,7 +109,7 @@ class Accounts:
         """
         from plimsoll.summary.verify import Rejection, accept, completed, omitted_words  # noqa: PLC0415 - only for models
 
-        counter, language = self.draft.counter, self.draft.language
+        counter, language = self.view.counter, self.view.language
         verdict = accept(prose, tokens_max=replaced_tokens, input_tokens=replaced_tokens, counter=counter)
         if isinstance(verdict, Rejection):
             return SummaryFailed(reason=f"{verdict.reason.replace('_', ' ')}: {verdict.detail}")
@@ -117,27 +119,27 @@ class Accounts:
             carried = self._carried(left, int(room * REPEATED_SHARE))
             rest = room - counter.upper(carried)
             text = carried + completed(prose, ledger, tokens_max=rest, counter=counter, language=language)
-            account = self._framed(text, "older than the tail; the summary speaks for it")
-            if account.tokens <= self.tokens_max:
-                return replace(account, written=verdict, words=f"{left}\n{prose}" if left else prose)
-            room -= account.tokens - self.tokens_max
+            summary = self._framed(text, "older than the tail; the summary speaks for it")
+            if summary.tokens <= self.tokens_max:
+                return replace(summary, written=verdict, words=f"{left}\n{prose}" if left else prose)
+            room -= summary.tokens - self.tokens_max
         return SummaryFailed(reason=f"no room for it in {pluralize(self.tokens_max, 'token')}")
 
-    def by_person(self, text: str) -> Account | None:
+    def by_person(self, text: str) -> SummaryMessage | None:
         """An edited summary, cut to its room; None where that is too little for its frame."""
-        draft, room = self.draft, self.room
+        view, room = self.view, self.room
         while room > 0:
-            kept = cut_text(text, tokens_max=room, counter=draft.counter, keep="both", language=draft.language).text
-            account = self._framed(kept, "older than the tail; an edited summary speaks for it")
-            if account.tokens <= self.tokens_max:
-                return account
-            room -= account.tokens - self.tokens_max
+            kept = cut_text(text, tokens_max=room, counter=view.counter, keep="both", language=view.language).text
+            summary = self._framed(kept, "older than the tail; an edited summary speaks for it")
+            if summary.tokens <= self.tokens_max:
+                return summary
+            room -= summary.tokens - self.tokens_max
         return None
 
-    def reframed(self, account: Account) -> Account:
-        """An account in a frame that names these positions."""
-        made = self._framed(account.text, account.reason, account.facts)
-        return replace(account, message=made.message, tokens=made.tokens)
+    def reframed(self, summary: SummaryMessage) -> SummaryMessage:
+        """An summary in a frame that names these positions."""
+        made = self._framed(summary.text, summary.reason, summary.facts)
+        return replace(summary, message=made.message, tokens=made.tokens)
 
     def request(
         self, messages: Sequence[Message], lines: Sequence[str], previous: str | None, *, left_out: int
@@ -145,7 +147,7 @@ class Accounts:
         """The question to a model: extend the summary so far by what these messages add. `lines` are what it is shown of them."""
         from plimsoll.summary.prompt import build_prompt  # noqa: PLC0415 - only where a model is asked
 
-        draft, task = self.draft, self.task
+        view, task = self.view, self.task
 
         def write(files: Sequence[tuple[str, str]]) -> tuple[dict[str, str], ...]:
             return build_prompt(
@@ -153,8 +155,8 @@ class Accounts:
                 previous=previous,
                 tokens_max=self.tokens_max,
                 input_tokens_max=task.policy.summarizer_input_tokens_max,
-                counter=draft.counter,
-                language=draft.language,
+                counter=view.counter,
+                language=view.language,
                 focus=task.focus,
                 files=files,
                 left_out=left_out,
@@ -164,7 +166,7 @@ class Accounts:
             messages=tuple(messages),
             previous=previous,
             tokens_max=self.tokens_max,
-            language=draft.language,
+            language=view.language,
             focus=task.focus,
             model=task.policy.summary_model,
             prompt=write(()),
@@ -175,8 +177,8 @@ class Accounts:
         """The words of earlier summaries that are no facts of the ledger's, in their share of the room."""
         if not words or tokens_max <= 0:
             return ""
-        draft = self.draft
-        cut = cut_text(words, tokens_max=tokens_max - 1, counter=draft.counter, keep="both", language=draft.language)
+        view = self.view
+        cut = cut_text(words, tokens_max=tokens_max - 1, counter=view.counter, keep="both", language=view.language)
         return f"{cut.text}\n"
 
     def _numbers(self, ledger: Ledger) -> tuple[int, int] | None:
@@ -184,17 +186,17 @@ class Accounts:
         is_named = self.task.policy.summary_frame == "numbered"
         return None if is_named or ledger.counts.messages > self.covers[1] - self.covers[0] else self.covers
 
-    def _framed(self, text: str, reason: str, facts: int = 1) -> Account:
+    def _framed(self, text: str, reason: str, facts: int = 1) -> SummaryMessage:
         message = text_message(self.task.policy.summary_role, self._wrapped(text))
-        return Account(message=message, text=text, tokens=self.draft.weigh(message), facts=facts, reason=reason)
+        return SummaryMessage(message=message, text=text, tokens=self.view.weigh(message), facts=facts, reason=reason)
 
     def _wrapped(self, text: str) -> str:
         frame = self.task.policy.summary_frame
-        presentation = PRESENTATIONS[self.draft.language if frame == "numbered" else frame]
-        return wrap(text, covers=self.covers, presentation=presentation, recall=self.draft.recall)
+        presentation = PRESENTATIONS[self.view.language if frame == "numbered" else frame]
+        return wrap(text, covers=self.covers, presentation=presentation, recall=self.view.recall)
 
 
-def unseen(ledger: Ledger, shown: Sequence[Block], gone: Sequence[Block]) -> Ledger:
+def unseen(ledger: Ledger, shown: Sequence[ViewExchange], gone: Sequence[ViewExchange]) -> Ledger:
     """The ledger without the facts of exchanges that are shown, nor these in its counts. Their headings date what follows them.
 
     Where one part of a message is shown and another leaves, its facts stay: they may be those of the other.
@@ -210,26 +212,26 @@ def unseen(ledger: Ledger, shown: Sequence[Block], gone: Sequence[Block]) -> Led
     return replace(ledger, facts=facts, counts=ledger.counts.added(counts, times=-1))
 
 
-def _positions(blocks: Sequence[Block]) -> set[int | None]:
+def _positions(blocks: Sequence[ViewExchange]) -> set[int | None]:
     return {piece.position for block in blocks for piece in block.pieces}
 
 
-def mark(draft: Draft, task: Task, tokens_max: int, count: int) -> Account | None:
+def omission_notice(view: WorkingView, task: Task, tokens_max: int, count: int) -> SummaryMessage | None:
     """A line that only says how many messages left, or in the smallest room that some did."""
-    for words in (omission(count, draft.language), short_omission(draft.language)):
+    for words in (omission(count, view.language), short_omission(view.language)):
         message = text_message(task.policy.summary_role, words)
-        tokens = draft.weigh(message)
+        tokens = view.weigh(message)
         if tokens <= tokens_max:
-            return Account(message=message, text=words, tokens=tokens, facts=0, reason="older than the tail")
+            return SummaryMessage(message=message, text=words, tokens=tokens, facts=0, reason="older than the tail")
     return None
 
 
-def is_account(text: str) -> bool:
+def is_summary_or_notice(text: str) -> bool:
     """Whether a text is a plimsoll summary or omission notice found in an input history."""
     return text.startswith("[") and (recognise(text) is not None or omitted(text) is not None)
 
 
-def shorten(draft: Draft, block: Block, tokens_max: int) -> bool:
+def shorten(view: WorkingView, block: ViewExchange, tokens_max: int) -> bool:
     """Cut a plimsoll summary to `tokens_max` inside its frame, least facts first. False for a text without a frame."""
     piece = block.pieces[0]
     text, parts = piece.message.text, piece.message.parts
@@ -237,13 +239,13 @@ def shorten(draft: Draft, block: Block, tokens_max: int) -> bool:
     if span is None or len(parts) != 1 or not isinstance(parts[0], Text):
         return False
     bare = piece.message.with_parts((replace(parts[0], text=rewrapped(text, "") or ""),))
-    room = max(0, tokens_max - draft.weigh(bare) - 1)
+    room = max(0, tokens_max - view.weigh(bare) - 1)
     ledger = reread(span.body)
     for _ in range(SHORTEN_ROUNDS_MAX):
-        kept = cut_text(ledger.words, tokens_max=int(room * CARRIED_SHARE), counter=draft.counter, keep="both").text
-        left = max(0, room - draft.counter.upper(f"{kept}\n"))
-        facts = render(ledger, tokens_max=left, counter=draft.counter, language=draft.language).text
-        draft.edit(block, 0, [replace(parts[0], text=rewrapped(text, f"{kept}\n{facts}".strip("\n")) or "")])
+        kept = cut_text(ledger.words, tokens_max=int(room * CARRIED_SHARE), counter=view.counter, keep="both").text
+        left = max(0, room - view.counter.upper(f"{kept}\n"))
+        facts = render(ledger, tokens_max=left, counter=view.counter, language=view.language).text
+        view.edit(block, 0, [replace(parts[0], text=rewrapped(text, f"{kept}\n{facts}".strip("\n")) or "")])
         if block.tokens <= tokens_max:
             break
         room = max(0, room - (block.tokens - tokens_max))

@@ -26,7 +26,7 @@ Weigh: TypeAlias = Callable[[Message], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class ViewMessage:
     """One message of a view. `position` is its index in the history, None when made here."""
 
     message: Message
@@ -61,14 +61,14 @@ class Piece:
 
 
 @dataclass(slots=True, kw_only=True)
-class Block:
+class ViewExchange:
     """One exchange of a view under construction: the pieces that stay or leave together, and what was decided for them."""
 
-    pieces: list[Piece]
+    pieces: list[ViewMessage]
     exchange: Exchange
     kept_as: str | None = None
     """Why it must stay ("system text", "newest user message", ...); None when it may leave."""
-    pieces_before: tuple[Piece, ...]
+    pieces_before: tuple[ViewMessage, ...]
     decision: Decision = "keep"
     reasons: list[str] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
@@ -95,10 +95,10 @@ class Block:
     @property
     def is_summary(self) -> bool:
         """Whether it is an earlier summary, which the next one replaces. One that must stay is a message like any other."""
-        return self.kept_as is None and self.is_account
+        return self.kept_as is None and self.is_summary_or_notice
 
     @property
-    def is_account(self) -> bool:
+    def is_summary_or_notice(self) -> bool:
         """Whether it is a summary or an omission notice, not a message of the history."""
         return self.pieces[0].origin == "summary"
 
@@ -120,12 +120,12 @@ class Block:
 _STRENGTH: dict[Decision, int] = {"keep": 0, "repair": 1, "shrink": 2, "offload": 3, "summarise": 4, "drop": 5}
 
 
-def blocks_of(pieces: list[Piece]) -> list[Block]:
+def blocks_of(pieces: list[ViewMessage]) -> list[ViewExchange]:
     """Group pieces into blocks, one an exchange, in order. A summary is always a block of its own."""
-    blocks: list[Block] = []
+    blocks: list[ViewExchange] = []
     for exchange in group([piece.message for piece in pieces]):
         chosen = pieces[exchange.start : exchange.end]
-        block = Block(pieces=chosen, exchange=exchange, pieces_before=tuple(chosen))
+        block = ViewExchange(pieces=chosen, exchange=exchange, pieces_before=tuple(chosen))
         for repair in (repair for piece in chosen for repair in piece.repairs):
             block.decide("repair", repair)
         blocks.append(block)

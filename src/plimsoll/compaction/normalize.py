@@ -3,8 +3,7 @@
 Results without a call, calls without a result, ids used twice, empty messages: each is repaired with the least change and the
 change is reported. A history that was valid comes through untouched.
 
-The arranger works one message at a time and looks only at the exchange that is still open, so a session can feed it as
-messages arrive.
+It takes one message at a time and looks only at the exchange that is still open, so a session can add messages as they arrive.
 """
 
 from __future__ import annotations
@@ -30,13 +29,12 @@ from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResul
 MOVED = "results moved up to their calls"
 LABELLED = "system text in the user's role stands under a label of its own"
 
-
 _WORDS = frozenset({"role", "content"})
 _SPEAKERS = ("user", "assistant")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arranged:
+class NormalizedMessage:
     """A message ready for the provider. `position` is None when it was made here; `repairs` says what was changed and why."""
 
     message: Message
@@ -47,7 +45,7 @@ class Arranged:
 
 
 @dataclass(slots=True)
-class Arranger:
+class HistoryNormalizer:
     """Feeds messages through one at a time. `feed` returns what now follows in the view.
 
     Calls without a result are not its business: settle.py puts something in their place when the view is written.
@@ -83,7 +81,7 @@ class Arranger:
         is_open = self.pending and not all(map(is_legacy, self.pending.all()))
         return not (is_open or self.lost or self.out_of_place or self.has_unsaid)
 
-    def feed(self, came: Message, position: int) -> list[Arranged]:
+    def add(self, came: Message, position: int) -> list[NormalizedMessage]:
         """What the next message of the history becomes: itself, repaired, perhaps after made messages, in two, or not yet."""
         if self.format.rules.splits_answers and _only_reasons(came):
             self.held.append((position, came))
@@ -115,7 +113,7 @@ class Arranger:
             self._close_within()
         if message.role != "assistant":
             self.in_sequence = self.in_sequence and (follows or (not parts and bool(late)))
-        return [*before, *self._arranged(came, message, position, parts, late, repairs)]
+        return [*before, *self._normalized(came, message, position, parts, late, repairs)]
 
     def _follow(self, message: Message) -> None:
         """Keep track of which answer the message belongs to."""
@@ -131,7 +129,7 @@ class Arranger:
         self.lost += self.pending.all()
         self.pending.clear()
 
-    def _arranged(  # noqa: PLR0913, PLR0917 - what feed has found out about one message
+    def _normalized(  # noqa: PLR0913, PLR0917 - what add has found out about one message
         self,
         came: Message,
         message: Message,
@@ -139,21 +137,25 @@ class Arranger:
         parts: list[Part],
         late: Mapping[int, list[Part]],
         repairs: list[str],
-    ) -> list[Arranged]:
+    ) -> list[NormalizedMessage]:
         """The message with its repaired parts; late results are messages of their own, one for each answer they move up to."""
         self.out_of_place = self.out_of_place or bool(late)
         groups = list(late.values())
         if groups and not parts:
             parts = groups.pop()
         apart = [
-            Arranged(message=message.with_parts(tuple(group)), position=position, repairs=(MOVED,)) for group in groups
+            NormalizedMessage(message=message.with_parts(tuple(group)), position=position, repairs=(MOVED,))
+            for group in groups
         ]
         repairs += [MOVED] if groups else []
         fixed = self._finish(message, parts, repairs)
         if fixed is came:
-            return [Arranged(message=came, position=position)]
+            return [NormalizedMessage(message=came, position=position)]
         note = _is_note(message, fixed)
-        return [*apart, Arranged(message=fixed, position=position, repairs=tuple(repairs) or ("order",), note=note)]
+        return [
+            *apart,
+            NormalizedMessage(message=fixed, position=position, repairs=tuple(repairs) or ("order",), note=note),
+        ]
 
     def _by_itself(self, message: Message, position: int, repairs: list[str]) -> Message:
         """The message with what the provider refuses in any context repaired."""
@@ -166,17 +168,17 @@ class Arranger:
                 return found
         return repaired(self.format, message, position, repairs)
 
-    def _released(self, message: Message) -> list[Arranged]:
+    def _released(self, message: Message) -> list[NormalizedMessage]:
         """Held reasoning, now that its answer is there; without an answer it stays out of the view."""
         held, self.held = self.held, []
         if not self.format.follows_reasoning(message.wire or {"role": message.role}):
             return []
         return [self._reasoned(reasoning, position) for position, reasoning in held]
 
-    def _reasoned(self, reasoning: Message, position: int) -> Arranged:
+    def _reasoned(self, reasoning: Message, position: int) -> NormalizedMessage:
         repairs: list[str] = []
         message = self._by_itself(reasoning, position, repairs)
-        return Arranged(message=message, position=position, repairs=tuple(repairs))
+        return NormalizedMessage(message=message, position=position, repairs=tuple(repairs))
 
     def _blank(self, part: Text, parts: list[Part], repairs: list[str]) -> None:
         """Text of nothing but space, which some formats refuse."""
@@ -202,8 +204,8 @@ class Arranger:
         unanswered: Sequence[ToolCall],
         is_ready: bool,
         read: Callable[[int], Message],
-    ) -> Arranger:
-        """The arranger that `to_dict` described, for a view.
+    ) -> HistoryNormalizer:
+        """The normalizer that `to_dict` described, for a view.
 
         A call that has left the view is no longer open: its result, when it comes, has nothing to answer.
 
@@ -236,7 +238,7 @@ class Arranger:
             held=[(position, read(position)) for position in data["held"]],
         )
 
-    def _opening(self, message: Message) -> list[Arranged]:
+    def _opening(self, message: Message) -> list[NormalizedMessage]:
         """What has to come before the first message that is not the system's."""
         if self.begun or message.role == "system":
             return []
@@ -366,32 +368,32 @@ def _is_note(message: Message, fixed: Message) -> bool:
     return fixed.role == "user" and not fixed.results and (message.role != "user" or not speaks(message))
 
 
-def _made(message: Message, reason: str) -> Arranged:
-    return Arranged(message=message, position=None, repairs=(reason,))
+def _made(message: Message, reason: str) -> NormalizedMessage:
+    return NormalizedMessage(message=message, position=None, repairs=(reason,))
 
 
-def arrange(messages: Iterable[Message], format: Format) -> list[Arranged]:
+def normalize(messages: Iterable[Message], format: Format) -> list[NormalizedMessage]:
     """The whole history made acceptable, in order. Linear. A valid history comes back as it is, message for message."""
     return placed(fed(messages, format), format, moves=True)
 
 
-def fed(messages: Iterable[Message], format: Format) -> list[Arranged]:
+def fed(messages: Iterable[Message], format: Format) -> list[NormalizedMessage]:
     """The messages of a history made acceptable one by one; calls without results are left so."""
-    arranger = Arranger(format)
-    return [item for position, message in enumerate(messages) for item in arranger.feed(message, position)]
+    normalizer = HistoryNormalizer(format)
+    return [item for position, message in enumerate(messages) for item in normalizer.add(message, position)]
 
 
-def placed(arranged: Sequence[Arranged], format: Format, *, moves: bool) -> list[Arranged]:
+def placed(normalized: Sequence[NormalizedMessage], format: Format, *, moves: bool) -> list[NormalizedMessage]:
     """What `fed` gave, with results behind their calls and placeholders for those that are missing (see `settled`)."""
-    return settled(arranged, format, _MAKER, moves=moves)
+    return settled(normalized, format, _MAKER, moves=moves)
 
 
-def _stands_in(message: Message) -> Arranged:
+def _stands_in(message: Message) -> NormalizedMessage:
     return _made(message, UNANSWERED)
 
 
-def _edited(arranged: Arranged, message: Message, reason: str) -> Arranged:
-    return replace(arranged, message=message, repairs=(*arranged.repairs, reason))
+def _edited(normalized: NormalizedMessage, message: Message, reason: str) -> NormalizedMessage:
+    return replace(normalized, message=message, repairs=(*normalized.repairs, reason))
 
 
 _MAKER = Maker(made=_stands_in, edited=_edited)
