@@ -1,4 +1,4 @@
-"""What holds of every cut, whatever the text."""
+"""Properties of every cut, for any text."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ VALUES = st.recursive(
 @settings(max_examples=examples(150), deadline=None)
 @given(TEXTS, st.integers(0, 80), st.sampled_from(["head", "tail", "both"]))
 def test_a_cut_is_within_its_limit_and_from_the_text(text, tokens_max, keep):
-    """The result is within the limit by the exact count, unchanged when it fits, and made of the text's own ends."""
+    """The result is within the limit by the exact count, unchanged if it fits, and made of the text's own ends."""
     cut = cut_text(text, tokens_max=tokens_max, counter=EXACT, keep=keep)
 
     assert EXACT.upper(cut.text) == cut.tokens <= tokens_max
@@ -64,7 +64,7 @@ def test_a_cut_is_within_its_limit_and_from_the_text(text, tokens_max, keep):
 @settings(max_examples=examples(100), deadline=None)
 @given(TEXTS, st.integers(0, 80), st.integers(0, 80), st.sampled_from(["head", "tail", "both"]))
 def test_cutting_again_never_stacks(text, first, second, keep):
-    """A cut text that fits stays; cut further it has one marker at most."""
+    """A cut text that fits is unchanged; cut further it has at most one marker."""
     once = cut_text(text, tokens_max=first, counter=EXACT, keep=keep).text
     twice = cut_text(once, tokens_max=second, counter=EXACT, keep=keep).text
 
@@ -77,7 +77,7 @@ def test_cutting_again_never_stacks(text, first, second, keep):
 @settings(max_examples=examples(150), deadline=None)
 @given(VALUES, st.integers(0, 120))
 def test_cut_json_is_json_within_its_limit(value, tokens_max):
-    """The result parses, is within the limit (or the empty object), and keeps the top-level keys where it was not wrapped."""
+    """The result parses, is within the limit (or is `{}`), and keeps the top-level keys unless it was wrapped."""
     text = json.dumps(value)
     cut = cut_json(text, tokens_max=tokens_max, counter=EXACT)
     made = json.loads(cut.text)
@@ -91,7 +91,7 @@ def test_cut_json_is_json_within_its_limit(value, tokens_max):
 @settings(max_examples=examples(150), deadline=None)
 @given(TEXTS, st.integers(0, 500))
 def test_safe_places_are_not_inside_a_character(text, at):
-    """No safe place is before a combining mark that has something to combine with, nor between the halves of a pair."""
+    """No boundary is before a combining mark with a base, or between the halves of a surrogate pair."""
     for place in (boundary_before(text, at), boundary_after(text, at)):
         if 0 < place < len(text):
             assert unicodedata.category(text[place]) not in {"Mn", "Me"} or len(text) > 64
@@ -102,7 +102,7 @@ def test_safe_places_are_not_inside_a_character(text, at):
 @settings(max_examples=examples(100), deadline=None)
 @given(st.text(max_size=20), TEXTS, st.integers(0, 120), st.sampled_from([None, "ref123"]))
 def test_a_shrunk_result_is_within_its_limit(tool_name, content, tokens_max, reference):
-    """Any text shrinks to any limit, and is left alone when it fits."""
+    """Any text shrinks to any limit, and is unchanged if it fits."""
     shrunk = shrink_result(tool_name, content, tokens_max=tokens_max, counter=EXACT, reference=reference)
 
     assert EXACT.upper(shrunk.text) == shrunk.tokens_after <= tokens_max
@@ -113,7 +113,7 @@ def test_a_shrunk_result_is_within_its_limit(tool_name, content, tokens_max, ref
 @settings(max_examples=examples(80), deadline=None)
 @given(VALUES, st.integers(60, 200))
 def test_a_shrunk_json_result_is_json(value, tokens_max):
-    """A JSON result with some room stays JSON, and the note on it comes first."""
+    """A JSON result with some room stays JSON, and its note comes first."""
     text = json.dumps(value)
     shrunk = shrink_result("api", text, tokens_max=tokens_max, counter=EXACT)
 

@@ -1,4 +1,4 @@
-"""Whatever was said: hits are word for word, within their tokens, and never an accident."""
+"""Properties of recall: hits are verbatim, within their tokens, and match the query."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ texts = st.text(st.characters() | st.sampled_from("ab \n保利\ud800\x00_A1"), m
 
 
 def checked(messages, query, max_tokens):
-    """The hits, each of them proved."""
+    """The hits, each of them checked."""
     index = Index()
     for position, message in enumerate(messages):
         index.add(message, position)
@@ -42,7 +42,7 @@ def checked(messages, query, max_tokens):
 @settings(max_examples=examples(150), deadline=None)
 @given(st.lists(texts, max_size=6), texts, st.integers(0, 300))
 def test_hits_are_word_for_word(said_texts, query, max_tokens):
-    """Every hit stands where it says, in at most the tokens asked for, for any texts and any query."""
+    """For any texts and query, each hit is at its position and offset, in at most the tokens asked for."""
     checked([text_message("user", text) for text in said_texts], query, max_tokens)
 
 
@@ -50,7 +50,7 @@ def test_hits_are_word_for_word(said_texts, query, max_tokens):
 @settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_hits_in_every_format(format, seed):
-    """The same in broken histories of every format, asked with words that were said in them."""
+    """The same in broken histories of every format, with words that occur in them as the query."""
     rng = random.Random(seed)
     wires = random_broken_history(rng, format)
     _, messages = decode_all(wires, format)
@@ -61,7 +61,7 @@ def test_hits_in_every_format(format, seed):
 @settings(max_examples=examples(100), deadline=None)
 @given(st.lists(texts.filter(str.strip), min_size=1, max_size=8), st.data())
 def test_a_message_is_found_by_its_own_words(said_texts, data):
-    """A query that is a short message's own text finds that message or one with the same words, if it has any words."""
+    """A query that is the text of a short message finds that message or one with the same words, if it has any words."""
     said_texts = [text[:200] for text in said_texts]
     wanted = data.draw(st.sampled_from(said_texts))
     index = Index()
@@ -77,7 +77,7 @@ def test_a_message_is_found_by_its_own_words(said_texts, data):
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(texts, max_size=8), texts)
 def test_growing_is_the_same_as_beginning_anew(said_texts, query):
-    """An index that was searched while it grew answers as one made at the end."""
+    """An index that was searched while it grew returns the same as one built at the end."""
     grown, fresh = Index(), Index()
     for position, text in enumerate(said_texts):
         grown.add(text_message("user", text), position)

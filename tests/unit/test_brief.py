@@ -1,4 +1,4 @@
-"""What values show of themselves: one line, and a table in a notebook in which nothing is markup."""
+"""Short representations of values: one line, and an HTML table in which everything is escaped."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _values() -> dict[str, object]:
 
 @pytest.mark.parametrize("name", ["plan", "compaction", "fitted", "report", "windowed", "converted", "request"])
 def test_one_line(values: dict[str, object], name: str) -> None:
-    """A value that holds a whole conversation shows itself in one short line, and its text nowhere in it."""
+    """The `repr` of a value that holds a whole conversation is one short line without its text."""
     shown = repr(values[name])
     assert shown.startswith(f"{type(values[name]).__name__}(")
     assert "\n" not in shown
@@ -54,7 +54,7 @@ def test_one_line(values: dict[str, object], name: str) -> None:
 
 
 def test_the_facts_of_a_line(values: dict[str, object]) -> None:
-    """Sizes before and after and of the budget, the number of messages, and what a session is called."""
+    """The `repr` has the sizes before and after, the budget, the number of messages, and the session's name."""
     fitted: Any = values["fitted"]
     report = fitted.report
     assert repr(fitted) == (
@@ -69,7 +69,7 @@ def test_the_facts_of_a_line(values: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("name", ["plan", "compaction", "fitted", "report", "windowed", "converted", "request"])
 def test_tables_for_notebooks(values: dict[str, Any], name: str) -> None:
-    """The table says the same facts; whatever a conversation says in it is escaped."""
+    """The table has the same facts, escaped."""
     html = values[name]._repr_html_()
     assert html.startswith("<table>")
     assert "<script>" not in html
@@ -82,7 +82,7 @@ def test_summaries_are_shown_escaped(values: dict[str, Any]) -> None:
 
 
 def test_a_session_always_shows_itself(tmp_path: Path) -> None:
-    """Closed, named like markup, or in use by another thread: showing a session neither raises nor waits."""
+    """Showing a session neither raises nor waits, also if it is closed, named like markup, or in use by another thread."""
     with plimsoll.open("s", store=str(tmp_path / "s")) as session:
         held, done = threading.Event(), threading.Event()
 

@@ -105,7 +105,7 @@ def test_the_classes_have_the_same_shape(name: str) -> None:
 
 
 def test_frozen_instances_refuse_changes_and_have_a_hash() -> None:
-    """Of the fields that are compared."""
+    """The hash covers the fields that are compared."""
     cls = THEIRS["Derived"], OURS["Derived"]
     for kind in cls:
         one = kind(number=1, words=(), secret="a")
@@ -120,7 +120,7 @@ def test_frozen_instances_refuse_changes_and_have_a_hash() -> None:
 
 
 def test_each_instance_gets_a_default_of_its_own() -> None:
-    """Made when the instance is."""
+    """A default factory is called for each instance."""
     assert OURS["Frozen"](number=1).words is not OURS["Frozen"](number=1).words
     given: list[str] = []
     assert OURS["Frozen"](number=1, words=given).words is given
@@ -128,20 +128,20 @@ def test_each_instance_gets_a_default_of_its_own() -> None:
 
 @pytest.mark.parametrize("given", [{}, {"number": 1, "nothing": 2}])
 def test_wrong_arguments_are_type_errors(given: dict[str, Any]) -> None:
-    """As for any function."""
+    """Wrong arguments raise TypeError, as for any function."""
     with pytest.raises(TypeError):
         OURS["Frozen"](**given)
 
 
 @quick.dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """At the top of a module, so that pickle finds it."""
+    """A class at the top of a module, which pickle can find."""
 
     number: int
     text: str = ""
 
 
 def test_instances_are_copied_and_pickled() -> None:
-    """Also frozen ones."""
+    """Instances can be pickled and copied, also frozen ones."""
     one = Stored(number=1, text="x")
     assert pickle.loads(pickle.dumps(one)) == copy.copy(one) == copy.deepcopy(one) == one

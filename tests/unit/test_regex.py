@@ -27,14 +27,14 @@ def test_a_regex_does_what_the_compiled_pattern_does() -> None:
 
 
 def test_a_wrong_pattern_is_an_error_at_its_first_use() -> None:
-    """Not before."""
+    """A pattern is not compiled before it is used."""
     wrong = regex("(")
     with pytest.raises(re.error):
         wrong.search("text")
 
 
 def test_every_pattern_of_the_package_compiles() -> None:
-    """A mistake in one that is seldom used is found here."""
+    """Every pattern of the package is valid."""
     found = 0
     for module in pkgutil.walk_packages(plimsoll.__path__, "plimsoll."):
         if module.name != "plimsoll.__main__":
@@ -46,7 +46,7 @@ def test_every_pattern_of_the_package_compiles() -> None:
 
 
 def test_importing_the_package_compiles_no_pattern_of_its_own() -> None:
-    """What the standard library compiles for itself is not counted."""
+    """Patterns that the standard library compiles for itself are not counted."""
     code = (
         "import re, sys\n"
         "made = []\n"

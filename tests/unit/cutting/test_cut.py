@@ -23,7 +23,7 @@ DATA = json.dumps({"rows": [{"id": n, "name": "worker " * 9} for n in range(90)]
     ids=["chinese", "english", "json", "families", "surrogates"],
 )
 def test_a_cut_is_never_over(text: str, model: Any) -> None:
-    """Whatever the text, the model and the room: within it by the model's own count, the marker counted in (S3-05, W3-07)."""
+    """Any text cut for any model is within the limit by the model's own count, marker included (S3-05, W3-07)."""
     for room in (0, 1, 2, 5, 20, 80):
         cut = plimsoll.cut(text, room, model=model)
         assert plimsoll.count_tokens(cut.text, model=model) <= room
@@ -31,7 +31,7 @@ def test_a_cut_is_never_over(text: str, model: Any) -> None:
 
 
 def test_what_fits_comes_back() -> None:
-    """With room for all of it nothing is cut."""
+    """A text that fits is unchanged."""
     assert plimsoll.cut(ENGLISH, 10_000).text == ENGLISH
     assert plimsoll.cut(ENGLISH, 10_000).removed_chars == 0
 
@@ -40,7 +40,7 @@ def test_what_fits_comes_back() -> None:
     ("keep", "starts", "ends"), [("head", True, False), ("tail", False, True), ("both", True, True)]
 )
 def test_keep_says_which_end_stays(keep: Any, starts: bool, ends: bool) -> None:
-    """The head, the tail, or both, with the marker where something left; the cut is at the end of a sentence."""
+    """The head, the tail or both stay, with the marker where text was removed; the cut is at the end of a sentence."""
     text = f"It begins. {ENGLISH}It ends."
     cut = plimsoll.cut(text, 60, keep=keep)
     kept = cut.text.split(" [… ")[0].split(" tokens cut …] ")
@@ -51,7 +51,7 @@ def test_keep_says_which_end_stays(keep: Any, starts: bool, ends: bool) -> None:
 
 
 def test_the_marker_is_an_option() -> None:
-    """Fixed words take the marker's place, and none at all is possible; the language of ours can be told."""
+    """Fixed words, or none, replace the marker; the language of the default marker can be chosen."""
     assert plimsoll.cut(ENGLISH, 30, marker="...").text.endswith("...")
     assert "tokens cut" not in plimsoll.cut(ENGLISH, 30, marker="").text
     assert "tokens cut" in plimsoll.cut(ENGLISH, 60).text
@@ -60,7 +60,7 @@ def test_the_marker_is_an_option() -> None:
 
 @pytest.mark.spec("W3-07")
 def test_json_stays_json() -> None:
-    """An object keeps its keys and can be read, unless the caller's own marker says how to cut (W3-07)."""
+    """A JSON object keeps its keys and stays valid JSON, unless a `marker` is given (W3-07)."""
     cut = plimsoll.cut(DATA, 120)
 
     assert json.loads(cut.text)["total"] == 90
@@ -78,6 +78,6 @@ def test_json_stays_json() -> None:
     ],
 )
 def test_what_is_impossible_is_refused(text: Any, options: Any, error: type[Exception]) -> None:
-    """A typed error for what is no text and for options that are none."""
+    """A text that is not a str, and invalid options, raise typed errors."""
     with pytest.raises(error):
         plimsoll.cut(text, **{"max_tokens": 10, **options})

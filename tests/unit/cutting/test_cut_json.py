@@ -39,7 +39,7 @@ def cut(value, tokens_max, **options):
 
 
 def test_json_that_fits_is_the_same_text():
-    """Spaces, escapes and order stay when nothing has to be cut."""
+    """White space, escapes and order are unchanged if nothing has to be cut."""
     text = '{ "b": 1,\n "a": "\\u00e9" }'
 
     assert cut_json(text, tokens_max=100, counter=COUNTER).text is text
@@ -63,7 +63,7 @@ def test_equal_strings_share_the_room():
 
 
 def test_long_lists_keep_their_ends():
-    """A list too long for its keys alone keeps items of both ends and says how many are missing."""
+    """A list that is too long keeps items of both ends and says how many are missing."""
     made = cut({"rows": [{"id": n, "name": f"n{n}"} for n in range(1_000)], "total": 1_000}, 200)
     rows = made["rows"]
 
@@ -75,21 +75,21 @@ def test_long_lists_keep_their_ends():
 
 
 def test_short_lists_beside_a_long_string_stay():
-    """A list that fits is not shortened to spare a long string."""
+    """A list that fits is not shortened for the sake of a long string."""
     rows = [{"id": n} for n in range(5)]
 
     assert cut({"content": LONG, "rows": rows}, 100)["rows"] == rows
 
 
 def test_all_top_level_keys_stay():
-    """Many long fields are all still there, each shorter."""
+    """Many long fields all stay, each shorter."""
     made = cut({f"field_{n}": LONG for n in range(20)}, 300)
 
     assert list(made) == [f"field_{n}" for n in range(20)]
 
 
 def test_inner_objects_lose_keys_before_the_outer_one_does():
-    """An inner object of many keys keeps some, and a note beside them."""
+    """An inner object with many keys keeps some of them and a note."""
     made = cut({"meta": {f"key{n}": n for n in range(500)}, "id": "x1"}, 100)
 
     assert made["id"] == "x1"
@@ -113,7 +113,7 @@ def test_inner_objects_lose_keys_before_the_outer_one_does():
     ],
 )
 def test_what_cannot_be_cut_as_json_is_wrapped(text):
-    """Text that is no JSON, or whose keys alone are too many, becomes one string of an object."""
+    """Text that is not JSON, or has too many keys, becomes the one string of an object."""
     made = cut(text, 60)
 
     assert list(made) == ["_cut"]
@@ -122,7 +122,7 @@ def test_what_cannot_be_cut_as_json_is_wrapped(text):
 
 @pytest.mark.parametrize("tokens_max", range(12))
 def test_tiny_limits_still_give_json(tokens_max):
-    """However small the limit, the result is JSON; the least is an empty object."""
+    """The result is JSON under any limit; the shortest is an empty object."""
     made = cut_json(json.dumps({"path": "a", "content": LONG}), tokens_max=tokens_max, counter=COUNTER)
 
     assert isinstance(json.loads(made.text), dict)
@@ -139,7 +139,7 @@ def test_escapes_are_counted():
 
 
 def test_deep_values_are_cut_without_recursion():
-    """Nesting beyond the limit is replaced by a note; nothing overflows."""
+    """Values nested beyond the limit are replaced by a note; nothing overflows."""
     value = "leaf" * 300
     for _ in range(200):
         value = {"in": value}
@@ -167,19 +167,19 @@ def test_markers_follow_the_language():
 @pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_large_json_is_cut():
-    """Twenty megabytes of rows do not hang the cutting."""
+    """Cutting 20 MB of rows takes bounded time."""
     text = json.dumps([{"id": n, "text": "some words here"} for n in range(300_000)])
 
     assert cut_json(text, tokens_max=1_000, counter=COUNTER).tokens <= 1_000
 
 
 def test_nan_and_its_kind_are_no_json():
-    """Only what any JSON parser reads counts as JSON."""
+    """Only strict JSON counts as JSON."""
     assert [parse_json(text) for text in ("NaN", "-Infinity", "{", "", "[1]")] == [None, None, None, None, [1]]
 
 
 def test_wrong_kinds_are_refused():
-    """No text and no number are refused with the errors of the library."""
+    """A text that is not a str, and a limit that is not an int, raise the library's errors."""
     with pytest.raises(FormatError):
         cut_json({"a": 1}, tokens_max=5, counter=COUNTER)
     with pytest.raises(SettingError):

@@ -36,7 +36,7 @@ def views(format: Any, policy: str, **options: Any) -> list[str]:
 @pytest.mark.parametrize("policy", ["fill", "ladder"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_references_and_tools_are_named_only_where_there_are_tools(format: str, policy: str) -> None:
-    """Named without them they invite calls of tools that are not there."""
+    """Without the tools no reference is named, because it would invite calls of tools that do not exist."""
     without, with_tools = views(format, policy), views(format, policy, recall_tools=True)
 
     assert not [view for view in without if REFERENCE.search(view) or "can be found with" in view]

@@ -1,4 +1,4 @@
-"""Recall over a session: what left its view is found and read back."""
+"""Recall in a session: what left its view is found and read back."""
 
 import re
 
@@ -39,7 +39,7 @@ def test_what_left_the_view_is_found_and_read_back(session):
 
 @pytest.mark.slow
 def test_what_the_view_shows_is_not_found(session):
-    """The newest message, which the view shows word for word, is no hit until it leaves."""
+    """The newest message, which the view shows, is no hit until it leaves."""
     session.append({"role": "user", "content": "The gangway is closed, says the harbourmaster."})
 
     assert session.recall("gangway harbourmaster") == []
@@ -50,7 +50,7 @@ def test_what_the_view_shows_is_not_found(session):
 
 
 def test_a_result_cut_on_arrival_is_found_whole():
-    """What was cut out of a tool's result is searched though its beginning is in the view."""
+    """Text that was cut out of a tool result is searched, though its beginning is in the view."""
     log = "".join(f"line {number}: all quiet\n" for number in range(3_000))
     with plimsoll.open("s", store="memory:", max_tokens=8_000) as session:
         call = {"id": "a", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
@@ -67,7 +67,7 @@ def test_a_result_cut_on_arrival_is_found_whole():
 
 @pytest.mark.slow
 def test_rolling_back_shows_again_what_was_found(session):
-    """After a rollback to the beginning the view shows the message, and recall no longer brings it."""
+    """After a rollback the view shows the message, and recall no longer returns it."""
     while any(not one.undone for one in session.compactions()):
         session.rollback()
 
@@ -77,7 +77,7 @@ def test_rolling_back_shows_again_what_was_found(session):
 @pytest.mark.slow
 @pytest.mark.parametrize("reopened", [False, True])
 def test_a_session_that_is_opened_again_finds_the_same(tmp_path, reopened):
-    """The index is made from the log: hits do not depend on when it was made."""
+    """Hits do not depend on when the index was built from the log."""
     session = plimsoll.open("s", store=tmp_path, max_tokens=4_000)
     session.append({"role": "user", "content": "Watch the harbour."})
     session.append({"role": "assistant", "content": "The beacon blinks every 17 seconds."})
@@ -98,14 +98,14 @@ def test_a_session_that_is_opened_again_finds_the_same(tmp_path, reopened):
 @pytest.mark.slow
 @pytest.mark.parametrize(("query", "max_tokens"), [(None, 100), (7, 100), ("x", -1), ("x", 1.5), ("x", None)])
 def test_impossible_questions_are_refused(session, query, max_tokens):
-    """A query that is no text, or a size that is no number of tokens, is a SettingError."""
+    """A query that is not a str, or an invalid number of tokens, raises SettingError."""
     with pytest.raises(SettingError):
         session.recall(query, max_tokens=max_tokens)
 
 
 @pytest.mark.slow
 def test_answers_of_tools_stay_whole_in_the_view(session):
-    """An answer appended as a tool's result is not cut on arrival: no answer is read back by another."""
+    """A result of a recall tool is not cut when it is appended, so no result has to be read back by another."""
     reference = session.recall("beacon blink")[0].reference
     for name, arguments in (("recall", {"query": "watch harbour weather"}), ("read", {"reference": reference})):
         answer = session.call_tool(name, arguments)
@@ -119,7 +119,7 @@ def test_answers_of_tools_stay_whole_in_the_view(session):
 
 
 def test_answers_keep_within_the_policys_limit_for_results():
-    """Where a policy cuts results on arrival, an answer is smaller than that from the start."""
+    """If a policy cuts results on arrival, a recall result is smaller than that from the start."""
     policy = policy_named("ladder", tool_result_tokens_max=150)
     text = "".join(f"row {number}\n" for number in range(2_000))
     with plimsoll.open("s", store="memory:", max_tokens=50_000, policy=policy) as session:
@@ -130,7 +130,7 @@ def test_answers_keep_within_the_policys_limit_for_results():
 
 
 def test_reading_a_long_result_by_pages(tmp_path):
-    """A result larger than any answer is read back page by page, byte for byte."""
+    """A result larger than the limit is read back page by page, byte for byte."""
     text = "".join(f"row {number}\t{number * number}\n" for number in range(6_000))
     with plimsoll.open("s", store=tmp_path, max_tokens=8_000) as session:
         session.append({"role": "user", "content": text})
@@ -147,7 +147,7 @@ def test_reading_a_long_result_by_pages(tmp_path):
 
 @pytest.mark.slow
 def test_summaries_name_the_tool_when_the_model_has_it(session):
-    """With `recall_tools` the frame of a summary says that the rest can be found; without, it does not."""
+    """With `recall_tools` the frame of a summary says that the rest can be searched; without, it does not."""
     named = [m["content"] for m in session.view() if "Summary of messages" in str(m["content"])]
     with plimsoll.open("plain", store="memory:", max_tokens=4_000) as plain:
         plain.extend(session.history())
@@ -160,7 +160,7 @@ def test_summaries_name_the_tool_when_the_model_has_it(session):
 
 
 def test_recall_tools_are_remembered_and_counted(tmp_path):
-    """The option is kept with the session, and what the definitions cost is taken off the budget."""
+    """The option is stored with the session, and the definitions count against the budget."""
     messages = [{"role": ("user", "assistant")[n % 2], "content": f"Watch {n}. {FILLER * 8}"} for n in range(60)]
     plimsoll.open("s", store=tmp_path, max_tokens=4_000, recall_tools=True).close()
     with plimsoll.open("s", store=tmp_path) as session:
@@ -175,6 +175,6 @@ def test_recall_tools_are_remembered_and_counted(tmp_path):
 
 @pytest.mark.parametrize("value", ["yes", 1, 0])
 def test_recall_tools_is_yes_or_no(value):
-    """Nothing that merely looks like True is taken for it."""
+    """Values other than True and False are refused."""
     with pytest.raises(SettingError, match="recall_tools"):
         plimsoll.open("s", store="memory:", recall_tools=value)

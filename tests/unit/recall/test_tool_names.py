@@ -1,4 +1,4 @@
-"""The tools of a session beside the caller's own: each name is one tool's, and a call finds the one that it is for."""
+"""The names of the recall tools: none is used twice, and a call reaches the tool it is for."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def names(session: plimsoll.Session, format: str = "openai-chat") -> list[str]:
 
 
 def talk(count: int) -> list[Wire]:
-    """Messages of which the first says something to look for."""
+    """Messages of which the first has something to find."""
     first = {"role": "assistant", "content": "The berth of ZQKEY is number 7. " + "tide " * 60}
     rest = ({"role": ("user", "assistant")[n % 2], "content": f"{n} " + "harbour " * 60} for n in range(count))
     return [{"role": "user", "content": "hello"}, first, *rest]
@@ -39,7 +39,7 @@ def talk(count: int) -> list[Wire]:
 
 @pytest.mark.parametrize("format", ["openai-chat", "openai-responses", "anthropic"])
 def test_names_that_are_taken(format: Any) -> None:
-    """Where a tool of the caller's is called `read` or `recall`, ours takes another name; no name stands twice."""
+    """If a tool of the caller's is called `read` or `recall`, the recall tool gets another name."""
     own = [own_tool("read", format), own_tool("bash", format)]
     with plimsoll.open("a", store="memory:", tools=own, recall_tools=True) as session:
         assert names(session, format) == ["recall", "read_history"]
@@ -59,7 +59,7 @@ def test_names_that_are_taken(format: Any) -> None:
 
 
 def test_names_that_are_given() -> None:
-    """`recall_tools` may say what they are called: summaries, descriptions, answers and dispatch go by it, also when reopened."""
+    """`recall_tools` can set their names: summaries, descriptions, results and dispatch use them, also after reopening."""
     place = "memory:names-that-are-given"
     given = {"recall": "search_notes", "read": "open_note"}
     with plimsoll.open("a", store=place, recall_tools=given, max_tokens=900) as session:
@@ -93,7 +93,7 @@ def test_names_that_are_given() -> None:
     ],
 )
 def test_names_that_do_not_do(given: Any) -> None:
-    """A name that another tool has, or that no provider takes, is refused with one clear error, and nothing is made."""
+    """A name that another tool has, or that no provider accepts, raises one clear error, and nothing is created."""
     place = "memory:names-that-do-not-do"
     with pytest.raises(SettingError, match="recall_tools"):
         plimsoll.open("a", store=place, tools=[own_tool("bash")], recall_tools=given)
@@ -101,7 +101,7 @@ def test_names_that_do_not_do(given: Any) -> None:
 
 
 def test_own_searches_are_not_found_and_those_of_a_namesake_are() -> None:
-    """What our tools were asked and answered is not searched, whatever they are called; a caller's `recall` is."""
+    """Calls and results of the recall tools are not indexed under any name; a caller's `recall` is."""
     call = {"id": "c1", "type": "function", "function": {"name": "recall", "arguments": '{"query": "ZQOWN anchor"}'}}
     ours = {"id": "c2", "type": "function", "function": {"name": "recall_history", "arguments": '{"query": "ZQOURS"}'}}
     messages = [

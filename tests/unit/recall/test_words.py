@@ -1,4 +1,4 @@
-"""What texts are found by."""
+"""The search terms of texts."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def test_forms_of_a_word_share_a_stem(one, other):
 
 @pytest.mark.parametrize("word", ["class", "status", "this", "bus", "is", "v2", "a", ""])
 def test_endings_that_are_no_endings_stay(word):
-    """A word that only looks like a plural, and one too short to have endings, is its own stem."""
+    """A word that only looks like a plural, or is too short for endings, is its own stem."""
     assert stem(word) == word
 
 
@@ -53,15 +53,15 @@ def test_endings_that_are_no_endings_stay(word):
     ],
 )
 def test_what_a_text_is_found_by(text, term):
-    """Compound names are found by their parts, accents and width do not matter, unspaced writing is found by pairs."""
+    """Compound names are found by their parts, regardless of accents and width; scripts without spaces by pairs of characters."""
     assert term in Terms().of(text)
 
 
 def test_a_hash_is_no_compound():
-    """A code of digits and letters is found whole; its parts mean nothing."""
+    """A code of digits and letters is found as a whole, not by its parts."""
     assert Terms().of("3ae3ab59") == {"3ae3ab59"}
 
 
 def test_long_words_are_cut():
-    """A word longer than any word is known by its beginning."""
+    """Only the beginning of an overlong word is indexed."""
     assert max(map(len, Terms().of("x" * 10_000))) <= WORD_CHARS_MAX

@@ -1,4 +1,4 @@
-"""Results of very many lines: each line is looked at a few times, not once for every try at a size."""
+"""Results with very many lines: each line is read a bounded number of times, not once per search step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COUNT = 300_000
     "text", ["\n" * COUNT, "abc\n" + "\n" * COUNT + "end", "a\n" * (COUNT // 2), "\n\n " * (COUNT // 3)]
 )
 def test_many_newlines_are_cheap(text: str) -> None:
-    """Two seconds of CPU do, on a slow machine."""
+    """Shrinking takes at most two seconds of CPU on a slow machine."""
     start = time.process_time()
     shrunk = plimsoll.shrink("bash", text, max_tokens=300)
 
@@ -27,7 +27,7 @@ def test_many_newlines_are_cheap(text: str) -> None:
 
 
 def test_lines_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line that comes again is placed once, and only what looks like the gap of an earlier cut is read as one."""
+    """A repeated line is analysed once, and only lines that begin like a gap are parsed as one."""
     read: list[str] = []
     place, gap = shapes._tree_position, lines.gap_size
 

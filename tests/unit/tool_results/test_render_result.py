@@ -17,7 +17,7 @@ from plimsoll.truncation.tool_results import render_result
 
 
 class Loud:
-    """A value whose words cannot be had."""
+    """A value whose `str` and `repr` raise."""
 
     def __repr__(self):
         raise RuntimeError
@@ -59,12 +59,12 @@ class Loud:
     ],
 )
 def test_values_have_a_text(value, text):
-    """Text is itself, None is null, false things stay, and what JSON cannot say is named."""
+    """Text is unchanged, None is null, falsy values are kept, and what JSON cannot express is described."""
     assert render_result(value) == text
 
 
 def test_circles_are_named():
-    """A value that contains itself is rendered once; the same value twice is no circle."""
+    """A value that contains itself is rendered once; a value that occurs twice is not a cycle."""
     circle = {"name": "loop"}
     circle["self"] = circle
     shared = [1]
@@ -74,7 +74,7 @@ def test_circles_are_named():
 
 
 def test_depth_is_bounded():
-    """A thousand levels are rendered to the limit and no further."""
+    """A value a thousand levels deep is rendered down to the limit."""
     value = "leaf"
     for _ in range(1_000):
         value = [value]
