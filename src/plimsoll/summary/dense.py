@@ -33,7 +33,7 @@ _OPENING = regex(
 )
 _LOOSE = regex(
     r"(?<![\w-])(?:an? (?:lot|bit|couple|bunch) of|lots of|(?:kind|sort) of|a (?:lot|bit)|as well|you know|at all|right now"
-    r"|these days|so(?! that)|this(?! (?:week|month|year|morning|afternoon|evening|spring|summer|fall|autumn|winter|past)))"
+    r"|these days|(?<!or )so(?! that)|this(?! (?:week|month|year|morning|afternoon|evening|spring|summer|fall|autumn|winter|past)))"
     r"(?![\w'’-]) ?",
     re.IGNORECASE,
 )
@@ -212,7 +212,7 @@ def shorten(text: str, callings: Iterable[str] = ()) -> str:
         # An `it` says nothing where a clause begins, or where its verb goes.
         if not drops and not (word in ("it", "It") and (at == 0 or any(drops for _, drops in words[at + 1 : at + 2])))
     )
-    return " ".join(kept).strip(" ,.!")
+    return " ".join(kept).replace(" ,", ",").strip(" ,.!-")
 
 
 def content(text: str) -> list[str]:

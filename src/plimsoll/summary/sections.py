@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -47,8 +48,11 @@ _ASKING_SHARE = 34.0
 
 _WANTS = regex(
     r"(?s)\A(?!.*(?:请|帮|麻烦|给我|告诉)).*我(?:们|也|还|就|最近|一直)*(?:想|要|需要)(?!你|您|问|知道|了解|请)"
+    r"|\A(?!.*\b(?:must|never|always|only|keep|avoid|without|at most|at least|no more|not|don['’]t|limit|unchanged|you)\b)"
+    r"\W*(?:so |and |also,? )?i(?:['’]d| would)? (?:like|want|need|love|hope|plan) to (?!know|see|ask)",
+    re.IGNORECASE,
 )
-"""A Chinese sentence of what its speaker wants for herself."""
+"""What a speaker wants for herself."""
 
 _REQUEST_LETTERS_MIN = 6
 _CUT_MARK_CHARS = 10
@@ -154,7 +158,8 @@ def insisted(ledger: Ledger) -> list[Fact]:
         return list(facts)
     if has_speakers(ledger):
         return []
-    return [fact for fact in facts if (asks(fact.text) or insists(fact.text)) and not _is_question(fact.text)]
+    told = (fact for fact in facts if asks(fact.text) or insists(fact.text))
+    return [fact for fact in told if not _is_question(fact.text) and _WANTS.search(fact.text) is None]
 
 
 def constraints(ledger: Ledger, shown: Sequence[Item], bias: Callable[[str], float]) -> list[Item]:

@@ -224,6 +224,23 @@ def test_chinese_talk_of_days_keeps_its_order_and_its_days(counter: Any) -> None
     assert again.split("\n")[at + 1 : -1] == lines[at + 1 : -1]
 
 
+def test_what_a_user_wants_to_do_herself_is_no_constraint(counter: Any) -> None:
+    """It is told; what she wants of the answer, or insists on, is a constraint."""
+    texts = [
+        "Which boats are easy to sail?",
+        "Dinghies are.",
+        "I'd like to learn Portuguese before the trip. I want to keep the plan under 300 words. Never mention hotels.",
+        "Fine.",
+    ]
+    found = sections(shown(texts, 600, counter).text)
+
+    assert sorted(found["User constraints"][1:]) == [
+        "- I want to keep the plan under 300 words.",
+        "- Never mention hotels.",
+    ]
+    assert "learn Portuguese" in shown(texts, 600, counter).text
+
+
 def test_a_short_answer_stands_behind_its_question(counter: Any) -> None:
     """`Seven years now` says nothing alone; an answer that names what was asked for needs no question."""
     texts = [
