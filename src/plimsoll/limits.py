@@ -116,6 +116,9 @@ RECALL_OUTPUT_TOKENS_MAX = 2_000
 SUMMARIZER_INPUT_TOKENS_MIN = 2_000
 """Smallest input of a summariser. Less holds little more than the instructions."""
 
+SUMMARIZER_OUTPUT_TOKENS_MAX = 8_192
+"""The longest answer a summariser is asked for: what most models write in one reply, however much room there is."""
+
 LEDGER_WORDS_CHARS_MAX = 24_000
 """Characters of earlier summaries' prose that a ledger carries with its facts; longer prose keeps its two ends."""
 

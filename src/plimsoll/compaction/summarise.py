@@ -193,7 +193,7 @@ def _written(
     shared = portions(
         lines_of(numbered),
         input_tokens_max=policy.summarizer_input_tokens_max,
-        tokens_max=writer.tokens_max,
+        tokens_max=writer.answer_tokens_max,
         requests_max=policy.summarizer_requests_max,
         counter=view.counter,
     )

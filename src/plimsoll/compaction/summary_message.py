@@ -10,6 +10,7 @@ from plimsoll.compaction.task import SummaryFailed, SummaryRequest, Task
 from plimsoll.compaction.view_message import ViewExchange
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.dataclass import dataclass
+from plimsoll.limits import SUMMARIZER_OUTPUT_TOKENS_MAX
 from plimsoll.message import Message, Text, text_message
 from plimsoll.summary.frame import (
     PRESENTATIONS,
@@ -71,6 +72,12 @@ class SummaryWriter:
     def room(self) -> int:
         """Tokens left for words once the frame is paid, less one for a token that joins across the seam."""
         return self.tokens_max - self.view.weigh(text_message(self.task.policy.summary_role, self._wrapped(""))) - 1
+
+    @property
+    def answer_tokens_max(self) -> int:
+        """How long an answer a model is asked for: the next prompt has to hold it too."""
+        third = self.task.policy.summarizer_input_tokens_max // 3
+        return min(self.tokens_max, SUMMARIZER_OUTPUT_TOKENS_MAX, third)
 
     def by_rules(
         self, ledger: Ledger, *, gone: Sequence[ViewExchange], shown: Sequence[ViewExchange] = ()
@@ -153,7 +160,7 @@ class SummaryWriter:
             return build_prompt(
                 lines,
                 previous=previous,
-                tokens_max=self.tokens_max,
+                tokens_max=self.answer_tokens_max,
                 input_tokens_max=task.policy.summarizer_input_tokens_max,
                 counter=view.counter,
                 language=view.language,
@@ -165,7 +172,7 @@ class SummaryWriter:
         return SummaryRequest(
             messages=tuple(messages),
             previous=previous,
-            tokens_max=self.tokens_max,
+            tokens_max=self.answer_tokens_max,
             language=view.language,
             focus=task.focus,
             model=task.policy.summary_model,

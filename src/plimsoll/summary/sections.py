@@ -253,9 +253,10 @@ def _files(ledger: Ledger, bias: Callable[[str], float], room: Mapping[str, int]
     facts = one_each(ledger.of("file"))
     folders = folders_of(fact.text for fact in facts)
     items: list[Item] = []
+    forgotten = bool(ledger.evicted.get("file"))
     for name in ("modified", "read"):
         found = [fact for fact in facts if (fact.state == "modified") == (name == "modified")]
-        is_tight = sum(estimate(fact.text) + 1 for fact in found) > 2 * room[name]
+        is_tight = forgotten or sum(estimate(fact.text) + 1 for fact in found) > 2 * room[name]
         for fact in found:
             folder = folders[fact.text] if is_tight else ""
             item = _item(fact, fact.text.removeprefix(folder), bias, ledger.end)

@@ -108,3 +108,19 @@ def test_no_room_stays_empty_while_facts_wait() -> None:
         for budget in range(420, 700, 40):
             view = plimsoll.fit(history, max_tokens=budget).messages
             assert plimsoll.count_tokens(view) >= budget * 0.97
+
+
+@pytest.mark.spec("W1-15")
+def test_a_model_is_asked_for_no_more_than_it_writes_in_one_reply() -> None:
+    """However much room there is, an answer of at most 8,192 tokens is asked for, and each request holds many messages."""
+    asked: list[Any] = []
+    long = [m for n in range(12) for m in ({"role": "user", "content": f"{n} goes"}, *RUN[1:])]
+    plimsoll.fit(
+        long,
+        max_tokens=plimsoll.count_tokens(long) // 4,
+        policy={"summarizer_input_tokens_max": 60_000},
+        summarizer=lambda request: asked.append(request) or "Zoe painted all the cranes.",
+    )
+
+    assert {request.tokens_max for request in asked} == {8_192}
+    assert len(asked) < 8
