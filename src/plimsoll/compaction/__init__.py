@@ -1,1 +1,1 @@
-"""From a history and a budget to a view, and the plan that says how: pure, synchronous, no model and no disk inside."""
+"""Computes the compacted view of a history and the plan that explains it. Pure and synchronous: calls no model, reads no file."""

@@ -1,6 +1,6 @@
-"""Thinking that its model takes back only behind the very messages it was made for (Anthropic: preserved thinking).
+"""Remove thinking that the provider accepts only behind the exact messages it was generated from (Anthropic: preserved thinking).
 
-Where what is before it changes, the provider refuses the request. Such thinking leaves with the change; all else stays.
+The provider rejects a request in which a message before such thinking was changed. Only that thinking is removed.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from plimsoll.compaction.working_view import WorkingView
 from plimsoll.message import Message, Reasoning
 
 Binds: TypeAlias = Callable[[Message], bool]
-"""Whether the thinking in a message is bound to what was before it."""
+"""True if the thinking in a message is valid only with the messages before it unchanged."""
 
 
 def leave_thinking(view: WorkingView) -> None:
-    """Take bound thinking out of a view whose messages will change."""
+    """Remove bound thinking from the messages of a view that is about to change."""
     for block in list(view.blocks):
         if not any(view.binds(piece.message) for piece in block.pieces):
             continue
@@ -31,13 +31,13 @@ def leave_thinking(view: WorkingView) -> None:
 
 
 def unbound(pieces: Iterable[ViewMessage], binds: Binds) -> Iterator[ViewMessage]:
-    """The pieces without bound thinking; one that is nothing else is left out."""
+    """The messages without bound thinking. A message that holds nothing else is left out."""
     for piece in pieces:
         yield from _without_thinking(piece) if binds(piece.message) else [piece]
 
 
 def unbound_at(pieces: Iterable[ViewMessage], positions: Collection[int]) -> Iterable[ViewMessage]:
-    """The same by the positions of the messages that are bound."""
+    """Like `unbound`, given the positions of the messages whose thinking is bound."""
     if not positions:
         return pieces
     bound = set(positions)

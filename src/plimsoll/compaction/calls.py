@@ -1,4 +1,4 @@
-"""Take the oldest calls out of an exchange together with their results, and say so where they stood."""
+"""Remove the oldest calls of an exchange together with their results, and leave a marker in their place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from plimsoll.regex import regex
 from plimsoll.summary.frame import Language
 
 Place: TypeAlias = tuple[int, int]
-"""(piece, part): where in a block a part stands."""
+"""(message index, part index) of a part in an exchange."""
 
 CallUnit: TypeAlias = tuple[Place, Place]
 """A call and its result."""
@@ -33,7 +33,7 @@ _NOT_IN_A_NAME = regex(r"[\]\n]")
 
 
 def call_units(pieces: Sequence[ViewMessage]) -> list[CallUnit]:
-    """The calls of an exchange, oldest first, each with its result; those that wait for a result last."""
+    """The calls of an exchange with their results, oldest first; calls without a result come last."""
     asked: OpenCalls[Place] = OpenCalls()
     units: list[CallUnit] = []
     for number, piece in enumerate(pieces):
@@ -48,7 +48,7 @@ def call_units(pieces: Sequence[ViewMessage]) -> list[CallUnit]:
 def without_calls(
     pieces: Sequence[ViewMessage], units: Sequence[CallUnit], weigh: Weigh, language: Language
 ) -> list[ViewMessage]:
-    """The pieces without these calls and their results, and a mark in their place that counts earlier ones in."""
+    """The messages without these calls and their results. A marker in their place counts them and those removed earlier."""
     if not units:
         return list(pieces)
     gone = {place for unit in units for place in unit}
@@ -70,7 +70,7 @@ def without_calls(
 
 
 def _with_mark(parts: Sequence[tuple[int, Part]], at: int, words: str) -> list[tuple[int, Part]]:
-    """The mark before part `at`: at the end of the text there, or as a text of its own."""
+    """The marker before part `at`: appended to the text there, or a text part of its own."""
     before = [pair for pair in parts if pair[0] < at]
     after = [pair for pair in parts if pair[0] > at]
     text = before[-1][1] if before else None
@@ -82,7 +82,7 @@ def _with_mark(parts: Sequence[tuple[int, Part]], at: int, words: str) -> list[t
 
 
 def _mark_piece(first: ViewMessage, words: str, weigh: Weigh) -> ViewMessage:
-    """The mark as a message of its own, where the calls were messages of their own."""
+    """The marker as a separate message, for formats in which calls are separate messages."""
     message = Message(role="assistant", parts=(Text(text=words),), format=first.message.format)
     return ViewMessage(message=message, weigh=weigh, origin="made", whole=False)
 
@@ -96,13 +96,13 @@ def _mark_words(pieces: Sequence[ViewMessage], calls: Sequence[Place], language:
 
 
 def _counted(part: Part) -> int:
-    """The calls that the mark of an earlier cut stands for."""
+    """Number of calls that the marker of an earlier cut stands for; 0 for any other part."""
     found = _MARK.search(part.text) if isinstance(part, Text) else None
     return int((found["en"] or found["zh"]).replace(",", "")) if found else 0
 
 
 def _marks_alone(pieces: Sequence[ViewMessage]) -> set[Place]:
-    """Where the mark of an earlier cut is all that a text says."""
+    """Places of assistant texts that consist only of the marker of an earlier cut."""
     return {
         (number, index)
         for number, piece in enumerate(pieces)
@@ -112,7 +112,7 @@ def _marks_alone(pieces: Sequence[ViewMessage]) -> set[Place]:
 
 
 def _steps_before(pieces: Sequence[ViewMessage], gone: AbstractSet[Place]) -> set[Place]:
-    """Of messages that hold the results of their calls, whatever is said before the last one that leaves: whole steps leave."""
+    """Everything before the last removed result in messages that hold calls and results: complete steps are removed."""
     found: set[Place] = set()
     for number, piece in enumerate(pieces):
         parts = piece.message.parts
@@ -123,7 +123,7 @@ def _steps_before(pieces: Sequence[ViewMessage], gone: AbstractSet[Place]) -> se
 
 
 def _reasoning_for(pieces: Sequence[ViewMessage], gone: AbstractSet[Place]) -> set[Place]:
-    """Messages that only reason, where all that they led to leaves: alone they would be refused."""
+    """Reasoning-only messages whose following calls are all removed: providers reject reasoning without them."""
     found: set[Place] = set()
     reasoning: set[Place] = set()
     led: set[Place] = set()

@@ -14,13 +14,13 @@ from plimsoll.errors import Foreign, SettingError
 
 Result = TypeVar("Result")
 Summarizer: TypeAlias = Callable[[SummaryRequest], str]
-"""A function that asks a model with `request.prompt` and gives its answer back."""
+"""Asks a model with `request.prompt` and returns its answer."""
 AsyncSummarizer: TypeAlias = Callable[[SummaryRequest], "str | Awaitable[str]"]
-"""A summariser of either kind. Asked by a caller that does not await, one that gives a coroutine counts as failing."""
+"""A sync or async summariser. A sync caller treats one that returns a coroutine as failed."""
 
 
 def checked(summarizer: object) -> AsyncSummarizer | None:
-    """A summariser as it is called: itself, or its `summarize`. Raises SettingError for what cannot be asked."""
+    """The callable of a summariser: the object itself, or its `summarize` method. Raises SettingError if neither is callable."""
     asked = getattr(summarizer, "summarize", summarizer)
     if asked is None or callable(asked):
         return asked
@@ -32,32 +32,32 @@ NOBODY = SummaryFailed(reason="no summariser is configured")
 
 @dataclass(frozen=True, slots=True)
 class _Done(Generic[Result]):
-    """What a generator returned."""
+    """The return value of a generator."""
 
     result: Result
 
 
 Steps: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 Lock: TypeAlias = Callable[[], AbstractContextManager[object]]
-"""Makes a context in which a step has the state it works on to itself."""
+"""Returns a context manager that holds the lock on the state while one step runs."""
 
 
 class Away(Protocol):
-    """Where an async driver has work done that must not block the event loop."""
+    """Runs blocking work for an async driver outside the event loop."""
 
     async def work(self, function: Callable[[], Result], /) -> Result:
         """Run one step of the engine."""
         ...
 
     async def call(self, function: Callable[[], Result], /) -> Result:
-        """Run a summariser that is no coroutine function."""
+        """Run a summariser that is not a coroutine function."""
         ...
 
 
 def drive(steps: Steps[Result], summarizer: AsyncSummarizer | None, lock: Lock | None = None) -> Result:
-    """Run to the end, asking `summarizer` for whatever is asked. What it raises becomes a failure, never an exception.
+    """Run the generator to the end, answering each request with `summarizer`. An exception it raises becomes a SummaryFailed.
 
-    `lock` is held during each step, and not while the summariser is asked.
+    `lock` is held during each step, but not while the summariser runs.
     """
     reply: SummaryReply | None = None
     while True:
@@ -70,9 +70,9 @@ def drive(steps: Steps[Result], summarizer: AsyncSummarizer | None, lock: Lock |
 async def adrive(
     steps: Steps[Result], summarizer: AsyncSummarizer | None, away: Away, lock: Lock | None = None
 ) -> Result:
-    """The same for callers that await. Steps run away from the event loop.
+    """Async form of `drive`. Steps run outside the event loop.
 
-    A summariser that is a coroutine function is awaited in the event loop; any other is called away from it.
+    A coroutine function is awaited in the event loop; any other summariser is called outside it.
     """
     reply: SummaryReply | None = None
     while True:
@@ -83,7 +83,7 @@ async def adrive(
 
 
 def _step(steps: Steps[Result], reply: SummaryReply | None, lock: Lock | None) -> SummaryRequest | _Done[Result]:
-    """Run to the next request, or to the end. A reply of None begins."""
+    """Run to the next request or to the end. A `reply` of None starts the generator."""
     with nullcontext() if lock is None else lock():
         try:
             return next(steps) if reply is None else steps.send(reply)

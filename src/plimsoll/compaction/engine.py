@@ -1,7 +1,7 @@
-"""Run the steps a level allows, cheapest first, until the view is at its goal; then prove that it fits.
+"""Run the steps that a level allows, cheapest first, until the view reaches its goal, then cut to the budget.
 
-A generator, because one step may want a model's prose: it yields a SummaryRequest and is sent the text or the failure.
-drive.py resumes it, for sync and async callers.
+`compact` is a generator because a step may need a model's prose: it yields a SummaryRequest and receives the text or the
+failure. drive.py runs it for sync and async callers.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from plimsoll.policy.presets import Step
 from plimsoll.summary.frame import omitted, unwrapped
 
 NEARLY = 1.02
-"""A view this close to its goal is not worth giving up its tail."""
+"""A view within this factor of its goal is close enough: dropping its whole tail would gain little."""
 
 _SUMMARISING: tuple[Step, ...] = ("summarise", "window")
-"""The steps by which exchanges older than the tail leave."""
+"""The steps that remove exchanges older than the tail."""
 
 Compacting: TypeAlias = Generator[SummaryRequest, SummaryReply, Outline]
 
 
 def compact(view: WorkingView, task: Task) -> Compacting:
-    """Bring a view to its goal. The outline says what was done; `changed` is False when it was not worth doing.
+    """Reduce a view to its goal. The outline describes what was done; its `changed` is False if the run would free too little.
 
-    Raises CannotFit when the budget is smaller than the frame.
+    Raises CannotFit if the budget is smaller than system text and the newest request at their smallest.
     """
     everything, reserve_tokens = list(view.blocks), view.reserve_tokens
     as_it_was = [piece for block in everything for piece in block.pieces]
@@ -89,7 +89,7 @@ def compact(view: WorkingView, task: Task) -> Compacting:
 
 
 def _cut_arrivals(view: WorkingView, task: Task) -> bool:
-    """Cut tool results to what the policy lets come in; says whether any was larger. What is too old to stay is not looked at."""
+    """Cut tool results that exceed the policy's arrival limit; True if any did. Exchanges too old to stay are skipped."""
     limit = task.policy.tool_result_limit(task.budget_tokens)
     room, found = task.budget_tokens, False
     for block in reversed(view.blocks if limit is not None else ()):
@@ -102,7 +102,7 @@ def _cut_arrivals(view: WorkingView, task: Task) -> bool:
 
 
 def _summary(view: WorkingView, summary: SummaryMessage | None, *, cut: bool) -> str | None:
-    """The text of a summary made now, as the view has it: the proof may have cut it, or left it out."""
+    """Text of the summary made in this run as the view holds it: the final cut may have shortened or removed it."""
     made = view.summaries()
     made = [block for block in made if not is_mark(block)] or made
     if summary is None or not made:
@@ -115,7 +115,7 @@ def _summary(view: WorkingView, summary: SummaryMessage | None, *, cut: bool) ->
 
 
 def _level(task: Task, view: WorkingView, *, cut: bool) -> Level:
-    """How far past the lines the view was. Where a policy fills the budget, lines say nothing: how strong a step it took."""
+    """Load level of the view. Policies that fill the budget ignore load lines: the level of the strongest step taken."""
     if not task.policy.fill:
         return task.load
     if cut:
@@ -128,7 +128,7 @@ def _cost(pieces: Iterable[ViewMessage], reserve_tokens: int) -> int:
 
 
 def untouched(pieces: Sequence[ViewMessage], task: Task, tokens: int, *, note: str | None = None) -> Outline:
-    """The outline of doing nothing."""
+    """The outline of a run that changes nothing."""
     return Outline(
         pieces=tuple(pieces),
         level=task.load,
@@ -145,9 +145,10 @@ def untouched(pieces: Sequence[ViewMessage], task: Task, tokens: int, *, note: s
 
 
 def reworded(outline: Outline, text: str, view: WorkingView, task: Task) -> Outline:
-    """The outline with somebody's own summary in place of ours, cut to the room there is. Raises SettingError without one.
+    """The outline with the caller's summary text in place of the generated one, cut to the available room.
 
-    Where there is no room for any, what stands in the view stays, and only the ledger and the record have the words.
+    If there is no room, the view keeps its summary and only the ledger and the record hold the text. Raises SettingError if the
+    outline has no summary.
     """
     if outline.summary is None or outline.covers is None:
         raise SettingError("summary", "nothing is summarised here, so there is no summary to change")
@@ -167,14 +168,14 @@ def reworded(outline: Outline, text: str, view: WorkingView, task: Task) -> Outl
 
 
 def _is_new_summary(piece: ViewMessage) -> bool:
-    """Whether it is the summary made in this run; one that came back as a message, and stayed, has a position."""
+    """True if this is the summary made in this run. A summary that came back in an input history and stayed has a position."""
     return piece.origin == "summary" and piece.position is None
 
 
 def _run(
     step: Step, view: WorkingView, task: Task, outcome: SummaryOutcome
 ) -> Generator[SummaryRequest, SummaryReply, SummaryOutcome | None]:
-    """One step. Only the step that summarises asks anybody anything."""
+    """Run one step. Only the step that summarises yields requests."""
     match step:
         case "collapse":
             collapse_repeats(view, task.goal_tokens, task.preview_tokens)
@@ -199,9 +200,9 @@ def _run(
 
 
 def _repeat_reversible(view: WorkingView, task: Task) -> None:
-    """The reversible steps once more, as long as they help: what was out of their reach before may be within it now.
+    """Repeat the reversible steps while they free tokens: exchanges that left the tail are now within their reach.
 
-    Once others have left the view, only the newest exchange keeps its results whole.
+    Once exchanges have been removed, only the newest one keeps its results uncut.
     """
     tail_share = 0 if view.left else TAIL_SHARE
     while view.passes(task.goal_tokens):
@@ -215,7 +216,7 @@ def _repeat_reversible(view: WorkingView, task: Task) -> None:
 
 
 def _clip(view: WorkingView, task: Task) -> None:
-    """Messages over the policy's limit lose their middle, oldest first; the newest request never does."""
+    """Cut the middle out of messages over the policy's limit, oldest first, except the newest request."""
     limit = task.policy.message_limit(task.budget_tokens)
     if limit is None:
         return
@@ -227,7 +228,7 @@ def _clip(view: WorkingView, task: Task) -> None:
 
 
 def _summary_only(view: WorkingView, task: Task, outcome: SummaryOutcome) -> SummaryOutcome | None:
-    """The ledger alone speaks for the past: nothing stays but what must."""
+    """Replace everything that need not stay by a summary of the ledger."""
     policy = replace(task.policy, keep_last_messages=1)
     bare = replace(task, ledger=outcome.ledger, covers=outcome.covers, ask_model=False, policy=policy, focus=None)
     found = drive(summarise(view, bare), None)
@@ -235,9 +236,9 @@ def _summary_only(view: WorkingView, task: Task, outcome: SummaryOutcome) -> Sum
 
 
 def is_futile(task: Task, before: int, after: int) -> bool:
-    """Whether a run on a view that fitted freed too little to be worth breaking the prompt cache.
+    """True if a run on a view that already fits frees too little to be worth invalidating the prompt cache.
 
-    Level normal takes only reversible steps; unless they reach the goal the next level would come at once and do it again.
+    Level normal uses only reversible steps; unless they reach the goal, the next level would soon repeat the work.
     """
     if task.asked:
         return after >= before

@@ -1,7 +1,7 @@
-"""The proof: whatever came before, the view ends within the budget, or CannotFit names what does not.
+"""The final cut: the view ends within the budget, or CannotFit names the part that does not fit.
 
-Cuts in a fixed order, each marked: the oldest of the tail, the summary, pinned text and the first request, the newest exchange,
-the newest user message, and system text last.
+Cuts in a fixed order, each with a marker: the oldest exchanges of the tail, the summary, pinned text and the first request,
+the newest exchange, the newest user message, and last the system text.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from plimsoll.compaction.working_view import WorkingView
 from plimsoll.errors import CannotFit
 
 SUMMARY_LEAST_TOKENS = 120
-"""A summary cut below this is left out instead."""
+"""Minimum size of a cut summary; a smaller one would say too little and is removed instead."""
 
 REASON = "over the budget"
 
 ROUNDS_MAX = 3
-"""What has to open the view once others left may cost what was just saved: then more leaves."""
+"""Removing exchanges can add an opening message or a notice that exceeds the budget again, so the cut is repeated."""
 
 
 def prove(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> bool:
-    """Cut until the view costs at most the budget; says whether anything had to be cut.
+    """Cut the view to the budget; True if anything had to be cut.
 
-    `covers` are the positions that the summary in the view speaks for: what leaves besides gets a mark, wherever one fits
-    beside the frame. Raises CannotFit when even the frame (system text and the newest user message cut to their marks) does not.
+    `covers` are the positions that the summary in the view covers. Messages removed outside of it get an omission notice where
+    one fits. Raises CannotFit if system text and the newest user message, cut to their markers, exceed the budget.
     """
     budget_tokens = task.budget_tokens
     mark_losses(view, task, covers)
@@ -62,10 +62,10 @@ def prove(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> bool
 
 
 def _cut_frame(view: WorkingView, budget_tokens: int) -> None:
-    """Cut system text and the newest request, the request only where it takes more than half of the budget.
+    """Cut system text and the newest request, the request only if it takes more than half of the budget.
 
-    A mark beside them becomes the shortest one where they are whole without it, or where they are at their least. Where they are
-    whole without it and it has no room even beside their least, it leaves.
+    An omission notice is shortened first. It is removed if system text and the newest request fit uncut without it and do not
+    fit with it even at their smallest.
     """
     unmarked = _without_marks(view)
     if view.reserve_tokens + sum(block.tokens for block in unmarked) <= budget_tokens:
@@ -86,7 +86,7 @@ def _cut_frame(view: WorkingView, budget_tokens: int) -> None:
 
 
 def _without_marks(view: WorkingView) -> list[ViewExchange]:
-    """The blocks without marks; with an opening, where a mark was what opened the view."""
+    """The exchanges without omission notices, with a user opening where a notice served as one."""
     blocks = view.blocks
     view.blocks = [block for block in blocks if not is_mark(block)]
     open_with_user(view)
@@ -95,7 +95,7 @@ def _without_marks(view: WorkingView) -> list[ViewExchange]:
 
 
 def _least_tokens(view: WorkingView, block: ViewExchange) -> int:
-    """What a block of the frame costs with every text in it cut to its mark."""
+    """Tokens of an exchange with every text in it cut to its marker."""
     if is_mark(block):
         return block.tokens
     copy = ViewExchange(pieces=list(block.pieces), exchange=block.exchange, pieces_before=block.pieces_before)
@@ -104,7 +104,7 @@ def _least_tokens(view: WorkingView, block: ViewExchange) -> int:
 
 
 def _cut_request(view: WorkingView, budget_tokens: int) -> None:
-    """A newest request that takes more than half of the budget is cut, but not below that."""
+    """Cut a newest request that takes more than half of the budget, but not below half."""
     for block in [block for block in view.blocks if block.kept_as in (NEWEST_REQUEST, NEWEST_MESSAGE)]:
         excess = view.total - budget_tokens
         if excess > 0:
@@ -112,7 +112,7 @@ def _cut_request(view: WorkingView, budget_tokens: int) -> None:
 
 
 def _shed_tail(view: WorkingView, budget_tokens: int) -> None:
-    """Let the oldest movable blocks leave; the last of them is cut instead where that is enough."""
+    """Remove the oldest removable exchanges until the view fits; cut the last one instead if that is enough."""
     total, gone = view.total, []
     for block in view.movable():
         if total <= budget_tokens:
@@ -131,7 +131,7 @@ def _shed_tail(view: WorkingView, budget_tokens: int) -> None:
 
 
 def _cut_summary(view: WorkingView, budget_tokens: int) -> None:
-    """Cut the summary, or leave it out where little of it would remain."""
+    """Cut the summary, or remove it if little would remain."""
     for block in [block for block in view.blocks if block.is_summary and not is_mark(block)]:
         room = block.tokens - (view.total - budget_tokens)
         if room >= block.tokens:
@@ -143,7 +143,7 @@ def _cut_summary(view: WorkingView, budget_tokens: int) -> None:
 
 
 def _shrink_kept(view: WorkingView, budget_tokens: int, kept_as: str, *, may_leave: bool) -> None:
-    """Cut the blocks kept for one reason, oldest first, each by what is over; let them leave where that does not do."""
+    """Cut the exchanges kept for one reason, oldest first, by the excess; remove those that cutting does not make small enough."""
     for block in [block for block in view.blocks if block.kept_as == kept_as]:
         excess = view.total - budget_tokens
         if excess <= 0:
@@ -155,11 +155,9 @@ def _shrink_kept(view: WorkingView, budget_tokens: int, kept_as: str, *, may_lea
 
 
 def _refuse(view: WorkingView, budget_tokens: int) -> None:
-    """Cut the frame below what still says something: what opens it, then the last of the system text, the newest request last.
+    """Cut opening, system text (last first) and newest request below a readable size. Drop the notice only if that fails.
 
-    Only where that is not enough a mark leaves.
-
-    Raises CannotFit when the frame is over the budget with everything in it at its mark.
+    Raises CannotFit if they exceed the budget with every text at its marker.
     """
     frame = [block for block in view.blocks if block.kept_as == OPENING]
     frame += [block for block in reversed(view.blocks) if block.kept_as == SYSTEM]
@@ -180,5 +178,5 @@ def _refuse(view: WorkingView, budget_tokens: int) -> None:
 
 
 def _part(block: ViewExchange | None) -> str:
-    """What the user would call the block; without one it is the reply's own frame that does not fit."""
+    """Name of an exchange for the error message. Without one, the provider's fixed overhead exceeds the budget."""
     return (block.kept_as if block else None) or "the messages"

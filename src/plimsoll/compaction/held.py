@@ -1,6 +1,6 @@
-"""What must stay leaves room for the rest: its oversized parts are cut, and an exchange too large even so is reduced.
+"""Limit what must stay, so that one oversized exchange or pin does not push the whole history out of the view.
 
-Without this one exchange, or one pin, that is larger than the budget would cost the view its whole history.
+Oversized parts are cut; exchanges that are still too large are reduced.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from plimsoll.policy.budget import Level
 from plimsoll.truncation.measure import fair_cap
 
 OVERSIZED_SHARE = 0.5
-"""In an emergency a tool result or a pinned text may take this share of the goal, whatever it holds."""
+"""Share of the goal that one tool result or pinned text may take in an emergency."""
 
 ARGUMENTS_SHARE = 0.05
-"""The arguments of a call that was answered may take this share of the goal: what came of them is what the next step needs."""
+"""Share of the goal for the arguments of answered calls: the next step needs their results rather than the arguments."""
 
 HELD_SHARE = 0.5
-"""What must stay may take this share of what system text and the newest request leave of the goal, and those, where they alone are
-too large for it, this share of the budget: tool results, pins and the first request are cut to it."""
+"""Share that kept exchanges may take of the goal after system text and the newest request. If these two alone exceed the
+budget, they are cut to leave the others this share of it."""
 
 REASON = "larger than what must stay may be"
 
@@ -42,11 +42,9 @@ _REDUCIBLE = (NEWEST_EXCHANGE, NEWEST_MESSAGE, LAST_MESSAGES, FIRST_REQUEST, PIN
 
 
 def cut_frame(view: WorkingView, budget_tokens: int) -> bool:
-    """Cut system text and the newest request where they alone pass the budget, so far that others have some room too.
+    """Cut system text and the newest request if they alone exceed the budget, leaving room for the rest; True if they did.
 
-    Says whether they did.
-
-    The request is cut first, but not below half of the budget: below that, system text gives way.
+    The request is cut first, to half of the budget at the least, then the system text.
     """
     requests = [block for block in view.blocks if block.kept_as == NEWEST_REQUEST]
     system = [block for block in view.blocks if block.kept_as == SYSTEM]
@@ -68,7 +66,7 @@ def cut_frame(view: WorkingView, budget_tokens: int) -> bool:
 
 
 def _tokens_of_others(view: WorkingView, at_most: int) -> int:
-    """What all but system text and the newest request costs, told only up to `at_most`."""
+    """Tokens of everything except system text and the newest request, counted only up to `at_most`."""
     tokens = 0
     for block in reversed(view.blocks):
         if tokens < at_most and block.kept_as not in (SYSTEM, NEWEST_REQUEST):
@@ -77,7 +75,7 @@ def _tokens_of_others(view: WorkingView, at_most: int) -> int:
 
 
 def cut_oversized_kept(view: WorkingView, task: Task) -> None:
-    """Cut oversized parts of what must stay: results and arguments of the newest exchange, pins, the first request."""
+    """Cut oversized parts of exchanges that must stay: results and arguments in the newest exchange, pins, the first request."""
     _cap_kept(view, task)
     _cut_answered(view, task)
     room = held_room(view, task.goal_tokens)
@@ -94,7 +92,7 @@ def cut_oversized_kept(view: WorkingView, task: Task) -> None:
 
 
 def _cap_kept(view: WorkingView, task: Task) -> None:
-    """In an emergency no message that must stay is larger than the policy allows, save the newest request."""
+    """In an emergency, cut kept messages to the policy's limit, except the newest request."""
     limit = task.policy.kept_message_limit(task.budget_tokens)
     if limit is None or task.level < Level.emergency:
         return
@@ -104,7 +102,7 @@ def _cap_kept(view: WorkingView, task: Task) -> None:
 
 
 def _cut_answered(view: WorkingView, task: Task) -> None:
-    """Large arguments of answered calls in the newest exchange become previews."""
+    """Replace large arguments of answered calls in the newest exchange by previews."""
     cap = max(task.preview_tokens, int(task.goal_tokens * ARGUMENTS_SHARE))
     for block in view.blocks:
         waits = block.exchange.pending or any(is_placeholder(piece.message) for piece in block.pieces)
@@ -118,7 +116,7 @@ def _is_call(block: ViewExchange, spot: Spot) -> bool:
 
 
 def _unseal_tail(view: WorkingView, goal_tokens: int) -> None:
-    """Parts that nobody may cut leave the newest exchanges where they would keep the others out of the view."""
+    """Remove parts that cannot be cut from the newest exchanges if they would push the other exchanges out of the view."""
     room = goal_tokens - held_tokens(view)
     for block in reversed(view.movable()):
         if block.tokens > room and sealed_tokens(view, block) > room // 2:
@@ -129,7 +127,7 @@ def _unseal_tail(view: WorkingView, goal_tokens: int) -> None:
 
 
 def held_room(view: WorkingView, goal_tokens: int) -> int:
-    """What must stay may take its share of the goal, and what others do not need of theirs."""
+    """Tokens that kept exchanges may take: their share of the goal plus what the rest of the view does not use."""
     frame = sum(block.tokens for block in view.blocks if block.kept_as in (SYSTEM, NEWEST_REQUEST))
     frame = min(frame + view.reserve_tokens, goal_tokens)
     room = frame + int((goal_tokens - frame) * HELD_SHARE)
@@ -140,15 +138,15 @@ def held_room(view: WorkingView, goal_tokens: int) -> int:
 
 
 def held_tokens(view: WorkingView) -> int:
-    """What every view pays, and what must stay."""
+    """Tokens of the fixed overhead and of all kept exchanges."""
     return view.reserve_tokens + sum(block.tokens for block in view.blocks if block.kept_as is not None)
 
 
 def hold_within(view: WorkingView, room_tokens: int, budget_tokens: int) -> None:
-    """Reduce what must stay to a room, the largest exchange most. System text and the newest request are not touched.
+    """Reduce kept exchanges to `room_tokens`, the largest the most. System text and the newest request are not changed.
 
-    Where those alone leave less, the others share half of what the budget has besides. What cannot be made as small as its
-    share may leave: the summary speaks for it.
+    If those two leave less, the others share half of the rest of the budget. An exchange that cannot be reduced to its share may
+    be removed; the summary covers it.
     """
     _reduce_stubborn(view, room_tokens, budget_tokens)
     for block in sorted(_reducible(view), key=lambda block: -block.tokens):
@@ -158,7 +156,7 @@ def hold_within(view: WorkingView, room_tokens: int, budget_tokens: int) -> None
 
 
 def _reduce_stubborn(view: WorkingView, room_tokens: int, budget_tokens: int) -> None:
-    """Those that cutting is not enough for come first: what they leave, the others need not give."""
+    """Reduce first the exchanges for which cutting texts is not enough: what they free, the others can keep."""
     for block in sorted(_reducible(view), key=lambda block: -block.tokens):
         cap = _fair_cap(view, room_tokens, budget_tokens)
         if cap is not None and block.tokens > cap and is_stubborn(view, block, cap):
@@ -175,7 +173,7 @@ def _reducible(view: WorkingView) -> list[ViewExchange]:
 
 
 def _fair_cap(view: WorkingView, room_tokens: int, budget_tokens: int) -> int | None:
-    """What each block may take so that all that must stay is within the room; None where it is."""
+    """Maximum size per exchange that brings all kept exchanges within the room; None if they already are."""
     held = held_tokens(view)
     if held <= room_tokens:
         return None
@@ -185,7 +183,7 @@ def _fair_cap(view: WorkingView, room_tokens: int, budget_tokens: int) -> int | 
 
 
 def _fair_share(view: WorkingView, task: Task, sizes: Sequence[int]) -> int:
-    """In an emergency one part may take half of the goal, or what the view leaves free; before that, anything."""
+    """Maximum size of one part: in an emergency half of the goal or the free room, whichever is larger; otherwise unlimited."""
     if task.level < Level.emergency:
         return task.budget_tokens
     share = int(task.goal_tokens * OVERSIZED_SHARE)
@@ -194,7 +192,7 @@ def _fair_share(view: WorkingView, task: Task, sizes: Sequence[int]) -> int:
 
 
 def _held_share(view: WorkingView, task: Task, sizes: Sequence[int]) -> int:
-    """What a part may take so that all that must stay leaves room for the rest; else the goal could not be reached at all."""
+    """Maximum size of a part such that all kept exchanges leave room for the rest of the view."""
     held, room = held_tokens(view), held_room(view, task.goal_tokens)
     if held <= room:
         return task.budget_tokens
@@ -202,7 +200,7 @@ def _held_share(view: WorkingView, task: Task, sizes: Sequence[int]) -> int:
 
 
 def _relievable(view: WorkingView, block: ViewExchange) -> list[Spot]:
-    """The parts of a block that must stay which an emergency may cut; a request that it holds is not among them."""
+    """The parts of a kept exchange that may be cut. Request texts in the newest exchange may not."""
     if block.kept_as not in _REDUCIBLE:
         return []
     newest = block.kept_as in (NEWEST_EXCHANGE, NEWEST_MESSAGE)

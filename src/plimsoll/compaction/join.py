@@ -1,7 +1,7 @@
-"""Pieces to messages: what joins onto what when a view is written down.
+"""Convert view messages to output messages, merging those the provider would read as one.
 
-Anthropic reads neighbouring messages of one role as one. So where a message made here (a summary, a placeholder result) is
-next to one of the same role, the two go out as one message with the blocks of both: what alternated in the history still does.
+Anthropic reads neighbouring messages of one role as one. An inserted message (a summary, a placeholder result) next to one of
+the same role is therefore merged with it, so that roles alternate wherever they did in the history.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from plimsoll.summary.frame import divided
 
 
 def outgoing(pieces: Sequence[ViewMessage], format: Format) -> Iterator[Message]:
-    """The messages to encode, in order. Only messages of the history that were neighbours there stay neighbours of one role."""
+    """The messages to encode, in order. Only messages adjacent in the history stay separate neighbours of one role."""
     return (as_one(run, format) for run in runs(pieces, format))
 
 
 def origins(pieces: Sequence[ViewMessage], format: Format) -> Origins:
-    """For each message that `outgoing` gives, the positions of the messages it was made from, in order."""
+    """For each message of `outgoing`, the positions of the messages it was made from, in order."""
     return tuple(
         tuple(sorted({piece.position for piece in run if piece.position is not None})) for run in runs(pieces, format)
     )
 
 
 def runs(pieces: Sequence[ViewMessage], format: Format) -> Iterator[Sequence[ViewMessage]]:
-    """The pieces that go out as one message each."""
+    """Groups of view messages; each group is sent as one message."""
     if not format.rules.joins_roles:
         yield from ((piece,) for piece in pieces)
         return
     run: list[ViewMessage] = []
     for piece in pieces:
-        if run and not _one(run[-1], piece, format):
+        if run and not _merges(run[-1], piece, format):
             yield run
             run = []
         run.append(piece)
@@ -49,18 +49,18 @@ def runs(pieces: Sequence[ViewMessage], format: Format) -> Iterator[Sequence[Vie
 
 
 def kept_apart(pieces: Sequence[ViewMessage], format: Format) -> list[ViewMessage]:
-    """Pieces that go out one by one, each as a message of its own."""
+    """Messages for which no merging is possible."""
     if not format.rules.joins_roles:
         return list(pieces)
     kept = list(pieces[:1])
     for before, after in pairwise(pieces):
-        apart = _one(before, after, format) and not (after.joined or _answer_one_message(before, after))
+        apart = _merges(before, after, format) and not (after.joined or _answer_one_message(before, after))
         kept.append(replace(after, apart=True) if apart else after)
     return kept
 
 
 def origin_of(normalized: NormalizedMessage) -> Origin:
-    """Where a message comes from. Text that plimsoll wrote and that comes back in a history is not a request."""
+    """Origin of a message. Text written by plimsoll that comes back in an input history does not count as a request."""
     if normalized.position is None or normalized.note:
         return "made"
     message = normalized.message
@@ -77,7 +77,7 @@ def _may_be_ours(part: Part) -> bool:
 
 
 def piece_of(normalized: NormalizedMessage, weigh: Weigh) -> ViewMessage:
-    """A normalized message as a piece of a view."""
+    """Make a view message of a normalized one."""
     return ViewMessage(
         message=normalized.message,
         weigh=weigh,
@@ -89,10 +89,10 @@ def piece_of(normalized: NormalizedMessage, weigh: Weigh) -> ViewMessage:
 
 
 def split_joined(pieces: Sequence[ViewMessage], format: Format, *, divides: bool = True) -> list[ViewMessage]:
-    """Pieces with our own words taken out of the messages they went out in: a view that comes back as a history.
+    """Split messages into plimsoll's own text and the rest, for a view that comes back as a history.
 
-    The summary in it is then a summary again, and the user's words with it a request: where the format joins neighbours,
-    and where a host has joined what users said, as parts of one message or, if `divides`, as one text.
+    A summary in it becomes a summary again and the user's text a request. Applies where the format merges neighbours and where
+    the caller merged texts, as parts of one message or, if `divides`, as one text.
     """
     joins = format.rules.joins_roles
     parts = [part for piece in pieces for part in _parted(piece, joins=joins, divides=divides)]
@@ -115,7 +115,7 @@ def _parted(piece: ViewMessage, *, joins: bool, divides: bool) -> Iterator[ViewM
 
 
 def _divided(part: Part) -> list[Part]:
-    """A text with a summary in it as the texts it was joined from."""
+    """Split a text that contains a summary into the texts it was merged from."""
     if not isinstance(part, Text):
         return [part]
     texts = divided(part.text)
@@ -123,7 +123,7 @@ def _divided(part: Part) -> list[Part]:
 
 
 def _numbered(origins: Sequence[Origin], parts: Sequence[Part]) -> list[tuple[Origin, int]]:
-    """Each summary by itself, with the reasoning that led to it; other neighbours of one origin stay together."""
+    """Group parts: each summary with the reasoning before it; other neighbours of one origin together."""
     numbered: list[tuple[Origin, int]] = []
     for origin, part in zip(reversed(origins), reversed(parts), strict=True):
         leads = bool(numbered) and isinstance(part, Reasoning)
@@ -132,9 +132,9 @@ def _numbered(origins: Sequence[Origin], parts: Sequence[Part]) -> list[tuple[Or
 
 
 def _origins_of(parts: Sequence[Part], *, joins: bool) -> list[Origin]:
-    """Where each part comes from. Reasoning goes with what it led to: no message may end in it.
+    """The origin of each part. Reasoning gets the origin of the part after it, since no message may end in reasoning.
 
-    Notes of ours stand apart only where the format joined them to what they stand beside.
+    plimsoll's own notes are separated only where the format merged them with their neighbours.
     """
     origins: list[Origin] = []
     for part in reversed(parts):
@@ -150,10 +150,10 @@ def _origin_of(part: Part) -> Origin:
     return "made" if is_note(part) else "history"
 
 
-def _one(before: ViewMessage, after: ViewMessage, format: Format) -> bool:
-    """Whether two pieces go out as one message: of one voice, and not neighbours in the history, or results in a row."""
-    voice = _voice(before.message, format)
-    if after.apart or voice == "system" or voice != _voice(after.message, format):
+def _merges(before: ViewMessage, after: ViewMessage, format: Format) -> bool:
+    """True if two messages are merged on output: same role, and not adjacent in the history unless both hold results."""
+    role = _output_role(before.message, format)
+    if after.apart or role == "system" or role != _output_role(after.message, format):
         return False
     if after.joined or before.position is None or after.position is None:
         return True
@@ -161,22 +161,22 @@ def _one(before: ViewMessage, after: ViewMessage, format: Format) -> bool:
 
 
 def _answer_one_message(before: ViewMessage, after: ViewMessage) -> bool:
-    """Whether both hold results, so that they answer the same message of the assistant's."""
+    """True if both hold tool results, and so answer the same assistant message."""
     return bool(before.message.results and after.message.results)
 
 
-def _voice(message: Message, format: Format) -> str:
+def _output_role(message: Message, format: Format) -> str:
     if message.role == "user" and format.labelled(message) is not None:
         return "system"
     return "user" if message.role == "tool" else message.role
 
 
 def as_one(run: Sequence[ViewMessage], format: Format) -> Message:
-    """The message that a run of pieces goes out as."""
+    """Merge a group of view messages into one output message."""
     if len(run) == 1:
         return run[0].message
     parts = _results_first(part for piece in run for part in piece.message.parts)
-    role: Role = "user" if _voice(run[0].message, format) == "user" else "assistant"
+    role: Role = "user" if _output_role(run[0].message, format) == "user" else "assistant"
     return Message(role=role, parts=parts, format=format.name)
 
 

@@ -1,4 +1,4 @@
-"""What stays through everything: system text, the user's first and newest requests, pins, the newest exchange."""
+"""Mark what must stay: system text, the user's first and newest requests, pins, the newest exchange."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ SYSTEM = "system text"
 NEWEST_REQUEST = "newest user message"
 NEWEST_EXCHANGE = "newest exchange"
 NEWEST_MESSAGE = "newest message"
-"""The newest exchange where no user speaks at all: something has to be sent."""
+"""The newest exchange of a history without a user message: a request cannot be empty."""
 FIRST_REQUEST = "first user message"
 PINNED = "pinned text"
 LAST_MESSAGES = "newest messages"
-"""The newest messages that the policy keeps whatever its caps and the target say."""
+"""The newest messages that the policy keeps regardless of its caps and the goal."""
 OPENING = "opening"
-"""A message made here without which the provider refuses the first one."""
+"""An inserted message without which the provider rejects the first one."""
 
 MARK = "mark"
 """The omission notice for what left in this compaction."""
 
 _LATER_SYSTEM_SHARE = 0.2
-"""System messages in mid-conversation stay while together they cost less than this share of the goal; newest first."""
+"""Share of the goal up to which system messages in mid-conversation stay, newest first."""
 
 
 def open_with_user(view: WorkingView) -> None:
-    """See to it that a view that must begin with the user does, whatever has left it."""
+    """Insert a user opening where the provider requires the first message to be the user's."""
     if not view.format.rules.user_first:
         return
     speaking = [block for block in view.blocks if not block.exchange.is_system]
@@ -48,7 +48,7 @@ def open_with_user(view: WorkingView) -> None:
 
 
 def _label_leading_system(view: WorkingView) -> None:
-    """System text that stood between messages and is now the first goes out under a label, in the user's role."""
+    """Convert system text that was between messages and now comes first to labelled text in the user's role."""
     for block in takewhile(lambda block: block.exchange.is_system, view.blocks):
         piece = block.pieces[0]
         message = view.format.labelled(piece.message)
@@ -58,9 +58,9 @@ def _label_leading_system(view: WorkingView) -> None:
 
 
 def mark_kept(view: WorkingView, pins: Collection[int], goal_tokens: int, *, last_messages: int = 0) -> None:
-    """Say of each block that must stay why it must. A block has one reason, the one that protects it longest.
+    """Set `kept_as` of each exchange that must stay. The first reason in order of protection wins.
 
-    The newest `last_messages` messages are among them.
+    The newest `last_messages` messages of the history must stay.
     """
     for block in view.blocks:
         block.kept_as = None
@@ -89,13 +89,13 @@ def _leading_system(blocks: list[ViewExchange]) -> Iterable[ViewExchange]:
 
 
 def _newest(blocks: list[ViewExchange]) -> list[ViewExchange]:
-    """The newest exchange of the history: the last one, an unfinished one included; a summary that came back, too."""
+    """The newest exchange of the history, finished or not; it may be a summary that came back in the input."""
     in_history = [block for block in blocks if block.first is not None]
     return in_history[-1:]
 
 
 def _last(blocks: list[ViewExchange], count: int) -> Iterable[ViewExchange]:
-    """The newest blocks that hold at least `count` messages of the history."""
+    """The newest exchanges that hold at least `count` messages of the history."""
     for block in reversed(blocks):
         if count > 0 and block.first is not None and not block.is_summary and not block.exchange.is_system:
             count -= len(block.pieces)
@@ -116,6 +116,6 @@ def _later_system(blocks: list[ViewExchange], room_tokens: int) -> Iterable[View
 
 
 def _openers(blocks: list[ViewExchange]) -> Iterable[ViewExchange]:
-    """Messages made here that are no part of an exchange: without them the provider refuses what follows. Ours come back, too."""
+    """Inserted messages outside of any exchange that the provider requires, also those found in an input history."""
     made = (block for block in blocks if block.pieces[0].origin == "made")
     return (block for block in made if block.first is None or block.pieces[0].message.text == OPENER)

@@ -1,4 +1,4 @@
-"""When a view is due for a compaction nobody asked for: its line, its policy, and what is new since the last one."""
+"""Decide whether an automatic compaction is due, by load line, policy and tokens added since the last one."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from plimsoll.policy.policy import Policy
 
 
 def check_view(tokens: int, policy: Policy, budget_tokens: int, *, new_tokens: int | None = None) -> Check:
-    """The check of a view of that size under a policy.
+    """The check of a view of this size under a policy.
 
-    A policy that fills is due only when the view is over the budget, whatever line it passed. Any other is due from
-    its `act_at` on, if a step is allowed there and `new_tokens` (those since the last compaction, None without one)
-    are `clear_at_least` of the budget: a provider's prompt cache is not broken for little. Past hard nothing
-    waits.
+    A policy that fills the budget compacts only above the budget. Others compact from their `act_at` line on, if a step is
+    allowed there and `new_tokens` (added since the last compaction, None without one) are at least `clear_at_least` of the
+    budget, so that the provider's prompt cache is not invalidated for little gain. Above the hard line that minimum is ignored.
     """
     check = check_of(tokens, policy.lines.resolve(budget_tokens), act_at=policy.act_at)
     due = policy.acts_at(tokens, budget_tokens) and (
@@ -29,7 +28,7 @@ def _worth_it(policy: Policy, budget_tokens: int, new_tokens: int | None) -> boo
 
 
 def with_unseen(check: Check, lines: ResolvedLines, unseen: int) -> Check:
-    """The check with what the provider counts beyond the view added to each size. The level stays as it is."""
+    """The check with the provider's overhead added to each size. The level does not change."""
     if not unseen:
         return check
     return replace(

@@ -1,4 +1,4 @@
-"""What left the view: a mark where no summary speaks for it, and back into the room that is still free."""
+"""After removals: insert omission notices where no summary covers them, and restore exchanges into free room."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from plimsoll.message import Text
 from plimsoll.summary.frame import omitted, short_omission, unwrapped
 
 SLACK_SHARE = 0.02
-"""Room under this share of the goal is not worth another pass, nor a cut exchange."""
+"""Minimum free share of the goal that justifies another pass or a cut exchange."""
 
 LINE_SHARE = 0.2
-"""With more room than this share of the goal, an exchange that cannot be cut becomes a line, so that older ones follow."""
+"""Above this free share of the goal, an exchange that cannot be cut becomes one line, so that older ones can follow."""
 
 COUNT_TOKENS = 2
-"""By so much a mark may grow or shrink when it counts others."""
+"""Tokens by which a notice may grow or shrink when its count changes."""
 
 BOUNDARY_TOKENS_MIN = 160
-"""An exchange cut to less than this says little, unless the goal is small."""
+"""Minimum size of a cut exchange; a smaller one says too little, unless the goal is small."""
 
 BOUNDARY_SHARE = 0.1
-"""Of a small goal an exchange cut to this share is better than room that nobody uses."""
+"""For a small goal, the minimum size of a cut exchange as a share of the goal: better than unused room."""
 
 
 def is_mark(block: ViewExchange) -> bool:
-    """Whether a block is a line that stands for what left."""
+    """True if an exchange is an omission notice."""
     return block.kept_as == MARK or (block.is_summary and omitted(block.pieces[0].message.text) is not None)
 
 
 def mark_losses(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> None:
-    """Put a mark where exchanges left that no summary in the view speaks for, in place of the marks there were.
+    """Insert an omission notice where removed exchanges are not covered by a summary, replacing earlier notices.
 
-    `covers` are the positions `[start, end)` that the summary speaks for, where there is one.
+    `covers` are the positions `[start, end)` that the summary covers, if there is one.
     """
     view.blocks = [block for block in view.blocks if block.kept_as != MARK]
     summaries = view.summaries()
@@ -61,26 +61,26 @@ def mark_losses(view: WorkingView, task: Task, covers: tuple[int, int] | None) -
 
 
 def shorten_marks(view: WorkingView) -> None:
-    """Put the shortest mark in the place of those there are."""
+    """Replace the omission notices by the shortest one."""
     for block in filter(is_mark, view.blocks):
         part = block.pieces[0].message.parts[0]
         view.edit(block, 0, [replace(part, text=short_omission(view.language))] if isinstance(part, Text) else [part])
 
 
 def _keep_request_apart(view: WorkingView, made: ViewExchange) -> None:
-    """Where neighbours of one role go out as one message, a mark is not put to the end of the newest request."""
+    """Where neighbours of one role are merged, do not append a notice to the newest request."""
     at = view.blocks.index(made)
     if view.format.rules.user_first and at and view.blocks[at - 1].kept_as == NEWEST_REQUEST:
         view.blocks[at - 1 : at + 1] = [made, view.blocks[at - 1]]
 
 
 def messages_in(blocks: Iterable[ViewExchange]) -> int:
-    """How many messages of the history are in blocks."""
+    """Number of history messages in these exchanges."""
     return sum(piece.position is not None for block in blocks for piece in block.pieces_before)
 
 
 def spoken_for(blocks: Iterable[ViewExchange]) -> int:
-    """How many messages the summaries and marks among blocks stand for, as far as they say."""
+    """Number of messages that summaries and notices among these exchanges stand for, as far as they state it."""
     texts = [block.pieces[0].message.text for block in blocks if block.is_summary]
     spans = [unwrapped(text) for text in texts]
     return sum((span.count or 0) if span else (omitted(text) or 0) for span, text in zip(spans, texts, strict=True))
@@ -93,7 +93,7 @@ def _is_covered(block: ViewExchange, covers: tuple[int, int] | None) -> bool:
 
 
 def refill(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> None:
-    """Use the room that the proof has freed more of than it had to: the newest that left comes back, where all fits then."""
+    """Restore the newest removed exchanges if the final cut freed more than necessary and all of the view fits."""
     blocks, left = list(view.blocks), list(view.left)
     gone = [block for block in view.left if block.first is not None]
     _mark_where_it_fits(view, task, covers)
@@ -115,9 +115,9 @@ def _mark_where_it_fits(view: WorkingView, task: Task, covers: tuple[int, int] |
 
 
 def take_back(view: WorkingView, task: Task, gone: Iterable[ViewExchange]) -> None:
-    """Fill the room that is left with the newest exchanges that left, the last of them cut to fit; not against a cap.
+    """Fill the free room with the newest removed exchanges, within the policy's caps. The last one is cut to fit.
 
-    `gone` are those that may come back, newest first. The first that cannot be made to fit ends it: there are no holes.
+    `gone` are the candidates, newest first. Stops at the first that does not fit, so that the tail has no holes.
     """
     if task.policy.caps_tail:
         return
@@ -132,7 +132,7 @@ def take_back(view: WorkingView, task: Task, gone: Iterable[ViewExchange]) -> No
 
 
 def made_to_fit(view: WorkingView, block: ViewExchange, room_tokens: int, goal_tokens: int) -> bool:
-    """Whether a block fits into a room, cut where that leaves enough of it to be worth showing."""
+    """True if an exchange fits into the room, cut if enough of it remains to be worth showing."""
     block_tokens = sum(piece.tokens for piece in block.pieces)
     if block_tokens > room_tokens:
         least = max(min(BOUNDARY_TOKENS_MIN, int(goal_tokens * BOUNDARY_SHARE)), int(goal_tokens * SLACK_SHARE))

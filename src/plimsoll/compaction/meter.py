@@ -1,4 +1,4 @@
-"""The meter: one place that knows the format, the counters, the budget and the policy of a conversation."""
+"""The format, token counters, budget and policy of one conversation."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from plimsoll.tokens.custom import CounterChoice
 
 DEFAULT_MODEL = "gpt-4o"
-"""Counts for callers who name no model; its vocabulary is public, so the count is exact."""
+"""Model whose vocabulary counts tokens if the caller names none. It is public, so the count is exact."""
 
 
 VIEW_SHARE_MIN = 20
-"""A view keeps at least one part in so many of the budget, whatever the provider counts beyond it."""
+"""The provider's overhead never reduces a view below the budget divided by this number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextMeter:
-    """Measures one conversation. `messages` gives upper bounds; where the vocabulary is public they are exact."""
+    """Counts tokens of one conversation. Counts are upper bounds, and exact where the model's vocabulary is public."""
 
     format: Format
     policy: Policy
@@ -52,26 +52,26 @@ class ContextMeter:
     messages: MessageCounter
     model: str = DEFAULT_MODEL
     choice: CounterChoice = None
-    """The counter that the caller chose instead of the model's."""
+    """The counter chosen by the caller in place of the model's."""
     recall: bool = False
-    """Whether the model has the tools to search and read what left its view."""
+    """True if the model has the tools to search and read removed messages."""
     tool_names: ToolNames = TOOL_NAMES
     system: SystemText = None
-    """System text that is sent beside every view, as Anthropic wants it: counted, and never part of the view."""
+    """System text sent apart from the messages, as for Anthropic: counted, but not part of the view."""
     tool_marks: MarksBeside = NO_MARKS
     """Cache marks in the tool definitions, as Anthropic counts them."""
     unseen_excess: int = 0
-    """Tokens that the provider counts beyond what it was given here and that the budget has no room for."""
+    """Tokens that the provider counts beyond what was given here and that the budget does not include."""
 
     @property
     def tool_answer_tokens_max(self) -> int:
-        """What an answer of those tools may cost so that it is not cut on arrival, and leaves room for others."""
+        """Maximum tokens of a recall tool's answer: small enough not to be cut on arrival and to leave room for others."""
         limit = self.policy.tool_result_limit(self.budget.tokens)
         return min(RECALL_OUTPUT_TOKENS_MAX, self.budget.tokens // 4, limit or RECALL_OUTPUT_TOKENS_MAX)
 
     @property
     def marks_beside(self) -> MarksBeside:
-        """The cache marks that a request has before its messages."""
+        """Cache marks in system text and tools, before the first message."""
         own = marks_beside(self.system, ())
         return MarksBeside(self.tool_marks.number + own.number, self.tool_marks.has_short or own.has_short)
 
@@ -82,12 +82,12 @@ class ContextMeter:
 
     @property
     def reserve_tokens(self) -> int:
-        """What every view pays besides its messages."""
+        """Fixed tokens of every view, besides its messages."""
         beside = 0 if self.system is None else self.messages.message(system_message(self.system))
         return self.messages.messages(()) + beside
 
     def calibrated(self, calibration: Calibrator) -> ContextMeter:
-        """The meter corrected by what the provider reported: estimates by its ratio, the budget by what it counts beyond them."""
+        """The meter corrected by the provider's reports: estimates by their ratio, the budget by tokens it counts beyond them."""
         exact, margin = self.counter.exact, margin_of(self.model, self.choice)
         tuned = self._holding_back(calibration.unseen(before=margin, exact=exact))
         is_counting = getattr(self.counter, "steps", None) == steps_of(calibration, margin)
@@ -100,7 +100,7 @@ class ContextMeter:
         )
 
     def _holding_back(self, unseen: int) -> ContextMeter:
-        """The meter with so many tokens of the budget taken by what was not given here, as far as that leaves a view room."""
+        """The meter with `unseen` tokens reserved in the budget, as far as that leaves room for a view."""
         whole = replace(self.budget, unseen_tokens=0)
         held = min(unseen, whole.tokens - max(1, whole.tokens // VIEW_SHARE_MIN))
         budget = replace(whole, unseen_tokens=max(0, held))
@@ -109,13 +109,13 @@ class ContextMeter:
         )
 
     def estimated(self, messages: Iterable[Message]) -> int:
-        """Tokens of a request with these messages and the tools, uncorrected, as close as can be: what a report is held against."""
+        """Uncalibrated tokens of a request with these messages and the tools, for comparison with the provider's count."""
         counting = message_counter_for(self.model, choice=self.choice)
-        beside = [] if self.system is None else [system_message(self.system)]
-        return counting.messages([*beside, *messages]) + self.budget.tools_tokens
+        system = [] if self.system is None else [system_message(self.system)]
+        return counting.messages([*system, *messages]) + self.budget.tools_tokens
 
     def estimates(self, messages: Iterable[Message]) -> list[int]:
-        """What `estimated` gives for the first of these messages, none, one, two and so on."""
+        """Results of `estimated` for the first 0, 1, 2, ... of these messages."""
         counting = message_counter_for(self.model, choice=self.choice)
         return list(accumulate(map(counting.message, messages), initial=self.estimated(())))
 
@@ -125,18 +125,18 @@ class ContextMeter:
         return replace(self, policy=_in_order(policy, whole, self.budget))
 
     def reported_view(self, reported: int) -> int:
-        """Tokens of the messages of a request by what the provider counted for it, without what else it carried."""
+        """Tokens of the messages of a request, given the provider's count of the whole request."""
         return max(0, reported - self.budget.tools_tokens - self.budget.unseen_tokens - self.reserve_tokens)
 
     def weigh(self, message: Message) -> int:
-        """Tokens of a message as it goes out: one that was edited or made here is counted as its encoding reads back."""
+        """Tokens of a message as sent. An edited or inserted message is counted by its encoding."""
         beside = message.role == "system" and message.format is None and self.format.rules.user_first
         if not beside and (message.wire is None or message.edited):
             return self.messages.message(self.format.decode(self.format.encode(message), 0))
         return self.messages.message(message)
 
     def binds(self, message: Message) -> bool:
-        """Whether the thinking in a message is good only behind what it was made for, by the model that said it or comes next."""
+        """True if the thinking in a message is valid only with the messages before it unchanged, for this model or the next one."""
         if not any(isinstance(part, Reasoning) for part in message.parts):
             return False
         from plimsoll.tokens.registry import look_up  # noqa: PLC0415 - the table is read only where it is asked
@@ -145,17 +145,17 @@ class ContextMeter:
         return any(look_up(name).binds_thinking for name in (said_by, self.model) if isinstance(name, str))
 
     def bound(self, said: Iterable[tuple[int, Message]]) -> list[int]:
-        """The positions of the messages whose thinking is."""
+        """The positions of messages with bound thinking."""
         return [position for position, message in said if self.binds(message)]
 
     def piece(self, normalized: NormalizedMessage, weigh: Weigh | None = None) -> ViewMessage:
-        """A normalized message as a piece of a view. Pieces that stay share one `weigh`, where it is given."""
+        """A view message of a normalized message. Unchanged messages share one `weigh` function if it is given."""
         from plimsoll.compaction.join import piece_of  # noqa: PLC0415 - as in view
 
         return piece_of(normalized, weigh or self.weigh)
 
     def load(self, pieces: Sequence[ViewMessage]) -> int:
-        """Tokens of a view; of one that passes the budget, only what shows that it does, counted from its newest."""
+        """Tokens of a view, counted from the newest message on and only until the budget is exceeded."""
         load = self.reserve_tokens
         for piece in reversed(pieces):
             if load > self.budget.tokens:
@@ -172,12 +172,12 @@ class ContextMeter:
         return status_of(tokens, self.lines, unseen=self.budget.unseen_tokens)
 
     def level(self, tokens: int) -> Level:
-        """How far past the load lines a view of that size is."""
+        """The load level of a view of this size."""
         return level_of(tokens, self.lines)
 
     @property
     def voiced(self) -> Policy:
-        """The policy with a summary's role that the format can carry: Anthropic's messages have no system among them."""
+        """The policy with a summary role that the format supports: Anthropic messages have no system role."""
         if self.policy.summary_role == "system" and self.format.rules.user_first:
             return replace(self.policy, summary_role="user")
         return self.policy
@@ -189,7 +189,7 @@ class ContextMeter:
         refer: Referrer | None = None,
         language: Language = "en",
     ) -> WorkingView:
-        """A view to work on."""
+        """A WorkingView of these messages."""
         from plimsoll.compaction.view_message import blocks_of  # noqa: PLC0415
         from plimsoll.compaction.working_view import WorkingView, no_reference  # noqa: PLC0415 - a view that fits needs none
 
@@ -218,7 +218,7 @@ class ContextMeter:
         original: Callable[[int], Message | None] | None = None,
         level: Level | None = None,
     ) -> Task:
-        """What to do about a view of that size. `level` asks for a stronger step than the size does."""
+        """The compaction task for a view of this size. `level` asks for a stronger step than the size does."""
         from plimsoll.compaction.task import Task  # noqa: PLC0415 - as in view
         from plimsoll.summary.ledger import Ledger  # noqa: PLC0415
 
@@ -251,9 +251,9 @@ def meter_for(  # noqa: PLR0913 - the options of fit
     policy: PolicyChoice = "fill",
     counter: CounterChoice = None,
 ) -> ContextMeter:
-    """The meter of a conversation. `max_tokens` is the budget including tools; without it the model's window gives it.
+    """The meter of a conversation. `max_tokens` is the budget including tools, by default the model's window.
 
-    Raises SettingError for impossible options, naming the field.
+    Raises SettingError for invalid options, naming the field.
     """
     if model is not None and (not isinstance(model, str) or not model):
         raise SettingError("model", "must be the name of a model")
@@ -273,7 +273,7 @@ def meter_for(  # noqa: PLR0913 - the options of fit
 
 
 def _in_order(policy: Policy, whole: Budget, budget: Budget) -> Policy:
-    """The policy with load lines that are in order in a smaller budget too: marks in tokens become shares where they are not."""
+    """The policy with load lines in ascending order for smaller budgets too: token values that would not be become shares."""
     try:
         policy.lines.resolve(budget.tokens)
     except SettingError:
@@ -284,7 +284,7 @@ def _in_order(policy: Policy, whole: Budget, budget: Budget) -> Policy:
 
 
 def checked_tools(tools: object) -> list[Mapping[str, Any]] | None:
-    """Tool definitions, as objects. Raises SettingError for anything else."""
+    """Tool definitions as objects. Raises SettingError for anything else."""
     if tools is None:
         return None
     found = [plain(tool) for tool in tool_list(tools)]
@@ -294,7 +294,7 @@ def checked_tools(tools: object) -> list[Mapping[str, Any]] | None:
 
 
 def _budget(policy: Policy, model: str | None, max_tokens: int | None, tools_tokens: int) -> Budget:
-    """An explicit size is the budget. Else the policy's window, else the model's, less what the reply needs."""
+    """The budget: `max_tokens` if given, else the policy's window, else the model's window less the reply's reserve."""
     if max_tokens is not None:
         return Budget.of(max_tokens) if not tools_tokens else Budget(max_tokens, tools_tokens=tools_tokens)
     if model is None and policy.window_tokens is not None:
