@@ -1,7 +1,6 @@
 """The computer and the project of a session, read from a few small files. Runs no program and raises nothing.
 
-Project files are untrusted: only regular files are opened, no symbolic links, pipes or devices, and only their beginning is
-read.
+Project files are untrusted: only regular files are opened, no links, pipes or devices, and only their beginning is read.
 """
 
 from __future__ import annotations

@@ -85,8 +85,7 @@ class Policy:
     """Below the hard line, an automatic compaction waits until this share of the budget is new since the last one."""
 
     keep_last_messages: int | None = None
-    """At most this many of the newest messages are kept verbatim. The tightest of the four caps applies; without any, the
-    target does."""
+    """At most this many of the newest messages are kept verbatim. The tightest of the four caps applies; with none, the target."""
     keep_last_turns: int | None = None
     """The same in turns: a turn is a user request and everything up to the next one."""
     keep_tokens: Mark | None = None

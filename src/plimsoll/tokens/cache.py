@@ -44,9 +44,7 @@ class CountCache:
         self._misses = 0
 
     def count(self, text: str, by: Callable[[str], int]) -> int:
-        """The cached count of `text`, else `by(text)`. Texts shorter than COUNT_CACHE_TEXT_CHARS_MIN are faster to count than
-        to look up.
-        """
+        """The cached count of `text`, else `by(text)`. Short texts are faster to count than to look up."""
         if len(text) < COUNT_CACHE_TEXT_CHARS_MIN:
             return by(text)
         key = (len(text), hash(text))

@@ -27,8 +27,7 @@ RATIO_MIN, RATIO_MAX = 0.5, 3.0
 added or removed something uncounted, or that the report belongs to another request."""
 
 REPORTS_KEPT = 5
-"""Number of newest reports that estimate the constant content: their maximum is used, so a rise takes effect at once and a fall
-only
+"""Number of newest reports that estimate the constant content. Their maximum is used: a rise takes effect at once, a fall only
 after this many reports."""
 
 _DECAY = 0.8

@@ -30,9 +30,7 @@ class Calibration(Protocol):
         ...
 
     def margin(self, before: float) -> float:
-        """A factor of at least 1.0: the true count should not exceed the estimate times it. `before` is the margin without
-        reports.
-        """
+        """At least 1.0: the true count should not exceed the estimate times it. `before` is the margin without reports."""
         ...
 
 

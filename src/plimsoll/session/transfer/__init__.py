@@ -1,1 +1,1 @@
-"""Sessions from other tools' files, and back."""
+"""Import of other tools' session files, and export to them."""

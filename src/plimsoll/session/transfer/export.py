@@ -1,7 +1,7 @@
-"""A session as another tool's file, or as messages in another format.
+"""Export a session to another tool's file, or as messages in another format.
 
-A tool goes on from what it reads in its file. So the file says the session's view: where the tool's own way of reading the
-messages does not give it, they are followed by a compaction of the tool's kind and by the view, message for message.
+A tool continues from what it reads in its file, so the file must lead it to the session's view. If the tool's own way of reading
+the messages does not, they are followed by a compaction of that tool and by the view, message for message.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ from plimsoll.validation import short_repr, text_or_none
 TOOLS: tuple[ToolName, ...] = ("claude-code", "codex", "pi")
 """Tools whose session files are read and written."""
 
-_UNSEEN = ("cache_control", "caller")
+_INVISIBLE = ("cache_control", "caller")
 """Fields of a block that the model does not see."""
 
 VIEW_LOSS = "view"
-"""The kind of a loss that says that the tool would send something else than the session does."""
+"""Kind of the loss that the tool would send something other than the session's view."""
 
 
 def export(recorder: SessionRecorder, *, to: str | None, at: str | None = None) -> Exported | Converted:
-    """The session as `Session.export` gives it without a path."""
+    """The session as exported by `Session.export` without a path."""
     text_or_none("to", to)
     for tool in TOOLS:
         if to == tool:
@@ -62,7 +62,7 @@ def export(recorder: SessionRecorder, *, to: str | None, at: str | None = None) 
 
 
 def export_view(recorder: SessionRecorder, *, to: str | None, writes: bool) -> Converted:
-    """The next view in a message format. Raises SettingError for a target that has files."""
+    """The next view in a message format. Raises SettingError for a tool's name."""
     if writes:
         raise SettingError("view", "messages are returned and not written to a file")
     for format in FORMATS:
@@ -72,14 +72,14 @@ def export_view(recorder: SessionRecorder, *, to: str | None, writes: bool) -> C
 
 
 def not_held(recorder: SessionRecorder) -> list[ExportLoss]:
-    """What of the view a file of the session's own tool cannot hold."""
+    """The losses if the view were written to a file of the session's own tool."""
     tool = next((source["tool"] for source in recorder.notes("source")), None)
     return [] if tool is None else held(recorder.written(), tool)[1]
 
 
 def export_to(recorder: SessionRecorder, path: str, *, to: str | None, at: str | None) -> Exported:
-    """The session written as a tool's file."""
-    exported = _sound(export(recorder, to=to, at=at), to)
+    """Write the session to a new file of a tool."""
+    exported = _checked(export(recorder, to=to, at=at), to)
     write_file(path, *exported.parts)
     return replace(exported, path=path)
 
@@ -87,12 +87,12 @@ def export_to(recorder: SessionRecorder, path: str, *, to: str | None, at: str |
 def export_in_place(
     recorder: SessionRecorder, *, to: str | None, path: str | PathLike[str] | None, at: str | None
 ) -> Exported:
-    """The session written over the file it came from, and that noted: the next time, the file is read on from there."""
+    """Write the session over the file it was imported from, and note that the file now contains the view."""
     newest = SourceFile.of(recorder)
     if recorder.state.history.is_edited:
         raise SettingError("in_place", "messages were taken back or changed since the file was read; give a path")
     if newest is None or newest.path is None:
-        raise SettingError("in_place", "the session was not made of a file on this computer; give a path")
+        raise SettingError("in_place", "the session was not imported from a file on this computer; give a path")
     file = newest.path
     if to not in (None, newest.tool) or path is not None:
         raise SettingError("in_place", f"the file is one of {newest.tool}'s, at {ascii(file)[1:-1]}")
@@ -100,7 +100,7 @@ def export_in_place(
     if is_archive(held):
         raise SettingError("in_place", "the file is packed, and packed files are only read; give a path")
     source = SourceFile.of(recorder, held) or newest
-    exported = _sound(_file(recorder, source, source.tool, at), source.tool)
+    exported = _checked(_file(recorder, source, source.tool, at), source.tool)
     if exported.losses:
         raise ViewDiffers(source.tool)
     note = source.grown(recorder, exported.data, _runs(recorder, source, exported), path=file, says_view=True)
@@ -108,8 +108,8 @@ def export_in_place(
     return replace(exported, path=file, backup=backup, place=file)
 
 
-def _sound(exported: Exported | Converted, to: str | None) -> Exported:
-    """What may be written as a tool's file. Raises SettingError, ViewDiffers."""
+def _checked(exported: Exported | Converted, to: str | None) -> Exported:
+    """Raise SettingError or ViewDiffers unless this may be written as a tool's file."""
     if not isinstance(exported, Exported):
         raise SettingError("path", f"only a tool's file is written; {short_repr(to)} are messages")
     if any(loss.kind == VIEW_LOSS for loss in exported.losses):
@@ -118,49 +118,49 @@ def _sound(exported: Exported | Converted, to: str | None) -> Exported:
 
 
 def _file(recorder: SessionRecorder, source: SourceFile | None, tool: ToolName, at: str | None) -> Exported:
-    """The session's file. What the tool would read is read back: where that is not the view, a checkpoint says it."""
+    """The session's file. It is read back as the tool would, and gets a checkpoint if that does not give the view."""
     at = at or datetime.now(UTC).isoformat(timespec="milliseconds")
     own, compaction = _View.of(recorder), own_compaction(recorder)
     outgoing = _outgoing(recorder, source, tool, at)
     is_written = source is not None and source.tool == tool and source.base == recorder.state.base
     if compaction is None or is_written:
         exported = write(outgoing, to=tool)
-        if own.is_read_from(exported, outgoing.source, is_own=outgoing.follows):
+        if own.is_in(exported, outgoing.source, is_own=outgoing.follows):
             return exported
     behind, is_foreign = source if outgoing.follows else None, FORMAT_OF[tool] != outgoing.format
     checkpoint = _checkpoint(recorder, behind, at, is_foreign=is_foreign)
     before = recorder.state.history.count - len(outgoing.messages)  # in the source, or lost
     checkpoint = replace(checkpoint, position=checkpoint.position - before)
     exported = write(replace(outgoing, checkpoint=checkpoint), to=tool)
-    if own.is_read_from(exported, outgoing.source, is_own=outgoing.follows):
+    if own.is_in(exported, outgoing.source, is_own=outgoing.follows):
         return exported
-    if behind is not None and (lossy := _as_held(recorder, outgoing, tool, at)) is not None:
+    if behind is not None and (lossy := _reduced(recorder, outgoing, tool, at)) is not None:
         return lossy
     detail = f"{tool} would read another view from this file than the session has"
     return replace(exported, losses=(*exported.losses, ExportLoss(kind=VIEW_LOSS, detail=detail)))
 
 
-def _as_held(recorder: SessionRecorder, outgoing: Outgoing, tool: ToolName, at: str) -> Exported | None:
-    """The file of the session's own tool where that cannot hold all of the view; None where it would read something else still."""
+def _reduced(recorder: SessionRecorder, outgoing: Outgoing, tool: ToolName, at: str) -> Exported | None:
+    """The file with a view reduced to what its tool supports; None if the tool would still read another view."""
     checkpoint = _checkpoint(recorder, None, at, is_foreign=True)
     wires, losses = held([message.wire for message in checkpoint.view], tool)
     view = tuple(replace(message, wire=wire) for message, wire in zip(checkpoint.view, wires, strict=True))
     checkpoint = replace(checkpoint, view=view, position=len(outgoing.messages))  # all of the view is in it
     exported = write(replace(outgoing, checkpoint=checkpoint), to=tool)
-    if not (losses and _View.of(recorder).is_read_from(exported, outgoing.source, is_own=False)):
+    if not (losses and _View.of(recorder).is_in(exported, outgoing.source, is_own=False)):
         return None
-    told = (replace(loss, detail=f"in the view: {loss.detail}", position=None) for loss in losses)
-    return replace(exported, losses=(*exported.losses, *told))
+    in_view = (replace(loss, detail=f"in the view: {loss.detail}", position=None) for loss in losses)
+    return replace(exported, losses=(*exported.losses, *in_view))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _View:
-    """What the session would send, to be held against what a tool would."""
+    """The session's view, for comparison with what a tool would send."""
 
     wires: Sequence[Wire]
     format: FormatName
     unanswered: frozenset[str]
-    """Calls that wait for a result. Each tool has its own words for the result that stands in until then."""
+    """Calls without a result. Each tool has its own placeholder for one."""
 
     @classmethod
     def of(cls, recorder: SessionRecorder) -> _View:
@@ -168,8 +168,8 @@ class _View:
         waiting = frozenset(call.id for call in unanswered(recorder.state.pieces, format))
         return cls(wires=recorder.written(), format=format.name, unanswered=waiting)
 
-    def is_read_from(self, exported: Exported, source: Transcript | None, *, is_own: bool) -> bool:
-        """Whether a tool that reads the file sends the same; where it is not the session's own tool, as far as it can hold it."""
+    def is_in(self, exported: Exported, source: Transcript | None, *, is_own: bool) -> bool:
+        """Whether a tool that reads the file sends this view; for other tools than the session's own, as far as they support it."""
         read = load_export(exported, source)
         if not isinstance(read, Transcript):
             return not self.wires
@@ -178,26 +178,30 @@ class _View:
             wires = convert(list(wires), to=read.format, format=self.format).messages
         if not is_own:
             wires, _ = held(wires, read.tool)
-        return self._alike(wires, read.format) == self._alike(read.view(), read.format)
+        return self._comparable(wires, read.format) == self._comparable(read.view(), read.format)
 
-    def _alike(self, wires: Sequence[Wire], format: FormatName) -> list[dict[str, Any]]:
+    def _comparable(self, wires: Sequence[Wire], format: FormatName) -> list[dict[str, Any]]:
         if RULES[format].splits_answers:
-            return [_bare(self._waiting(response_item(wire), "call_id", "output")) for wire in wires]
-        alike: list[dict[str, Any]] = []
+            return [
+                _without_api_fields(self._without_placeholder(response_item(wire), "call_id", "output"))
+                for wire in wires
+            ]
+        comparable: list[dict[str, Any]] = []
         for wire in wires:
             content = [
-                self._waiting(_plain(block), "tool_use_id", "content") for block in blocks_of(wire.get("content"))
+                self._without_placeholder(_visible(block), "tool_use_id", "content")
+                for block in blocks_of(wire.get("content"))
             ]
-            if alike and alike[-1]["role"] == wire.get("role"):
-                alike[-1]["content"] += content
+            if comparable and comparable[-1]["role"] == wire.get("role"):
+                comparable[-1]["content"] += content
             else:
-                alike.append({"role": wire.get("role"), "content": content})
-        for message in alike:  # results answer by their ids: their order says nothing
+                comparable.append({"role": wire.get("role"), "content": content})
+        for message in comparable:  # results answer by their ids: their order says nothing
             message["content"].sort(key=lambda block: block.get("tool_use_id", "~"))
-        return alike
+        return comparable
 
-    def _waiting(self, part: dict[str, Any], id: str, text: str) -> dict[str, Any]:
-        """A result without its text where it only stands in for one. A text alone and a list of one text are the same."""
+    def _without_placeholder(self, part: dict[str, Any], id: str, text: str) -> dict[str, Any]:
+        """A result without its text if it is a placeholder. A text and a list of one text are equal."""
         if text not in part:
             return part
         if part.get(id) in self.unanswered:
@@ -205,13 +209,13 @@ class _View:
         return {**part, text: blocks_of(part[text]) if id == "tool_use_id" else part[text]}
 
 
-def _plain(block: dict[str, Any]) -> dict[str, Any]:
-    """A block without what the model does not see, and without what says only that there is nothing to say."""
-    return {key: value for key, value in block.items() if key not in _UNSEEN and (key, value) != ("is_error", False)}
+def _visible(block: dict[str, Any]) -> dict[str, Any]:
+    """A block without fields that the model does not see, and without `is_error: false`."""
+    return {key: value for key, value in block.items() if key not in _INVISIBLE and (key, value) != ("is_error", False)}
 
 
-def _bare(item: dict[str, Any]) -> dict[str, Any]:
-    """A message item without what the API adds to it: its id and state, and empty annotations."""
+def _without_api_fields(item: dict[str, Any]) -> dict[str, Any]:
+    """A message item without what the API adds: id, status and empty annotations."""
     if item.get("type") != "message":
         return item
     parts = [
@@ -222,7 +226,7 @@ def _bare(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _outgoing(recorder: SessionRecorder, source: SourceFile | None, tool: ToolName, at: str) -> Outgoing:
-    """The conversation as it is written for a tool. Lines of another tool's are only of use where each is a message of ours."""
+    """The conversation to write for a tool. Another tool's lines are only used if each is a message of the session."""
     system = recorder.meter.system
     found = source.transcript if source else None
     meta, text = (found.meta, found.system) if found else (_own_meta(recorder), system)
@@ -245,7 +249,7 @@ def _outgoing(recorder: SessionRecorder, source: SourceFile | None, tool: ToolNa
 
 
 def _own_meta(recorder: SessionRecorder) -> Meta:
-    """What a session of our own says of itself. Its id is its name and when it began: names are only of one store."""
+    """Metadata of a session that was not imported. Its id includes the start, because names are unique in one store only."""
     found = layers(recorder)
     own, workspace = found.session, found.workspace
     return Meta(
@@ -262,22 +266,22 @@ def _iso(at_ms: int) -> str:
 
 
 def _checkpoint(recorder: SessionRecorder, source: SourceFile | None, at: str, *, is_foreign: bool) -> Checkpoint:
-    """The view in words of its own, as far as its end is not simply what was said last. `source`: whose lines go before it.
+    """The view as a checkpoint, without the end that is simply the newest history. `source`: the file whose lines precede it.
 
-    For a tool of another format all of it is converted as one.
+    A view for a tool of another format is converted as a whole.
     """
     compaction, history = own_compaction(recorder), recorder.state.history
     total = history.count
     is_settled, taken = recorder.state.normalizer.is_settled, source.taken if source else 0
-    said = list(runs(recorder.state.sendable(), recorder.meter.format))
+    sent = list(runs(recorder.state.sendable(), recorder.meter.format))
     plain = 0
     if is_settled and not is_foreign and not history.is_edited:
-        plain = _plain_end(said, total, max(taken, compaction.position if compaction else 0))
-    before = len(said) - plain
+        plain = _unchanged_tail(sent, total, max(taken, compaction.position if compaction else 0))
+    before = len(sent) - plain
     return Checkpoint(
         position=total - plain,
-        view=tuple(_shown(run, wire, source) for run, wire in zip(said[:before], recorder.written(), strict=False)),
-        summary="\n\n".join(piece.message.text for run in said for piece in run if piece.origin == "summary") or None,
+        view=tuple(_shown(run, wire, source) for run, wire in zip(sent[:before], recorder.written(), strict=False)),
+        summary="\n\n".join(piece.message.text for run in sent for piece in run if piece.origin == "summary") or None,
         trigger=compaction.trigger if compaction else "auto",
         tokens_before=compaction.tokens_before if compaction else recorder.total(),
         tokens_after=compaction.tokens_after if compaction else recorder.total(),
@@ -286,16 +290,16 @@ def _checkpoint(recorder: SessionRecorder, source: SourceFile | None, at: str, *
 
 
 def _shown(run: Sequence[ViewMessage], wire: Wire, source: SourceFile | None) -> Shown:
-    """A message of the view; where it is one of the source's, perhaps cut, which."""
+    """A message of the view, with the index of the source's message it repeats, perhaps shortened."""
     position = run[0].position if len(run) == 1 else None
     index = source.index(position) if source is not None and position is not None else None
     return Shown(wire=wire, message=index, is_summary=any(piece.origin == "summary" for piece in run))
 
 
-def _plain_end(said: Sequence[Sequence[ViewMessage]], total: int, least: int) -> int:
-    """How many messages at the end of the view are the newest of the history as they were said, none before `least`."""
+def _unchanged_tail(sent: Sequence[Sequence[ViewMessage]], total: int, least: int) -> int:
+    """How many messages at the end of the view are the newest of the history, unchanged and none before `least`."""
     count = 0
-    for run in reversed(said):
+    for run in reversed(sent):
         is_next = len(run) == 1 and is_plain(run[0]) and run[0].position == total - count - 1 >= least
         if not is_next:
             break
@@ -304,24 +308,24 @@ def _plain_end(said: Sequence[Sequence[ViewMessage]], total: int, least: int) ->
 
 
 def _runs(recorder: SessionRecorder, source: SourceFile, exported: Exported) -> list[Run]:
-    """Where the messages of the written file are in the session: what it had before, what was said since, and the view again."""
+    """The ranges of the written file's messages in the session: the source's, those appended since, and those of the view."""
     read = load_export(exported, source.transcript)
     assert isinstance(read, Transcript)
     in_view = [piece.position for piece in recorder.state.pieces if piece.position is not None]
     known: dict[str, list[int]] = {}
     history = recorder.history()
     for position in reversed([*range(source.taken, len(history)), *in_view]):
-        known.setdefault(_known_by(history[position]), []).append(position)
+        known.setdefault(_identity(history[position]), []).append(position)
     found: list[Run] = list(source.runs)
     for index in range(len(source.transcript.messages) if source.transcript else 0, len(read.messages)):
-        positions = known.get(_known_by(read.messages[index].wire))
+        positions = known.get(_identity(read.messages[index].wire))
         if positions:
             found.append((index, index + 1, positions.pop()))
     return found
 
 
-def _known_by(wire: Wire) -> str:
-    """What a message is known by wherever it stands: the id of its call or result, also where that is shortened, else its words."""
+def _identity(wire: Wire) -> str:
+    """An identity that survives shortening: the id of a message's call or result, else its text."""
     blocks = [wire] if "call_id" in wire else blocks_of(wire.get("content"))
     for block in blocks:
         for key in ("tool_use_id", "id", "call_id"):

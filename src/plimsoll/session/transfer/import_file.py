@@ -1,4 +1,4 @@
-"""Sessions from other tools' files, and back: nothing said is lost, and what that tool would send next is the first view."""
+"""Import other tools' session files: all messages are kept, and the first view is what the tool would send next."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from plimsoll.transcripts.values import Conversation, Exported, Transcript
 from plimsoll.validation import boolean, path_text
 
 BATCH_MESSAGES = 500
-"""Messages of a file that are appended at once."""
+"""Messages appended in one batch."""
 
 _UNSAFE = regex(r"[^A-Za-z0-9._-]+")
 
@@ -59,51 +59,51 @@ def import_file(
     path: str | PathLike[str] | None = None,
     **options: Any,
 ) -> Session:
-    """A new session with everything a file holds: of Claude Code, Codex or pi, or plain messages as JSON or JSON lines.
+    """Create a session from a file of Claude Code, Codex or pi, or from plain messages as JSON or JSON lines.
 
-    The first view is what that tool would send next, compactions of its own included. Tools, model and system text that the
-    file names are remembered. A view of the tool's that is larger than the budget it is known to have raises the budget; the
-    session's note of its source says so (`budget`).
+    The first view is what the tool would send next, including its own compactions. Tools, model and system text of the file are
+    stored. If the tool's view exceeds its known budget, the budget is raised to it; the session's source note records that
+    (`budget`).
 
     Args:
-        source: the file, or what is in it, or what `load_file` gave for it.
-        name: the session's name; None: the file's name where a session may have it, else the id in the file.
+        source: the file's path or bytes, or the result of `load_file`.
+        name: the session's name; None: the file's name if it is valid, else the id in the file.
         store: as in `plimsoll.open`.
-        update: the session is there already, and takes in what its file has grown by: see `Session.update`.
-        path: where the file is, if `source` is what was read from it.
-        options: those of `plimsoll.open`; they come before what the file says.
+        update: the session exists, and takes in the messages added to its file: see `Session.update`.
+        path: the path of the file, if `source` is its content.
+        options: those of `plimsoll.open`; they take precedence over the file's.
 
-    Raises: FormatError, LimitExceeded, MissingExtra, SessionExists, StoreError; then there is no new session. With `update`
-    SessionNotFound and SourceChanged; then the session is as it was.
+    Raises: FormatError, LimitExceeded, MissingExtra, SessionExists, StoreError; then no session was created. With `update`
+    also SessionNotFound and SourceChanged; then the session is unchanged.
 
     """
     if boolean("update", update):
         return _updated(source, name, path, store, options)
-    name, place, told = _made(source, name, path, store, options)
-    del source  # so that what was read is not held while the session is opened
-    return open_session(name, store=place, **told)
+    name, place, chosen = _created(source, name, path, store, options)
+    del source  # free its memory before the session is opened
+    return open_session(name, store=place, **chosen)
 
 
-def _made(
+def _created(
     source: Any, name: str | None, path: str | PathLike[str] | None, store: StoreSpec, options: Mapping[str, Any]
 ) -> tuple[str, Store, dict[str, Any]]:
-    """Make the session; its name, where it is, and the options to open it with."""
+    """Create the session. Returns its name, its store and the options to open it with."""
     found = _loaded(source)
-    name = _name_for(found, _given(source, path)) if name is None else name
+    name = _name_for(found, _given_path(source, path)) if name is None else name
     place = store_for(store, options.get("durability") or "fsync")
     if is_taken(name, place):
         raise SessionExists(name)
     given = {key: value for key, value in options.items() if value is not None}
-    told, known, about = _counted(found, {"format": found.format, **_told(found), **given}, given)
-    told = {"project": False, **told}  # imported conversations did not happen in the current project
+    chosen, known, about = _counted(found, {"format": found.format, **_options_in(found), **given}, given)
+    chosen = {"project": False, **chosen}  # imported conversations did not happen in the current project
     with drafted(place, name) as draft:
-        open_session(name, store=draft, **told).close()
-        counter = {"counter": told["counter"]} if "counter" in told else {}
+        open_session(name, store=draft, **chosen).close()
+        counter = {"counter": chosen["counter"]} if "counter" in chosen else {}
         with closing(recorder_of(draft.open(name), draft, counter)) as recorder:
             _fill(recorder, found, known, {"path": _path_of(source, path), **about})
     if given.get("max_sessions") is not None:
         archive_oldest(place, sessions_max=given["max_sessions"])
-    return name, place, told
+    return name, place, chosen
 
 
 def _loaded(source: Any) -> Transcript | Conversation:
@@ -113,7 +113,7 @@ def _loaded(source: Any) -> Transcript | Conversation:
 def _updated(
     source: Any, name: str | None, path: str | PathLike[str] | None, store: StoreSpec, options: Mapping[str, Any]
 ) -> Session:
-    name = _name_for(_loaded(source), _given(source, path)) if name is None else name
+    name = _name_for(_loaded(source), _given_path(source, path)) if name is None else name
     session = open_session(name, store=store, create=False, **{"project": False, **options})
     try:
         session.update(source.raw() if isinstance(source, Transcript) else source)
@@ -124,34 +124,34 @@ def _updated(
 
 
 def _path_of(source: Any, path: str | PathLike[str] | None) -> str | None:
-    """Where the file is, in full. What is a link now may be another file tomorrow."""
-    known = _given(source, path)
+    """The absolute path of the file, with links resolved now because they may change."""
+    known = _given_path(source, path)
     return None if known is None else os.path.realpath(known)
 
 
-def _given(source: Any, path: str | PathLike[str] | None) -> str | None:
-    """Where the file is, as the caller says it."""
+def _given_path(source: Any, path: str | PathLike[str] | None) -> str | None:
+    """The path of the file as given by the caller."""
     known = path if path is not None or isinstance(source, bytes | Transcript | Conversation) else source
     return None if known is None else path_text("path", known)
 
 
-def _told(found: Transcript | Conversation) -> dict[str, Any]:
-    """What a file says of how its conversation is to be opened. A model nobody knows would only shrink the window."""
+def _options_in(found: Transcript | Conversation) -> dict[str, Any]:
+    """The options of `open` that a file contains. Unknown models are ignored, as they would only shrink the window."""
     model = found.meta.model if isinstance(found, Transcript) else found.model
-    told: dict[str, Any] = {"model": model if model and look_up(model).match != "unknown" else None}
+    chosen: dict[str, Any] = {"model": model if model and look_up(model).match != "unknown" else None}
     if isinstance(found, Conversation):
-        told |= {"tools": list(found.tools) or None, "system": found.system}
+        chosen |= {"tools": list(found.tools) or None, "system": found.system}
     else:
-        told |= {"title": found.meta.title, "system": found.system}
-    return {key: value for key, value in told.items() if value is not None}
+        chosen |= {"title": found.meta.title, "system": found.system}
+    return {key: value for key, value in chosen.items() if value is not None}
 
 
 def _counted(
     found: Transcript | Conversation, options: Mapping[str, Any], given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Recorded | None, dict[str, int | None]]:
-    """The options with the budget that the tool had, what its file reports, counted by them, and what is noted of both.
+    """The options with the tool's budget, the usage in the file with counts of ours, and what the source note says of both.
 
-    The tool's view was sent, so where it is larger than any budget that is known, it is the budget; then that one is noted, too.
+    The tool did send its view, so a view larger than any known budget is the budget; then the known one is noted, too.
     """
     if isinstance(found, Conversation):
         return dict(options), None, {}
@@ -163,24 +163,24 @@ def _counted(
         policy=policy_of(options.get("policy") or "ladder", "ladder"),
         counter=options.get("counter"),
     )
-    told = recorded(found, replace(meter, system=options.get("system")))
+    usage = recorded(found, replace(meter, system=options.get("system")))
     if options.get("max_tokens") is not None:
-        return dict(options), told, {"window": told.window_tokens}
-    known = None if given.get("model") else told.budget_tokens
+        return dict(options), usage, {"window": usage.window_tokens}
+    known = None if given.get("model") else usage.budget_tokens
     budget = known or meter.budget.tokens + meter.budget.tools_tokens
-    needed = max(told.needed_tokens, budget)
+    needed = max(usage.needed_tokens, budget)
     sized = {**options, "max_tokens": needed} if known or needed > budget else dict(options)
-    return sized, told, {"window": told.window_tokens, "budget": budget if needed > budget else None}
+    return sized, usage, {"window": usage.window_tokens, "budget": budget if needed > budget else None}
 
 
 def import_name(path: str | PathLike[str]) -> str:
-    """The name that `import_file` gives a session made of this file when none is given. Raises as `load_file` does."""
+    """The name `import_file` gives a session of this file by default. Raises what `load_file` raises."""
     file = path_text("path", path)
     return _named_for(file) or _name_for(load_file(file), file)
 
 
 def _name_for(found: Transcript | Conversation, path: str | None) -> str:
-    """The file's name where a session may have it, else a name made of the id in the file, or of the file's name."""
+    """The file's name if it is a valid session name, else one made from the id in the file or from the file's name."""
     stem = "" if path is None else stem_of(path)
     known = found.meta.session_id if isinstance(found, Transcript) else None
     return _named_for(path) or (_UNSAFE.sub("-", known or stem).strip(".-") or "imported")[:64]
@@ -195,7 +195,7 @@ def _named_for(path: str | PathLike[str] | None) -> str | None:
 def _fill(
     recorder: SessionRecorder, found: Transcript | Conversation, known: Recorded | None, about: Mapping[str, Any]
 ) -> None:
-    """Append every message again, with the tool's own compactions where they were made. `about` is for the note."""
+    """Append all messages, with the tool's compactions in their places. `about` goes into the source note."""
     if isinstance(found, Conversation):
         recorder.append(found.messages)
         return
@@ -219,12 +219,12 @@ def _fill(
 
 
 def _append(recorder: SessionRecorder, found: Transcript, times: Sequence[int | None], places: range) -> None:
-    """Append messages of the file in batches: what a batch needs in memory is small."""
+    """Append messages of the file in batches, to bound memory."""
     for start in range(places.start, places.stop, BATCH_MESSAGES):
         stop = min(start + BATCH_MESSAGES, places.stop)
         recorder.append((), times[start:stop], read=[said.message for said in found.messages[start:stop]])
 
 
 def export(session: Session, *, to: str, at: str | None = None) -> Exported | Converted:
-    """The session as a file of Claude Code, Codex or pi, or as messages in another format: `Session.export` without a path."""
+    """Export a session to a file of Claude Code, Codex or pi, or to messages in another format: `Session.export` without a path."""
     return session.export(to=to, at=at)

@@ -1,4 +1,4 @@
-"""What the file of another tool says was counted, held against what is counted here, and how large its window was."""
+"""The usage in another tool's file compared with plimsoll's counts, and the tool's context window."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from plimsoll.transcripts.values import MADE, SUMMARY, ToolCompaction, ToolName,
 from plimsoll.transcripts.writing import moment
 
 ANSWER_TOKENS: Mapping[ToolName, int] = {"claude-code": 20_000, "codex": 0, "pi": 16_384}
-"""What a tool keeps of its window for the answer. The window that Codex records is without it."""
+"""Tokens of its window that a tool reserves for the reply. Codex records its window without them."""
 
 CODEX_WINDOW_TOKENS = 258_400
-"""The window that Codex works in where its file names none."""
+"""Codex's window if the file has none."""
 
 TOOL_NAMES: Mapping[ToolName, str] = {"claude-code": "Claude Code", "codex": "Codex", "pi": "pi"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """What a file says was counted. `usages` of requests that were made of the present view say what is counted here, too."""
+    """The usage in a file. `usages` of requests made from the current view also have plimsoll's counts."""
 
     usages: tuple[Usage, ...]
     calibration: Calibrator
     window_tokens: int | None
-    """The window that the tool worked in: as its file says or shows it, else its model's; None where neither is known."""
+    """The tool's window: recorded in or inferred from the file, else that of its model; None if unknown."""
     budget_tokens: int | None
-    """What a request of that tool may have of it."""
+    """The window less the reply."""
     needed_tokens: int
-    """What the view needs as it stands, with what is not in the file."""
+    """Size of the current view, including what the file does not contain."""
     is_of_view: bool
-    """Whether requests that were counted here, too, were made of the present view, and not before the newest compaction."""
+    """Whether the counted requests were made from the current view, rather than the one before the newest compaction."""
 
 
 def recorded(found: Transcript, meter: ContextMeter) -> Recorded:
-    """The reports of a file, counted by this meter. Where none is of the present view, those of the view before it are counted."""
+    """The usage in a file, with counts by this meter: of requests from the current view, else from the view before."""
     made = replayed(found)
     since = made[-1].ends if made else 0
     counting = _Counting(found, meter, found.viewed)
@@ -71,7 +71,7 @@ def recorded(found: Transcript, meter: ContextMeter) -> Recorded:
 
 
 class _Counting:
-    """What the requests counted here that a view was made by: each had the messages before its answer."""
+    """Counts the requests that a view led to: each has the messages before its answer."""
 
     def __init__(self, found: Transcript, meter: ContextMeter, viewed: Sequence[Viewed]) -> None:
         parts = [part for one in viewed for part in parts_of(found, one)]
@@ -81,7 +81,7 @@ class _Counting:
         self._begins = {part.position: place for place, part in reversed(list(enumerate(parts)))}
 
     def usages(self, answers: range) -> tuple[Usage, ...]:
-        """The reports of these answers with what their requests count here; the others as they are."""
+        """The usages, with our count for those of these answers that were made from the view."""
 
         def counted(usage: Usage) -> int | None:
             position = usage.position or 0
@@ -91,7 +91,7 @@ class _Counting:
         return tuple(replace(usage, counted_tokens=counted(usage)) for usage in self._found.usages)
 
     def needed(self, meter: ContextMeter, usages: Sequence[Usage]) -> int:
-        """The newest request as it was reported and what was said since; all of it as it is counted where that is exact."""
+        """The newest reported request plus the messages since; our own count of everything if it is exact."""
         last = next((usage for usage in reversed(usages) if usage.counted_tokens is not None), None)
         if last is None or meter.counter.exact:
             beside = meter.reserve_tokens + meter.budget.tools_tokens + meter.budget.unseen_tokens
@@ -107,7 +107,7 @@ def _window(found: Transcript) -> int | None:
 
 
 def adoption_of(found: Transcript, compaction: ToolCompaction, following: int) -> Adoption:
-    """A compaction of the tool's, as the session records it. `following` is where the next one begins."""
+    """A tool's compaction as the session records it. `following` is the position of the next one."""
     after = compaction.tokens_after or _next_request(found, compaction, following)
     return Adoption(
         view=[part for viewed in compaction.see() for part in parts_of(found, viewed)],
@@ -122,12 +122,12 @@ def adoption_of(found: Transcript, compaction: ToolCompaction, following: int) -
 
 
 def reader_of(found: Transcript) -> Reader | None:
-    """How the tool reads a view back, where that is not as it stands."""
+    """The way a tool reads a view back, if it differs from what is written."""
     return None if found.tool == "claude-code" else found.tool
 
 
 def _next_request(found: Transcript, compaction: ToolCompaction, following: int) -> int | None:
-    """What the provider counted for the first request after a compaction, where the file says what it was before that, too."""
+    """Reported tokens of the first request after a compaction, if the file also has those before it."""
     if compaction.tokens_before is None:
         return None
     first = compaction.ends
@@ -136,16 +136,16 @@ def _next_request(found: Transcript, compaction: ToolCompaction, following: int)
 
 
 Places: TypeAlias = Callable[[int], int | None]
-"""Where a message of the file is in the session; None for one that is not."""
+"""Maps the index of a file's message to its position in the session, or None."""
 
 
 def in_place(index: int) -> int:
-    """The place of a message in a session that was made of the whole file."""
+    """The mapping for a session that has the whole file: the identity."""
     return index
 
 
 def view_of(found: Transcript, places: Places = in_place, *, since: int = 0) -> list[Adopted]:
-    """What the tool would send next, as parts; those of messages before `since`, and of none, are left out where it is given."""
+    """What the tool would send next, as parts. With `since`, only parts of messages from that index on."""
     parts = (part for viewed in found.viewed for part in parts_of(found, viewed))
     return [
         replace(part, position=None if part.position is None else places(part.position))
@@ -155,9 +155,9 @@ def view_of(found: Transcript, places: Places = in_place, *, since: int = 0) -> 
 
 
 def left_of(found: Transcript, places: Places = in_place) -> list[int]:
-    """Where the messages of this conversation are up to the last that the tool's own compactions have taken out of what it sends.
+    """Positions of the conversation's messages up to the last one that the tool's compactions removed.
 
-    Those that stayed among them are named too: a ledger goes on from a position.
+    Includes messages kept among them, because a ledger extends from a position.
     """
     shown = {index for viewed in found.viewed for index in viewed.messages}
     said = [index for index, one in enumerate(found.messages) if one.on_path and one.kind == "said"]
@@ -166,9 +166,9 @@ def left_of(found: Transcript, places: Places = in_place) -> list[int]:
 
 
 def parts_of(found: Transcript, viewed: Viewed) -> list[Adopted]:
-    """A message of the tool's view as parts, one for each message of the session that speaks in it.
+    """A message of the tool's view as parts, one for each message of the session it consists of.
 
-    So the user's words stay a request where the tool sends them in one message with results, or with a summary.
+    This keeps a user's request apart from results or a summary that the tool merged it with.
     """
     content, origins = viewed.wire.get("content"), list(dict.fromkeys(viewed.origins))
     if len(origins) < 2 or not isinstance(content, list):
@@ -181,7 +181,7 @@ def parts_of(found: Transcript, viewed: Viewed) -> list[Adopted]:
 
 
 def _results_first(blocks: list[Wire]) -> list[Wire]:
-    """Blocks as they go out when parts are joined."""
+    """The block order of merged parts."""
     return sorted(blocks, key=lambda block: block.get("type") != "tool_result")
 
 
@@ -194,7 +194,7 @@ def _part(found: Transcript, wire: Wire, origin: int) -> Adopted:
 
 
 def times_ms(found: Transcript) -> list[int | None]:
-    """When each message was said, by its first line; one without a time has that of the message before it."""
+    """The time of each message's first line; one without a time gets that of the message before."""
     times: list[int | None] = []
     for said in found.messages:
         value = found.entries[said.lines[0]].value if said.lines else None
@@ -204,12 +204,12 @@ def times_ms(found: Transcript) -> list[int | None]:
 
 
 def time_ms(text: object) -> int | None:
-    """An ISO time as Unix milliseconds; None for what is none, or out of range."""
+    """An ISO time as Unix milliseconds; None if it is invalid or out of range."""
     at = moment(text)
     at_ms = -1 if at is None else int(at.timestamp() * 1000)
     return at_ms if 0 <= at_ms <= TIME_MS_MAX else None
 
 
 def replayed(found: Transcript) -> Sequence[ToolCompaction]:
-    """The compactions that the conversation went through, oldest first."""
+    """The compactions on the conversation's path, oldest first."""
     return sorted((made for made in found.compactions if made.on_path), key=lambda made: made.ends)

@@ -1,7 +1,7 @@
-"""The file a session came from, as far as the session has taken it in: kept beside the messages, noted in the log.
+"""The file a session was imported from: its bytes are stored with the session, and notes in the log describe them.
 
-A note says which bytes were read and where each message of the file is in the session. When the file grows, or is written in its
-place, another note follows; the bytes that were there are not kept again.
+A note lists the stored bytes and the position of each message of the file in the session. When the file has grown or is written
+in place, another note follows; only the new bytes are stored.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.values import ToolName, Transcript
 
 SOURCE = "source"
-"""The kind of the note."""
+"""Kind of the note."""
 
 Run = tuple[int, int, int]
-"""Messages `[start, stop)` of the file that are in the session from a position on."""
+"""Messages `[start, stop)` of the file, which are in the session from a position on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceFile:
-    """The file as it was read last. `taken` is how many messages the session had then, `path` where the file is."""
+    """The file as last read. `taken` is the number of messages the session had then."""
 
     tool: ToolName
     blobs: tuple[str, ...]
@@ -35,16 +35,16 @@ class SourceFile:
     runs: tuple[Run, ...]
     path: str | None
     base: int | None
-    """Record of the compaction of ours that the file says, where it was written in its place."""
+    """Record of plimsoll's compaction that the file contains, if it was written in place."""
     note: Mapping[str, Any]
     log: SessionLog
 
     @classmethod
     def of(cls, recorder: SessionRecorder, held: bytes | None = None) -> SourceFile | None:
-        """The file of a session; None for one that came from none.
+        """The file of a session, or None.
 
-        `held` is what the file holds now: it may have been put back, or never been written, to what it was before. So the newest
-        state is taken that it begins with, and where there is none, the newest.
+        `held` is the file's current content, which may be an earlier state, restored or never overwritten. Returns the newest
+        state that is a prefix of it, else the newest of all.
         """
         found = [cls._noted(note, recorder.log) for note in reversed(recorder.notes(SOURCE))]
         known = (source for source in found if held is not None and held.startswith(source.raw))
@@ -71,23 +71,23 @@ class SourceFile:
 
     @cached_property
     def transcript(self) -> Transcript | None:
-        """What is in it; None where that cannot be read as a tool's file."""
+        """The parsed file; None if it cannot be read as a tool's session."""
         found = load_file(self.raw)
         return found if isinstance(found, Transcript) else None
 
     def position(self, index: int) -> int | None:
-        """Where a message of the file is in the session; None for one that is not."""
+        """Position in the session of a message of the file, or None."""
         return next((to + index - start for start, stop, to in self.runs if start <= index < stop), None)
 
     def index(self, position: int) -> int | None:
-        """Which message of the file a message of the session is; None for one that is not in it."""
+        """Index in the file of a message of the session, or None."""
         return next(
             (start + position - to for start, stop, to in self.runs if to <= position < to + stop - start), None
         )
 
     @property
     def is_whole(self) -> bool:
-        """Whether the session's first messages are the file's, one for one."""
+        """Whether the session's first messages are exactly the file's."""
         return self.runs == ((0, self.taken, 0),)
 
     def grown(
@@ -99,10 +99,10 @@ class SourceFile:
         path: str | None = None,
         says_view: bool = False,
     ) -> dict[str, Any]:
-        """The note for the same file with more behind what was read before. Keeps the new bytes.
+        """The note for the file with more appended. Stores the new bytes.
 
-        `path`: where it was found, if that is another place. `says_view`: its tool would send the session's view, which a
-        compaction of ours may have led to.
+        `path`: its new path, if it has moved. `says_view`: the tool would send the session's view, also if plimsoll
+        compacted it.
         """
         more = [*self.blobs[1:], recorder.log.put_blob(raw[len(self.raw) :])]
         taken, base = recorder.log.messages, recorder.state.base if says_view else None
@@ -111,13 +111,13 @@ class SourceFile:
 
 
 def source_note(tool: str, blob: str, *, taken: int, **about: Any) -> dict[str, Any]:
-    """The note of a file that was read whole, each of its messages one of the session's. What is None of `about` is left out."""
+    """The note of a file imported as a whole. Values of None in `about` are omitted."""
     known = {key: value for key, value in about.items() if value is not None}
     return {"what": SOURCE, "tool": tool, "blob": blob, "messages": taken, "taken": taken, **known}
 
 
 def joined(runs: Iterable[Run]) -> tuple[Run, ...]:
-    """The same runs, those that follow each other as one, empty ones left out."""
+    """Merge adjacent runs and drop empty ones."""
     found: list[Run] = []
     for start, stop, to in runs:
         if found and found[-1][1] == start and found[-1][2] + start - found[-1][0] == to:
@@ -128,7 +128,7 @@ def joined(runs: Iterable[Run]) -> tuple[Run, ...]:
 
 
 def own_compaction(recorder: SessionRecorder) -> Compaction | None:
-    """The compaction of ours that the view goes on from; None where it goes on from another tool's, or from the beginning."""
+    """The compaction by plimsoll that the view is based on; None if it is based on another tool's, or on none."""
     base = recorder.state.base
     found = None if base is None else compaction_of(recorder.compaction(f"c{base}"))
     return None if found is None or found.stage == IMPORT else found

@@ -1,4 +1,4 @@
-"""Taking in what a file has grown by since a session was made of it: new lines become messages, and the tool's compactions hold."""
+"""Take in what was added to a session's file since its import: new messages, and the tool's own compactions."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from plimsoll.transcripts.values import Transcript
 
 
 def update(recorder: SessionRecorder, given: str | PathLike[str] | bytes | None) -> int:
-    """Take in what a session's file has grown by, as `Session.update` says; how many messages were new."""
+    """Take in what was added to a session's file, as described at `Session.update`. Returns the number of new messages."""
     newest = SourceFile.of(recorder)
     if newest is None or newest.transcript is None:
-        raise SettingError("update", "the session was not made of a file of Claude Code, Codex or pi")
+        raise SettingError("update", "the session was not imported from a file of Claude Code, Codex or pi")
     file = newest.path if given is None else given
     if file is None:
-        raise SettingError("source", "nobody knows where the file is: it was read from bytes; name it")
+        raise SettingError("source", "the path of the file is unknown, because it was read from bytes; give it")
     where = newest.path or recorder.log.name if isinstance(file, bytes) else fspath(file)
     path = newest.path if isinstance(file, bytes) or not Path(file).is_file() else os.path.realpath(where)
     raw = unpacked(file)
@@ -40,33 +40,33 @@ def update(recorder: SessionRecorder, given: str | PathLike[str] | bytes | None)
         reason = "it no longer begins with what was imported; import it as a session of its own"
         raise SourceChanged(where, reason=reason)
     if raw != source.raw:
-        return _Growth(recorder, source, source.transcript, found).take_in(where, raw, path)
+        return _Update(recorder, source, source.transcript, found).take_in(where, raw, path)
     if path != newest.path:
         recorder.note({**source.note, "path": path})
     return 0
 
 
-class _Growth:
-    """What a file has grown by, and what that means for the session; one use."""
+class _Update:
+    """What was added to a file, and how the session changes; for one use."""
 
     def __init__(self, recorder: SessionRecorder, source: SourceFile, old: Transcript, new: Transcript) -> None:
         self._recorder = recorder
         self._source = source
         self._old = old
         self._new = new
-        self._same = _alike(old, new)
-        """Messages at the beginning that say what they said before. The last may have grown by a line."""
+        self._same = _common_prefix(old, new)
+        """Number of leading messages that are unchanged. The last one before may have grown by a line."""
         runs = [(start, min(stop, self._same), to) for start, stop, to in source.runs if start < self._same]
         self._runs = [*runs, (self._same, len(new.messages), source.taken)]
 
     def take_in(self, where: str, raw: bytes, path: str | None) -> int:
-        """Say what is new, note the file, and go on from the view that follows."""
-        recorder, since = self._recorder, self._same + self._said_already(where)
+        """Append the new messages, adopt the resulting view and note the file."""
+        recorder, since = self._recorder, self._same + self._known_already(where)
         before = list(recorder.state.pieces)
         fresh = self._new.messages[since:]
         recorder.append([said.wire for said in fresh], times_ms(self._new)[since:])
         note = self._source.grown(recorder, raw, self._runs, path=path)
-        kept, adoption = self._goes_on_from(before, since)
+        kept, adoption = self._next_view(before, since)
         pieces = [*kept, *as_pieces(recorder, adoption)]
         if (
             written(recorder.state.sending.settled(pieces), recorder.meter.format, recorder.meter.marks_beside)
@@ -74,23 +74,23 @@ class _Growth:
         ):
             adopt(recorder, adoption, kept)
         recorder.note(note)
-        told = recorded(self._new, recorder.meter)
-        usages = self._usages(told.usages, since, is_ours=bool(kept))
-        recorder.record_usage(usages, recorder.state.event if told.is_of_view else None)
+        reported = recorded(self._new, recorder.meter)
+        usages = self._usages(reported.usages, since, is_own_view=bool(kept))
+        recorder.record_usage(usages, recorder.state.event if reported.is_of_view else None)
         return len(fresh)
 
-    def _usages(self, told: Sequence[Usage], since: int, *, is_ours: bool) -> list[Usage]:
-        """What was reported for the new messages. Requests with a view that is not ours say nothing of what is counted here."""
+    def _usages(self, reported: Sequence[Usage], since: int, *, is_own_view: bool) -> list[Usage]:
+        """The usages of the new messages. Those of requests with another view than ours say nothing about our counts."""
         found: list[Usage] = []
-        for usage in told:
+        for usage in reported:
             place = None if usage.position is None or usage.position < since else self._place(usage.position)
             if place is not None:
-                counted_tokens = None if is_ours else usage.counted_tokens
+                counted_tokens = None if is_own_view else usage.counted_tokens
                 found.append(replace(usage, position=place, counted_tokens=counted_tokens))
         return found
 
-    def _said_already(self, where: str) -> int:
-        """How many of the new messages the session has from elsewhere. It may have no others."""
+    def _known_already(self, where: str) -> int:
+        """How many of the new messages the session already has. It may have no others."""
         own = self._recorder.history()[self._source.taken :]
         fresh = [dict(said.wire) for said in self._new.messages[self._same : self._same + len(own)]]
         if own != fresh:
@@ -98,18 +98,18 @@ class _Growth:
             raise SourceChanged(where, reason=reason)
         return len(own)
 
-    def _goes_on_from(self, before: Sequence[ViewMessage], since: int) -> tuple[list[ViewMessage], Adoption]:
-        """What the view goes on from, and what then follows: our own where the tool only went on from its own, else the tool's."""
+    def _next_view(self, before: Sequence[ViewMessage], since: int) -> tuple[list[ViewMessage], Adoption]:
+        """The messages of the view that stay, and the view that follows: ours if the tool only extended its own, else the tool's."""
         reader = self._recorder.state.facts.reader
-        if own_compaction(self._recorder) is None or not self._goes_on():
+        if own_compaction(self._recorder) is None or not self._is_extension():
             view, left = view_of(self._new, self._place), left_of(self._new, self._place)
             return [], Adoption(view=view, reader=reader, left=left)
         grown = {self._source.position(index) for index in range(self._same, len(self._old.messages))} - {None}
         kept = [piece for piece in before if piece.position not in grown]
         return kept, Adoption(view=view_of(self._new, self._place, since=since), reader=reader)
 
-    def _goes_on(self) -> bool:
-        """Whether the tool sends what it sent before and more: no compaction since, and no way back."""
+    def _is_extension(self) -> bool:
+        """Whether the tool's view is the one before and more: no compaction and no rewind in between."""
         if len(self._new.compactions) != len(self._old.compactions):
             return False
         old, new = ([origin for shown in found.viewed for origin in shown.origins] for found in (self._old, self._new))
@@ -119,8 +119,8 @@ class _Growth:
         return next((to + index - start for start, stop, to in self._runs if start <= index < stop), None)
 
 
-def _alike(old: Transcript, new: Transcript) -> int:
-    """How many messages at the beginning are the same in both."""
+def _common_prefix(old: Transcript, new: Transcript) -> int:
+    """Number of leading messages that are equal in both."""
     pairs = enumerate(zip(old.messages, new.messages, strict=False))
     least = min(len(old.messages), len(new.messages))
     return next((number for number, (one, other) in pairs if one.wire != other.wire), least)
