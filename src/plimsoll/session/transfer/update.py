@@ -99,7 +99,7 @@ class _Update:
         return len(own)
 
     def _next_view(self, before: Sequence[ViewMessage], since: int) -> tuple[list[ViewMessage], Adoption]:
-        """The messages of the view that stay, and the view that follows: ours if the tool only extended its own, else the tool's."""
+        """The messages of the view that stay, and the view after them: ours if the tool only extended its own, else the tool's."""
         reader = self._recorder.state.facts.reader
         if own_compaction(self._recorder) is None or not self._is_extension():
             view, left = view_of(self._new, self._place), left_of(self._new, self._place)
