@@ -235,7 +235,7 @@ def _members(cls: type) -> dict[str, Any]:
     """The public methods and properties, those of the package's own bases included, in the order of the source."""
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
-        if base.__module__.startswith("plimsoll") and base.__name__ != "Brief":
+        if base.__module__.startswith("plimsoll") and base.__name__ != "ShortRepr":
             found |= {name: value for name, value in vars(base).items() if not name.startswith("_")}
     known = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
     known |= INTERNAL.get(cls.__name__, set())

@@ -12,7 +12,7 @@ TEXT_CHARS_MAX = 4_000
 """Characters of the text that a notebook shows."""
 
 
-class Brief:
+class ShortRepr:
     """Mixin for a one-line `repr` and an HTML table in notebooks. The table is escaped: conversations are untrusted."""
 
     __slots__ = ()

@@ -301,7 +301,7 @@ def on_failure(undo: Callable[[], object]) -> Iterator[None]:
         stack.pop_all()
 
 
-class Foreign:
+class ErrorCatcher:
     """Context manager for calls of a caller's code, such as a summariser, a counter or a store. Keeps what it raises in `error`.
 
     Such code may raise anything, and the view must not be lost by it. KeyboardInterrupt and CancelledError are raised.

@@ -7,7 +7,7 @@ from typing import Any
 from plimsoll.api.offloads import KeepsBlobs, offload_of
 from plimsoll.compaction.meter import DEFAULT_MODEL
 from plimsoll.dataclass import dataclass
-from plimsoll.errors import Foreign
+from plimsoll.errors import ErrorCatcher
 from plimsoll.protocols import Offload
 from plimsoll.store.open import StoreSpec
 from plimsoll.tokens.counter import counter_for
@@ -95,7 +95,7 @@ def shrink(  # noqa: PLR0913 - one call with its options
 
 def _stored(text: str, label: object, port: Offload) -> tuple[str | None, str | None]:
     """The reference of the stored text, or the reason why it was not stored."""
-    with Foreign() as asked:
+    with ErrorCatcher() as asked:
         reference = port.put(text, label=str(label))
         check_reference(reference or "")
         return reference, None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from plimsoll.brief import Brief, Fact, pluralize
+from plimsoll.brief import Fact, ShortRepr, pluralize
 from plimsoll.compaction.bound import unbound
 from plimsoll.compaction.join import kept_apart, runs
 from plimsoll.compaction.meter import ContextMeter, meter_for
@@ -28,7 +28,7 @@ from plimsoll.validation import boolean, integer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Windowed(Brief):
+class Windowed(ShortRepr):
     """The newest messages in their own format, and an account of those left out. Sizes in tokens.
 
     `positions` and `sizes` hold the input position of each message (None: inserted so that the provider accepts the rest) and

@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest
 from plimsoll.dataclass import dataclass
-from plimsoll.errors import Foreign, SettingError
+from plimsoll.errors import ErrorCatcher, SettingError
 
 Result = TypeVar("Result")
 Summarizer: TypeAlias = Callable[[SummaryRequest], str]
@@ -94,7 +94,7 @@ def _step(steps: Steps[Result], reply: SummaryReply | None, lock: Lock | None) -
 def _asked(summarizer: AsyncSummarizer | None, request: SummaryRequest) -> SummaryReply:
     if summarizer is None:
         return NOBODY
-    with Foreign() as asked:
+    with ErrorCatcher() as asked:
         return _checked(summarizer(request))
     return _failed(asked.error)
 
@@ -102,7 +102,7 @@ def _asked(summarizer: AsyncSummarizer | None, request: SummaryRequest) -> Summa
 async def _aasked(summarizer: AsyncSummarizer | None, request: SummaryRequest, away: Away) -> SummaryReply:
     if summarizer is None:
         return NOBODY
-    with Foreign() as asked:
+    with ErrorCatcher() as asked:
         if iscoroutinefunction(summarizer) or iscoroutinefunction(getattr(summarizer, "__call__", None)):  # noqa: B004
             answer = summarizer(request)
         else:

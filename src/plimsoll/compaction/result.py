@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from plimsoll.brief import Brief, Fact, pluralize, size_change
+from plimsoll.brief import Fact, ShortRepr, pluralize, size_change
 from plimsoll.dataclass import dataclass
 from plimsoll.message import FormatName, M
 
@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Report(Brief):
+class Report(ShortRepr):
     """What was done and why. All sizes in tokens, framing included, upper bounds where a count is estimated.
 
     `budget` is what messages may use (the tools are taken off). `stage` is which means spoke for the past: "none", "steps",
@@ -70,7 +70,7 @@ class Report(Brief):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Fitted(Brief, Generic[M]):
+class Fitted(ShortRepr, Generic[M]):
     """Messages within the budget, valid for the provider, in the format they came in; and the report."""
 
     messages: list[M]
@@ -177,7 +177,7 @@ class Revision(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Plan(Brief, Generic[M]):
+class Plan(ShortRepr, Generic[M]):
     """What a compaction would do. Nothing has been done yet.
 
     `made_at` is the revision that it was made for. Printing, editing and applying it are separate from making it.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TypeAlias
 
-from plimsoll.brief import Brief, Fact, pluralize
+from plimsoll.brief import Fact, ShortRepr, pluralize
 from plimsoll.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.policy.budget import Level
@@ -81,7 +81,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class SummaryRequest(Brief):
+class SummaryRequest(ShortRepr):
     """Asks a model for prose: extend `previous` by what `messages` add, in at most `tokens_max` tokens.
 
     `prompt` is ready to send, as OpenAI chat messages; it fits `input_tokens_max`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
-from plimsoll.brief import Brief, Fact, pluralize
+from plimsoll.brief import Fact, ShortRepr, pluralize
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.rules import Rules
 from plimsoll.message import FormatName, Message, ToolResult, Wire
@@ -74,7 +74,7 @@ SystemText: TypeAlias = str | list[dict[str, Any]] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Rendered(Brief):
+class Rendered(ShortRepr):
     """Canonical messages written in one format."""
 
     messages: list[dict[str, Any]]

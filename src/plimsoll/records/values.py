@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
-from plimsoll.brief import Brief, Fact, pluralize, size_change
+from plimsoll.brief import Fact, ShortRepr, pluralize, size_change
 from plimsoll.compaction.plan import Action, Outline, Stage
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.dataclass import dataclass
@@ -38,7 +38,7 @@ Trigger: TypeAlias = Literal["manual", "auto"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Compaction(Brief):
+class Compaction(ShortRepr):
     """A compaction that was carried out. Sizes in tokens, `at_ms` Unix time in milliseconds.
 
     `covers` are the positions `[start, end)` its summary speaks for. `id` is None when there was nothing to do and nothing

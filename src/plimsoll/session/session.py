@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from plimsoll.brief import Brief, Fact, pluralize
+from plimsoll.brief import Fact, ShortRepr, pluralize
 from plimsoll.compaction.drive import AsyncSummarizer, checked, drive
 from plimsoll.compaction.result import Plan, View
 from plimsoll.environment.layers import ContextLayers
@@ -34,7 +34,7 @@ PolicyGiven: TypeAlias = "PolicyChoice | None"
 """A policy's name, a policy, or some fields of one in the place of the session's own."""
 
 
-class Session(SyncedSession, SearchedSession, SharedSession, Brief):
+class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
     """One conversation. Make one with `plimsoll.open`.
 
     Sizes are in tokens. Appending is durable when it returns. A method that raises leaves the session as it was. A session may be

@@ -9,7 +9,7 @@ from itertools import count as numbers
 from operator import index
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from plimsoll.errors import CounterError, Foreign, SettingError
+from plimsoll.errors import CounterError, ErrorCatcher, SettingError
 from plimsoll.limits import SETTING_TOKENS_MAX
 from plimsoll.validation import short_repr
 
@@ -67,7 +67,7 @@ class CustomCounter:
         return self._call(self._upper, text)
 
     def _call(self, method: Callable[[str], Any], text: str) -> int:
-        with Foreign() as guarded:
+        with ErrorCatcher() as guarded:
             answer = method(text)
         if guarded.error is not None:
             reason = f"it raised {type(guarded.error).__name__}: {guarded.error}"[:300]
