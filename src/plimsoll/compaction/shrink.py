@@ -11,8 +11,8 @@ from plimsoll.compaction.working_view import WorkingView
 from plimsoll.dataclass import dataclass
 from plimsoll.limits import CUT_TEXTS_MAX
 from plimsoll.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
+from plimsoll.tokens.cache import LruCache
 from plimsoll.truncation import cut_json, cut_text
-from plimsoll.truncation.cache import ResultCache
 from plimsoll.truncation.marker import SHORTEST
 from plimsoll.truncation.measure import fair_cap
 from plimsoll.truncation.tool_results import shrink_result
@@ -126,13 +126,13 @@ def _cut_part(view: WorkingView, part: Part, tokens_max: int, reference: str | N
     """The part in at most `tokens_max`; the same object when it cannot get smaller."""
     match part:
         case Text():
-            text = _cut_note(view, part, tokens_max) or _remembered(view, part, part.text, tokens_max, reference)
+            text = _cut_note(view, part, tokens_max) or _cached_cut(view, part, part.text, tokens_max, reference)
             return part if text == part.text else replace(part, text=text)
         case ToolCall():
-            arguments = _remembered(view, part, part.arguments, tokens_max, None)
+            arguments = _cached_cut(view, part, part.arguments, tokens_max, None)
             return part if arguments == part.arguments else replace(part, arguments=arguments)
         case ToolResult():
-            shrunk = _remembered(view, part, part.content, tokens_max, reference)
+            shrunk = _cached_cut(view, part, part.content, tokens_max, reference)
             return part if shrunk == part.content and not part.media else replace(part, content=shrunk, media=())
         case Media():
             return Text(text=f"[{part.kind} left out]")
@@ -147,20 +147,20 @@ def _cut_note(view: WorkingView, part: Text, tokens_max: int) -> str | None:
         return None
     room = tokens_max - view.counter.upper(f"{notice}\n")
     if room >= view.counter.upper(SHORTEST):
-        return f"{notice}\n{_remembered(view, part, rest, room, None)}"
+        return f"{notice}\n{_cached_cut(view, part, rest, room, None)}"
     return notice if view.counter.upper(notice) <= tokens_max else SHORTEST
 
 
-_CUTS: ResultCache[str] = ResultCache(CUT_TEXTS_MAX)
+_CUTS: LruCache[str] = LruCache(CUT_TEXTS_MAX)
 
 
-def _remembered(view: WorkingView, part: Part, text: str, tokens_max: int, reference: str | None) -> str:
+def _cached_cut(view: WorkingView, part: Part, text: str, tokens_max: int, reference: str | None) -> str:
     """A part's text cut to its size. A caller without a session asks for the same cuts again each turn."""
     name = part.name if isinstance(part, ToolResult) else None
     counting = (view.counter.name, getattr(view.counter, "serial", 0), view.counter.upper(_YARDSTICK))
     options = (tokens_max, reference, view.language, view.list_items_max)
     key = (type(part), name, len(text), hash(text), counting, options)
-    return _CUTS.get(key, lambda: _cut(view, part, text, tokens_max, reference))
+    return _CUTS.get(key, _cut, view, part, text, tokens_max, reference)
 
 
 _YARDSTICK = "the quick brown fox " * 8

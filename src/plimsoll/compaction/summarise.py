@@ -23,7 +23,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.summary.ledger import Ledger, Reading
 from plimsoll.summary.reread import recollected
-from plimsoll.truncation.cache import ResultCache
+from plimsoll.tokens.cache import LruCache
 
 MARK_TOKENS = 48
 """Room for the line that says how much left without a summary."""
@@ -266,7 +266,7 @@ def _extended(view: WorkingView, task: Task, selection: Split) -> Ledger:
     return ledger
 
 
-_LEDGERS: ResultCache[Ledger] = ResultCache(4)
+_LEDGERS: LruCache[Ledger] = LruCache(4)
 
 
 def _read(view: WorkingView, ledger: Ledger, messages: list[Message], start: int) -> Ledger:
@@ -276,7 +276,7 @@ def _read(view: WorkingView, ledger: Ledger, messages: list[Message], start: int
     if not ledger.is_empty or len(messages) < READ_AGAIN_MESSAGES_MIN:
         return _read_anew(view, ledger, messages, start)
     words = hash(tuple((message.role, part_words(part)) for message in messages for part in message.parts))
-    return _LEDGERS.get((start, len(messages), words), lambda: _read_anew(view, ledger, messages, start))
+    return _LEDGERS.get((start, len(messages), words), _read_anew, view, ledger, messages, start)
 
 
 def _read_anew(view: WorkingView, ledger: Ledger, messages: list[Message], start: int) -> Ledger:

@@ -1,21 +1,21 @@
-"""A cache of token counts by content hash."""
+"""A cache of results, and of token counts by the hash of the text."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from threading import Lock
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from plimsoll.dataclass import dataclass
 from plimsoll.limits import COUNT_CACHE_TEXT_CHARS_MIN, COUNT_CACHE_TEXTS_MAX
 from plimsoll.tokens.exact import ExactCounter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
     from plimsoll.protocols import TokenCounter
 
-_Key: TypeAlias = tuple[int, int]
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,62 +28,68 @@ class CacheInfo:
     size_max: int
 
 
-class CountCache:
-    """An LRU cache of counts by length and 64-bit hash of the text. Thread-safe; stores no text.
+class LruCache(Generic[Result]):
+    """The most recently used results by key, at most `size_max` of them. Thread-safe.
 
-    The hash is Python's, with a random key in each process, so outsiders cannot prepare colliding texts.
+    Keys should hold lengths and hashes of texts, not the texts, so that the cache keeps no content alive. Python's hash of a
+    text has 64 bits and a random key in each process, so outsiders cannot prepare colliding texts.
     """
 
-    __slots__ = ("_counts", "_hits", "_lock", "_misses", "_size_max")
+    __slots__ = ("_hits", "_lock", "_misses", "_results", "_size_max")
 
-    def __init__(self, size_max: int = COUNT_CACHE_TEXTS_MAX) -> None:
-        self._counts: OrderedDict[_Key, int] = OrderedDict()
+    def __init__(self, size_max: int) -> None:
+        self._results: OrderedDict[Hashable, Result] = OrderedDict()
         self._lock = Lock()
         self._size_max = size_max
         self._hits = 0
         self._misses = 0
 
+    def get(self, key: Hashable, make: Callable[..., Result], *arguments: Any) -> Result:
+        """The cached result for `key`, else `make(*arguments)`."""
+        with self._lock:
+            if key in self._results:
+                self._results.move_to_end(key)
+                self._hits += 1
+                return self._results[key]
+        made = make(*arguments)  # without the lock: it may take long
+        self.put(key, made)
+        return made
+
+    def put(self, key: Hashable, result: Result) -> None:
+        """Store a result that was not cached."""
+        with self._lock:
+            self._misses += 1
+            self._results[key] = result
+            if len(self._results) > self._size_max:
+                self._results.popitem(last=False)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._results
+
+    def info(self) -> CacheInfo:
+        """Hits, misses and size."""
+        with self._lock:
+            return CacheInfo(hits=self._hits, misses=self._misses, size=len(self._results), size_max=self._size_max)
+
+
+class CountCache(LruCache[int]):
+    """A cache of counts by length and hash of the text. Texts that are faster to count than to look up are not cached."""
+
+    __slots__ = ()
+
+    def __init__(self, size_max: int = COUNT_CACHE_TEXTS_MAX) -> None:
+        super().__init__(size_max)
+
     def count(self, text: str, by: Callable[[str], int]) -> int:
-        """The cached count of `text`, else `by(text)`. Short texts are faster to count than to look up."""
+        """The cached count of `text`, else `by(text)`."""
         if len(text) < COUNT_CACHE_TEXT_CHARS_MIN:
             return by(text)
-        key = (len(text), hash(text))
-        with self._lock:
-            found = self._counts.get(key)
-            if found is not None:
-                self._counts.move_to_end(key)
-                self._hits += 1
-                return found
-        tokens = by(text)
-        self._keep(key, tokens)
-        return tokens
+        return self.get((len(text), hash(text)), by, text)
 
     def missing(self, texts: Iterable[str]) -> list[str]:
         """The distinct texts that are worth caching and not cached."""
-        with self._lock:
-            return list(
-                {
-                    key: text
-                    for text in texts
-                    if len(text) >= COUNT_CACHE_TEXT_CHARS_MIN and (key := (len(text), hash(text))) not in self._counts
-                }.values()
-            )
-
-    def keep(self, text: str, tokens: int) -> None:
-        """Store a count that was made elsewhere."""
-        self._keep((len(text), hash(text)), tokens)
-
-    def _keep(self, key: _Key, tokens: int) -> None:
-        with self._lock:
-            self._misses += 1
-            self._counts[key] = tokens
-            if len(self._counts) > self._size_max:
-                self._counts.popitem(last=False)
-
-    def info(self) -> CacheInfo:
-        """Hits, misses and size. Texts too short to cache count as neither hit nor miss."""
-        with self._lock:
-            return CacheInfo(hits=self._hits, misses=self._misses, size=len(self._counts), size_max=self._size_max)
+        long = {(len(text), hash(text)): text for text in texts if len(text) >= COUNT_CACHE_TEXT_CHARS_MIN}
+        return [text for key, text in long.items() if key not in self]
 
 
 class CachingCounter:
@@ -125,7 +131,7 @@ class CachingCounter:
             return
         missing = self._cache.missing(texts)
         for text, tokens in zip(missing, self._counter.count_all(missing), strict=True):
-            self._cache.keep(text, tokens)
+            self._cache.put((len(text), hash(text)), tokens)
 
     def cache_info(self) -> CacheInfo:
         """Statistics of the cache of `count`; that of `upper` is separate."""

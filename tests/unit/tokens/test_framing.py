@@ -330,7 +330,7 @@ def test_the_cache_is_bounded_and_keeps_no_text() -> None:
         assert cache.count(letter * 300, count) == 300
     assert asked == ["a", "b", "c", "b"]
     assert cache.info().size == 2
-    assert not any(isinstance(part, str) for key in cache._counts for part in key)
+    assert not any(isinstance(part, str) for key in cache._results for part in key)
 
 
 def test_short_texts_are_not_cached() -> None:
