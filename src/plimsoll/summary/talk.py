@@ -9,8 +9,8 @@ from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING, TypeAlias
 
 from plimsoll.summary import layout
-from plimsoll.summary.dates import day_in, resolved, shown
 from plimsoll.summary.item import Item, Section
+from plimsoll.summary.ledger.dates import day_in, resolved, shown
 from plimsoll.summary.ledger.fact import RECALLED_OF_PEERS, is_recalled, speaker_of, topic_of
 from plimsoll.summary.sections import DIALOGUE_SHARES, asking_share, has_speakers
 from plimsoll.summary.topics import topics

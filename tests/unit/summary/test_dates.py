@@ -6,7 +6,7 @@ import datetime as dt
 
 import pytest
 
-from plimsoll.summary.dates import day_in, resolved, shown
+from plimsoll.summary.ledger.dates import day_in, is_day, resolved, shown
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,18 @@ def test_no_day_is_before_the_first_nor_after_the_last() -> None:
     """At the ends of the calendar the words stay."""
     assert resolved("yesterday", dt.date.min) == "yesterday"
     assert resolved("明天", dt.date.max) == "明天"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_heading"),
+    [
+        ("Session 2 on Sunday, 12 May 2024 at 4:05 pm", True),
+        ("Date: 2024-05-12T04:05", False),
+        ("日期：2024年5月12日 星期日 上午10时", True),
+        ("I was born on 3 June 1990.", False),
+        ("2024-05-12 release", False),
+    ],
+)
+def test_a_line_of_a_day_says_nothing_else(line: str, is_heading: bool) -> None:
+    """A sentence with a date in it is no heading."""
+    assert is_day(line) == is_heading

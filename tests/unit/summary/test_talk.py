@@ -224,6 +224,25 @@ def test_chinese_talk_of_days_keeps_its_order_and_its_days(counter: Any) -> None
     assert again.split("\n")[at + 1 : -1] == lines[at + 1 : -1]
 
 
+@pytest.mark.parametrize(
+    "heading",
+    ["[2024/05/12 (Sun) 02:21]", "Session date: 2024/05/12 (Sun) 02:21", "## 12 May 2024", "May 12th, 2024 -"],
+)
+def test_a_day_in_the_first_line_of_a_message_dates_what_follows(heading: str, counter: Any) -> None:
+    """With and without brackets; a sentence with a day in it is none."""
+    texts = [
+        "Which trees grow by the sea?",
+        "Pines do.",
+        f"{heading}\nI bought a house in Aveiro yesterday. My brother Rui sold his on 3 June 2023.\nIt has four rooms.",
+        "Good.",
+    ]
+    text = shown(texts, 600, counter).text
+
+    assert "[12 May 2024]\n" in text
+    assert "bought house in Aveiro 11 May" in text
+    assert "2023]" not in text
+
+
 def test_what_a_user_wants_to_do_herself_is_no_constraint(counter: Any) -> None:
     """It is told; what she wants of the answer, or insists on, is a constraint."""
     texts = [

@@ -5,24 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plimsoll.regex import regex
+from plimsoll.summary.ledger.dates import is_day
 from plimsoll.summary.ledger.fact import CAPS, Fact, Origin
 from plimsoll.summary.ledger.prose import spoken
 from plimsoll.summary.ledger.sentences import clean, line
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
     from plimsoll.message import Role
 
 _SPEAKER = regex(r"([A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?|[\u4e00-\u9fff]{1,5}): ?(?=\S)")
 _HEADING = regex(r"\s{0,4}[\[(【]([^\]\n)】]{0,80}[0-9][^\]\n)】]{0,40})[\])】]\s{0,4}\n?")
+_FIRST_LINE = regex(r"[ \t#*=-]{0,8}([^\n]{6,80}?)[ \t*=-]{0,8}\n\s{0,8}(?=\S)")
 _SENTENCES_MAX = 40
 
 
 def from_message(text: str, position: int, role: Role) -> Iterator[Fact]:
     """Its sentences as chat facts, and a heading fact for a date or session line in brackets in front."""
     text = clean_start(text)
-    heading = _HEADING.match(text)
+    heading = _HEADING.match(text) or _dated_line(text)
     if heading is not None:
         shown = line(heading[1], CAPS["heading"].text_chars_max)
         yield Fact("heading", f"{position}", shown, position, "user")
@@ -39,6 +42,12 @@ def from_message(text: str, position: int, role: Role) -> Iterator[Fact]:
         # Short answers ("Yes.", "1898年。") repeat with other meanings: only long sentences are merged.
         key = shown.casefold() if len(shown) > 24 else f"{position}.{order}"
         yield Fact("chat", key, shown, position, origin, weight, note=name, state=state)
+
+
+def _dated_line(text: str) -> re.Match[str] | None:
+    """A first line that is a day and no sentence: `Session date: 2023/05/20 (Sat) 02:21`."""
+    found = _FIRST_LINE.match(text)
+    return found if found is not None and is_day(found[1]) else None
 
 
 def clean_start(text: str) -> str:

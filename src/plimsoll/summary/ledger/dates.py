@@ -23,6 +23,13 @@ _RELATIVE = regex(
     r"|(?P<zh>昨天|昨晚|前天|明天|后天|去年|明年|前年|上个?月|下个?月))",
     re.IGNORECASE,
 )
+_BESIDE_DAYS = regex(
+    r"\b(?:session|chat|conversation|date|time|day|on|at|the|[ap]m|utc|gmt|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6})\b"
+    r"|(?:星期|周)[一二三四五六日天]|日期|时间|会话|对话|[上下]午|[日号时分]",
+    re.IGNORECASE,
+)
+"""What stands beside a day in a heading."""
+
 _DAYS_OFF = {"yesterday": -1, "last night": -1, "tomorrow": 1, "昨天": -1, "昨晚": -1, "前天": -2, "明天": 1, "后天": 2}
 _YEARS_OFF = {"去年": -1, "明年": 1, "前年": -2}
 
@@ -41,6 +48,11 @@ def day_in(text: str) -> dt.date | None:
         )
     except ValueError:
         return None
+
+
+def is_day(line: str) -> bool:
+    """Whether a line names a day and says nothing else."""
+    return day_in(line) is not None and not any(map(str.isalpha, _BESIDE_DAYS.sub("", _DAY.sub("", line))))
 
 
 def shown(day: dt.date, language: str) -> str:
