@@ -1,9 +1,8 @@
-"""Make a history one that a provider accepts, message by message, changing only what would be refused.
+"""Make a history valid for a provider, message by message, changing only what the provider would reject.
 
-Results without a call, calls without a result, ids used twice, empty messages: each is repaired with the least change and the
-change is reported. A history that was valid comes through untouched.
-
-It takes one message at a time and looks only at the exchange that is still open, so a session can add messages as they arrive.
+Results without a call, calls without a result, reused ids and empty messages are repaired with the smallest change, and each
+change is reported. Valid messages are returned unchanged. Only the open exchange is examined, so a session can add messages
+as they arrive.
 """
 
 from __future__ import annotations
@@ -35,54 +34,54 @@ _SPEAKERS = ("user", "assistant")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormalizedMessage:
-    """A message ready for the provider. `position` is None when it was made here; `repairs` says what was changed and why."""
+    """A message that is valid for the provider. `position` is None for inserted messages; `repairs` lists the changes made."""
 
     message: Message
     position: int | None
     repairs: tuple[str, ...] = ()
     note: bool = False
-    """Whether it is a tool's words in the user's role, so that it does not count as a request."""
+    """True if it is a tool's output in the user's role, which does not count as a request."""
 
 
 @dataclass(slots=True)
 class HistoryNormalizer:
-    """Feeds messages through one at a time. `feed` returns what now follows in the view.
+    """Normalizes messages one at a time. `add` returns the messages to append to the view.
 
-    Calls without a result are not its business: settle.py puts something in their place when the view is written.
+    Calls without a result are left open: settle.py adds placeholders when the view is sent.
     """
 
     format: Format
     seen_ids: set[str] = field(default_factory=set)
     pending: OpenCalls[ToolCall] = field(default_factory=OpenCalls)
-    """Calls that a result may still answer: the id as the history wrote it -> the calls as the view names them."""
+    """Calls that a result may still answer: original id -> the calls under their ids in the view."""
     lost: list[ToolCall] = field(default_factory=list)
-    """Calls that no result can answer any more, because a later call took their id."""
+    """Calls that can no longer be answered because a later call reused their id."""
     asked: set[str] = field(default_factory=set)
-    """The ids, as the history wrote them, of the newest answer's calls."""
+    """The original call ids of the newest answer."""
     answers: dict[str, int] = field(default_factory=dict)
-    """Which answer the pending calls were made in, by their ids."""
+    """Original id of a pending call -> number of the answer that made it."""
     newest: int = 0
-    """The number of the newest answer."""
+    """Number of the newest answer."""
     begun: bool = False
     answering: bool = False
-    """Whether the newest message is a part of the newest answer, which may go on."""
+    """True while the newest message belongs to the newest answer, which may continue."""
     in_sequence: bool = False
-    """Whether nothing but results has come since the newest answer."""
+    """True if only results have followed the newest answer."""
     out_of_place: bool = False
-    """Whether a result in the view does not directly follow its call."""
+    """True if a result in the view does not directly follow its call."""
     has_unsaid: bool = False
-    """Whether a message in the view says nothing, as only the last one may."""
+    """True if a message in the view is empty, which only the last one may be."""
     held: list[tuple[int, Message]] = field(default_factory=list)
-    """Reasoning whose answer has not come yet, with its position: alone, OpenAI refuses it."""
+    """Reasoning received before its answer, with its position: OpenAI rejects reasoning on its own."""
 
     @property
     def is_settled(self) -> bool:
-        """Whether the view can be sent as it is: every call answered in its place."""
+        """True if the view can be sent as it is: every call has its result directly after it."""
         is_open = self.pending and not all(map(is_legacy, self.pending.all()))
         return not (is_open or self.lost or self.out_of_place or self.has_unsaid)
 
     def add(self, came: Message, position: int) -> list[NormalizedMessage]:
-        """What the next message of the history becomes: itself, repaired, perhaps after made messages, in two, or not yet."""
+        """Normalize the next message. Returns it, possibly repaired, split or after inserted messages; or nothing yet."""
         if self.format.rules.splits_answers and _only_reasons(came):
             self.held.append((position, came))
             return self._opening(came)
@@ -116,7 +115,7 @@ class HistoryNormalizer:
         return [*before, *self._normalized(came, message, position, parts, late, repairs)]
 
     def _follow(self, message: Message) -> None:
-        """Keep track of which answer the message belongs to."""
+        """Update which answer the message belongs to."""
         is_answer = message.role == "assistant"
         if is_answer and not (self.answering and self.format.rules.joins_answers):
             self.asked = set()
@@ -125,7 +124,7 @@ class HistoryNormalizer:
         self.answering = is_answer
 
     def _close_within(self) -> None:
-        """A UI message holds its calls and their results: what is open in it stays so."""
+        """Close all open calls: a UI message contains its calls together with their results."""
         self.lost += self.pending.all()
         self.pending.clear()
 
@@ -138,7 +137,7 @@ class HistoryNormalizer:
         late: Mapping[int, list[Part]],
         repairs: list[str],
     ) -> list[NormalizedMessage]:
-        """The message with its repaired parts; late results are messages of their own, one for each answer they move up to."""
+        """The message with its repaired parts. Late results become separate messages, one for each answer they are moved to."""
         self.out_of_place = self.out_of_place or bool(late)
         groups = list(late.values())
         if groups and not parts:
@@ -158,7 +157,7 @@ class HistoryNormalizer:
         ]
 
     def _by_itself(self, message: Message, position: int, repairs: list[str]) -> Message:
-        """The message with what the provider refuses in any context repaired."""
+        """Repair what the provider rejects in a message regardless of its context."""
         if message.format != self.format.rules.name or _is_words(message):
             return message
         if message.role == "user" or not self.begun:
@@ -169,7 +168,7 @@ class HistoryNormalizer:
         return repaired(self.format, message, position, repairs)
 
     def _released(self, message: Message) -> list[NormalizedMessage]:
-        """Held reasoning, now that its answer is there; without an answer it stays out of the view."""
+        """Release held reasoning when its answer arrives; without an answer it stays out of the view."""
         held, self.held = self.held, []
         if not self.format.follows_reasoning(message.wire or {"role": message.role}):
             return []
@@ -181,14 +180,14 @@ class HistoryNormalizer:
         return NormalizedMessage(message=message, position=position, repairs=tuple(repairs))
 
     def _blank(self, part: Text, parts: list[Part], repairs: list[str]) -> None:
-        """Text of nothing but space, which some formats refuse."""
+        """Handle a text part of white space only, which some formats reject."""
         if self.format.rules.refuses_blank_text:
             repairs.append("empty text left out")
         else:
             parts.append(part)
 
     def to_dict(self) -> dict[str, Any]:
-        """The state, JSON-ready. What the view itself says is not in it: `of_dict` takes that from the view."""
+        """The state, JSON-ready, without what `of_dict` can derive from the view."""
         pending = {key: [[call.id, call.name] for call in calls] for key, calls in self.pending.items()}
         held = [position for position, _ in self.held]
         state = {"begun": self.begun, "answering": self.answering, "pending": pending, "held": held}
@@ -205,17 +204,17 @@ class HistoryNormalizer:
         is_ready: bool,
         read: Callable[[int], Message],
     ) -> HistoryNormalizer:
-        """The normalizer that `to_dict` described, for a view.
+        """Restore the normalizer that `to_dict` described, for a view.
 
-        A call that has left the view is no longer open: its result, when it comes, has nothing to answer.
+        A call that is no longer in the view is not open: its result has nothing to answer.
 
         Args:
             format: The format of the session.
-            data: What `to_dict` gave.
+            data: The result of `to_dict`.
             seen_ids: The ids of all calls in the view.
             unanswered: The calls in the view that have no result.
-            is_ready: Whether the view can be sent as it is, but for calls without results.
-            read: Gives a message of the history by position.
+            is_ready: Whether the view can be sent as it is, except for calls without results.
+            read: Returns a message of the history by position.
 
         """
         open_calls = {call.id: call for call in unanswered}
@@ -239,7 +238,7 @@ class HistoryNormalizer:
         )
 
     def _opening(self, message: Message) -> list[NormalizedMessage]:
-        """What has to come before the first message that is not the system's."""
+        """Insert a user opening before the first message if the provider requires one."""
         if self.begun or message.role == "system":
             return []
         self.begun = True
@@ -248,7 +247,7 @@ class HistoryNormalizer:
         return []
 
     def _call(self, call: ToolCall, position: int, index: int, named: set[str], repairs: list[str]) -> ToolCall:
-        """The call under an id the provider accepts, noted as open. `named` are the ids this message has used."""
+        """Open a call under an id that the provider accepts. `named` collects the ids used in this message."""
         fixed, rules = call, self.format.rules
         refused = rules.call_id_chars_max is not None and len(call.id) > rules.call_id_chars_max
         refused = refused or (rules.strict_ids and not SAFE.fullmatch(call.id))
@@ -265,7 +264,7 @@ class HistoryNormalizer:
         return fixed
 
     def _fresh_id(self, position: int, index: int, named: Container[str]) -> str:
-        """An unused id: the history may hold one that plimsoll made for an earlier view of it."""
+        """An unused id. The history may contain ids that plimsoll made for an earlier view of it."""
         id, others = f"call_{position}_{index}", 0
         while id in named or id in self.seen_ids:
             others += 1
@@ -273,13 +272,13 @@ class HistoryNormalizer:
         return id
 
     def _is_taken(self, id: str) -> bool:
-        """Whether an id may not come again: anywhere where ids are strict, else within an answer that waits for results."""
+        """True if an id cannot be reused: anywhere if ids are strict, otherwise while its answer waits for results."""
         if self.format.rules.strict_ids:
             return id in self.seen_ids
         return id in self.asked and id in self.pending
 
     def _result(self, result: ToolResult, repairs: list[str]) -> Part:
-        """The result under its call's id; a note when no open call asked for it."""
+        """The result under its call's id; a text note if no open call matches."""
         call = self.pending.answer(result.call_id, newest=self.format.rules.results_inside)
         if call is None and answers_by_name(result):
             return result
@@ -298,7 +297,7 @@ class HistoryNormalizer:
         return result if call.id == result.call_id else replace(result, call_id=call.id)
 
     def _finish(self, message: Message, parts: list[Part], repairs: list[str]) -> Message:
-        """The message with its repaired parts, in a role that may say them; the same object when nothing changed."""
+        """The message with its repaired parts in a role that may hold them; the same object if nothing changed."""
         rules = self.format.rules
         says = any(isinstance(part, Text) and part.text and not part.text.isspace() for part in parts)
         if not says and is_unsaid(message, rules):
@@ -323,7 +322,7 @@ class HistoryNormalizer:
 
 
 def _is_empty(parts: Iterable[Part], role: str, rules: Rules) -> bool:
-    """Whether the provider would refuse a message with these parts as empty."""
+    """True if the provider would reject a message with these parts as empty."""
     found = list(parts)
     if role == "tool" or any(not isinstance(part, (Text, Reasoning)) for part in found):
         return False
@@ -334,9 +333,9 @@ def _is_empty(parts: Iterable[Part], role: str, rules: Rules) -> bool:
 
 
 def _is_words(message: Message) -> bool:
-    """Whether a message is nothing but the words of a user or an assistant: every provider takes those as they are.
+    """True if a message is only text from a user or assistant, which every provider accepts unchanged.
 
-    Words that begin like a label may be system text, which goes out under one.
+    Text that begins like a label is excluded: it may be system text.
     """
     wire = message.wire
     if wire is None or message.edited or message.role not in _SPEAKERS:
@@ -354,7 +353,7 @@ def _only_reasons(message: Message) -> bool:
 
 
 def finished(message: Message, rules: Rules) -> Message:
-    """The last message of a view: one of the assistant's that the model continues may not end in white space."""
+    """Finish the last message of a view: one that the model continues may not end in white space."""
     if not rules.continues_last or message.role != "assistant" or not message.parts:
         return message
     last = message.parts[-1]
@@ -364,7 +363,7 @@ def finished(message: Message, rules: Rules) -> Message:
 
 
 def _is_note(message: Message, fixed: Message) -> bool:
-    """Whether a repaired message holds nothing but a tool's words in the user's role."""
+    """True if a repaired message holds only a tool's output in the user's role."""
     return fixed.role == "user" and not fixed.results and (message.role != "user" or not speaks(message))
 
 
@@ -373,18 +372,18 @@ def _made(message: Message, reason: str) -> NormalizedMessage:
 
 
 def normalize(messages: Iterable[Message], format: Format) -> list[NormalizedMessage]:
-    """The whole history made acceptable, in order. Linear. A valid history comes back as it is, message for message."""
+    """Normalize a whole history. Linear. A valid history is returned unchanged, message for message."""
     return placed(fed(messages, format), format, moves=True)
 
 
 def fed(messages: Iterable[Message], format: Format) -> list[NormalizedMessage]:
-    """The messages of a history made acceptable one by one; calls without results are left so."""
+    """Normalize messages one by one, leaving calls without results."""
     normalizer = HistoryNormalizer(format)
     return [item for position, message in enumerate(messages) for item in normalizer.add(message, position)]
 
 
 def placed(normalized: Sequence[NormalizedMessage], format: Format, *, moves: bool) -> list[NormalizedMessage]:
-    """What `fed` gave, with results behind their calls and placeholders for those that are missing (see `settled`)."""
+    """Move results behind their calls and add placeholders for missing ones (see `settled`)."""
     return settled(normalized, format, _MAKER, moves=moves)
 
 

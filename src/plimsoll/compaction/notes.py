@@ -1,4 +1,4 @@
-"""Texts that plimsoll puts into messages: for a result without its call, a missing opening, an empty message."""
+"""Texts that plimsoll inserts into messages: a result without its call, a missing opening, an empty message."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from plimsoll.regex import regex
 EMPTY = "(empty)"
 OPENER = "[The conversation begins with the assistant's message below.]"
 BEGINNINGS = ("[", OPENING, EMPTY)
-"""What our words in messages begin with, summaries included. Any other text was said by somebody else."""
+"""Prefixes of texts that plimsoll inserts, summaries included."""
 
 _NOTE = regex(r"Result(?: of .{1,200})? of a call that is not shown|Result of an unknown tool call")
-"""The words of a notice before a result without its call: ours, and those of a conversion to UI messages."""
+"""The text of a notice before a result without its call, also as written by a conversion to UI messages."""
 
 _NOT_IN_A_NAME = regex(r"[\[\]\n]")
 
 
 def note_of(result: ToolResult) -> str:
-    """A result without its call as words that say what they are. `as_said` reads it back."""
+    """A result without its call as labelled text. `as_said` reverses it."""
     name = f" of {_NOT_IN_A_NAME.sub(' ', result.name)[:200]}" if result.name else ""
     return f"{notice(f'Result{name} of a call that is not shown')}\n{result.content}".rstrip()
 
 
 def is_note(part: Part) -> bool:
-    """Whether a text was made here and is no request: a result without its call, the opening, the words for nothing.
+    """True for text inserted by plimsoll that is not a request: a result without its call, the opening, the empty-message text.
 
-    Only what carries content carries a tag: the opening and the words for nothing say the same whoever wrote them.
+    Only notes with content carry a tag. The other two are constant, so it does not matter who wrote them.
     """
     if not isinstance(part, Text):
         return False
@@ -37,12 +37,12 @@ def is_note(part: Part) -> bool:
 
 
 def says_nothing(message: Message) -> bool:
-    """Whether a message is only the words for nothing."""
+    """True if a message holds only the empty-message text."""
     return message.text == EMPTY and len(message.parts) == 1
 
 
 def as_said(message: Message) -> Message:
-    """The message with the notes in it as the tool results that they replaced. A tool's words never become a user's."""
+    """The message with its notes converted back to tool results, so that tool output never counts as a user's text."""
     if message.role != "user" or not any(is_note(part) for part in message.parts):
         return message
     parts = [_unnoted(part) for part in message.parts]

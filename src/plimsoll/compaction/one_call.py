@@ -1,4 +1,4 @@
-"""A conversation without a session: normalized, weighed, compacted where it is over its budget, and written down."""
+"""Normalize, measure and compact a conversation without a session."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from plimsoll.summary.reread import span_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """One conversation, normalized as the provider takes it."""
+    """One conversation, normalized for the provider."""
 
     meter: ContextMeter
     pieces: list[ViewMessage]
     as_said: list[ViewMessage]
-    """The same in the order in which the messages came, where the provider takes that order."""
+    """The same messages in their input order, where the provider accepts that order."""
     language: Language
     system: SystemText
     made_at: int
     note: str | None
-    """What the report has to say besides what was done."""
+    """An extra note for the report."""
 
     def planned(self, query: str | None, *, asks: bool) -> Generator[SummaryRequest, SummaryReply, Outline]:
-        """What is done about it. `asks` says whether a model may be asked for a summary's prose."""
+        """Plan the compaction. `asks` is whether a model may be asked for a summary."""
         meter, tokens = self.meter, self.meter.load(self.as_said)
         task = meter.task(tokens, focus=query, ask_model=asks)
         if not (tokens > meter.budget.tokens or meter.policy.acts_at(tokens, meter.budget.tokens)):
@@ -50,7 +50,7 @@ class Conversation:
         task = _recollected(task, pieces)
         view = meter.working_view(pieces, language=self.language)
         fits = tokens <= task.budget_tokens
-        # Pieces that went out joined cost more apart: a view that fits must not be cut because these do not.
+        # Split messages cost more than joined ones: do not cut a view that fits only because its split form does not.
         room = max(task.budget_tokens, view.total) if fits else task.budget_tokens
         outline = yield from compact(view, replace(task, budget_tokens=room))
         if fits and (not outline.changed or (is_futile(task, tokens, outline.tokens_after) and not outline.arrived)):
@@ -61,7 +61,7 @@ class Conversation:
         return outline if self.as_said is self.pieces else replace(outline, pieces=as_ordered(outline.pieces))
 
     def plan_of(self, outline: Outline) -> Plan[Any]:
-        """The plan to show, change and apply."""
+        """The plan, which can be shown, edited and applied."""
         outline = replace(outline, note="; ".join(note for note in (outline.note, self.note) if note) or None)
         return Plan(
             outline=outline,
@@ -79,7 +79,7 @@ class Conversation:
         if system is not None:
             system = system_text(pieces.pop(0).message, system)
         if not format.rules.results_anywhere:
-            pieces = ordered(pieces, format)  # what stood between results may have left, or become words
+            pieces = ordered(pieces, format)  # The messages between results may have been removed or converted to text.
         return Fitted(
             messages=written(pieces, format, replace(self.meter, system=system).marks_beside),
             origins=origins(pieces, format),
@@ -88,7 +88,7 @@ class Conversation:
         )
 
     def _report(self, outline: Outline) -> Report:
-        """The report; what was not counted for the view is counted for it, all at once."""
+        """The report. Counts deferred while computing the view are made now."""
         self.meter.messages.prime([piece.message for piece in self.pieces])
         return report_of(outline)
 
@@ -96,7 +96,7 @@ class Conversation:
 def conversation(
     meter: ContextMeter, messages: Sequence[Message], system: SystemText, note: str | None
 ) -> Conversation:
-    """The conversation that these messages are, with the system text that is sent apart."""
+    """The conversation of these messages, with the system text that is sent apart."""
     items = fed(messages, meter.format)
     normalized = placed(items, meter.format, moves=True)
     beside = [] if system is None else [ViewMessage(message=system_message(system), weigh=meter.messages.message)]
@@ -116,7 +116,7 @@ def conversation(
 def _as_said(
     items: Sequence[NormalizedMessage], normalized: list[NormalizedMessage], decoded: Sequence[Message], format: Format
 ) -> list[NormalizedMessage]:
-    """The messages in the order they came in where the provider takes that; else `normalized` itself."""
+    """The messages in input order if the provider accepts it, else `normalized` itself."""
     messages = [item.message for item in normalized]
     if messages == decoded:
         return normalized
@@ -129,9 +129,9 @@ def _as_said(
 
 
 def _recollected(task: Task, pieces: Sequence[ViewMessage]) -> Task:
-    """The task with what earlier summaries among the messages cover: here nothing else is known of what left before.
+    """The task, with what earlier summaries among the messages cover.
 
-    Messages are numbered on from them: where one stands for thirty, the next is the thirty-first after it.
+    Positions continue after them: if a summary stands for thirty messages, the next message is number thirty-one.
     """
     start, end, shift = 0, 0, 0
     for at, piece in enumerate(pieces):

@@ -1,4 +1,4 @@
-"""A plan: what stays, shrinks and leaves, and why. Plain data; carrying it out needs nothing else."""
+"""The plan of a compaction: what stays, shrinks and leaves, and why. Plain data; applying it needs nothing else."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from plimsoll.policy.budget import Level
 from plimsoll.summary.ledger import Ledger
 
 Stage: TypeAlias = Literal["none", "steps", "rules", "model", "edited", "window", "fit", "import"]
-"""Which means spoke for the past."""
+"""How removed messages are represented."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """What happens to one exchange. `first` and `last` are positions of messages in the history, both included."""
+    """The decision for one exchange. `first` and `last` are message positions in the history, both included."""
 
     decision: Decision
     first: int
     last: int
     what: str
-    """Who speaks and which tools are called, for people."""
+    """Roles and called tools, for display."""
     reason: str
     tokens_before: int
     tokens_after: int
     references: tuple[str, ...] = ()
-    """Names of the texts that are no longer whole in the view, by which they can be read back; none without a store."""
+    """References under which the cut or removed texts can be read back; empty without a store."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -41,7 +41,7 @@ class Action:
 def changes_between(
     before: Sequence[ViewMessage], after: Sequence[ViewMessage], *, by: str, summarised: bool
 ) -> tuple[Action, ...]:
-    """What another program did to a view, as far as the two views say it: what left, and what is no longer whole."""
+    """Derive, by comparing two views, what another program did to a view: what it removed and what it cut."""
     kept = {piece.position: piece for piece in after}
     found: list[Action] = []
     for place, piece in sorted(
@@ -68,7 +68,7 @@ def changes_between(
 
 
 def _joined(actions: Iterable[Action]) -> Iterator[Action]:
-    """Actions on neighbours that say the same, as one."""
+    """Merge equal actions on neighbouring exchanges."""
     last: Action | None = None
     for action in actions:
         if last is not None and (last.decision, last.reason, last.last + 1) == (
@@ -93,12 +93,11 @@ def _joined(actions: Iterable[Action]) -> Iterator[Action]:
 
 @dataclass(frozen=True, kw_only=True)
 class Outline:
-    """The result of planning, in the core's terms. `pieces` are the view to be; `actions` explain it.
+    """The result of planning. `pieces` are the messages of the new view; `actions` explain it.
 
-    What explains is made when it is first asked for, so that a view costs what it holds and not what left it.
-
-    `level` is how loaded the view was, `stage` which means spoke for the past: "none", "steps", "rules", "model", "window"
-    or "fit" when the proof had to cut. `changed` is False when the run would not make enough progress and was not made.
+    `level` is the load level of the view. `stage` is how removed messages are represented: "none", "steps", "rules", "model",
+    "window", or "fit" if the final cut was needed. `changed` is False if the run would have freed too little and was not made.
+    Explanations are computed on first access, so a view costs time for what it keeps and not for what it removed.
     """
 
     pieces: tuple[ViewMessage, ...]
@@ -111,33 +110,33 @@ class Outline:
     covers: tuple[int, int] | None = None
     summary: str | None = None
     written: str | None = None
-    """What a model, a person or another tool wrote for the summary, whole; None where the rules made it."""
+    """The summary as written by a model, a person or another tool; None if rules wrote it."""
     changed: bool = False
     arrived: bool = False
-    """Whether tool results were cut that are larger than the policy lets them come in."""
+    """True if tool results over the policy's arrival limit were cut."""
     note: str | None = None
-    """Why nothing was done, or which means failed, for people."""
+    """Why nothing was done, or which step failed, for display."""
     count_before: Callable[[], int] = field(repr=False, compare=False)
     list_actions: Callable[[], tuple[Action, ...]] = field(repr=False, compare=False)
 
     @cached_property
     def tokens_before(self) -> int:
-        """Tokens of the view before."""
+        """Tokens of the view before the compaction."""
         return self.count_before()
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
-        """What happens to each exchange, in order."""
+        """The decision for each exchange, in order."""
         return self.list_actions()
 
     @property
     def lost(self) -> tuple[Action, ...]:
-        """The actions whose words are no longer in the view."""
+        """The actions on exchanges whose text is no longer in the view."""
         return tuple(action for action in self.actions if action.decision in ("summarise", "drop"))
 
 
 def describe(block: ViewExchange) -> str:
-    """Who speaks in a block and which tools it calls, in a few words."""
+    """Short description of an exchange: its role, or the tools it calls."""
     calls = [call.name for call in block.exchange.calls]
     if calls:
         shown = ", ".join(dict.fromkeys(calls))
@@ -148,7 +147,7 @@ def describe(block: ViewExchange) -> str:
 def actions_of(
     blocks: Iterable[ViewExchange], gone: Iterable[ViewExchange], refer: Callable[[ViewMessage, int], str | None]
 ) -> tuple[Action, ...]:
-    """One action a block that was said in the history, in order of position. `refer` names what was said in a part."""
+    """One action for each exchange of the history, in order of position. `refer` names the text of a part."""
     left = {id(block) for block in gone}
     return tuple(
         _action(block, refer if id(block) in left else None)
@@ -158,7 +157,7 @@ def actions_of(
 
 
 def _action(block: ViewExchange, refer: Callable[[ViewMessage, int], str | None] | None) -> Action:
-    """What happens to a block; `refer` where it has left."""
+    """The action of an exchange. `refer` is given if it was removed."""
     assert block.first is not None
     assert block.last is not None
     return Action(
@@ -176,7 +175,7 @@ def _action(block: ViewExchange, refer: Callable[[ViewMessage, int], str | None]
 
 
 def _names(block: ViewExchange, refer: Callable[[ViewMessage, int], str | None]) -> Iterator[str]:
-    """The references of every text of a block."""
+    """The references of every text in an exchange."""
     for piece in block.pieces:
         for index, part in enumerate(piece.message.parts):
             if isinstance(part, Text | Reasoning | ToolCall | ToolResult) and (name := refer(piece, index)) is not None:

@@ -1,7 +1,7 @@
-"""What a tool makes of a view when it reads its own file: a view that it shall go on from has to say the same.
+"""Adapt a view to the way another tool reads it back from its own file.
 
-pi begins every compacted context with the summary, in words of its own. Codex writes each message as a typed item with a list of
-parts. The engine knows nothing of that: it is given the view without these words, and what it makes is put into them.
+pi begins every compacted context with the summary, in its own wording. Codex writes each message as a typed item with a list
+of parts. The engine is independent of this: the tool's wording is removed before a compaction and added to its result.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from plimsoll.compaction.engine import Compacting
 
 Reader: TypeAlias = Literal["pi", "codex"]
-"""A tool that reads a view back in words, or in a shape, of its own."""
+"""A tool that reads back a view with its own wording or message shape."""
 
 READERS: tuple[Reader, ...] = get_args(Reader)
 
 NOTHING_LEFT = "(No message has left the conversation. Some are shown shortened.)"
-"""The summary of a compaction that only shortened messages: the file has no compaction without one."""
+"""Summary of a compaction that only shortened messages; the file format requires one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surround:
-    """The words before and after a summary."""
+    """Text that the tool puts before and after a summary."""
 
     before: str
     after: str
@@ -57,7 +57,7 @@ _SURROUNDS: Mapping[str, Surround] = {"pi": PI}
 
 
 def reserve_tokens(reader: Reader | None, weigh: Callable[[Message], int]) -> int:
-    """What the tool's words cost a view at most, and the summary that says that nothing left."""
+    """Maximum tokens of the tool's wording and of the summary for a view from which nothing was removed."""
     if reader is None:
         return 0
     made = text_message("user", NOTHING_LEFT)
@@ -67,7 +67,7 @@ def reserve_tokens(reader: Reader | None, weigh: Callable[[Message], int]) -> in
 
 
 def bare(pieces: Sequence[ViewMessage], reader: Reader | None) -> list[ViewMessage]:
-    """The view without the tool's words: what a compaction goes on from."""
+    """The view without the tool's wording, as input of a compaction."""
     if reader is None or reader not in _SURROUNDS:
         return list(pieces)
     found = [_bare(piece, _SURROUNDS[reader]) for piece in pieces]
@@ -82,7 +82,7 @@ def _bare(piece: ViewMessage, surround: Surround) -> ViewMessage:
 def planned(
     planning: Compacting, reader: Reader | None, pieces: Sequence[ViewMessage], *, reserve_tokens: int, before: int
 ) -> Compacting:
-    """The steps of a plan that leads to a view as the tool reads it back. `pieces` are the view now, `before` its tokens."""
+    """Run a plan and adapt the resulting view to the tool. `pieces` is the current view, `before` its tokens."""
     made = yield from planning
     outline = replace(made, count_before=lambda: before)
     if reader is None:
@@ -93,7 +93,7 @@ def planned(
 
 
 def as_read(outline: Outline, reader: Reader | None, *, reserve_tokens: int) -> Outline:
-    """An outline whose view is as the tool reads it back."""
+    """The outline with its view adapted to the tool."""
     if reader is None or not outline.pieces:
         return outline
     pieces = (
@@ -103,7 +103,7 @@ def as_read(outline: Outline, reader: Reader | None, *, reserve_tokens: int) -> 
 
 
 def _as_item(piece: ViewMessage) -> ViewMessage:
-    """The piece with a text that was made here as a typed item."""
+    """Convert an inserted text to a typed item."""
     is_made = piece.message.wire is None and all(isinstance(part, Text) for part in piece.message.parts)
     return replace(piece, message=_typed(piece.message)) if is_made else piece
 
@@ -115,7 +115,7 @@ def _typed(message: Message) -> Message:
 
 
 def _surrounded(pieces: Sequence[ViewMessage], surround: Surround) -> tuple[ViewMessage, ...]:
-    """The view with its summary first, in the tool's words."""
+    """The view with the summary first, in the tool's wording."""
     made = replace(pieces[0], message=text_message("user", NOTHING_LEFT), position=None, origin="summary", repairs=())
     summary = next((piece for piece in pieces if _is_plain_summary(piece)), made)
     first = replace(_saying(summary, surround.around(summary.message.text)), joined=False)
@@ -128,7 +128,7 @@ def _is_plain_summary(piece: ViewMessage) -> bool:
 
 
 def _saying(piece: ViewMessage, text: str) -> ViewMessage:
-    """The piece with another text, weighed again."""
+    """The message with another text, counted again."""
     (part,) = (part for part in piece.message.parts if isinstance(part, Text))
     message = piece.message.with_parts((replace(part, text=text),))
     return replace(piece, message=message, whole=False)

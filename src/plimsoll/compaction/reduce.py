@@ -1,7 +1,7 @@
-"""Make an exchange smaller than cutting its texts can: what nobody may edit leaves a mark, and the oldest calls leave.
+"""Reduce an exchange below what cutting its texts achieves: remove uncuttable parts and the oldest calls.
 
-Cutting (shrink.py) ends where parts are opaque or many. Here such parts leave one by one, each under a mark in its place, so that
-one exchange never costs the view everything else. As the last resort the whole exchange becomes one line.
+shrink.py cannot reduce exchanges with opaque or very many parts. Here such parts are replaced by markers one by one. As the
+last resort the whole exchange becomes one line.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from plimsoll.truncation import cut_json
 from plimsoll.truncation.marker import omission_marker
 
 PREVIEWS = 16
-"""What stays of an exchange is shown in previews of this share of its room, so that a few are read rather than many marks."""
+"""Size of a preview as a share of the exchange's room: a few readable previews instead of many bare markers."""
 
 PREVIEW_TOKENS_MAX = 125
 
 MARKED_TOKENS_MIN = 48
-"""An opaque part below this costs little more than the mark in its place."""
+"""An opaque part below this size costs little more than its marker."""
 
 
 def reduce_to(view: WorkingView, block: ViewExchange, tokens_max: int, reason: str, *, to_line: bool = True) -> bool:
-    """Bring a block to at most `tokens_max`, the newest of it kept longest; says whether it is.
+    """Reduce an exchange to at most `tokens_max`, keeping its newest parts longest; True on success.
 
-    Cut to previews, an exchange may still be too large: then opaque parts leave a mark, the largest first, and the oldest
-    calls leave with their results. Calls without a result stay, because one may come. Where even that is not enough, one line
-    stands for the whole, unless `to_line` is off.
+    After cutting to previews, opaque parts are replaced by markers, the largest first, then the oldest calls are removed with
+    their results. Calls without a result stay, because it may still arrive. If that is not enough, one line replaces the whole
+    exchange unless `to_line` is False.
     """
     if block.tokens <= tokens_max:
         return True
@@ -57,14 +57,14 @@ def reduce_to(view: WorkingView, block: ViewExchange, tokens_max: int, reason: s
 
 
 def is_stubborn(view: WorkingView, block: ViewExchange, tokens_max: int) -> bool:
-    """Whether cutting its texts to previews is not enough to bring a block to `tokens_max`."""
+    """True if cutting texts to previews does not bring an exchange to `tokens_max`."""
     return _Room(view=view, block=block, tokens_max=tokens_max, preview_tokens=_preview_tokens(tokens_max)).is_short(
         block.pieces
     )
 
 
 def sealed_tokens(view: WorkingView, block: ViewExchange) -> int:
-    """What the parts of a block cost that nobody may cut and a mark may replace."""
+    """Tokens of the parts that cannot be cut and that a marker can replace."""
     return sum(tokens for tokens, _ in _opaque_groups(view, block))
 
 
@@ -74,7 +74,7 @@ def _preview_tokens(tokens_max: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Room:
-    """The room for one block, and the size of the previews that it should have room for."""
+    """Room for one exchange, and the size of its previews."""
 
     view: WorkingView
     block: ViewExchange
@@ -82,11 +82,11 @@ class _Room:
     preview_tokens: int
 
     def is_short(self, pieces: list[ViewMessage]) -> bool:
-        """Whether these pieces do not fit even when every text in them is cut to a preview."""
+        """True if these messages do not fit even with every text cut to a preview."""
         return self._previewed(pieces) > self.tokens_max
 
     def fewest(self, count: int, without: Callable[[int], list[ViewMessage]]) -> int:
-        """How many of `count` things must leave so that the rest fits in previews; all of them where that is not enough."""
+        """The smallest number of `count` things to remove so that the rest fits with previews; `count` if none is enough."""
         return bisect_left(range(count), -self.tokens_max, lo=1, key=lambda number: -self._previewed(without(number)))
 
     def _previewed(self, pieces: list[ViewMessage]) -> int:
@@ -94,14 +94,14 @@ class _Room:
         return block.tokens - sum(max(0, spot.tokens - self.preview_tokens) for spot in spots(self.view, block))
 
 
-# --- parts that nobody may edit
+# --- parts that cannot be cut
 
 _Group: TypeAlias = tuple[int, tuple[Place, ...]]
-"""Tokens, and the opaque parts that cost them and belong together."""
+"""Tokens and places of opaque parts that belong together."""
 
 
 def _mark_opaque_parts(room: _Room) -> None:
-    """Opaque parts become marks, the largest first, as many as must. A provider's call and its result go together."""
+    """Replace opaque parts by markers, the largest first, until the rest fits. A provider's call and its result go together."""
     view, block = room.view, room.block
     groups = _opaque_groups(view, block)
     if not groups:
@@ -115,7 +115,7 @@ def _mark_opaque_parts(room: _Room) -> None:
 
 
 def _opaque_groups(view: WorkingView, block: ViewExchange) -> list[_Group]:
-    """The opaque parts of a block that are worth a mark, those that belong together as one, the largest first."""
+    """The groups of opaque parts worth replacing by a marker, the largest first."""
     places: dict[str | Place, list[Place]] = {}
     for number, piece in enumerate(block.pieces):
         for index, part in enumerate(piece.message.parts if piece.message.role in ("user", "assistant") else ()):
@@ -132,7 +132,7 @@ def _tokens_at(view: WorkingView, block: ViewExchange, place: Place) -> int:
 
 
 def _with_marks(room: _Room, groups: Sequence[_Group]) -> list[ViewMessage]:
-    """The pieces with a mark where the last part of each group stood, and nothing where the others did."""
+    """Replace the last part of each group by a marker and remove the other parts."""
     view, pieces = room.view, room.block.pieces
     marks: dict[Place, Part | None] = {}
     for tokens, places in groups:
@@ -150,7 +150,7 @@ def _with_marks(room: _Room, groups: Sequence[_Group]) -> list[ViewMessage]:
 
 
 def _opaque_mark(room: _Room, tokens: int, place: Place) -> str:
-    """The mark, and a preview of the part: what it is called and where it comes from may be readable."""
+    """The marker, with a preview of the part's text such as a title or a source."""
     view, piece = room.view, room.block.pieces[place[0]]
     part = piece.message.parts[place[1]]
     assert isinstance(part, Opaque)
@@ -165,7 +165,7 @@ def _opaque_mark(room: _Room, tokens: int, place: Place) -> str:
 
 
 def _leave_calls(room: _Room) -> None:
-    """The oldest calls leave with their results, as many as must; the newest stays."""
+    """Remove the oldest calls with their results until the rest fits; the newest call stays."""
     view, block = room.view, room.block
     units = call_units(block.pieces)
     if len(units) <= 1:
@@ -181,11 +181,11 @@ def _leave_calls(room: _Room) -> None:
         block.decide("offload" if reference else "shrink", "its earlier calls left out", reference=reference)
 
 
-# --- the whole of it
+# --- the whole exchange
 
 
 def _become_one_line(view: WorkingView, block: ViewExchange, reason: str) -> None:
-    """One line in the place of the exchange, where that is less. A tool's result stays recognisable as one."""
+    """Replace the exchange by one line if that is smaller. A tool result remains recognisable as one."""
     references = [view.refer(piece, index) for piece in block.pieces for index in range(len(piece.message.parts))]
     piece = _line(view, block)
     if piece.tokens >= block.tokens:
@@ -198,7 +198,7 @@ def _become_one_line(view: WorkingView, block: ViewExchange, reason: str) -> Non
 def _keep_the_words(
     view: WorkingView, block: ViewExchange, whole: Sequence[ViewMessage], tokens_max: int, reason: str
 ) -> None:
-    """What the user says beside tool results stays without them, where that is less, and a line stands for the calls."""
+    """Keep only the user's text of a message with tool results, if that is smaller, with one line for the calls."""
     piece = next(piece for piece in whole if speaks(piece.message))
     words = tuple(part for part in piece.message.parts if not isinstance(part, ToolResult))
     others = sum(piece.tokens for piece in whole) - view.weigh(piece.message.with_parts(words))
@@ -233,6 +233,6 @@ def _line(view: WorkingView, block: ViewExchange) -> ViewMessage:
 
 
 def _wire_kept(message: Message) -> Wire | None:
-    """UI messages keep their ids; elsewhere the other fields belong to what has left."""
+    """UI messages keep their ids. In other formats the remaining fields describe removed content and are dropped."""
     keeps = message.format is not None and RULES[message.format].keeps_message_fields
     return message.wire if keeps else None

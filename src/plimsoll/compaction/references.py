@@ -1,7 +1,7 @@
-"""References: the short stable names under which text that left the view is read back.
+"""References: short stable names under which removed text can be read back.
 
-`m12.0-3fa9c1d2` is part 0 of message 12 of the history, `c40-3fa9c1d2` what was written for the summary of compaction c40; the last
-eight digits are the beginning of the SHA-256 of the text, so that what is read is what was meant.
+`m12.0-3fa9c1d2` is part 0 of message 12 of the history, `c40-3fa9c1d2` the text written for the summary of compaction c40. The
+last eight digits are the start of the text's SHA-256, so that a reference never resolves to a different text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _REFERENCE = regex(r"m([0-9]{1,12})\.([0-9]{1,6})-([0-9a-f]{8})")
 
 
 def position_named(name: object) -> int | None:
-    """The position that a message's name says: `m12`, `12` or the number itself; None for anything else."""
+    """The position in a message name: `m12`, `12` or an integer; None for anything else."""
     if isinstance(name, int) and not isinstance(name, bool):
         return name if name >= 0 else None
     match = _MESSAGE.fullmatch(name) if isinstance(name, str) else None
@@ -30,7 +30,7 @@ def position_named(name: object) -> int | None:
 
 
 def named(positions: Iterable[int]) -> str:
-    """The names of messages, neighbours as a run: `m3, m5-m8`."""
+    """The names of messages, with runs shortened: `m3, m5-m8`."""
     runs: list[list[int]] = []
     for position in sorted(positions):
         if runs and position - runs[-1][-1] <= 1:
@@ -46,20 +46,20 @@ def name_of(position: int, part: int, text: str) -> str:
 
 
 def summary_name_of(seq: int, text: str) -> str:
-    """The reference of what was written for the summary in compaction record `seq`."""
+    """The reference of the text written for the summary of compaction record `seq`."""
     return f"c{seq}-{_digest(text)}"
 
 
 def summary_of(reference: str) -> int | None:
-    """The number of the compaction record whose summary a reference names; None for other references."""
+    """The compaction record number that a summary's reference names; None for other references."""
     match = _SUMMARY.fullmatch(reference) if isinstance(reference, str) else None
     return None if match is None else int(match[1])
 
 
 def reference_of(piece: ViewMessage, index: int, read: Callable[[int], Message | None]) -> str | None:
-    """The reference of what was said at part `index` of a piece, though the piece may show less of it by now.
+    """The reference of the original text of part `index` of a view message, which may show less of it.
 
-    `read` gives a message of the history by position, None where it cannot be read. None for what was not said there.
+    `read` returns a message of the history by position, or None if it cannot be read. None if the history has no such text.
     """
     if piece.position is None or piece.origin != "history":
         return None
@@ -73,7 +73,7 @@ def reference_of(piece: ViewMessage, index: int, read: Callable[[int], Message |
 
 
 def _place_in(original: Message, shown: Message, index: int) -> int | None:
-    """Which part of the original a part of what is shown is, or was cut from: by its words, its call, or its place."""
+    """Index of the original part that a shown part is or was cut from, found by text, call id or position."""
     part = shown.parts[index]
     alike = [place for place, other in enumerate(original.parts) if type(other) is type(part)]
     for place in alike:
@@ -86,7 +86,7 @@ def _place_in(original: Message, shown: Message, index: int) -> int | None:
 
 
 def place_of(reference: str) -> tuple[int, int]:
-    """Position of the message and index of the part. Raises ReferenceNotFound for anything that is no reference."""
+    """The message position and part index of a reference. Raises ReferenceNotFound for an invalid reference."""
     match = _REFERENCE.fullmatch(reference) if isinstance(reference, str) else None
     if match is None:
         raise ReferenceNotFound(reference if isinstance(reference, str) else short_repr(reference))
@@ -94,7 +94,7 @@ def place_of(reference: str) -> tuple[int, int]:
 
 
 def text_of(message: Message, reference: str) -> str:
-    """The text a reference names. Raises ReferenceNotFound, also for one of another session: records are checked as a whole."""
+    """The text that a reference names. Raises ReferenceNotFound, also if the hash does not match (another session's reference)."""
     text = named_text(message, reference)
     if text is None:
         raise ReferenceNotFound(reference)
@@ -102,7 +102,7 @@ def text_of(message: Message, reference: str) -> str:
 
 
 def named_text(message: Message, reference: str) -> str | None:
-    """The same; None where the message says no such thing."""
+    """Like `resolve`, but None if the message has no such text."""
     _, index = place_of(reference)
     if index >= len(message.parts):
         return None
@@ -112,9 +112,9 @@ def named_text(message: Message, reference: str) -> str | None:
 
 
 def checked(text: str, reference: str, *others: str) -> str:
-    """The text, if its reference, or that of one of the `others`, is this one. Raises ReferenceNotFound.
+    """The text if its hash, or that of one of `others`, matches the reference. Raises ReferenceNotFound.
 
-    Records are checked as a whole: where a hash is another, it is another session's reference.
+    Records are verified as a whole, so a mismatch means that the reference belongs to another session.
     """
     if not reference.endswith(tuple(map(_digest, (text, *others)))):
         raise ReferenceNotFound(reference)
@@ -122,7 +122,7 @@ def checked(text: str, reference: str, *others: str) -> str:
 
 
 def text_said(message: Message) -> str:
-    """All that is said in a message, part by part; calls as the tool's name and its arguments."""
+    """All text of a message, part by part; a call as its tool name and arguments."""
     said = (f"{part.name} {part.arguments}" if isinstance(part, ToolCall) else words_of(part) for part in message.parts)
     return "\n\n".join(text for text in said if text)
 

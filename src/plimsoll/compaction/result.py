@@ -1,4 +1,4 @@
-"""What a compaction hands back: the messages, and the report that explains them."""
+"""The results of a compaction: the messages, and the report that explains them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Report(ShortRepr):
-    """What was done and why. All sizes in tokens, framing included, upper bounds where a count is estimated.
+    """What was done and why. Sizes in tokens, framing included; upper bounds where a count is estimated.
 
-    `budget` is what messages may use (the tools are taken off). `stage` is which means spoke for the past: "none", "steps",
-    "rules", "model", "edited", "window", or "fit" when the last resort had to cut. `lost` are the exchanges whose words are
-    no longer in the view. `messages_before` counts the messages that were there, `messages_kept` those of them that stayed,
-    whole or cut.
+    `budget` is the budget of messages, without tools. `stage` is how removed messages are represented: "none", "steps", "rules",
+    "model", "edited", "window", or "fit" if the final cut was needed. `lost` are the exchanges whose text is no longer in the
+    view. `messages_before` counts the input messages, `messages_kept` those of them that are in the view, possibly cut.
     """
 
     tokens_before: int
@@ -75,15 +74,15 @@ class Fitted(ShortRepr, Generic[M]):
 
     messages: list[M]
     origins: Origins = ()
-    """For each message the positions of the input messages it came from, in order: none for a summary or a message that was made
-    here, several where neighbours were joined. A caller keeps its own objects, ids and metadata by them."""
+    """For each message the positions of the input messages it came from, in order: empty for a summary or an inserted message,
+    several for merged messages. Use it to find your own objects, ids and metadata."""
     system: Any = None
-    """Anthropic's system text, where it was given apart: the same, or cut when it alone passes the budget."""
+    """Anthropic's system text if it was given apart: unchanged, or cut if it alone exceeds the budget."""
     make_report: Callable[[], Report] = field(repr=False, compare=False)
 
     @cached_property
     def report(self) -> Report:
-        """What was done and why. Made when first asked for: what left the view is counted for it."""
+        """What was done and why. Computed on first access, which counts the removed messages."""
         return self.make_report()
 
     def _facts(self) -> Iterable[Fact]:
@@ -96,7 +95,7 @@ class Fitted(ShortRepr, Generic[M]):
         return self.report.summary
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copying and pickling: the report itself, not the means to make it."""
+        """Copy and pickle with the computed report."""
         report = self.report
         return {
             "messages": self.messages,
@@ -117,32 +116,32 @@ class Fitted(ShortRepr, Generic[M]):
 
 
 class View(list[Any]):
-    """The messages to send now: a list like any other, which also knows where each of them came from.
+    """The messages to send now, as a list that also knows the origin of each message.
 
     Slices, copies and sums of it are plain lists, or views without origins.
     """
 
     def __init__(self, messages: Iterable[Any] = (), find_origins: Callable[[], Origins] = lambda: ()) -> None:
-        """`find_origins` is called when the origins are first asked for."""
+        """`find_origins` is called when the origins are first read."""
         super().__init__(messages)
         self._find_origins = find_origins
 
     @cached_property
     def origins(self) -> Origins:
-        """For each message the positions it came from: none for a summary or a message that was made, several for a joined one.
+        """For each message the positions it came from: empty for a summary or an inserted message, several for a merged one.
 
-        Of `Session.view` they are positions in the history, of `Session.sync` positions in the list that was given.
+        For `Session.view` these are positions in the history, for `Session.sync` positions in the given list.
         """
         return self._find_origins()
 
     def __reduce__(self) -> tuple[type[View], tuple[list[Any], _Made[Origins]]]:
-        """For copying and pickling: the origins themselves, not the means to find them."""
+        """Copy and pickle with the computed origins."""
         return View, (list(self), _Made(self.origins))
 
 
 @dataclass(frozen=True, slots=True)
 class _Made(Generic[Value]):
-    """Hands out what is there already."""
+    """Returns a stored value; a picklable replacement for a closure."""
 
     value: Value
 
@@ -152,7 +151,7 @@ class _Made(Generic[Value]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionOptions:
-    """What somebody wanted of a compaction: what it is about, by which policy instead of the session's own, and how far down."""
+    """Options of one compaction: the query, a policy in place of the session's, and the target size."""
 
     focus: str | None = None
     policy: Policy | None = None
@@ -160,27 +159,27 @@ class CompactionOptions:
 
 
 class Revision(NamedTuple):
-    """What a session had come to: its view is the same wherever the revision is."""
+    """The state of a session at one point. Equal revisions have equal views."""
 
     session: str
-    """Where the session is kept, and which opening of it this is."""
+    """The session's location, and the opening of it that made this revision."""
     records: int
-    """How many records there were up to the newest that changed the view."""
+    """Number of records up to the newest that changed the view."""
     messages: int
     event: int | None
-    """Number of the record of the compaction, rollback or edit that the view goes on from."""
+    """Record number of the compaction, rollback or edit that the view is based on."""
     format: FormatName
 
     def follows(self, earlier: Revision) -> bool:
-        """Whether the view is the earlier one and the messages said since."""
+        """True if the view is the earlier view with messages appended since."""
         return (self.session, self.event, self.format) == (earlier.session, earlier.event, earlier.format)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan(ShortRepr, Generic[M]):
-    """What a compaction would do. Nothing has been done yet.
+    """What a compaction would do. Nothing has been changed yet.
 
-    `made_at` is the revision that it was made for. Printing, editing and applying it are separate from making it.
+    `made_at` is the revision it was computed for. Printing, editing and applying it are separate calls.
     """
 
     outline: Outline
@@ -205,20 +204,20 @@ class Plan(ShortRepr, Generic[M]):
 
     @property
     def summary(self) -> str | None:
-        """The summary's text without its frame, for reading and editing; None when nothing is summarised."""
+        """The summary's text without its frame, for reading and editing; None if nothing is summarised."""
         return self.outline.summary
 
     @property
     def report(self) -> Report:
-        """What the result's report will say."""
+        """The report that the result will have."""
         return report_of(self.outline)
 
     def with_summary(self, text: str) -> Plan[M]:
-        """The same plan with this summary, cut to its room if need be. Raises SettingError when nothing is summarised."""
+        """The same plan with this summary, cut to its room if necessary. Raises SettingError if nothing is summarised."""
         return replace(self, outline=self._reword(self.outline, text))
 
     def apply(self) -> Fitted[M]:
-        """The messages the plan leads to. Pure: applying twice gives equal results."""
+        """The resulting messages. Pure: applying twice gives equal results."""
         return self._write(self.outline)
 
     def to_dict(self) -> dict[str, Any]:

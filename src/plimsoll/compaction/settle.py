@@ -1,8 +1,8 @@
-"""Calls and results as a provider wants them: each result behind its call, and something in the place of those that are missing.
+"""Order calls and results as a provider requires: each result directly after its call, placeholders for missing ones.
 
-A history keeps messages in the order in which they came. A user or system message may come between a call and
-its result; parallel results may come one by one; a tool may never answer. What is sent is put in order here, from the messages
-themselves, each time: so nothing is decided before a result had its chance to come.
+A history keeps messages in arrival order: a user or system message may come between a call and its result, parallel results
+may arrive one by one, and a tool may never answer. The order is computed each time a view is sent, so that a late result is
+still used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from plimsoll.formats.rules import Rules
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 
 UNANSWERED = "a call had no result"
-"""Why something was put in its place."""
+"""The reported reason for a placeholder."""
 
 
 class Placed(Protocol):
@@ -40,34 +40,34 @@ Item = TypeVar("Item", bound=Placed)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Maker(Generic[Item]):
-    """How items are made of placeholder messages."""
+    """Makes and edits items that hold placeholder messages."""
 
     made: Callable[[Message], Item]
     """An item for a placeholder message."""
     edited: Callable[[Item, Message, str], Item]
-    """The same item with another message, and why."""
+    """The same item with another message and the reason for the change."""
 
 
 @dataclass(slots=True)
 class _Answer(Generic[Item]):
-    """An answer of the model with what belongs behind it; or, without calls, any other message."""
+    """An answer of the model with the results that belong behind it; or any message without calls."""
 
     said: list[Item]
     open: OpenCalls[ToolCall] = field(default_factory=OpenCalls)
     late: list[Item] = field(default_factory=list)
-    """Results that came after something else was said."""
+    """Results that arrived after some other message."""
     sent: list[Item] | None = None
-    """Its items as they are sent, once they were put in order; None where something has come since."""
+    """Its items in sending order; None if they have to be ordered again."""
 
     def missing(self) -> list[ToolCall]:
-        """The calls without a result, of those that have to have one."""
+        """The calls that require a result and have none."""
         return [call for call in self.open.all() if not is_legacy(call)]
 
 
 class _Order(Generic[Item]):
-    """Items in order: answers, each with its results, and other messages. It grows as items come.
+    """Items in order: answers, each with its results, and other messages. Grows as items are added.
 
-    What was put in order once is put in order again only when a result comes for it.
+    The order of earlier items is cached until a result arrives for them.
     """
 
     def __init__(self, format: Format, *, moves: bool) -> None:
@@ -80,14 +80,14 @@ class _Order(Generic[Item]):
 
     @classmethod
     def of(cls, items: Iterable[Item], format: Format, *, moves: bool = True) -> _Order[Item]:
-        """The order of all of these items."""
+        """Order all of these items."""
         order = cls(format, moves=moves)
         for item in items:
             order.add(item)
         return order
 
     def add(self, item: Item) -> None:
-        """The next item."""
+        """Add the next item."""
         message = item.message
         if self._format.rules.results_inside:
             self.answers.append(_Answer([item]))
@@ -117,7 +117,7 @@ class _Order(Generic[Item]):
             self.answers.append(_Answer([item]))
 
     def sent(self, maker: Maker[Item]) -> list[Item]:
-        """The items as they are sent."""
+        """The items in sending order."""
         found: list[Item] = []
         for answer in self.answers[:-1]:
             if answer.sent is None:
@@ -137,16 +137,14 @@ class _Order(Generic[Item]):
 
 
 def settled(items: Sequence[Item], format: Format, maker: Maker[Item], *, moves: bool) -> list[Item]:
-    """The items as they are sent: results directly behind their calls, placeholders for those that are missing, and words for
-    nothing in a message that says nothing and is not the last. Linear.
-
-    `moves` is False where results may stay where they came (see Rules.results_anywhere).
+    """Order items for sending: results directly behind their calls, placeholders for missing results, and filler text in empty
+    messages other than the last. Linear. `moves` is False if results may stay where they are (see Rules.results_anywhere).
     """
     return _Order.of(items, format, moves=moves).sent(maker)
 
 
 def is_unsaid(message: Message, rules: Rules) -> bool:
-    """Whether it is an assistant's message without content, which is accepted as the last message, and nowhere else."""
+    """True for an assistant message without content, which providers accept only as the last message."""
     if not rules.continues_last or message.role != "assistant" or message.edited or message.wire is None:
         return False
     return message.wire.get("content") in ("", [])
@@ -159,7 +157,7 @@ def _saying_something(item: Item, format: Format, maker: Maker[Item]) -> Item:
 
 
 def ordered(items: Sequence[Item], format: Format) -> list[Item]:
-    """The items with results directly behind their calls. Linear."""
+    """Move results directly behind their calls. Linear."""
     if format.rules.results_inside:
         return list(items)
     return [item for answer in _Order.of(items, format).answers for item in (*answer.said, *answer.late)]
@@ -173,19 +171,19 @@ def unanswered(items: Iterable[Placed], format: Format) -> list[ToolCall]:
 
 
 def is_ready(items: Sequence[Placed], format: Format) -> bool:
-    """Whether every result comes directly after its call, and no message is empty."""
+    """True if every result directly follows its call and no message is empty."""
     if any(is_unsaid(item.message, format.rules) for item in items):
         return False
     return format.rules.results_inside or not any(answer.late for answer in _Order.of(items, format).answers)
 
 
 def without_placeholders(pieces: Iterable[ViewMessage]) -> tuple[ViewMessage, ...]:
-    """The pieces without placeholder results, which are made again for each view until the results come."""
+    """Remove placeholder results; they are made again for each view until the results arrive."""
     return tuple(piece for piece in pieces if not (piece.origin == "made" and is_placeholder(piece.message)))
 
 
 def is_placeholder(message: Message) -> bool:
-    """Whether a message is an unedited placeholder for missing results."""
+    """True for an unedited placeholder for missing results."""
     made = message.wire is None and not message.edited and bool(message.parts)
     return made and all(isinstance(part, ToolResult) and part.content == NO_RESULT for part in message.parts)
 
@@ -199,7 +197,7 @@ def _placeholders(calls: Sequence[ToolCall], format: Format) -> list[Message]:
 
 
 def _home_of(message: Message, homes: dict[str, _Answer[Item]]) -> _Answer[Item] | None:
-    """The answer whose calls the results of a message are for; those calls are no longer open."""
+    """The answer that the results of a message belong to. Its calls are marked as answered."""
     home: _Answer[Item] | None = None
     for result in message.results:
         found = homes.get(result.call_id)
@@ -210,12 +208,12 @@ def _home_of(message: Message, homes: dict[str, _Answer[Item]]) -> _Answer[Item]
 
 
 def _open_within(message: Message) -> list[ToolCall]:
-    """The calls of a UI message whose results are not in it. Call and result come from one part, so the newest is answered."""
+    """The calls of a UI message without results in it. A call and its result are one part, so the newest call is answered first."""
     return list(open_calls(message.parts, newest=True).all())
 
 
 def _within(item: Item, format: Format, maker: Maker[Item], *, is_last: bool) -> Item:
-    """A UI message, where a call and its result are one, with every call in it answered that must be."""
+    """Give every call in a UI message that requires one a placeholder result."""
     message = item.message
     waiting = {id(call) for call in _open_within(message) if format.needs_result(call.wire or {}, is_last)}
     if not waiting:
@@ -229,7 +227,7 @@ def _within(item: Item, format: Format, maker: Maker[Item], *, is_last: bool) ->
 
 
 def as_ordered(pieces: Sequence[ViewMessage]) -> tuple[ViewMessage, ...]:
-    """Pieces in the order of the history again, as before a compaction. One that was made stays behind the one it follows."""
+    """Sort into history order, as before a compaction. An inserted message stays behind the one it follows."""
     runs: list[tuple[int, list[ViewMessage]]] = [(-1, [])]
     for piece in pieces:
         if piece.position is None:
@@ -240,7 +238,7 @@ def as_ordered(pieces: Sequence[ViewMessage]) -> tuple[ViewMessage, ...]:
 
 
 class Sending:
-    """Puts the pieces of a view in the order in which they are sent, and remembers the last view it did so for."""
+    """Orders the messages of a view for sending and caches the order of the last view."""
 
     def __init__(self, format: Format, weigh: Weigh) -> None:
         self._format = format
@@ -248,13 +246,13 @@ class Sending:
         self._stand_ins: dict[tuple[str, ...], ViewMessage] = {}
         self._tally: Tally | None = None
         self._taken = 0
-        """How many of its pieces are in the order."""
+        """Number of the view's messages that are already ordered."""
         self._order: _Order[ViewMessage] = _Order(format, moves=True)
         self._view: list[ViewMessage] = []
         self._tokens: int | None = None
 
     def view(self, tally: Tally) -> list[ViewMessage]:
-        """The pieces of a view that has calls without results, or results away from their calls."""
+        """The ordered messages, for a view with missing results or results away from their calls."""
         if tally is not self._tally or self._taken > len(tally.pieces):
             self._tally, self._taken, self._view = tally, 0, []
             self._order = _Order(self._format, moves=not self._format.rules.results_anywhere)
@@ -266,20 +264,20 @@ class Sending:
         return self._view
 
     def tokens(self, tally: Tally) -> int:
-        """What its pieces cost."""
+        """Tokens of the ordered messages."""
         view = self.view(tally)
         if self._tokens is None:
             self._tokens = sum(piece.tokens for piece in view)
         return self._tokens
 
     def settled(self, pieces: Sequence[ViewMessage], *, moves: bool | None = None) -> list[ViewMessage]:
-        """Pieces as they are sent. `moves`: results move up to their calls even where the format allows them elsewhere."""
+        """The messages in sending order. With `moves`, results move to their calls even in formats that allow them elsewhere."""
         if moves is None:
             moves = not self._format.rules.results_anywhere
         return settled(pieces, self._format, Maker(made=self._made, edited=_edited), moves=moves)
 
     def _made(self, message: Message) -> ViewMessage:
-        """A piece for a placeholder message: the same one for the same calls, so that it is encoded and counted once."""
+        """A placeholder message, cached by its calls so that it is encoded and counted once."""
         key = tuple(result.call_id for result in message.results)
         known = self._stand_ins.get(key)
         if known is None or known.message != message:

@@ -1,4 +1,4 @@
-"""Cut the parts of a block to sizes: the one place where the text of a kept message changes."""
+"""Cut the parts of an exchange to given sizes. The only place where the text of a kept message changes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from plimsoll.truncation.measure import fair_cap
 from plimsoll.truncation.tool_results import shrink_result
 
 LEAST_TOKENS = 24
-"""What is left of a part that is cut as far as it goes: its beginning, its end and the mark between them."""
+"""Minimum size of a cut part: its beginning, its end and the marker between them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
-    """A part that can be cut: piece `piece` of its block, part `part` of that message, and what it costs now."""
+    """A part that can be cut: part `part` of message `piece` of the exchange, and its tokens."""
 
     piece: int
     part: int
@@ -31,7 +31,7 @@ class Spot:
 
 
 def spots(view: WorkingView, block: ViewExchange) -> list[Spot]:
-    """The parts of a block whose text may be cut. Reasoning and opaque parts may not: providers check them."""
+    """The parts whose text may be cut. Reasoning and opaque parts are excluded because providers verify them."""
     return [
         Spot(piece=number, part=index, tokens=part_tokens(view, piece.message, part))
         for number, piece in enumerate(block.pieces)
@@ -41,7 +41,7 @@ def spots(view: WorkingView, block: ViewExchange) -> list[Spot]:
 
 
 def part_tokens(view: WorkingView, message: Message, part: Part) -> int:
-    """What a part of a message costs: its text, or where it has none, the difference that it makes."""
+    """Tokens of a part: those of its text, or without text the difference it makes to the message."""
     match part:
         case Text():
             return view.counter.upper(part.text)
@@ -55,9 +55,9 @@ def part_tokens(view: WorkingView, message: Message, part: Part) -> int:
 
 
 def shrink_to(view: WorkingView, block: ViewExchange, tokens_max: int, reason: str) -> None:
-    """Cut a block down to `tokens_max`, the largest parts most, small parts not at all.
+    """Cut an exchange to `tokens_max`, the largest parts the most and small parts not at all.
 
-    Ends above `tokens_max` only when the parts that cannot be cut, and the marks of those that are, cost more than that.
+    The result exceeds `tokens_max` only if uncuttable parts and the markers of cut ones cost more.
     """
     if block.tokens <= tokens_max:
         return
@@ -75,10 +75,9 @@ def shrink_to(view: WorkingView, block: ViewExchange, tokens_max: int, reason: s
 
 
 def cut_spots(view: WorkingView, block: ViewExchange, chosen: Sequence[Spot], tokens_max: int, reason: str) -> bool:
-    """Cut each chosen part to `tokens_max`, or to its mark: never to nothing, which providers refuse.
+    """Cut each chosen part to `tokens_max`, or to its marker: providers reject empty parts. True if anything became smaller.
 
-    Says whether anything became smaller. What would cost more cut than whole, as a small image does, stays. A message is
-    encoded and counted once, however many of its parts are cut.
+    A part whose cut form would be larger, such as a small image, stays as it is. Each message is encoded and counted once.
     """
     before = block.tokens
     tokens_max = max(tokens_max, view.counter.upper(SHORTEST))
@@ -91,7 +90,7 @@ def cut_spots(view: WorkingView, block: ViewExchange, chosen: Sequence[Spot], to
 
 
 def cut_results(view: WorkingView, block: ViewExchange, tokens_max: int) -> bool:
-    """Cut the tool results of a block that are larger than a policy lets them come in; says whether there were any."""
+    """Cut tool results that exceed the policy's arrival limit; True if there were any."""
     large = [
         spot
         for spot in spots(view, block)
@@ -123,7 +122,7 @@ def _cut_piece(  # noqa: PLR0913, PLR0917 - what to cut, how far and why
 
 
 def _cut_part(view: WorkingView, part: Part, tokens_max: int, reference: str | None) -> Part:
-    """The part in at most `tokens_max`; the same object when it cannot get smaller."""
+    """The part in at most `tokens_max`; the same object if it cannot be made smaller."""
     match part:
         case Text():
             text = _cut_note(view, part, tokens_max) or _cached_cut(view, part, part.text, tokens_max, reference)
@@ -141,7 +140,7 @@ def _cut_part(view: WorkingView, part: Part, tokens_max: int, reference: str | N
 
 
 def _cut_note(view: WorkingView, part: Text, tokens_max: int) -> str | None:
-    """A text under a notice of ours, cut; None for any other. Without its notice a tool's output would pass for a request."""
+    """Cut a text under a plimsoll notice; None for any other. Without the notice a tool's output would count as a request."""
     notice, newline, rest = part.text.partition("\n")
     if not newline or not is_note(part):
         return None
@@ -155,7 +154,7 @@ _CUTS: LruCache[str] = LruCache(CUT_TEXTS_MAX)
 
 
 def _cached_cut(view: WorkingView, part: Part, text: str, tokens_max: int, reference: str | None) -> str:
-    """A part's text cut to its size. A caller without a session asks for the same cuts again each turn."""
+    """Cut a part's text, with a cache: a caller without a session repeats the same cuts each turn."""
     name = part.name if isinstance(part, ToolResult) else None
     counting = (view.counter.name, getattr(view.counter, "serial", 0), view.counter.upper(_YARDSTICK))
     options = (tokens_max, reference, view.language, view.list_items_max)
@@ -164,7 +163,7 @@ def _cached_cut(view: WorkingView, part: Part, text: str, tokens_max: int, refer
 
 
 _YARDSTICK = "the quick brown fox " * 8
-"""Tells apart counters of one name that have learnt different ratios."""
+"""Cache key of a counter; counters of one name may have learnt different ratios."""
 
 
 def _cut(view: WorkingView, part: Part, text: str, tokens_max: int, reference: str | None) -> str:
@@ -187,7 +186,7 @@ def _cut(view: WorkingView, part: Part, text: str, tokens_max: int, reference: s
 
 
 def _drop_reasoning(view: WorkingView, block: ViewExchange) -> None:
-    """Reasoning of an answer that calls no tool may be left out whole; beside a call some providers insist on it."""
+    """Reasoning of an answer without tool calls may be removed. Some providers require it beside calls."""
     if block.exchange.calls_tools:
         return
     for number, piece in enumerate(block.pieces):
@@ -198,9 +197,9 @@ def _drop_reasoning(view: WorkingView, block: ViewExchange) -> None:
 
 
 def _drop_bulk(view: WorkingView, block: ViewExchange, tokens_max: int) -> None:
-    """The last resort before a block leaves: texts down to their marks, the largest first, in the end all of them.
+    """Last resort before removal: cut texts to their markers, the largest first, all of them if necessary.
 
-    Where it ends above `tokens_max`, it ends at the same size whatever was cut before.
+    A result above `tokens_max` has the same size whatever was cut before.
     """
     least, reason = view.counter.upper(SHORTEST), "cut to its mark"
     while block.tokens > tokens_max:

@@ -1,4 +1,4 @@
-"""Which exchanges stay word for word and which leave: the room under a goal, shared out."""
+"""Divide exchanges into those that stay verbatim and those that leave, and share out the room under the goal."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from plimsoll.dataclass import dataclass
 from plimsoll.regex import regex
 
 HISTORY_GOALS_MAX = 12
-"""A history this many times its goal, or more, is shared out like this one: it is not counted further."""
+"""A history is counted only up to this multiple of its goal; beyond it the shares no longer change."""
 
 FOCUS_SHARE = 0.3
-"""Share of the tail's room that exchanges about the focus may take."""
+"""Share of the tail's room for exchanges that match the query."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """The movable exchanges, divided, and the most tokens the summary of those that leave may take."""
+    """The removable exchanges, divided, and the maximum tokens of the summary of those that leave."""
 
     stay: tuple[ViewExchange, ...]
     leave: tuple[ViewExchange, ...]
     summary_tokens_max: int
 
     def covers(self, earlier: tuple[int, int] | None) -> tuple[int, int]:
-        """The positions `[start, end)` that a summary of what leaves speaks for, earlier summaries included."""
+        """The positions `[start, end)` that a summary of the leaving exchanges covers, earlier summaries included."""
         starts = [block.first for block in self.leave if block.first is not None]
         ends = [block.last + 1 for block in self.leave if block.last is not None]
         if earlier is not None:
@@ -41,10 +41,10 @@ class Split:
 
 
 def split(view: WorkingView, task: Task, *, summary_tokens: int | None = None, after_failure: bool = False) -> Split:
-    """Share the room between the summary, exchanges about the focus, and the tail.
+    """Share the room between the summary, exchanges that match the query, and the tail.
 
-    `summary_tokens` is what the summary is known to need; None gives it the policy's share. `after_failure` keeps the tail
-    that the policy wants where a summariser failed.
+    `summary_tokens` is the known size of the summary; None uses the policy's share. `after_failure` uses the tail size that the
+    policy sets for a failed summariser.
     """
     movable = view.movable()
     held = view.reserve_tokens + sum(block.tokens for block in view.blocks if block.kept_as is not None)
@@ -63,9 +63,9 @@ def split(view: WorkingView, task: Task, *, summary_tokens: int | None = None, a
 
 
 def _summary_room(view: WorkingView, task: Task, free_tokens: int) -> int:
-    """The summary takes of what is free the share that leaves of the history, half at least, within the policy's limit.
+    """Tokens for the summary: of the free room, the share of the history that leaves, at least half, within the policy's limit.
 
-    The further a history is over its goal, the less of it a verbatim tail can say, and the more each fact is worth.
+    The further a history exceeds its goal, the less of it fits in a verbatim tail, and the more a fact in the summary is worth.
     """
     most = max(task.goal_tokens * HISTORY_GOALS_MAX, 1)
     history = task.goal_tokens + view.excess(task.goal_tokens, at_most=most)
@@ -75,12 +75,12 @@ def _summary_room(view: WorkingView, task: Task, free_tokens: int) -> int:
 
 
 def _summary_floor(task: Task, held_tokens: int) -> int:
-    """Never above what the policy allows a summary, nor what the budget has."""
+    """Limit to the policy's maximum for a summary and to the budget."""
     return min(task.summary_tokens_min, task.budget_tokens - held_tokens)
 
 
 def _focused(movable: Sequence[ViewExchange], task: Task, room: int) -> list[ViewExchange]:
-    """The exchanges that answer the focus best for their size, within the room."""
+    """The exchanges that match the query best for their size, within the room."""
     if not task.focus or room <= 0:
         return []
     scored = [pair for pair in zip(relevance(movable, task.focus), movable, strict=True) if pair[0] > 0]
@@ -94,7 +94,7 @@ def _focused(movable: Sequence[ViewExchange], task: Task, room: int) -> list[Vie
 
 
 class _Sizes(Sequence[int]):
-    """The tokens of blocks, each counted on first access."""
+    """Tokens of exchanges, each counted on first access."""
 
     def __init__(self, blocks: Sequence[ViewExchange]) -> None:
         self._blocks = blocks
@@ -115,7 +115,7 @@ class _Sizes(Sequence[int]):
 def _tail(
     view: WorkingView, movable: Sequence[ViewExchange], task: Task, room: int, *, after_failure: bool
 ) -> list[ViewExchange]:
-    """The newest movable exchanges without a hole, within the room and the policy's caps."""
+    """The newest removable exchanges without a gap, within the room and the policy's caps."""
     said = [block for block in view.blocks if not block.is_summary and not block.exchange.is_system]
     exchanges = [block.exchange for block in said]
     cut = keep_from(exchanges, _Sizes(said), task.policy, budget_tokens=task.budget_tokens, after_failure=after_failure)
@@ -131,7 +131,7 @@ def _tail(
     return tail
 
 
-# --- how well exchanges answer what is asked
+# --- relevance of exchanges to the query
 
 _WORD = regex(r"[^\W_\u3040-\u9fff\uac00-\ud7af]+|[\u3040-\u9fff\uac00-\ud7af]")
 _TEXT_CHARS_MAX = 20_000
@@ -145,8 +145,9 @@ def words(text: str) -> list[str]:
 
 
 def relevance(blocks: Sequence[ViewExchange], query: str) -> list[float]:
-    """A score a block (BM25 over words, numbers and CJK characters), 0 when it shares none with the query. Linear in the text;
-    very long texts are scored by their beginning.
+    """BM25 score of each exchange over words, numbers and CJK characters, 0 without a shared term. Linear in the text.
+
+    Only the beginning of a very long text is scored.
     """
     asked = set(words(query))
     found = [Counter(word for word in words(_said(block)) if word in asked) for block in blocks]

@@ -1,6 +1,6 @@
-"""The reversible steps of level normal: collapse repeats onto the newest, and take old bulk out of the view.
+"""The reversible steps of level normal: collapse repeated results, and replace old bulk by references with previews.
 
-Both work in one batch from the oldest on and stop at the goal, so that a provider's prompt cache is broken once, not often.
+Both work in one batch from the oldest exchange and stop at the goal, so that the prompt cache is invalidated once.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from plimsoll.message import Message, ToolCall, ToolResult
 from plimsoll.provenance import notice, verified_notice
 
 REPEAT_CHARS_MIN = 200
-"""Shorter results cost less than the words that would stand for them."""
+"""Shorter results cost less than the text that would replace them."""
 
 REPEATED = {"en": "The same content as in a later result of this conversation", "zh": "与本对话中较后的结果内容相同"}
-"""What a repeated result says once it has been collapsed, by language."""
+"""Replacement text of a collapsed repeated result, by language."""
 
 TAIL_SHARE = 0.4
-"""The newest exchanges that together cost this share of the goal keep their results whole."""
+"""Share of the goal up to which the newest exchanges keep their results uncut."""
 
 BULK_FACTOR = 1.5
-"""A part is worth cutting when it costs more than this many previews."""
+"""A part is worth cutting if it is larger than this many previews."""
 
 _REFERENCE = {"en": ", reference {}", "zh": "，引用 {}"}
 
 
 def collapse_repeats(view: WorkingView, goal_tokens: int, preview_tokens: int) -> None:  # noqa: ARG001
-    """Tool results whose very content comes again later leave a line that says so.
+    """Replace tool results whose content is repeated by a later result with a pointer to it.
 
-    Those of exchanges that must stay do not: they may stay longer than the later result.
+    Exchanges that must stay are skipped: they may outlive the later result.
     """
     newest: set[str] = set()
     repeats: list[tuple[ViewExchange, int, int]] = []
@@ -54,14 +54,14 @@ def collapse_repeats(view: WorkingView, goal_tokens: int, preview_tokens: int) -
 
 
 def _by_piece(places: Iterable[tuple[ViewExchange, int, int]]) -> Iterator[tuple[ViewExchange, int, list[int]]]:
-    """Parts by the piece they are in: a message is edited and weighed once for all of them."""
+    """Group parts by message, so that a message is edited and counted once."""
     for _, group in groupby(places, key=lambda place: (id(place[0]), place[1])):
         found = list(group)
         yield found[0][0], found[0][1], [index for _, _, index in found]
 
 
 def _enough(view: WorkingView, block: ViewExchange, number: int, indexes: Sequence[int], excess: int) -> list[int]:
-    """As many of the repeats of one piece as it takes, by what their contents cost."""
+    """Choose as many repeats of one message as needed, by the tokens of their contents."""
     parts = block.pieces[number].message.parts
     chosen: list[int] = []
     for index in indexes:
@@ -83,7 +83,7 @@ def _results(view: WorkingView) -> Iterator[tuple[ViewExchange, int, int, ToolRe
 
 
 def _point_to_newest(view: WorkingView, block: ViewExchange, number: int, indexes: Iterable[int]) -> int:
-    """Replace repeated results of one piece by their pointers; the tokens that saved."""
+    """Replace repeated results of one message by pointers; returns the tokens saved."""
     before = block.tokens
     piece = block.pieces[number]
     parts = list(piece.message.parts)
@@ -99,7 +99,7 @@ def _point_to_newest(view: WorkingView, block: ViewExchange, number: int, indexe
 
 
 def restore_repeats(view: WorkingView, preview_tokens: int, original: Callable[[int], Message | None] | None) -> None:
-    """Give a collapsed result its content back, cut to a preview, where the later result it points to is no longer in the view."""
+    """Restore a collapsed result as a preview if the later result it points to is no longer in the view."""
     found = list(_results(view))
     if not any(_is_collapsed(result) for *_, result in found):
         return
@@ -123,7 +123,7 @@ def _is_collapsed(result: ToolResult) -> bool:
 def _content_before(
     block: ViewExchange, piece: ViewMessage, result: ToolResult, original: Callable[[int], Message | None] | None
 ) -> str | None:
-    """What a result said that is no longer whole; None where that is not known for certain."""
+    """The original content of a cut result; None if it is not known for certain."""
     if piece.whole or piece.position is None:
         return None
     before = original(piece.position) if original else None
@@ -136,11 +136,11 @@ def _content_before(
 def offload_bulk(
     view: WorkingView, goal_tokens: int, preview_tokens: int, *, later_tokens: int, tail_share: float = TAIL_SHARE
 ) -> None:
-    """Large tool results and arguments outside the newest `tail_share` of the goal become a reference and a preview, oldest first.
+    """Replace large results and arguments outside the newest `tail_share` of the goal by a reference and a preview, oldest first.
 
-    The last one cut keeps as much as the goal leaves room for. Where that is not enough to reach the goal, but would be with half
-    of that tail, it is halved: a large result that a larger goal takes into the tail must not cost messages. Else exchanges too old
-    to stay even so are left to the steps after this one, whose summary takes `later_tokens`: cutting them is lost work.
+    The last one keeps as much as the goal leaves room for. If the goal is not reached, but would be with half of that tail, the
+    tail is halved, so that a large result in it does not displace messages. Otherwise exchanges too old to stay even then are
+    skipped: later steps remove them, and their summary needs `later_tokens`.
     """
     tail_tokens = int(goal_tokens * tail_share)
     found, enough = _within_reach(view, goal_tokens, preview_tokens, tail_tokens)
@@ -162,7 +162,7 @@ def offload_bulk(
 
 
 def _cut_whole(bulk: Sequence[Spot], preview_tokens: int, excess: int) -> int:
-    """How many parts, in order, surely have to come down to a preview before the excess is gone."""
+    """Number of parts, in order, that have to become previews to free the excess."""
     count = 0
     for spot in bulk:
         excess -= spot.tokens - preview_tokens
@@ -175,7 +175,7 @@ def _cut_whole(bulk: Sequence[Spot], preview_tokens: int, excess: int) -> int:
 def _within_reach(
     view: WorkingView, goal_tokens: int, preview_tokens: int, tail_tokens: int
 ) -> tuple[list[tuple[ViewExchange, Spot]], bool]:
-    """The bulk, newest first, of the exchanges that fit under a goal once all bulk is cut; and whether all of them do."""
+    """The bulk, newest first, of exchanges that fit under a goal with all bulk cut; and whether all exchanges fit."""
     old = {id(block) for block in old_blocks(view, tail_tokens)}
     room = goal_tokens - view.reserve_tokens
     found: list[tuple[ViewExchange, Spot]] = []
@@ -189,7 +189,7 @@ def _within_reach(
 
 
 def _bulk(view: WorkingView, block: ViewExchange, preview_tokens: int) -> list[Spot]:
-    """The results and arguments of a block that are worth offloading."""
+    """The results and arguments of an exchange that are worth offloading."""
     least = int(preview_tokens * BULK_FACTOR)
     if block.tokens <= least:
         return []
@@ -201,7 +201,7 @@ def _bulk(view: WorkingView, block: ViewExchange, preview_tokens: int) -> list[S
 
 
 def old_blocks(view: WorkingView, tail_tokens: int) -> list[ViewExchange]:
-    """The blocks that call tools outside the newest `tail_tokens`, oldest first; the newest exchange is never among them."""
+    """Exchanges with tool calls outside the newest `tail_tokens`, oldest first, without the newest exchange."""
     blocks = view.blocks
     end = max(0, len(blocks) - 1)
     room = tail_tokens - sum(block.tokens for block in blocks[end:])

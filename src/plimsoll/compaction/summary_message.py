@@ -144,7 +144,7 @@ class SummaryWriter:
         return None
 
     def reframed(self, summary: SummaryMessage) -> SummaryMessage:
-        """An summary in a frame that names these positions."""
+        """A summary in a frame that names these positions."""
         made = self._framed(summary.text, summary.reason, summary.facts)
         return replace(summary, message=made.message, tokens=made.tokens)
 

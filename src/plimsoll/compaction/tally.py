@@ -1,6 +1,6 @@
-"""The pieces of a view as it grows, and what they cost together.
+"""The messages of a growing view and their token totals.
 
-They are counted when somebody asks for a size, not when they come: appending does not wait for a tokenizer.
+Messages are counted when a size is requested, not when they are appended, so appending does not wait for a tokenizer.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from plimsoll.compaction.view_message import ViewMessage, Weigh
 
 
 class Tally:
-    """Pieces in order, each added up once. Sizes in tokens. `pieces` grows at its end; other changes are made by methods."""
+    """Messages in order, each counted once. Sizes in tokens. Append to `pieces`; use the methods for other changes."""
 
     __slots__ = ("_all", "_first", "_fresh", "pieces")
 
     def __init__(self, pieces: Iterable[ViewMessage] = ()) -> None:
-        """What is there at the beginning is not fresh."""
+        """The initial messages are not fresh."""
         self.pieces = list(pieces)
         self._first = len(self.pieces)
         self._all = _Sum(self.pieces, 0)
@@ -25,39 +25,39 @@ class Tally:
 
     @property
     def tokens(self) -> int:
-        """Of all of them."""
+        """Tokens of all messages."""
         return self._all.tokens()
 
     @property
     def fresh_tokens(self) -> int:
-        """Of those that came since the beginning."""
+        """Tokens of messages added since construction."""
         return self._fresh.tokens()
 
     def tokens_since(self, count: int) -> int:
-        """Of those after the first `count`."""
+        """Tokens of the messages after the first `count`."""
         return sum(piece.tokens for piece in self.pieces[count:])
 
     def know(self, count: int, tokens: int) -> None:
-        """Let the first `count` pieces cost so much together, whatever each of them is counted as."""
+        """Set the total of the first `count` messages, regardless of their individual counts."""
         self._all = _Sum(self.pieces, count, tokens)
 
     def place_of(self, position: int) -> int | None:
-        """Which piece shows the message at a position of the history."""
+        """Index of the message for a position of the history."""
         return next((place for place, piece in enumerate(self.pieces) if piece.position == position), None)
 
     def put(self, place: int, piece: ViewMessage) -> None:
-        """Put a piece in the place of another."""
+        """Replace the message at an index."""
         self.pieces[place] = piece
         self._all, self._fresh = _Sum(self.pieces, 0), _Sum(self.pieces, self._first)
 
     def copied(self) -> Tally:
-        """The same, to be changed apart from this one."""
+        """An independent copy."""
         tally = Tally(self.pieces[: self._first])
         tally.pieces += self.pieces[self._first :]
         return tally
 
     def reweighed(self, weigh: Weigh) -> Tally:
-        """The same pieces by a counter that knows better."""
+        """The same messages, counted by another function."""
         pieces = [replace(piece, weigh=weigh) for piece in self.pieces]
         tally = Tally(pieces[: self._first])
         tally.pieces += pieces[self._first :]
@@ -65,7 +65,7 @@ class Tally:
 
 
 class _Sum:
-    """What pieces cost from one of them on, added up as far as they have come."""
+    """Running token total from one message on."""
 
     __slots__ = ("_counted", "_pieces", "_tokens")
 

@@ -1,4 +1,4 @@
-"""What the two tools that search a session and read from it are called, beside the caller's own."""
+"""Names of the two tools that search a session and read from it."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from plimsoll.regex import regex
 from plimsoll.validation import short_repr
 
 _NAME = regex(r"[a-zA-Z0-9_-]{1,64}")
-"""What every provider takes for the name of a tool."""
+"""The tool names that every provider accepts."""
 
 
 class ToolNames(NamedTuple):
-    """The names of the tool that searches and the tool that reads."""
+    """The names of the search tool and the read tool."""
 
     recall: str = "recall"
     read: str = "read"
 
 
 TOOL_NAMES = ToolNames()
-"""What they are called where nothing else is."""
+"""The default names."""
 
 
 def tool_names(wanted: object, tools: Iterable[Mapping[str, Any]]) -> ToolNames:
-    """The names that `recall_tools` asks for: a mapping of `recall` and `read` to names, else the first that no other tool has.
+    """The names for `recall_tools`: a mapping of `recall` and `read` to names, or the first default that no other tool uses.
 
-    Raises SettingError for a name that is taken or that no provider takes, and for anything that is no such mapping.
+    Raises SettingError for a name that is taken or invalid, and for anything that is not such a mapping.
     """
     taken = set(_names(tools))
     if not isinstance(wanted, Mapping):
@@ -55,7 +55,7 @@ def _free(name: str, taken: set[str]) -> Iterator[str]:
 
 
 def _names(tools: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The names of tools as the providers' definitions give them."""
+    """The names of tools in the providers' definitions."""
     for tool in tools:
         for holder in (tool, tool.get("function"), tool.get("custom"), tool.get("toolSpec")):
             name = holder.get("name") if isinstance(holder, Mapping) else None

@@ -1,7 +1,6 @@
-"""Windows: how much of the newest part of a conversation stays, by messages, turns, tokens or share, never with a hole.
+"""Windows: the newest part of a conversation, limited by messages, turns, tokens or share, without gaps.
 
-Cut indexes are into a list of exchanges: `exchanges[cut:]` stays. System text is not counted and not bounded here; it
-stays or leaves by other rules.
+A cut is an index into a list of exchanges: `exchanges[cut:]` stays. System text is handled separately and not counted here.
 """
 
 from __future__ import annotations
@@ -31,25 +30,25 @@ def last_messages(exchanges: Sequence[Exchange], count: int) -> int:
 
 
 def last_turns(exchanges: Sequence[Exchange], count: int) -> int:
-    """The cut that keeps at most `count` turns: a turn is a user request and everything up to the next one."""
+    """The cut that keeps at most `count` turns. A turn is a user request and everything up to the next one."""
     requests = [index for index, exchange in enumerate(exchanges) if exchange.is_request]
     return requests[-count] if len(requests) > count else 0
 
 
 def last_tokens(exchanges: Sequence[Exchange], tokens: Sequence[int], room: int) -> int:
-    """The cut that keeps at most `room` tokens. The first exchange that does not fit ends it: there are no holes."""
+    """The cut that keeps at most `room` tokens, up to the first exchange that does not fit."""
     newest_first = range(len(exchanges) - 1, -1, -1)
     return len(exchanges) - _fitting((0 if exchanges[at].is_system else tokens[at] for at in newest_first), room)
 
 
 def last_fraction(exchanges: Sequence[Exchange], fraction: float) -> int:
-    """The cut that keeps at most that share of the messages, rounded up."""
+    """The cut that keeps at most this share of the messages, rounded up."""
     total = sum(len(exchange.messages) for exchange in exchanges if not exchange.is_system)
     return last_messages(exchanges, ceil(round(total * fraction, 6)))
 
 
 def _fitting(sizes: Iterable[int], room: int) -> int:
-    """How many of them, from the first on, fit."""
+    """How many of them fit, from the first on."""
     fitting = 0
     for size in sizes:
         room -= size
@@ -67,10 +66,10 @@ def keep_from(
     budget_tokens: int | None = None,
     after_failure: bool = False,
 ) -> int:
-    """The cut of the largest tail that keeps all caps of a policy; the newest exchange stays whatever they say.
+    """The cut of the largest tail within all caps of a policy. The newest exchange stays regardless of them.
 
-    `tokens` are the sizes of the exchanges. A cap that is a share of the budget needs `budget_tokens`; without it only
-    its absolute part holds. `after_failure` takes the fraction the policy has for past that nobody could summarise.
+    `tokens` are the sizes of the exchanges. A cap that is a share of the budget needs `budget_tokens`; without it only its
+    absolute part applies. `after_failure` uses the fraction that the policy sets for a failed summariser.
     """
     cuts = [0]
     fraction = policy.keep_fraction
@@ -89,7 +88,7 @@ def keep_from(
 
 
 def last_messages_at_least(exchanges: Sequence[Exchange], count: int) -> int:
-    """The cut that keeps at least `count` messages, or all there are: an exchange that holds one of them stays whole."""
+    """The cut that keeps at least `count` messages, or all there are, in complete exchanges."""
     for at in range(len(exchanges) - 1, -1, -1):
         if count <= 0:
             return at + 1
@@ -112,17 +111,17 @@ def _token_cap(policy: Policy, budget_tokens: int | None) -> int | None:
 
 
 def _newest(exchanges: Sequence[Exchange]) -> int:
-    """The index of the newest exchange that is not system text; their number when there is none."""
+    """The index of the newest exchange that is not system text; the number of exchanges if there is none."""
     said = (index for index in range(len(exchanges) - 1, -1, -1) if not exchanges[index].is_system)
     return next(said, len(exchanges))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowResult:
-    """A window over messages, with an honest account of what is not in it. Positions are indexes into those given.
+    """A window over messages, and which messages it does not cover. Positions are indexes into the given messages.
 
-    `covered_count` messages lie before `start_seq`: a summary speaks for them. `excluded_count` are neither covered nor
-    in the window, and `holes` says where: half-open runs of positions that nothing speaks for.
+    `covered_count` messages before `start_seq` are covered by a summary. `excluded_count` are neither covered nor in the window;
+    `holes` are their half-open position ranges.
     """
 
     messages: tuple[Message, ...]
@@ -138,7 +137,7 @@ class WindowResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Frame:
-    """What a window is made with."""
+    """The settings of a window."""
 
     policy: Policy
     budget_tokens: int
@@ -147,7 +146,7 @@ class _Frame:
 
     @property
     def least(self) -> int:
-        """What is left of a text that is cut as far as it goes: a mark, never nothing, which providers refuse."""
+        """Minimum size of a cut text: its marker. Providers reject empty texts."""
         return self.counter.upper(SHORTEST)
 
     def size(self, exchange: Exchange) -> int:
@@ -163,14 +162,14 @@ def apply_window(  # noqa: PLR0913 - one call with its options
     start_seq: int = 0,
     budget_override: int | None = None,
 ) -> WindowResult:
-    """The newest messages that a policy's caps and budget allow, with no summary and no store.
+    """The newest messages within a policy's caps and budget, without a summary or a store.
 
-    Leading system text stays and is paid first. Messages before `start_seq` are left to a summary. Messages longer than
-    the policy's `message_tokens_max` lose their middle, the newest request does not; it stays even where the tail does
-    not reach back to it. Where the newest exchange and that request alone pass the budget, they are cut to it.
+    Leading system text stays and is counted first. Messages before `start_seq` belong to a summary. Messages longer than the
+    policy's `message_tokens_max` lose their middle, except the newest request. The newest request stays even outside of the tail.
+    If it and the newest exchange alone exceed the budget, they are cut.
 
-    `weigh` counts a message with its framing, `counter` bare text; both upper bounds. `budget_override` replaces the
-    policy's budget, in tokens. Raises CannotFit when the system text and the frame of the newest messages do not fit.
+    `weigh` counts a message with its framing, `counter` bare text; both are upper bounds. `budget_override` replaces the policy's
+    budget, in tokens. Raises CannotFit if system text and the framing of the newest messages exceed the budget.
     """
     integer("start_seq", start_seq)
     budget = policy.budget().tokens if budget_override is None else integer("budget_override", budget_override, least=1)
@@ -185,9 +184,9 @@ def apply_window(  # noqa: PLR0913 - one call with its options
 
 
 def _chosen(exchanges: list[Exchange], room: int, frame: _Frame) -> list[Exchange]:
-    """The tail within the caps and the room, clipped, and the newest request before it when it is not in it.
+    """The tail within caps and room, with long messages cut, and the newest request before it if the tail does not include it.
 
-    The request comes whole: it is what is being answered. What caps in messages and turns leave out is not even weighed.
+    That request is not cut, since it is being answered. Exchanges beyond caps in messages or turns are not counted.
     """
     request = next((index for index in range(len(exchanges) - 1, -1, -1) if exchanges[index].is_request), None)
     reach = keep_from(exchanges, [0] * len(exchanges), frame.policy)
@@ -203,7 +202,7 @@ def _chosen(exchanges: list[Exchange], room: int, frame: _Frame) -> list[Exchang
 
 
 def _squeezed(exchanges: list[Exchange], room: int, frame: _Frame) -> list[Exchange]:
-    """The same exchanges within the room: their longest parts are cut, small ones stay whole, none becomes empty."""
+    """The same exchanges within the room: the longest parts are cut, small ones stay, none becomes empty."""
     total = sum(map(frame.size, exchanges))
     if total <= room:
         return exchanges
@@ -232,7 +231,7 @@ def _refilled(exchanges: list[Exchange], messages: list[Message]) -> list[Exchan
 
 
 def _clipped(exchange: Exchange, frame: _Frame) -> Exchange:
-    """The exchange with each of its tool results, and each of its messages, within the policy's limits."""
+    """The exchange with each tool result and each message within the policy's limits."""
     if exchange.is_system:
         return exchange
     limit = frame.policy.message_limit(frame.budget_tokens)
@@ -246,7 +245,7 @@ def _clipped(exchange: Exchange, frame: _Frame) -> Exchange:
 
 
 def _cut_results(message: Message, tokens_max: int, frame: _Frame) -> Message:
-    """The message with its tool results within `tokens_max` each; the same object when they are."""
+    """The message with each tool result within `tokens_max`; the same object if unchanged."""
     parts = tuple(_shrunk(part, tokens_max, frame) if isinstance(part, ToolResult) else part for part in message.parts)
     return message if parts == message.parts else message.with_parts(parts)
 
@@ -265,7 +264,7 @@ def _shrunk(result: ToolResult, tokens_max: int, frame: _Frame) -> ToolResult:
 
 
 def _cut_message(message: Message, tokens_max: int, frame: _Frame) -> Message:
-    """The message with its texts within `tokens_max` together; the same object when they are."""
+    """The message with its texts within `tokens_max` together; the same object if unchanged."""
     sizes = _text_sizes(message, frame)
     if sum(sizes) <= tokens_max:
         return message
@@ -273,7 +272,7 @@ def _cut_message(message: Message, tokens_max: int, frame: _Frame) -> Message:
 
 
 def _capped(message: Message, cap: int, frame: _Frame) -> Message:
-    """The message with none of its texts above `cap`; the same object when none is."""
+    """The message with no text above `cap`; the same object if unchanged."""
     sized = list(zip(message.parts, _text_sizes(message, frame), strict=True))
     if all(size <= cap for _, size in sized):
         return message
@@ -295,7 +294,7 @@ def _cut_part(part: Part, tokens_max: int, frame: _Frame) -> Part:
 
 
 def _text_of(part: Part) -> str:
-    """The text of a part that may be cut; reasoning, media and opaque parts may not."""
+    """The text of a part that may be cut. Reasoning, media and opaque parts may not."""
     match part:
         case Text():
             return part.text
@@ -330,7 +329,7 @@ def _result(messages: Sequence[Message], chosen: list[Exchange], start_seq: int,
 
 
 def holes_between(positions: Sequence[int], start: int, end: int) -> tuple[tuple[int, int], ...]:
-    """The runs of `[start, end)` between ascending positions."""
+    """The ranges of `[start, end)` between ascending positions."""
     holes = []
     for position in (*positions, end):
         if position > start:

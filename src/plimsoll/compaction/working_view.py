@@ -1,4 +1,4 @@
-"""A view under construction: its blocks, what they cost, and the only ways to change them."""
+"""The view during a compaction: its exchanges, their token counts, and the operations that change them."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from plimsoll.summary.frame import Language
 from plimsoll.summary.ledger import Reading
 
 Referrer: TypeAlias = Callable[[ViewMessage, int], str | None]
-"""(a piece, the index of one of its parts) -> the reference under which what was said there can be read back, if it can."""
+"""(message, part index) -> the reference under which the part's original text can be read back, if any."""
 
 
 def never(message: Message) -> bool:  # noqa: ARG001 - a condition on messages
-    """No message."""
+    """False for every message."""
     return False
 
 
 def no_reference(piece: ViewMessage, index: int) -> str | None:  # noqa: ARG001 - the shape of a Referrer
-    """A referrer for a view without a store: nothing can be read back."""
+    """A referrer for a view without a store: None for every part."""
     return None
 
 
 @dataclass(slots=True, kw_only=True)
 class WorkingView:
-    """The blocks of a view, in order, with the means to weigh, cut and name them.
+    """The exchanges of a view, in order, with the means to count, cut and reference them.
 
-    `reserve_tokens` is what every view pays besides its messages (the reply's priming).
+    `reserve_tokens` is the fixed overhead of every view (the reply's priming).
     """
 
     blocks: list[ViewExchange]
@@ -43,17 +43,17 @@ class WorkingView:
     language: Language = "en"
     refer: Referrer = no_reference
     recall: str | None = None
-    """The tool by which the reader of the view can search what left it; None where there is none, and nothing reads it back."""
+    """Name of the tool with which the model can search removed messages; None if it has none."""
     binds: Callable[[Message], bool] = never
-    """Whether a message's thinking is good only behind what it was made for."""
+    """True for messages whose thinking is valid only with the messages before it unchanged."""
     list_items_max: int = 20
-    """Items of a list that stay in a shrunk tool result."""
+    """Items that a list keeps in a shrunk tool result."""
     spoken_for: int = 0
-    """Number of messages that the summaries and marks in the view replaced before this run."""
+    """Number of messages that the view's summaries and notices replaced before this run."""
     left: list[ViewExchange] = field(default_factory=list)
-    """Blocks that are no longer in the view."""
+    """Exchanges that were removed from the view."""
     reading: Reading | None = None
-    """What was last read into a ledger."""
+    """The last reading of messages into a ledger."""
 
     @property
     def total(self) -> int:
@@ -61,9 +61,9 @@ class WorkingView:
         return self.reserve_tokens + sum(block.tokens for block in self.blocks)
 
     def excess(self, goal_tokens: int, *, at_most: int) -> int:
-        """How far the view is above a goal, told only up to `at_most`: counting begins at the newest and ends where that is known.
+        """Tokens above a goal, counted only up to `at_most`.
 
-        Of a history far over its goal nothing older needs to be counted.
+        Counting starts at the newest exchange and stops when the answer is known, so old parts of a long history are not counted.
         """
         excess = self.reserve_tokens - goal_tokens
         for block in reversed(self.blocks):
@@ -73,19 +73,19 @@ class WorkingView:
         return min(max(excess, 0), at_most)
 
     def passes(self, goal_tokens: int) -> bool:
-        """Whether the view costs more than a goal."""
+        """True if the view exceeds a goal."""
         return self.excess(goal_tokens, at_most=1) > 0
 
     def movable(self) -> list[ViewExchange]:
-        """Blocks that may leave, oldest first; earlier summaries are not among them."""
+        """Exchanges that may be removed, oldest first, without earlier summaries."""
         return [block for block in self.blocks if block.kept_as is None and not block.is_summary]
 
     def summaries(self) -> list[ViewExchange]:
-        """The blocks that hold earlier summaries, oldest first."""
+        """The earlier summaries, oldest first."""
         return [block for block in self.blocks if block.is_summary]
 
     def leave(self, blocks: Iterable[ViewExchange], decision: Decision, reason: str) -> None:
-        """Take blocks out of the view."""
+        """Remove exchanges from the view."""
         going = {id(block): block for block in blocks}
         for block in going.values():
             block.decide(decision, reason)
@@ -93,18 +93,18 @@ class WorkingView:
         self.left.extend(going.values())
 
     def insert(self, block: ViewExchange, after: int) -> None:
-        """Put a block behind everything that was said up to position `after`."""
+        """Insert an exchange after everything up to position `after` of the history."""
         later = (at for at, other in enumerate(self.blocks) if other.first is not None and other.first > after)
         self.blocks.insert(next(later, len(self.blocks)), block)
 
     def speak_for(self, block: ViewExchange, after: int) -> None:
-        """Put a summary or a mark behind what was said up to a position, but never last: the view ends with what was said."""
+        """Insert a summary or notice after a position of the history, but never last: a view ends with a message of the history."""
         self.insert(block, after)
         if len(self.blocks) > 1 and self.blocks[-1] is block:
             self.blocks[-2:] = [block, self.blocks[-2]]
 
     def edit(self, block: ViewExchange, number: int, parts: Sequence[Part]) -> None:
-        """Let one piece of a block say something else, and weigh it again."""
+        """Replace the parts of one message of an exchange and count it again."""
         piece = block.pieces[number]
         message = piece.message.with_parts(tuple(parts))
         changed = list(block.pieces)
@@ -112,14 +112,14 @@ class WorkingView:
         block.pieces = changed
 
     def made(self, message: Message) -> ViewExchange:
-        """A block that holds a message made here."""
+        """An exchange with one inserted message."""
         return blocks_of([ViewMessage(message=message, weigh=self.weigh, origin="made", whole=False)])[0]
 
     def summary_piece(self, message: Message) -> ViewMessage:
-        """A piece that holds a summary."""
+        """A view message with a summary."""
         return ViewMessage(message=message, weigh=self.weigh, origin="summary")
 
     def pieces(self) -> Iterator[ViewMessage]:
-        """Every piece of the view, in order."""
+        """Every message of the view, in order."""
         for block in self.blocks:
             yield from block.pieces

@@ -1,4 +1,4 @@
-"""A view written down: pieces encoded in the format they came in."""
+"""Encode the messages of a view in the format they came in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Wires = list[dict[str, Any]]
 
 
 def written(pieces: Sequence[ViewMessage], format: Format, beside: MarksBeside = NO_MARKS) -> Wires:
-    """The messages to send, fresh objects in order. `beside` are the cache marks that the request has before them."""
+    """The messages to send, as fresh objects. `beside` are the cache marks in tools and system text."""
     wires = _encoded(pieces, format)
     _unmark(wires, pieces, format, beside)
     return wires
@@ -31,38 +31,38 @@ def _encoded(pieces: Sequence[ViewMessage], format: Format) -> Wires:
 
 
 def _unmark(wires: Wires, pieces: Sequence[ViewMessage], format: Format, beside: MarksBeside) -> None:
-    """Leave only as many cache marks as the provider takes, the last ones."""
+    """Keep only as many cache marks as the provider allows, the last ones."""
     marks_max = format.rules.cache_marks_max
     if marks_max is not None and any(piece.marks for piece in pieces):
         keep_last(wires, beside, marks_max)
 
 
 class _Encoded:
-    """Messages of which fresh copies are made, each dict and list in them by itself: twice as fast as pickling them.
+    """Templates from which fresh copies of messages are made, twice as fast as unpickling.
 
-    A dict or list is kept without what it holds of others, so that the garbage collector need not visit it.
+    Each dict and list is stored without its nested ones, so that the garbage collector need not visit it.
     """
 
     def __init__(self) -> None:
         self.pieces: list[ViewMessage] = []
         self._templates: list[dict[str, Any] | tuple[Any, ...]] = []
-        """Each dict, and each list as a tuple, with None in the place of those in it."""
+        """Each dict, and each list as a tuple, with None in place of nested ones."""
         self._links: list[tuple[int, Any, int]] = []
-        """The number of a template, a key or index in it, and the number of the template that belongs there."""
+        """(index of a template, key or index in it, index of the nested template)."""
         self._messages: list[int] = []
-        """The number of each message's own template."""
+        """Template index of each message."""
         self._marks: list[tuple[int, int]] = []
-        """How many pieces and links there were before each message."""
+        """Number of templates and links before each message."""
 
     def add(self, pieces: Sequence[ViewMessage], format: Format) -> None:
-        """Put what these pieces go out as at the end."""
+        """Append the output messages of these view messages."""
         for run in runs(pieces, format):
             self._marks.append((len(self.pieces), len(self._links)))
             self.pieces += run
             self._messages.append(self._taken(format.encode(as_one(run, format))))
 
     def cut(self, pieces: int) -> None:
-        """Keep only the messages of the first so many pieces."""
+        """Keep only the first `pieces` view messages."""
         while len(self.pieces) > pieces:
             stop, links = self._marks.pop()
             del self.pieces[stop:], self._links[links:], self._templates[self._messages.pop() :]
@@ -70,7 +70,7 @@ class _Encoded:
     def copies(self) -> Wires:
         """The messages, as fresh objects."""
         templates: list[Any] = self._templates
-        if not self._links:  # messages of nothing but texts and numbers
+        if not self._links:  # messages of only texts and numbers
             return list(map(dict.copy, templates))
         found: list[Any] = [template.copy() if type(template) is dict else list(template) for template in templates]
         for parent, key, child in self._links:
@@ -78,7 +78,7 @@ class _Encoded:
         return [found[number] for number in self._messages]
 
     def _taken(self, value: dict[str, Any] | list[Any]) -> int:
-        """Keep a value of JSON; its number."""
+        """Store a JSON value; returns its index."""
         number = len(self._templates)
         is_list = isinstance(value, list)
         bare = {key: None if isinstance(item, (dict, list)) else item for key, item in _items(value)}
@@ -94,10 +94,10 @@ def _items(value: dict[str, Any] | list[Any]) -> Any:
 
 
 class ViewWriter:
-    """Writes a view that grows at its end, again and again: what it has encoded once it only copies.
+    """Encodes a growing view repeatedly; messages encoded before are only copied.
 
-    Callers may change the messages they are given (mark one for the provider's cache, for instance), so each view consists of
-    fresh objects. The system text at the beginning is kept apart: some hosts change it for each request.
+    Callers may modify the messages they receive (for instance add cache marks), so each view consists of fresh objects. Leading
+    system text is kept apart, because some hosts change it for each request.
     """
 
     def __init__(self) -> None:
@@ -105,14 +105,14 @@ class ViewWriter:
         self._system, self._rest = _Encoded(), _Encoded()
 
     def write(self, pieces: Sequence[ViewMessage], format: Format, beside: MarksBeside = NO_MARKS) -> Wires:
-        """The messages of a view, as `written` gives them."""
+        """The messages of a view, as `written` returns them."""
         if format is not self._format:
             self._format, self._system, self._rest = format, _Encoded(), _Encoded()
         system = _system_pieces(pieces)
         if not _is_parted(pieces, system, format):
             system = 0
         self._keep(self._system, pieces[:system], format)
-        stop = max(system, len(pieces) - 1)  # the last may still be joined or finished
+        stop = max(system, len(pieces) - 1)  # the last one may still be merged or change
         while stop > system and not _is_parted(pieces, stop, format):
             stop -= 1
         self._keep(self._rest, pieces[system:stop], format)
@@ -122,7 +122,7 @@ class ViewWriter:
 
     @staticmethod
     def _keep(encoded: _Encoded, pieces: Sequence[ViewMessage], format: Format) -> None:
-        """Encode what is new of the pieces, and what follows the first that reads otherwise."""
+        """Encode new messages, and those after the first that differs from the last view."""
         same = _same(encoded.pieces, pieces)
         while same and not _is_parted(pieces, same, format):
             same -= 1
@@ -132,17 +132,17 @@ class ViewWriter:
 
 
 def _system_pieces(pieces: Sequence[ViewMessage]) -> int:
-    """How many pieces of system text a view begins with."""
+    """Number of system messages that a view begins with."""
     return sum(1 for _ in takewhile(lambda piece: piece.message.role == "system", pieces))
 
 
 def _is_parted(pieces: Sequence[ViewMessage], at: int, format: Format) -> bool:
-    """Whether the piece at an index is not joined to the one before."""
+    """True if the message at an index is not merged with the one before it."""
     return not 0 < at < len(pieces) or len(list(runs(pieces[at - 1 : at + 1], format))) > 1
 
 
 def _same(known: Sequence[ViewMessage], pieces: Sequence[ViewMessage]) -> int:
-    """With how many of the known pieces a view begins. They may have been weighed again since, which makes new ones."""
+    """Number of known messages that a view begins with. They may have been counted again since, which makes new objects."""
     if len(known) <= len(pieces) and all(map(is_, known, pieces)):
         return len(known)
     pairs = zip(known, pieces, strict=False)
