@@ -32,9 +32,9 @@ OVERSIZED_SHARE = 0.5
 ARGUMENTS_SHARE = 0.05
 """Share of the goal for the arguments of answered calls: the next step needs their results rather than the arguments."""
 
-HELD_SHARE = 0.5
+HELD_SHARE = 0.6
 """Share that kept exchanges may take of the goal after system text and the newest request. If these two alone exceed the
-budget, they are cut to leave the others this share of it."""
+budget, they are cut to this share of it."""
 
 REASON = "larger than what must stay may be"
 

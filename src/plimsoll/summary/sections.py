@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from plimsoll.summary.ledger import Fact, Kind, Ledger
 
 AGENT_SHARES: dict[str, float] = {
-    "request": 22, "constraint": 9, "modified": 12, "identifier": 30, "decision": 8, "command": 5, "error": 6, "work": 3,
-    "read": 5, "symbol": 8, "activity": 2,
+    "request": 22, "constraint": 9, "modified": 12, "identifier": 24, "decision": 8, "command": 5, "error": 6, "work": 3,
+    "read": 3, "symbol": 8, "activity": 2,
 }  # fmt: skip
 """What did best on recorded agent runs: the user's words a third, values from tools nearly as much, the rest little each."""
 

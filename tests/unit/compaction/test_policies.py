@@ -254,8 +254,8 @@ def test_a_summary_in_another_frame_is_still_ours(name: Any, header: str, role: 
 
 
 def answer_of(**options: Any) -> Any:
-    """What `fit` makes of the work at half its size."""
-    found = plimsoll.fit(WORK, **{"max_tokens": WORK_TOTAL // 3, **options})
+    """What `fit` makes of the work at a quarter of its size."""
+    found = plimsoll.fit(WORK, **{"max_tokens": WORK_TOTAL // 4, **options})
     return found.messages, found.system, found.report.to_dict()
 
 
@@ -264,7 +264,7 @@ TOOL = {
     "function": {"name": "read", "parameters": {"type": "object", "properties": {"x": {"type": "string"}}}},
 }
 OPTIONS: dict[str, dict[str, Any]] = {
-    "max_tokens": {"max_tokens": WORK_TOTAL // 4},
+    "max_tokens": {"max_tokens": WORK_TOTAL // 5},
     "model": {"model": "claude-sonnet-4-5"},
     "tools": {"tools": [TOOL]},
     "policy": {"policy": "ladder"},
@@ -287,7 +287,7 @@ def test_every_option_of_fit_changes_what_comes_out(option: str) -> None:
             answer_of(**OPTIONS[option])
         return
     changed = answer_of(**OPTIONS[option])
-    planned = plimsoll.plan(WORK, **{"max_tokens": WORK_TOTAL // 3, **OPTIONS[option]}).apply()
+    planned = plimsoll.plan(WORK, **{"max_tokens": WORK_TOTAL // 4, **OPTIONS[option]}).apply()
 
     assert changed != plain
     assert (planned.messages, planned.system, planned.report.to_dict()) == changed
