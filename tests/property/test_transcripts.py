@@ -174,7 +174,7 @@ def test_a_plain_conversation_comes_back(words, tool, data):
     compaction = ToolCompaction(position=position, summary="S", kept=((start, position),) if start < position else ())
     outgoing = Outgoing(messages=messages, format="anthropic", compactions=(compaction,), meta=Meta(session_id="x"))
     found = _read(write(outgoing, to=tool).data)
-    said = [part["text"] for m in found.messages if m.kind == "said" for part in m.wire["content"]]
+    said = [part["text"] for m in found.messages if m.kind == "message" for part in m.wire["content"]]
     assert said == words
     (read_back,) = found.compactions
     assert (read_back.position, read_back.summary, read_back.kept) == (position, "S", compaction.kept)

@@ -1,1 +1,1 @@
-"""Session files of other tools: Claude Code, Codex and pi, found, read and written."""
+"""Session files of Claude Code, Codex and pi: discovery, readers and writers."""

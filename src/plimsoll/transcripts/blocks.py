@@ -1,8 +1,7 @@
-"""Anthropic blocks: what a message may hold, and the repairs both Claude Code and pi make before they send one.
+"""Anthropic blocks: validation, and the repairs that both Claude Code and pi make before sending.
 
-A view is built from turns in one linear walk: each call is followed at once by all its results, results are asked for
-by id and not by place, and what the provider would refuse (an orphan, a blank text, thinking with nothing after it)
-is left out and reported.
+A view is built from turns in one linear pass. The results of a message's calls, matched by id, follow it at once. What the
+provider would refuse (orphans, blank text, thinking with nothing after it) is dropped and reported.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ OPENING = "[The conversation begins before the first message of this file.]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewTurn:
-    """One message on its way into the view: who speaks, what, and which message of the history it is."""
+    """One message for the view: role, content, and index in the history."""
 
     role: str
     content: str | Sequence[Wire]
@@ -31,18 +30,18 @@ class ViewTurn:
 
 
 @dataclass(slots=True)
-class _Open:
-    """A message of the view while it is being put together."""
+class _Draft:
+    """A message of the view under construction."""
 
     role: str
     content: list[Wire]
     origins: list[int] = field(default_factory=list)
-    """Where each block comes from."""
+    """Origin of each block."""
     plain: str | None = None
 
     @property
     def messages(self) -> tuple[int, ...]:
-        """The messages that speak in it, in order."""
+        """The messages that its blocks come from, in order."""
         return tuple(dict.fromkeys(origin for origin in self.origins if origin >= 0))
 
     def add(self, block: Wire, origin: int) -> None:
@@ -54,9 +53,7 @@ class _Open:
 
 
 def clean_content(content: object) -> str | list[Wire] | None:
-    """The content as a string or a list of usable blocks; None when it is neither. Blocks without their fields are
-    left out.
-    """
+    """The content as a string or a list of valid blocks; None if it is neither. Incomplete blocks are dropped."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -80,65 +77,65 @@ def _usable(block: object) -> bool:
 
 
 def text_in(content: object) -> str:
-    """The words in a content: its text blocks joined by newlines."""
+    """The text of a content: its text blocks joined by newlines."""
     if isinstance(content, str):
         return content
     blocks = (block for block in list_of(content) if isinstance(block, dict))
     return "\n".join(text_of(block.get("text")) for block in blocks if block.get("type") == "text")
 
 
-def says_something(block: Wire) -> bool:
-    """Whether the provider takes the block: a text of blanks alone is refused."""
+def has_content(block: Wire) -> bool:
+    """Whether the provider accepts the block: blank text is refused."""
     return block.get("type") != "text" or bool(str(block.get("text")).strip())
 
 
 def build_view(turns: Iterable[ViewTurn], *, missing: str) -> tuple[list[Viewed], list[Finding]]:
-    """What is sent for these turns. `missing` is the text of a placeholder result. Linear."""
+    """The view of these turns. `missing` is the text of a placeholder result. Linear."""
     builder = _View(list(turns), missing)
     return builder.shown(), builder.findings
 
 
 class _View:
-    """Puts the view together; one use."""
+    """Builds a view; for one use."""
 
     def __init__(self, turns: list[ViewTurn], missing: str) -> None:
         self.findings: list[Finding] = []
         self._missing = missing
-        self._out: list[_Open] = []
+        self._out: list[_Draft] = []
         self._called: set[str] = set()
         self._results = _results_by_call(turns)
         for turn in turns:
             if turn.role == "assistant":
-                self._answer(turn)
+                self._add_answer(turn)
             else:
-                self._speak(turn)
+                self._add_user(turn)
 
     def shown(self) -> list[Viewed]:
         """The finished view."""
         self._trim_end()
         if self._out and self._out[0].role == "assistant":
-            self._note("no-opening", "the first message is the assistant's; a user message was put before it")
-            self._out.insert(0, _Open("user", [], [MADE], plain=OPENING))
+            self._report("no-opening", "the first message is the assistant's; a user message was inserted before it")
+            self._out.insert(0, _Draft("user", [], [MADE], plain=OPENING))
         return [
             Viewed(wire=message.wire(), messages=message.messages, origins=tuple(message.origins))
             for message in self._out
         ]
 
-    def _note(self, kind: str, detail: str) -> None:
+    def _report(self, kind: str, detail: str) -> None:
         self.findings.append(Finding(kind=kind, detail=detail))
 
-    def _answer(self, turn: ViewTurn) -> None:
-        blocks = [block for block in _as_blocks(turn.content) if says_something(block) and self._is_new_call(block)]
+    def _add_answer(self, turn: ViewTurn) -> None:
+        blocks = [block for block in _as_blocks(turn.content) if has_content(block) and self._is_new_call(block)]
         while blocks and blocks[-1].get("type") in _THINKING and any(b.get("type") not in _THINKING for b in blocks):
             blocks.pop()
         if all(block.get("type") in _THINKING for block in blocks):
             if blocks:
-                self._note("thinking-only", f"message {turn.index} thinks and says nothing; not sent")
+                self._report("thinking-only", f"message {turn.index} thinks and says nothing; not sent")
             return
-        self._out.append(_Open("assistant", blocks, [turn.index] * len(blocks)))
+        self._out.append(_Draft("assistant", blocks, [turn.index] * len(blocks)))
         calls = [str(block["id"]) for block in blocks if block.get("type") == "tool_use"]
         if calls:
-            self._out.append(self._gather(calls))
+            self._out.append(self._results_message(calls))
 
     def _is_new_call(self, block: Wire) -> bool:
         if block.get("type") == "tool_result":
@@ -146,28 +143,26 @@ class _View:
         if block.get("type") != "tool_use":
             return True
         if block["id"] in self._called:
-            self._note("duplicate-call", f"call {str(block['id'])[:80]} is there twice; sent once")
+            self._report("duplicate-call", f"call {str(block['id'])[:80]} occurs twice; sent once")
             return False
         self._called.add(str(block["id"]))
         return True
 
-    def _gather(self, calls: Sequence[str]) -> _Open:
-        """The user message that holds all results of one answer, in the order of the calls."""
-        answer = _Open("user", [])
+    def _results_message(self, calls: Sequence[str]) -> _Draft:
+        """The user message with all results of one answer, in the order of the calls."""
+        answer = _Draft("user", [])
         for call in calls:
             block, index = self._results.get(call, (None, MADE))
             if block is None:
-                self._note("no-result", f"call {call[:80]} has no result; one was made up")
+                self._report("no-result", f"call {call[:80]} has no result; a placeholder was inserted")
                 block = {"type": "tool_result", "tool_use_id": call, "content": self._missing, "is_error": True}
-            answer.add(_sayable(block, self._missing), index)
+            answer.add(_with_content(block, self._missing), index)
         return answer
 
-    def _speak(self, turn: ViewTurn) -> None:
+    def _add_user(self, turn: ViewTurn) -> None:
         self._report_orphans(turn)
         blocks = [
-            b
-            for b in _as_blocks(turn.content)
-            if b.get("type") not in ("tool_result", *_MODEL_ONLY) and says_something(b)
+            b for b in _as_blocks(turn.content) if b.get("type") not in ("tool_result", *_MODEL_ONLY) and has_content(b)
         ]
         if not blocks:
             return
@@ -175,9 +170,9 @@ class _View:
             self._join(self._out[-1], blocks, turn.index)
             return
         plain = turn.content if isinstance(turn.content, str) else None
-        self._out.append(_Open("user", blocks, [turn.index] * len(blocks), plain))
+        self._out.append(_Draft("user", blocks, [turn.index] * len(blocks), plain))
 
-    def _join(self, last: _Open, blocks: list[Wire], index: int) -> None:
+    def _join(self, last: _Draft, blocks: list[Wire], index: int) -> None:
         last.plain = None
         for block in blocks:
             last.add(block, index)
@@ -185,17 +180,19 @@ class _View:
     def _report_orphans(self, turn: ViewTurn) -> None:
         for block in _as_blocks(turn.content):
             if block.get("type") in _MODEL_ONLY:
-                self._note("wrong-place", f"message {turn.index} is the user's and holds {block.get('type')}; not sent")
+                self._report(
+                    "wrong-place", f"message {turn.index} is the user's and holds {block.get('type')}; not sent"
+                )
             if block.get("type") != "tool_result":
                 continue
             call = str(block["tool_use_id"])
             if call not in self._called:
-                self._note("orphan-result", f"no call {call[:80]} comes before its result")
+                self._report("orphan-result", f"no call {call[:80]} comes before its result")
             elif self._results[call][0] is not block:
-                self._note("duplicate-result", f"call {call[:80]} has two results; the first is sent")
+                self._report("duplicate-result", f"call {call[:80]} has two results; the first is sent")
 
     def _trim_end(self) -> None:
-        """The provider refuses white space at the very end of an answer that nothing follows."""
+        """Remove white space at the end of a final answer, which the provider refuses."""
         if not self._out or self._out[-1].role != "assistant":
             return
         last = self._out[-1].content[-1]
@@ -204,11 +201,11 @@ class _View:
             self._out[-1].content[-1] = {**last, "text": text.rstrip()}
 
 
-def _sayable(block: Wire, missing: str) -> Wire:
-    """The result without blank texts in it; a failed one says something."""
+def _with_content(block: Wire, missing: str) -> Wire:
+    """The result without blank texts; a failed one without text gets a placeholder."""
     content = block.get("content")
     if isinstance(content, list):
-        content = [b for b in content if isinstance(b, dict) and isinstance(b.get("type"), str) and says_something(b)]
+        content = [b for b in content if isinstance(b, dict) and isinstance(b.get("type"), str) and has_content(b)]
     elif not isinstance(content, str):
         content = ""
     if block.get("is_error") is True and not (content.strip() if isinstance(content, str) else content):
@@ -231,7 +228,7 @@ def _results_by_call(turns: Iterable[ViewTurn]) -> dict[str, tuple[Wire, int]]:
 
 
 def with_result_text(content: str | Sequence[Wire], cleared: Mapping[str, str]) -> str | Sequence[Wire]:
-    """The content with the results of the named calls replaced by a text."""
+    """The content with the results of the given calls replaced by texts."""
     if isinstance(content, str) or not cleared:
         return content
     return [_cleared(block, cleared) for block in content]

@@ -1,10 +1,9 @@
 """Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, a tree of lines linked by `parentUuid`.
 
-What the tool does when it resumes a file, and this reader with it: the newest leaf is the conversation; the walk to
-its root ends at the newest `compact_boundary`; messages that boundary preserved are linked in again after the
-summary; answers written on several lines with one `message.id` are one answer, with all their results; API errors are
-not sent; results named by a `microcompact_boundary` are empty. Facts from files written by versions 2.0 to 2.1 and
-from public notes about them.
+This reader rebuilds the context as the tool does on resume. The conversation is the path from the newest leaf up to the newest
+`compact_boundary`; messages the boundary preserved are linked in after the summary. Lines with the same `message.id` are one
+answer, with all its results. API errors are not sent. Results named by a `microcompact_boundary` are cleared. Based on files of
+versions 2.0 to 2.1 and public notes about them.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from plimsoll.regex import regex
 from plimsoll.transcripts import blocks, claude_links, tree
 from plimsoll.transcripts.claude_links import Link, Tree
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_text, text_of
-from plimsoll.transcripts.sound import read_message
 from plimsoll.transcripts.usages import claude_window, usage_in
+from plimsoll.transcripts.validity import read_message
 from plimsoll.transcripts.values import (
     Finding,
+    MessageKind,
     Meta,
-    SaidKind,
     Sidechain,
     SourceLine,
     SourceMessage,
@@ -35,13 +34,13 @@ from plimsoll.transcripts.values import (
 )
 
 CLEARED = "[Old tool result content cleared]"
-"""What the tool sends in place of a result that it cleared."""
+"""The tool's text for a cleared result."""
 MISSING = "[No result: the call was interrupted]"
 _ISO = regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z")
 
 
 def read(entries: Sequence[SourceLine], findings: Sequence[Finding] = ()) -> Transcript:
-    """The transcript in these lines. Total: damage becomes findings."""
+    """Read a transcript. Never fails: damage becomes findings."""
     reader = _Reader(entries)
     reader.collect()
     messages = reader.messages()
@@ -64,11 +63,11 @@ def read(entries: Sequence[SourceLine], findings: Sequence[Finding] = ()) -> Tra
 
 
 class _Answer:
-    """One message of the history while its lines come in: an answer may be written on several."""
+    """A message of the history under construction: an answer may span several lines."""
 
     __slots__ = ("_calls", "id", "kind", "lines", "message", "usage")
 
-    def __init__(self, id: str, kind: SaidKind) -> None:
+    def __init__(self, id: str, kind: MessageKind) -> None:
         self.id = id
         self.kind = kind
         self.lines: list[int] = []
@@ -78,7 +77,7 @@ class _Answer:
 
     @property
     def role(self) -> str:
-        """Who speaks."""
+        """Role of the message."""
         return self.message.role
 
     @property
@@ -88,7 +87,7 @@ class _Answer:
         return content
 
     def add(self, number: int, message: Message) -> None:
-        """Take another line of the same answer. A call that was there before is there once."""
+        """Add another line of the same answer, without calls that it already has."""
         self.lines.append(number)
         if len(self.lines) == 1:
             self.message = message
@@ -96,7 +95,7 @@ class _Answer:
         if len(self.lines) == 2:
             first = _in_blocks(self.message)
             self._calls = {part.id for part in first if isinstance(part, ToolCall)}
-            self._hold(first)
+            self._set_parts(first)
         fresh: list[Part] = []
         for part in _in_blocks(message):
             if isinstance(part, ToolCall):
@@ -104,17 +103,17 @@ class _Answer:
                     continue
                 self._calls.add(part.id)
             fresh.append(part)
-        self._hold([*self.message.parts, *fresh])
+        self._set_parts([*self.message.parts, *fresh])
 
-    def _hold(self, parts: list[Part]) -> None:
-        """The message with these parts, each of a block; what is shown beside a document's block is none."""
+    def _set_parts(self, parts: list[Part]) -> None:
+        """Set the parts, and rebuild the wire from their blocks; parts without a block of their own are not sent."""
         blocks = [part.wire for part in parts if part.wire is not None and "type" in part.wire]
         wire = {"role": self.role, "content": blocks}
         self.message = replace(self.message, parts=tuple(parts), wire=wire)
 
 
 def _in_blocks(message: Message) -> list[Part]:
-    """The parts of a message, text without a block in one."""
+    """The parts of a message, with plain text as a block."""
     return [
         replace(part, wire={"type": "text", "text": part.text})
         if isinstance(part, Text) and part.wire is None
@@ -124,7 +123,7 @@ def _in_blocks(message: Message) -> list[Part]:
 
 
 class _Reader:
-    """One pass over the lines, then questions about them."""
+    """Reads the lines in one pass and answers questions about them."""
 
     def __init__(self, entries: Sequence[SourceLine]) -> None:
         self.findings: list[Finding] = []
@@ -142,20 +141,20 @@ class _Reader:
         self.leaf: str | None = None
 
     def collect(self) -> None:
-        """Read every line once, then find the conversation's path."""
+        """Read every line, then find the conversation's path."""
         for entry in self.lines:
-            self._take(entry, mapping_of(entry.value))
+            self._read_line(entry, mapping_of(entry.value))
         self.tree = Tree(self.links)
         self._report_links()
         self._find_path()
 
-    def _take(self, entry: SourceLine, value: Mapping[str, Any]) -> None:
+    def _read_line(self, entry: SourceLine, value: Mapping[str, Any]) -> None:
         if value.get("isSidechain") is True and not self._own_file:
-            self._take_aside(entry, value)
+            self._read_sidechain_line(entry, value)
             return
         uuid = maybe_text(value.get("uuid"))
         answer = _answer_id(value)
-        index = self._take_message(entry, value, answer) if _is_message(value) else None
+        index = self._add_message(entry, value, answer) if _is_message(value) else None
         if index is not None:
             self._count(entry, value, index)
         if uuid is None:
@@ -166,14 +165,14 @@ class _Reader:
             index = self.links[uuid].index if index is None else index
         self.links[uuid] = Link(uuid, maybe_text(value.get("parentUuid")), entry, value, index, answer)
 
-    def _take_aside(self, entry: SourceLine, value: Mapping[str, Any]) -> None:
+    def _read_sidechain_line(self, entry: SourceLine, value: Mapping[str, Any]) -> None:
         uuid = text_of(value.get("uuid"))
         agent = maybe_text(value.get("agentId")) or self._side_of.get(text_of(value.get("parentUuid")), uuid)
         self._side_of[uuid] = agent
         self._side.setdefault(agent, []).append(entry)
 
     def _count(self, entry: SourceLine, value: Mapping[str, Any], index: int) -> None:
-        """Keep what the provider counted for an answer: its last line says it all."""
+        """Store the usage of an answer; its last line has the total."""
         message = mapping_of(value.get("message"))
         model = maybe_text(message.get("model"))
         if value.get("type") != "assistant" or (model or "").startswith("<"):
@@ -182,11 +181,11 @@ class _Reader:
         self._answers[index].usage = found or self._answers[index].usage
 
     def usages(self) -> tuple[Usage, ...]:
-        """What the provider counted for each answer, in the order of the file."""
+        """The usage of each answer, in file order."""
         return tuple(answer.usage for answer in self._answers if answer.usage is not None)
 
-    def _take_message(self, entry: SourceLine, value: Mapping[str, Any], answer: str | None) -> int | None:
-        """Put the line's message into the history; None when it has no readable content."""
+    def _add_message(self, entry: SourceLine, value: Mapping[str, Any], answer: str | None) -> int | None:
+        """Add the line's message to the history and return its index; None if it has no readable content."""
         message = _message_in(value)
         if message is None:
             self.findings.append(Finding(kind="bad-message", detail="no readable content", line=entry.number))
@@ -212,7 +211,7 @@ class _Reader:
             line = self.links[node].entry.number
             self.findings.append(Finding(kind="cycle", detail="the line is its own ancestor", line=line))
         if self.tree.broken:
-            detail = "the preserved messages cannot be walked; left out"
+            detail = "the links of the preserved messages are broken; left out"
             self.findings.append(Finding(kind="preserved-broken", detail=detail))
 
     def _find_path(self) -> None:
@@ -236,7 +235,7 @@ class _Reader:
         return max(zip(times, range(len(times)), candidates, strict=True))[2]
 
     def messages(self) -> tuple[SourceMessage, ...]:
-        """The whole history, in the order of the file."""
+        """The whole history, in file order."""
         return tuple(
             SourceMessage(
                 id=answer.id,
@@ -269,36 +268,36 @@ class _Reader:
         return tuple(self._with_views(found))
 
     def _with_views(self, compactions: Sequence[ToolCompaction]) -> Iterator[ToolCompaction]:
-        """Each compaction with the view that it led to."""
+        """The compactions, each with the views before and after it."""
         shown: list[int] = []
         cleared: dict[str, str] = {}
         start = 0
         for compaction in compactions:
-            said = range(start, compaction.position)
-            shown += [i for i in said if i in self._on_path and self._answers[i].kind != "error"]
+            new = range(start, compaction.position)
+            shown += [i for i in new if i in self._on_path and self._answers[i].kind != "error"]
             start = max(start, compaction.position)
-            saw = partial(self._seen, tuple(shown), dict(cleared))
+            before = partial(self._view_of, tuple(shown), dict(cleared))
             if compaction.cleared:
                 cleared |= dict.fromkeys(compaction.cleared, CLEARED)
             else:
                 summary = self._summary_at(compaction.position)
                 shown = [*summary, *(index for run in compaction.kept for index in range(*run))]
                 start = max([start, *(index + 1 for index in summary)])
-            see = partial(self._seen, tuple(shown), dict(cleared))
+            after = partial(self._view_of, tuple(shown), dict(cleared))
             on_path = not shown or any(index in self._on_path for index in shown)
-            yield replace(compaction, said=start, on_path=on_path, see=see, saw=saw)
+            yield replace(compaction, view_stop=start, on_path=on_path, view_after=after, view_before=before)
 
-    def _seen(self, shown: Sequence[int], cleared: Mapping[str, str]) -> Sequence[Viewed]:
+    def _view_of(self, shown: Sequence[int], cleared: Mapping[str, str]) -> Sequence[Viewed]:
         """These messages as the tool would send them."""
         return blocks.build_view([self._turn(index, cleared) for index in shown], missing=MISSING)[0]
 
     def _summary_at(self, position: int) -> list[int]:
-        """The summary that was written right after a boundary, as a message; none where it is missing."""
+        """Index of the summary right after a boundary, as a list; empty if it is missing."""
         near = range(position, min(position + 2, len(self._answers)))
         return [index for index in near if self._answers[index].kind == "summary"][:1]
 
     def sidechains(self) -> tuple[Sidechain, ...]:
-        """The sub-agents' conversations that are written into this file."""
+        """The conversations of sub-agents in this file."""
         return tuple(Sidechain(id=agent, messages=_side_messages(lines)) for agent, lines in self._side.items())
 
 
@@ -322,13 +321,13 @@ def _is_message(value: Mapping[str, Any] | None) -> bool:
 
 
 def _queued_prompt(value: Mapping[str, Any]) -> object | None:
-    """What the user typed while the model was at work. The tool keeps it as an attachment and sends it."""
+    """A prompt typed while the model was working. The tool stores it as an attachment and sends it."""
     attachment = mapping_of(value.get("attachment"))
     return attachment.get("prompt") if attachment.get("type") == "queued_command" else None
 
 
 def _message_in(value: Mapping[str, Any]) -> Message | None:
-    """The message on a line; None for one without readable content."""
+    """The message of a line; None if it has no readable content."""
     attached = value.get("type") == "attachment"
     raw = _queued_prompt(value) if attached else mapping_of(value.get("message")).get("content")
     content = blocks.clean_content(raw)
@@ -338,19 +337,19 @@ def _message_in(value: Mapping[str, Any]) -> Message | None:
     message = read_message({"role": role, "content": content}, "anthropic")
     line = value.get("message")
     if message is not None and message.wire is not None and isinstance(line, dict) and not attached:
-        line["content"] = message.wire["content"]  # held once
+        line["content"] = message.wire["content"]  # share one copy
     return message
 
 
 def _answer_id(value: Mapping[str, Any]) -> str | None:
-    """The model's id of the answer that a line is part of."""
+    """The id of the answer that a line belongs to."""
     return maybe_text(mapping_of(value.get("message")).get("id")) if value.get("type") == "assistant" else None
 
 
-def _kind(value: Mapping[str, Any]) -> SaidKind:
+def _kind(value: Mapping[str, Any]) -> MessageKind:
     if value.get("isApiErrorMessage") is True:
         return "error"
-    return "summary" if value.get("isCompactSummary") is True else "said"
+    return "summary" if value.get("isCompactSummary") is True else "message"
 
 
 def _cleared_calls(value: Mapping[str, Any]) -> list[str]:

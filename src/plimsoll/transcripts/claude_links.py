@@ -1,6 +1,4 @@
-"""The links of a Claude Code file: its path, what a compaction preserved, siblings that the walk to the root passes
-by.
-"""
+"""The tree of a Claude Code file: its path, the messages a compaction preserved, and the siblings of answers."""
 
 from __future__ import annotations
 
@@ -24,10 +22,10 @@ _FIELDS = (
 _COMMON = ("type", "sessionId", "cwd", "gitBranch", "version")
 
 
-class Needed:
-    """Takes from a line what its reader asks for. The tool says each result a second time, for its own display.
+class FieldFilter:
+    """Reduces a line to the fields that its reader uses: the tool also stores each result a second time, for display.
 
-    Texts that a line has in common with the one before it are held once.
+    Strings equal to those of the previous line are shared.
     """
 
     def __init__(self) -> None:
@@ -47,7 +45,7 @@ class Needed:
 
 @dataclass(slots=True)
 class Link:
-    """A line with a uuid: its parent, and the message of the history that it is part of."""
+    """A line with a uuid: its parent, and the index of the message it belongs to."""
 
     uuid: str
     parent: str | None
@@ -55,16 +53,16 @@ class Link:
     value: Mapping[str, Any] = field(repr=False)
     index: int | None = None
     answer: str | None = None
-    """The model's id of the answer that an assistant's line is part of."""
+    """The id of the answer that an assistant's line belongs to."""
 
 
 def is_boundary(value: Mapping[str, Any] | None) -> bool:
-    """Whether the line is where a compaction cut the context."""
+    """Whether the line is a compaction boundary."""
     return value is not None and value.get("subtype") == "compact_boundary" and value.get("type") == "system"
 
 
 class Tree:
-    """The links of a file as they are, and as the newest compaction has changed them."""
+    """The links of a file, as written and as changed by the newest compaction."""
 
     def __init__(self, links: Mapping[str, Link]) -> None:
         self.links = links
@@ -72,7 +70,7 @@ class Tree:
         self.parents = self.written
         self.kept: list[str] = []
         self.broken = False
-        """Whether the newest compaction preserved messages that cannot be walked."""
+        """Whether the links of the messages that the newest compaction preserved are broken."""
         boundaries = [link for link in links.values() if is_boundary(link.value)]
         self.newest = boundaries[-1] if boundaries else None
         if self.newest is not None:
@@ -83,7 +81,7 @@ class Tree:
             self._index(link)
 
     def _relink(self, boundary: Mapping[str, Any]) -> None:
-        """Put the preserved messages behind their anchor, and what followed the anchor behind them."""
+        """Move the preserved messages behind their anchor, and what followed the anchor behind them."""
         anchor, kept = preserved(boundary, self.written)
         if anchor is None:
             return
@@ -103,7 +101,7 @@ class Tree:
                 self._results.setdefault(call, link)
 
     def leaves(self) -> list[str]:
-        """The messages that no other comes after; with preserved messages, what came before them and did not stay is none."""
+        """The messages without a successor. After a compaction that preserved messages, older ones it dropped are not leaves."""
         found = tree.leaves(self.links, self.parents, self._is_message)
         if not self.kept or self.newest is None:
             return found
@@ -114,32 +112,32 @@ class Tree:
         return self.links[uuid].index is not None
 
     def path(self, leaf: str | None) -> tuple[list[Link], list[Link]]:
-        """The lines that the view is made of, and the older ones of the same branch."""
+        """The lines of the view, and the older ones of the same branch."""
         nodes, _ = tree.walk(leaf, self.parents)
         cut = next((i for i in range(len(nodes) - 1, -1, -1) if is_boundary(self.links[nodes[i]].value)), 0)
         shown = [self.links[node] for node in nodes[cut:]]
         older = [self.links[node] for node in nodes[:cut]]
         if shown and (is_boundary(shown[0].value) or shown[0].parent is not None):
-            lived, _ = tree.walk(shown[0].uuid, self._lived())
-            older.extend(self.links[node] for node in lived)
+            logical, _ = tree.walk(shown[0].uuid, self._logical_parents())
+            older.extend(self.links[node] for node in logical)
         return shown, older
 
-    def _lived(self) -> dict[str, str | None]:
-        """Parents as the user lived them: through boundaries, and over a parent that was never written."""
-        lived: dict[str, str | None] = {}
+    def _logical_parents(self) -> dict[str, str | None]:
+        """Parents across boundaries and missing lines."""
+        logical: dict[str, str | None] = {}
         previous: str | None = None
         for uuid, link in self.links.items():
             parent = link.parent
             if parent is None and is_boundary(link.value):
                 parent = maybe_text(link.value.get("logicalParentUuid")) or previous
-            lived[uuid] = parent if parent is None or parent in self.links else previous
+            logical[uuid] = parent if parent is None or parent in self.links else previous
             previous = uuid
-        return lived
+        return logical
 
     def with_siblings(self, chain: Sequence[Link]) -> list[Link]:
-        """The chain with the parts of its answers that other branches hold: parallel calls and their results.
+        """The chain plus lines of its answers on other branches: parallel calls and their results.
 
-        One parent each makes parallel calls branches of the tree; a walk to the root sees one of them.
+        Each line has one parent, so parallel calls are branches, and the path to the root contains one of them.
         """
         on_chain = {link.uuid for link in chain}
         answered = {call for link in chain for call in _ids_in(link, "tool_result", "tool_use_id")}
@@ -150,14 +148,14 @@ class Tree:
             if link.answer is None or link.answer in done:
                 continue
             done.add(link.answer)
-            for extra in self._belonging(link.answer, answered):
+            for extra in self._answer_lines(link.answer, answered):
                 if extra.uuid not in on_chain:
                     on_chain.add(extra.uuid)
                     complete.append(extra)
         return complete
 
-    def _belonging(self, answer: str, answered: Container[str]) -> list[Link]:
-        """The lines of an answer and the results of its calls. What the chain answers itself may be there twice, as a copy."""
+    def _answer_lines(self, answer: str, answered: Container[str]) -> list[Link]:
+        """The lines of an answer, and the results of its calls that the chain lacks; those may exist twice, as copies."""
         parts = self._parts[answer]
         calls = [call for part in parts for call in _ids_in(part, "tool_use", "id") if call not in answered]
         return [*parts, *(self._results[call] for call in calls if call in self._results)]
@@ -172,7 +170,7 @@ def _ids_in(link: Link, kind: str, key: str) -> list[str]:
 
 
 def preserved(boundary: Mapping[str, Any], parents: Mapping[str, str | None]) -> tuple[str | None, list[str]]:
-    """The anchor a boundary names and the messages kept behind it, in order; no messages when they cannot be walked."""
+    """The anchor of a boundary and the messages preserved behind it, in order; no messages if the links are broken."""
     metadata = mapping_of(boundary.get("compactMetadata"))
     listed = mapping_of(metadata.get("preservedMessages"))
     uuids = [uuid for uuid in list_of(listed.get("uuids")) if isinstance(uuid, str)]
@@ -188,7 +186,7 @@ def preserved(boundary: Mapping[str, Any], parents: Mapping[str, str | None]) ->
 def compactions(
     lines: Sequence[SourceLine], summaries: Sequence[SourceLine], firsts: Sequence[int], found_tree: Tree
 ) -> tuple[ToolCompaction, ...]:
-    """Every compaction the lines record. `firsts` are the first lines of the messages, ascending."""
+    """Every compaction in the lines. `firsts` are the numbers of the messages' first lines, ascending."""
     after = {text_of(mapping_of(entry.value).get("parentUuid")): entry for entry in reversed(summaries)}
     boundaries = [entry for entry in lines if is_boundary(entry.value)]
     if len(boundaries) > TRANSCRIPT_COMPACTIONS_MAX:
@@ -219,7 +217,7 @@ def _boundary(
         position=bisect_left(firsts, entry.number),
         line=entry.number,
         trigger=maybe_text(metadata.get("trigger")) or "auto",
-        summary=None if summary is None else _words(summary),
+        summary=None if summary is None else _text(summary),
         kept=ranges(kept),
         tokens_before=maybe_count(metadata.get("preTokens")),
         tokens_after=maybe_count(metadata.get("postTokens")),
@@ -245,13 +243,13 @@ def _clearing(entry: SourceLine, firsts: Sequence[int]) -> ToolCompaction | None
 
 
 def _bare_summary(entry: SourceLine, firsts: Sequence[int]) -> ToolCompaction:
-    """Versions before boundaries wrote the summary alone, at the head of a new file."""
+    """A summary without a boundary: older versions wrote it at the head of a new file."""
     value = mapping_of(entry.value)
     at = maybe_text(value.get("timestamp"))
-    return ToolCompaction(position=bisect_left(firsts, entry.number), line=entry.number, summary=_words(entry), at=at)
+    return ToolCompaction(position=bisect_left(firsts, entry.number), line=entry.number, summary=_text(entry), at=at)
 
 
-def _words(summary: SourceLine) -> str:
+def _text(summary: SourceLine) -> str:
     return blocks.text_in(mapping_of(mapping_of(summary.value).get("message")).get("content"))
 
 

@@ -1,4 +1,4 @@
-"""Writing Claude Code lines."""
+"""Write Claude Code lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from plimsoll.message import Wire
 from plimsoll.records.usage import Usage
 from plimsoll.transcripts.lines import dump, mapping_of, maybe_text
 from plimsoll.transcripts.values import Checkpoint, Shown, ToolCompaction, Transcript
-from plimsoll.transcripts.writing import Sheet, Writer, blocks_of
+from plimsoll.transcripts.writing import Writer, WriterContext, blocks_of
 
 _VERSION = "2.1.0"
 _NO_USAGE = {
@@ -18,15 +18,13 @@ _NO_USAGE = {
     "cache_read_input_tokens": 0,
     "output_tokens": 0,
 }
-"""Nothing is known of what was used. A preserved message with its old usage would make the tool compact again at
-once.
-"""
+"""A usage of zero. With its old usage, a preserved message would make the tool compact again at once."""
 
 _SUMMARY_FLAGS = {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
 
 
 def _used(usage: Usage) -> dict[str, int]:
-    """Usage in the tool's words: it counts the cached tokens apart."""
+    """Usage in the tool's fields, which count cached tokens separately."""
     return {
         "input_tokens": usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens,
         "cache_creation_input_tokens": usage.cache_write_tokens,
@@ -38,9 +36,9 @@ def _used(usage: Usage) -> dict[str, int]:
 class ClaudeWriter(Writer):
     """Appends to a source's lines, or starts a file."""
 
-    def __init__(self, sheet: Sheet) -> None:
-        source, meta, ids = sheet.source, sheet.meta, sheet.ids
-        super().__init__(sheet)
+    def __init__(self, context: WriterContext) -> None:
+        source, meta, ids = context.source, context.meta, context.ids
+        super().__init__(context)
         self._meta = meta
         self._leaf = None if source is None else source.leaf
         self._refs: list[list[str]] = [] if source is None else _source_refs(source)
@@ -50,8 +48,8 @@ class ClaudeWriter(Writer):
         if source is None and meta.title:
             self.lines.append(dump({"type": "custom-title", "customTitle": meta.title, "sessionId": ids.session}))
 
-    def say(self, wire: Wire) -> None:
-        """One line: a user's message, or an answer with all its blocks."""
+    def append(self, wire: Wire) -> None:
+        """Write one line: a user's message, or an answer with all its blocks."""
         self._refs.append([self._message(Shown(wire=wire))])
 
     def _message(self, shown: Shown) -> str:
@@ -79,7 +77,7 @@ class ClaudeWriter(Writer):
         }
 
     def compact(self, compaction: ToolCompaction, kept: Sequence[int]) -> None:
-        """A boundary, the summary after it, and the names of the messages that stay."""
+        """Write a boundary, the summary after it, and the uuids of the preserved messages."""
         if compaction.cleared:
             self._clear(compaction)
             return
@@ -95,7 +93,7 @@ class ClaudeWriter(Writer):
             self.lines[number] = dump({**self._written, "compactMetadata": metadata})
 
     def restart(self, checkpoint: Checkpoint) -> None:
-        """A boundary, and after it the view, a line for each message: nothing from before is linked to."""
+        """Write a boundary and the view behind it, one line for each message, without links to anything older."""
         self._cut(checkpoint)
         for shown in checkpoint.view:
             self._message(shown)
@@ -155,10 +153,10 @@ def _trigger(made: ToolCompaction | Checkpoint) -> str:
 
 
 def _source_models(source: Transcript) -> dict[int | None, str]:
-    """The model that gave each answer: thinking is signed by it."""
+    """The model of each answer, which signed its thinking."""
     found: dict[int | None, str] = {}
-    for index, said in enumerate(source.messages):
-        line = mapping_of(source.entries[said.lines[0]].value) if said.lines else {}
+    for index, message in enumerate(source.messages):
+        line = mapping_of(source.entries[message.lines[0]].value) if message.lines else {}
         model = maybe_text(mapping_of(line.get("message")).get("model"))
         if model is not None and not model.startswith("<"):
             found[index] = model
@@ -166,7 +164,7 @@ def _source_models(source: Transcript) -> dict[int | None, str]:
 
 
 def _side_fields(source: Transcript) -> dict[str, Any]:
-    """What new lines of a sub-agent's own file say: they belong to its sidechain, as all the others do."""
+    """Fields that put new lines into the sidechain of a sub-agent's own file."""
     first = mapping_of(source.entries[source.messages[0].lines[0]].value) if source.messages else {}
     if first.get("isSidechain") is not True:
         return {}
@@ -177,6 +175,6 @@ def _side_fields(source: Transcript) -> dict[str, Any]:
 def _source_refs(source: Transcript) -> list[list[str]]:
     values = [mapping_of(entry.value) for entry in source.entries]
     return [
-        [uuid for line in said.lines if (uuid := maybe_text(values[line].get("uuid"))) is not None]
-        for said in source.messages
+        [uuid for line in message.lines if (uuid := maybe_text(values[line].get("uuid"))) is not None]
+        for message in source.messages
     ]

@@ -1,10 +1,9 @@
 """Codex: `$CODEX_HOME/sessions/YYYY/MM/DD/rollout-*.jsonl`, a flat log that is replayed from its start.
 
-What the tool does when it resumes a file, and this reader with it: response items are history; a `compacted` line
-replaces all history before it by its `replacement_history`, or, in files that have none, by the newest user messages
-up to 20,000 tokens and the summary; `thread_rolled_back` drops the newest user turns, and a compaction made inside a
-dropped turn with them. Before sending, calls without an output get one that says `aborted`, and outputs without a
-call are left out.
+This reader rebuilds the context as the tool does on resume. Response items form the history. A `compacted` line replaces all of it
+by its `replacement_history`, or, if it has none, by the newest user messages up to 20,000 tokens and the summary.
+`thread_rolled_back` drops the newest user turns, with any compaction in them. Before sending, calls without an output get the
+output `aborted`, and outputs without a call are dropped.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from plimsoll.transcripts.codex_replay import (
     strip_prefix,
 )
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_of
-from plimsoll.transcripts.sound import read_message
 from plimsoll.transcripts.usages import CodexReports
+from plimsoll.transcripts.validity import read_message
 from plimsoll.transcripts.values import (
     MADE,
     SUMMARY,
@@ -63,11 +62,11 @@ ITEM_TYPES = frozenset(
         "agent_message",
     }
 )
-"""The kinds of response item that the tool sends back. Others stay in the file and are not sent."""
+"""The types of response items that the tool sends. Others stay in the file."""
 
 
 def read(entries: Sequence[SourceLine], findings: Sequence[Finding] = ()) -> Transcript:
-    """The transcript in these lines. Total: damage becomes findings."""
+    """Read a transcript. Never fails: damage becomes findings."""
     replay = _Replay()
     lines = [entry for entry in entries if entry.value is not None]
     kinds = [kind_and_payload(mapping_of(entry.value)) for entry in lines]
@@ -96,7 +95,7 @@ def _sent(items: Sequence[ReplayedItem]) -> tuple[Viewed, ...]:
 
 
 def kind_and_payload(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """What the line is and what it carries. Files from before the envelope have the payload as the line."""
+    """The type and payload of a line. In old files the line itself is the payload."""
     kind = text_of(value.get("type"))
     if isinstance(value.get("payload"), dict):
         return kind, value["payload"]
@@ -108,7 +107,7 @@ def kind_and_payload(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Made:
+class _HistoryItem:
     """One message of the history."""
 
     line: int
@@ -116,23 +115,23 @@ class _Made:
 
     @property
     def wire(self) -> Wire:
-        """As it is sent."""
+        """The message as sent."""
         return self.message.wire or {}
 
 
 class _Replay:
-    """The file replayed so far."""
+    """The state of the replay."""
 
     def __init__(self) -> None:
         self.history = ReplayedHistory()
         self.compactions: list[ToolCompaction] = []
         self.findings: list[Finding] = []
         self.reports = CodexReports()
-        self._made: list[_Made] = []
+        self._made: list[_HistoryItem] = []
         self._off: set[int] = set()
 
     def step(self, entry: SourceLine, kind: str, payload: Mapping[str, Any], *, counts: bool) -> None:
-        """Replay one line. `counts` is False for a compaction that a rollback has taken back."""
+        """Replay one line. `counts` is False for a compaction that a rollback removed."""
         match kind:
             case "response_item":
                 self._item(entry, payload)
@@ -154,7 +153,7 @@ class _Replay:
             self.findings.append(Finding(kind="bad-message", detail=f"{kind} without its fields", line=entry.number))
             return
         self.history.items.append(item_of(message.wire, (len(self._made),)))
-        self._made.append(_Made(line=entry.number, message=message))
+        self._made.append(_HistoryItem(line=entry.number, message=message))
 
     def _compacted(self, entry: SourceLine, payload: Mapping[str, Any]) -> None:
         if len(self.compactions) >= TRANSCRIPT_COMPACTIONS_MAX:
@@ -166,7 +165,7 @@ class _Replay:
         if replacement is None:
             self.history.replace(rebuilt(before, message))
         else:
-            self.history.replace(_recognised(replacement, before))
+            self.history.replace(_matched(replacement, before))
         self._record(entry, message, replacement, before)
 
     def _record(
@@ -188,14 +187,14 @@ class _Replay:
                 kept=ranges(kept),
                 replacement=tuple(item.wire for item in self.history.items),
                 opaque=opaque,
-                see=partial(_sent, tuple(self.history.items)),
-                saw=partial(_sent, before),
+                view_after=partial(_sent, tuple(self.history.items)),
+                view_before=partial(_sent, before),
                 at=maybe_text(mapping_of(entry.value).get("timestamp")),
             )
         )
 
     def messages(self) -> tuple[SourceMessage, ...]:
-        """The whole history, in the order of the file."""
+        """The whole history, in file order."""
         return tuple(
             SourceMessage(
                 id=f"line-{made.line}", lines=(made.line,), message=made.message, on_path=index not in self._off
@@ -205,17 +204,17 @@ class _Replay:
 
 
 def _origin(item: ReplayedItem) -> int:
-    """The message an item is; where it is none, whether its words stand for others, as a compaction's do."""
+    """The index of an item's message, else SUMMARY for a user message not written by the tool, else MADE."""
     if item.messages:
         return item.messages[0]
     speaks = item.wire.get("type") == "message" and item.wire.get("role") == "user"
     return SUMMARY if speaks and not is_context(item.wire) else MADE
 
 
-def _recognised(replacement: Sequence[Wire], history: Iterable[ReplayedItem]) -> list[ReplayedItem]:
-    """The replacement as items that know which messages they were; of equal ones the newest is meant, and each once.
+def _matched(replacement: Sequence[Wire], history: Iterable[ReplayedItem]) -> list[ReplayedItem]:
+    """The replacement as items with the messages they repeat: the newest equal ones, each used once.
 
-    A call or an output that says something else than before, as a shortened one does, is still that call's.
+    A call or an output with changed content, such as a shortened one, is matched by its id.
     """
     known: dict[str, list[tuple[int, ...]]] = {}
     for item in history:
@@ -240,7 +239,7 @@ def _free(places: list[tuple[int, ...]], taken: Container[tuple[int, ...]]) -> t
 
 
 def _name(wire: Wire) -> str:
-    """What a call or its output is known by, whatever it says."""
+    """The type and call id of an item; empty without a call id."""
     call = maybe_text(wire.get("call_id"))
     return f"{text_of(wire.get('type'))} {call}" if call is not None else ""
 
@@ -250,9 +249,7 @@ def _key(wire: Wire) -> str:
 
 
 def _sendable(payload: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The item as the tool sends it: fields that are null are not sent. None when fields that it cannot do without
-    are missing.
-    """
+    """The item as the tool sends it, without null fields; None if required fields are missing."""
     wire = {key: value for key, value in payload.items() if value is not None}
     match wire.get("type"):
         case "message":
@@ -283,7 +280,7 @@ def _readable(payload: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _output(output: object) -> object:
-    """Early files wrote an object with the text in it."""
+    """The text of an output. Early files wrote it inside an object."""
     if isinstance(output, dict):
         return text_of(output.get("content"))
     return output if isinstance(output, str | list) else ""

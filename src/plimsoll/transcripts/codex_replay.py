@@ -1,6 +1,6 @@
-"""How Codex replays its log: rollbacks, compactions without a replacement, calls paired with outputs.
+"""Codex's replay of its log: rollbacks, compactions without a replacement, and pairing of calls with outputs.
 
-Constants and order of steps from the tool's public source (rollout reconstruction, compaction, history normalisation).
+Constants and order of steps follow the tool's public source (rollout reconstruction, compaction, history normalisation).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ SUMMARY_PREFIX = (
     "Here is the summary produced by the other language model, use the information in this summary "
     "to  assist with your own analysis:"
 )
-"""How the tool recognises its own summaries, so that the next compaction does not keep them as the user's words."""
+"""The start of the tool's own summaries. It keeps the next compaction from treating one as a user message."""
 
 USER_TOKENS_MAX = 20_000
-"""Tokens of user messages that survive a compaction without a replacement."""
+"""Tokens of user messages kept by a compaction without a replacement."""
 
 _PREFIX_WORDS = " ".join(SUMMARY_PREFIX.split())
 _PREFIX_END = "own analysis:"
@@ -50,12 +50,12 @@ _CONTEXT_MARKS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayedItem:
-    """One item of the replayed history and the messages it was."""
+    """One item of the replayed history and the indexes of its messages."""
 
     wire: Wire = field(repr=False)
     messages: tuple[int, ...] = ()
     user_tokens: int | None = None
-    """What it takes of USER_TOKENS_MAX; None for what a compaction without a replacement does not keep."""
+    """Its share of USER_TOKENS_MAX; None if a compaction without a replacement drops it."""
 
 
 def item_of(wire: Wire, messages: tuple[int, ...] = ()) -> ReplayedItem:
@@ -68,7 +68,7 @@ def item_of(wire: Wire, messages: tuple[int, ...] = ()) -> ReplayedItem:
 
 
 def item_text(wire: Wire) -> str:
-    """The words of a message item."""
+    """The text of a message item."""
     content = wire.get("content")
     if isinstance(content, str):
         return content
@@ -78,7 +78,7 @@ def item_text(wire: Wire) -> str:
 
 
 def strip_prefix(text: str, *, only: bool = False) -> str | None:
-    """The summary without the tool's preamble. `only` asks for None where there is no preamble."""
+    """The summary without the tool's prefix. With `only`, None if the prefix is missing."""
     head = " ".join(text[: len(SUMMARY_PREFIX) + 16].split())
     if head.startswith(_PREFIX_WORDS):
         return text[text.index(_PREFIX_END) + len(_PREFIX_END) :].lstrip("\n") or None
@@ -86,7 +86,7 @@ def strip_prefix(text: str, *, only: bool = False) -> str | None:
 
 
 def is_context(wire: Wire) -> bool:
-    """Whether a message is what the tool itself put in: environment, instructions, notices."""
+    """Whether the tool itself inserted a message: environment, instructions, notices."""
     content = wire.get("content")
     parts = (
         [content]
@@ -104,7 +104,7 @@ def begins_turn(wire: Wire) -> bool:
 
 
 class ReplayedHistory:
-    """The replayed items. Taking turns back costs no more than what is taken, so any number of rollbacks is linear."""
+    """The replayed items. A rollback costs only what it removes, so any number of them is linear."""
 
     def __init__(self) -> None:
         self.items: list[ReplayedItem] = []
@@ -112,12 +112,12 @@ class ReplayedHistory:
         """No user turn begins before this item."""
 
     def replace(self, items: list[ReplayedItem]) -> None:
-        """Start again from these items."""
+        """Start again with these items."""
         self.items = items
         self._searched = 0
 
     def drop_newest_turns(self, turns: int) -> list[ReplayedItem]:
-        """Take back the newest user turns and return them; what came before the first turn always stays."""
+        """Remove the newest user turns and return them. Items before the first turn are never removed."""
         while self._searched < len(self.items) and not begins_turn(self.items[self._searched].wire):
             self._searched += 1
         first, cut = self._searched, len(self.items)
@@ -138,9 +138,7 @@ def _is_context_update(wire: Wire) -> bool:
 
 
 def rebuilt(history: Sequence[ReplayedItem], message: str) -> list[ReplayedItem]:
-    """What a compaction without a replacement leaves: the newest user messages up to USER_TOKENS_MAX, then the
-    summary.
-    """
+    """The history after a compaction without a replacement: the newest user messages up to USER_TOKENS_MAX, and the summary."""
     kept: list[ReplayedItem] = []
     remaining = USER_TOKENS_MAX
     for item in reversed(history):
@@ -158,7 +156,7 @@ def rebuilt(history: Sequence[ReplayedItem], message: str) -> list[ReplayedItem]
 
 
 def _text_only(item: ReplayedItem) -> ReplayedItem:
-    """Images do not survive: the tool keeps the words."""
+    """The item without images, which the tool drops here."""
     content = item.wire.get("content")
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and "text" in content[0]:
         return item
@@ -175,7 +173,7 @@ def _tokens(text: str) -> int:
 
 
 def _cut(text: str, tokens: int) -> str:
-    """Head and tail of a text that is too long, with the tokens left out in between named."""
+    """Head and tail of a text that is too long, with the number of omitted tokens between them."""
     data = text.encode("utf-8", "surrogatepass")
     half = tokens * _BYTES_PER_TOKEN // 2
     head = data[:half].decode("utf-8", "ignore")
@@ -185,7 +183,7 @@ def _cut(text: str, tokens: int) -> str:
 
 @dataclass(slots=True)
 class _Segment:
-    """A turn while the log is read from its end."""
+    """A turn, when the log is read backwards."""
 
     turn: str | None = None
     by_user: bool = False
@@ -231,7 +229,7 @@ _OUTPUT_OF = {
 
 
 def pair_up(history: Sequence[ReplayedItem]) -> tuple[list[ReplayedItem], list[Finding]]:
-    """The history as it is sent: every call has an output, every output a call before it."""
+    """The history as sent: every call has an output, and every output a call before it."""
     answer_of = _answers(history)
     outputs = set(answer_of.values())
     sent: list[ReplayedItem] = []
@@ -239,7 +237,7 @@ def pair_up(history: Sequence[ReplayedItem]) -> tuple[list[ReplayedItem], list[F
     for index, item in enumerate(history):
         kind, call = text_of(item.wire.get("type")), text_of(item.wire.get("call_id"))
         if _needs_call(item.wire) and index not in outputs:
-            findings.append(Finding(kind="orphan-result", detail=f"no call {call[:80]} asks for this output; not sent"))
+            findings.append(Finding(kind="orphan-result", detail=f"no call {call[:80]} for this output; not sent"))
             continue
         sent.append(item)
         if kind in _OUTPUT_OF and "call_id" in item.wire and index not in answer_of:
@@ -249,7 +247,7 @@ def pair_up(history: Sequence[ReplayedItem]) -> tuple[list[ReplayedItem], list[F
 
 
 def _answers(history: Sequence[ReplayedItem]) -> dict[int, int]:
-    """Where each call is answered, by index. An id may be used again, and then the newest call is meant."""
+    """Index of each call -> index of its output. If an id is reused, an output belongs to the newest call."""
     waiting: dict[str, tuple[int, str]] = {}
     answers: dict[int, int] = {}
     for index, item in enumerate(history):
@@ -262,7 +260,7 @@ def _answers(history: Sequence[ReplayedItem]) -> dict[int, int]:
 
 
 def _without_lone_reasoning(items: Sequence[ReplayedItem], findings: list[Finding]) -> list[ReplayedItem]:
-    """Reasoning that led to nothing, as in a file that ends in it, is refused by the provider."""
+    """Drop reasoning that nothing follows, as at the end of a file: the provider refuses it."""
     kept: list[ReplayedItem] = []
     leads_on = False
     for item in reversed(items):

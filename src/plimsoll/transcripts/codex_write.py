@@ -1,4 +1,4 @@
-"""Writing Codex rollout lines."""
+"""Write Codex rollout lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from plimsoll.records.usage import Usage
 from plimsoll.transcripts.codex_replay import SUMMARY_PREFIX, item_text
 from plimsoll.transcripts.lines import dump, mapping_of, maybe_count
 from plimsoll.transcripts.values import Checkpoint, Meta, ToolCompaction, Transcript
-from plimsoll.transcripts.writing import Sheet, Writer, iso
+from plimsoll.transcripts.writing import Writer, WriterContext, iso
 
 _VERSION = "0.128.0"
 _NO_USAGE = {
@@ -23,7 +23,7 @@ _NO_USAGE = {
 
 
 def _used(usage: Usage) -> dict[str, int]:
-    """Usage in the tool's words: the cached tokens are part of the input."""
+    """Usage in the tool's fields, which include cached tokens in the input."""
     return {
         **_NO_USAGE,
         "input_tokens": usage.prompt_tokens,
@@ -36,15 +36,15 @@ def _used(usage: Usage) -> dict[str, int]:
 class CodexWriter(Writer):
     """Appends to a source's lines, or starts a file."""
 
-    def __init__(self, sheet: Sheet) -> None:
-        source = sheet.source
-        super().__init__(sheet)
-        self._items: list[Wire] = [] if source is None else [said.wire for said in source.messages]
+    def __init__(self, context: WriterContext) -> None:
+        source = context.source
+        super().__init__(context)
+        self._items: list[Wire] = [] if source is None else [message.wire for message in source.messages]
         self._ordinal = None if source is None else _last_ordinal(source)
         self._total = _NO_USAGE if source is None else _last_total(source)
         self._window_tokens = None if source is None else source.window_tokens
         if source is None:
-            self._header(sheet.meta, sheet.ids.session, sheet.system)
+            self._header(context.meta, context.ids.session, context.system)
 
     def _header(self, meta: Meta, session: str, system: str | None) -> None:
         payload: dict[str, Any] = {
@@ -61,8 +61,8 @@ class CodexWriter(Writer):
             payload["git"] = {"branch": meta.branch}
         self._line("session_meta", payload)
 
-    def say(self, wire: Wire) -> None:
-        """One response item; a user's or the model's words are also an event, which is what the tool shows people."""
+    def append(self, wire: Wire) -> None:
+        """Write one response item; text of user and assistant also as an event, which the tool displays."""
         item = response_item(wire)
         self._items.append(item)
         self._line("response_item", item)
@@ -75,19 +75,19 @@ class CodexWriter(Writer):
             self._count(used)
 
     def compact(self, compaction: ToolCompaction, kept: Sequence[int]) -> None:
-        """A replacement history: the summary as the tool would recognise it, then what was kept."""
+        """Write a replacement history: the summary with the tool's prefix, then the kept messages."""
         text = f"{SUMMARY_PREFIX}\n{compaction.summary or ''}"
         summary = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
         history = [summary, *(dict(self._items[index]) for index in kept)]
-        if compaction.replacement is not None:  # the whole context is known word for word
+        if compaction.replacement is not None:  # the tool's own replacement is known
             history = [response_item(wire) for wire in compaction.replacement]
         self._compacted(text, history)
 
     def restart(self, checkpoint: Checkpoint) -> None:
-        """A replacement history that is the view: the tool goes on from it word for word.
+        """Write the view as a replacement history, which the tool continues from verbatim.
 
-        It is a turn of its own, as the tool writes it. A compaction in the turn before would leave with that turn, where the user
-        has taken it back. The tool goes by what was counted last, and would compact at once by what was counted before.
+        It is a turn of its own, as the tool writes it, so that rolling back the previous turn does not remove it. A `token_count`
+        event follows, because with the count from before the tool would compact at once.
         """
         text = f"{SUMMARY_PREFIX}\n{checkpoint.summary}" if checkpoint.summary else ""
         history = [response_item(shown.wire) for shown in checkpoint.view]
@@ -114,7 +114,7 @@ class CodexWriter(Writer):
 
 
 def response_item(wire: Wire) -> dict[str, Any]:
-    """A Responses input item as the tool keeps it: with its type, and with a list of parts as its content."""
+    """A Responses input item in the tool's form: with its type, and its content as a list of parts."""
     item = dict(wire)
     if "type" not in item and "role" in item:
         item = {"type": "message", **item}
@@ -130,7 +130,7 @@ def _last_ordinal(source: Transcript) -> int | None:
 
 
 def _last_total(source: Transcript) -> dict[str, int]:
-    """The running totals of the source; zeros where it has none."""
+    """The running totals of the source; zeros if it has none."""
     payloads = (mapping_of(mapping_of(entry.value).get("payload")) for entry in reversed(source.entries))
     told = (mapping_of(payload.get("info")) for payload in payloads if payload.get("type") == "token_count")
     total = next((mapping_of(info["total_token_usage"]) for info in told if "total_token_usage" in info), {})

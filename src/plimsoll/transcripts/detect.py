@@ -1,4 +1,4 @@
-"""One way in for every file a user may have: find out what it is, then read it as that."""
+"""Read any supported file: detect its kind, then parse it."""
 
 from __future__ import annotations
 
@@ -12,33 +12,49 @@ from pathlib import Path
 from typing import Any
 
 from plimsoll.errors import FormatError
-from plimsoll.formats.detect import Beside
+from plimsoll.formats.detect import Beside, detect
 from plimsoll.message import FormatName, Wire
-from plimsoll.transcripts import lines, shape
+from plimsoll.transcripts import lines
 from plimsoll.transcripts.source import Readable, Source
 from plimsoll.transcripts.values import Conversation, Exported, Finding, SourceLine, ToolName, Transcript
 
 _LOOK_LINES = 50
+_CODEX_LINES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+_CLAUDE_LINES = frozenset(
+    {
+        "file-history-snapshot",
+        "queue-operation",
+        "progress",
+        "attachment",
+        "last-prompt",
+        "pr-link",
+        "custom-title",
+        "ai-title",
+        "saved_hook_context",
+        "permission-mode",
+        "agent-name",
+    }
+)
 
 
 def load_file(source: Readable) -> Transcript | Conversation:
-    """Read a session file of Claude Code, Codex or pi, or messages as a JSON array, JSON lines or a request body; packed
-    by zstd or gzip or not.
+    """Read a session file of Claude Code, Codex or pi, or messages as a JSON array, JSON lines or a request body, also packed by
+    zstd or gzip.
 
-    Raises FormatError when it is none of them, StoreUnusable when the file cannot be read, LimitExceeded past a limit
-    of limits.py, MissingExtra for an archive without a decompressor. Damage inside is in `findings`.
+    Raises FormatError if it is none of them, StoreUnusable if it cannot be read, LimitExceeded beyond a limit of limits.py,
+    MissingExtra for an archive without a decompressor. Damage inside is in `findings`.
     """
     with _collector_paused():
         found = Source(source)
-        tool = shape.tool_of(_objects(list(islice(found.lines(), _LOOK_LINES))))
+        tool = _tool_of(_objects(list(islice(found.lines(), _LOOK_LINES))))
         if tool is None:
             return _conversation(found)
-        beside = () if isinstance(source, bytes) else _beside(Path(source), tool)
-        return read_transcript(found, tool, beside=beside)
+        sidechain_paths = () if isinstance(source, bytes) else _sidechain_paths(Path(source), tool)
+        return read_transcript(found, tool, sidechain_paths=sidechain_paths)
 
 
 def load_export(exported: Exported, source: Transcript | None) -> Transcript | Conversation:
-    """What the file that was exported says. The lines of the file that it continues, `source`, are not read again."""
+    """The content of an exported file. The lines of `source`, which it continues, are not parsed again."""
     if source is None or not exported.head:
         return load_file(exported.data)
     added, findings = lines.read_entries((line.encode() for line in exported.added), start=len(source.entries))
@@ -47,8 +63,8 @@ def load_export(exported: Exported, source: Transcript | None) -> Transcript | C
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Reading makes hundreds of thousands of objects that all stay and form no cycle; looking for garbage among them while
-    they grow takes as long as the reading.
+    """Disable garbage collection. Parsing creates many objects that all survive and form no cycles, and collecting them repeatedly
+    would double its time.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -59,33 +75,35 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def read_transcript(found: Source, tool: ToolName, *, beside: tuple[str, ...] = ()) -> Transcript:
-    """The lines as a session of that tool, whatever they look like."""
-    entries, findings = lines.read_entries(found.lines(), needed=_needed(tool))
+def read_transcript(found: Source, tool: ToolName, *, sidechain_paths: tuple[str, ...] = ()) -> Transcript:
+    """Read the lines as a session file of that tool, without detection."""
+    entries, findings = lines.read_entries(found.lines(), reduce=_field_filter(tool))
     if not found.whole:
         findings = lines.with_torn_end(entries, findings)
-    return replace(_as_tool_reads(entries, tool, (*found.findings, *findings)), beside=beside, raw=found.data)
+    return replace(
+        _as_tool_reads(entries, tool, (*found.findings, *findings)), sidechain_paths=sidechain_paths, raw=found.data
+    )
 
 
 def _as_tool_reads(entries: Sequence[SourceLine], tool: ToolName, findings: Sequence[Finding]) -> Transcript:
-    from plimsoll.transcripts import sound  # noqa: PLC0415 - it brings repairs with it, which messages alone do not need
+    from plimsoll.transcripts import validity  # noqa: PLC0415 - imports the repairs, which plain messages do not need
 
     transcript = _reader(tool)(entries, findings)
-    viewed, refused = sound.accepted(transcript.viewed, transcript.format)
+    viewed, refused = validity.accepted(transcript.viewed, transcript.format)
     return replace(transcript, viewed=viewed, findings=(*transcript.findings, *refused))
 
 
-def _needed(tool: ToolName) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
-    """What takes from a line what the reader of a tool's files asks for; None where that is all of it."""
+def _field_filter(tool: ToolName) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
+    """The function that reduces lines to the fields a tool's reader uses; None if the reader needs all."""
     if tool != "claude-code":
         return None
-    from plimsoll.transcripts.claude_links import Needed  # noqa: PLC0415 - as the reader
+    from plimsoll.transcripts.claude_links import FieldFilter  # noqa: PLC0415 - as the reader
 
-    return Needed()
+    return FieldFilter()
 
 
 def _reader(tool: ToolName) -> Callable[[Sequence[SourceLine], Sequence[Finding]], Transcript]:
-    """What reads the files of a tool. Each is imported when such a file is met."""
+    """The reader of a tool's files, imported on demand."""
     match tool:
         case "claude-code":
             from plimsoll.transcripts.claude_code import read  # noqa: PLC0415
@@ -126,7 +144,7 @@ def _conversation(found: Source) -> Conversation:
 
 
 def _check_encoding(raw: bytes) -> None:
-    """Messages go to a provider as they are read, so that none of their text may be replaced. Raises FormatError."""
+    """Raise FormatError unless this is UTF-8: messages are sent to a provider, so their text must not be replaced."""
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -166,13 +184,13 @@ def _from_messages(
         if not isinstance(message, dict):
             raise FormatError("not a JSON object", position=position)
         wires.append(message)
-    if any(map(shape.is_pi_entry, wires)):
-        raise FormatError("lines of a pi session without the line it begins with; pi does not read them either")
+    if any(map(_is_pi_entry, wires)):
+        raise FormatError("lines of a pi session without its header line; pi does not read them either")
     system = body.get("system", body.get("instructions"))
     tools = tuple(tool for tool in lines.list_of(body.get("tools")) if isinstance(tool, dict))
     model = lines.maybe_text(body.get("model"))
-    named = format or shape.format_of(wires, Beside(model=model, system=body.get("system"), tools=tools))
-    if not wires:  # an empty list is a conversation that has not begun
+    named = format or _format_of(wires, Beside(model=model, system=body.get("system"), tools=tools))
+    if not wires:  # an empty list is a new conversation
         named = named or "openai-chat"
     if named is None:
         raise FormatError("no format recognises these messages")
@@ -187,7 +205,7 @@ def _from_messages(
     )
 
 
-def _beside(path: Path, tool: ToolName) -> tuple[str, ...]:
+def _sidechain_paths(path: Path, tool: ToolName) -> tuple[str, ...]:
     """The files of the sub-agents that a Claude Code session started."""
     if tool != "claude-code":
         return ()
@@ -198,3 +216,45 @@ def _beside(path: Path, tool: ToolName) -> tuple[str, ...]:
             )
     except (OSError, ValueError):
         return ()
+
+
+def _tool_of(values: Sequence[Mapping[str, Any]]) -> ToolName | None:
+    """The tool whose session file begins with these lines, or None."""
+    for number, value in enumerate(values):
+        kind = lines.text_of(value["type"]) if value.get("type") is not None else None
+        if isinstance(value.get("payload"), dict) and kind in _CODEX_LINES:
+            return "codex"
+        if kind == "session" and isinstance(value.get("id"), str) and "timestamp" in value:
+            return "pi"
+        if _is_claude_line(value):
+            return "claude-code"
+        if (
+            number == 0
+            and kind is None
+            and isinstance(value.get("id"), str)
+            and {"timestamp", "instructions"} <= value.keys()
+        ):
+            return "codex"
+    return None
+
+
+def _is_claude_line(value: Mapping[str, Any]) -> bool:
+    kind = lines.text_of(value.get("type"))
+    if kind == "summary":
+        return isinstance(value.get("leafUuid"), str)
+    if kind in ("user", "assistant", "system"):
+        return "uuid" in value and ("parentUuid" in value or "sessionId" in value)
+    return kind in _CLAUDE_LINES and ("sessionId" in value or "messageId" in value or "uuid" in value)
+
+
+def _is_pi_entry(value: Mapping[str, Any]) -> bool:
+    """Whether this is an entry of pi rather than a provider's message."""
+    return value.get("type") in ("message", "compaction") and "timestamp" in value and "role" not in value
+
+
+def _format_of(messages: Sequence[Wire], beside: Beside) -> FormatName | None:
+    """The wire format of these messages, or None."""
+    try:
+        return detect(messages, beside) if messages else None
+    except FormatError:
+        return None

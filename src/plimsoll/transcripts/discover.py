@@ -1,6 +1,6 @@
-"""Finding the sessions on this computer: the default places of Claude Code, Codex and pi.
+"""Find the session files on this computer, in the default folders of Claude Code, Codex and pi.
 
-Cheap: a few kilobytes of each file's two ends. Below a tool's own folder no symbolic link is followed.
+Reads only a few kilobytes at both ends of each file. Follows no symbolic links below a tool's own folder.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _TAIL_BYTES = 32 * 1024
 _TITLE_CHARS_MAX = 120
 _DEPTH_MAX = 5
 _NO_REQUEST = regex(r"/[\w:-]{1,64}|\[Request interrupted[^\]]{0,80}\]")
-"""What a user's message may be that asks for nothing."""
+"""User messages that are not requests: commands and notices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFile:
-    """A session file. `modified` is the file's time in UTC; `title` is its name, or how its first request begins.
+    """A session file. `modified` is its time in UTC; `title` is its name, or the start of the first request.
 
-    `tokens` is the newest request as its provider counted it, where the end of the file says so.
+    `tokens` is the size of the newest request as reported by its provider, if the end of the file has it.
     """
 
     tool: ToolName
@@ -49,9 +49,8 @@ class SessionFile:
 def discover(home: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> list[SessionFile]:
     """Every session file of the three tools, newest first.
 
-    `home` is where the default places are looked for (None: the user's). `env` is where the tools' own settings are
-    read from (None: the process's): CLAUDE_CONFIG_DIR, CODEX_HOME, PI_CODING_AGENT_DIR. Folders that cannot be read
-    are passed by.
+    `home` is the folder to search (None: the user's). `env` has the tools' settings (None: those of the process):
+    CLAUDE_CONFIG_DIR, CODEX_HOME, PI_CODING_AGENT_DIR. Unreadable folders are skipped.
     """
     settings = {**(os.environ if env is None else env), **({} if home is None else {"HOME": os.fspath(home)})}
     found = [session for tool, path in _files(settings) if (session := _look(tool, path)) is not None]
@@ -73,7 +72,7 @@ def _files(env: Mapping[str, str]) -> Iterator[tuple[ToolName, Path]]:
 
 
 def _walk(folder: Path, *, depth: int) -> Iterator[Path]:
-    """The regular files below a folder, no deeper than `depth` folders down."""
+    """The regular files below a folder, at most `depth` levels down."""
     try:
         with os.scandir(folder) as scan:
             entries = sorted(scan, key=lambda entry: entry.name)
@@ -109,7 +108,7 @@ def _look(tool: ToolName, path: Path) -> SessionFile | None:
 
 
 def _cut(title: str) -> str:
-    """The beginning of a title that is too long, up to a word's end."""
+    """A title shortened at a word boundary."""
     if len(title) <= _TITLE_CHARS_MAX:
         return title
     head = title[:_TITLE_CHARS_MAX]
@@ -129,7 +128,7 @@ def _ends(path: Path, size_bytes: int) -> tuple[bytes, bytes]:
 
 
 def _objects(data: bytes) -> list[Mapping[str, Any]]:
-    """The lines that are whole JSON objects; the ends of a file cut some in two."""
+    """The lines that are complete JSON objects; the first and last one read may be partial."""
     found: list[Mapping[str, Any]] = []
     for line in data.split(b"\n"):
         try:
@@ -148,7 +147,7 @@ def _first(values: list[Mapping[str, Any]], key: str) -> str | None:
 def _claude_facts(head: list[Mapping[str, Any]], tail: list[Mapping[str, Any]]) -> dict[str, str | None]:
     named = [*reversed(tail), *reversed(head)]
     return {
-        "session_id": None,  # the file's name; lines copied from a parent session name another
+        "session_id": None,  # use the file's name: lines copied from a parent session have another id
         "cwd": _first(head, "cwd") or _first(tail, "cwd"),
         "title": _first(named, "customTitle")
         or _first(named, "aiTitle")
@@ -158,7 +157,7 @@ def _claude_facts(head: list[Mapping[str, Any]], tail: list[Mapping[str, Any]]) 
 
 
 def _first_prompt(values: list[Mapping[str, Any]]) -> str | None:
-    """How the first request begins; a bare command, or a notice of the tool's, only where there is no other."""
+    """The start of the first request, or of a command or notice if there is no request."""
     spare = None
     for value in values:
         message = lines.mapping_of(value.get("message"))

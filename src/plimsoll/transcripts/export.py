@@ -1,8 +1,7 @@
-"""Writing a conversation as a session file of Claude Code, Codex or pi.
+"""Write a conversation as a session file of Claude Code, Codex or pi.
 
-To the tool that a transcript came from: its own lines, byte for byte, then what is new. To another tool: the messages
-through the common formats, with each compaction's summary and kept messages, and a list of what that tool has no
-place for.
+For the tool that a transcript came from: its own lines, byte for byte, then the new ones. For another tool: the converted
+messages, with the summary and kept messages of each compaction, and a list of the losses.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from plimsoll.records.usage import Usage
 from plimsoll.transcripts.claude_links import ranges
 from plimsoll.transcripts.claude_write import ClaudeWriter
 from plimsoll.transcripts.codex_write import CodexWriter
-from plimsoll.transcripts.holding import held
 from plimsoll.transcripts.lines import list_of, mapping_of, text_of
 from plimsoll.transcripts.pi_write import PiWriter
 from plimsoll.transcripts.places import is_in_place, own_name, place_of, resume_command
+from plimsoll.transcripts.supported import supported
 from plimsoll.transcripts.values import (
     Checkpoint,
     Exported,
@@ -34,23 +33,22 @@ from plimsoll.transcripts.values import (
     ToolName,
     Transcript,
 )
-from plimsoll.transcripts.writing import Clock, Ids, Sheet, Writer, clock, iso, moment, session_uuid
+from plimsoll.transcripts.writing import Clock, Ids, Writer, WriterContext, clock, iso, moment, session_uuid
 
 FORMAT_OF: dict[ToolName, FormatName] = {"claude-code": "anthropic", "codex": "openai-responses", "pi": "anthropic"}
-"""The format that a tool's messages are read in."""
+"""The format of each tool's messages."""
 
 
 def write(source: Transcript | Outgoing, *, to: ToolName) -> Exported:
-    """The lines of a session file of the tool `to`, and what it cannot carry.
+    """Write a session file of the tool `to`, and list what it cannot contain.
 
-    A transcript, or an outgoing conversation that begins with its source's messages and compactions, written to the
-    tool it came from keeps every line as it was. Raises FormatError when the messages are not in the format they are
-    said to be in.
+    A conversation that begins with all messages and compactions of its source keeps every line of the source, if written for the
+    same tool. Raises FormatError if the messages are not in the declared format.
     """
     outgoing = _outgoing(source)
     known = outgoing.source
     is_own = known is not None and known.tool == to and _continues(outgoing, known)
-    exported = _append(outgoing, known) if known is not None and is_own else _fresh(outgoing, to)
+    exported = _append(outgoing, known) if known is not None and is_own else _new_file(outgoing, to)
     session = session_uuid(outgoing.meta, to)
     path = outgoing.path if is_own else None
     name = own_name(to, path, session) or exported.name
@@ -62,7 +60,7 @@ def _outgoing(source: Transcript | Outgoing) -> Outgoing:
     if isinstance(source, Outgoing):
         return source
     return Outgoing(
-        messages=tuple(said.wire for said in source.messages),
+        messages=tuple(message.wire for message in source.messages),
         format=source.format,
         compactions=source.compactions,
         meta=source.meta,
@@ -72,14 +70,14 @@ def _outgoing(source: Transcript | Outgoing) -> Outgoing:
 
 
 def _continues(outgoing: Outgoing, source: Transcript) -> bool:
-    """Whether the conversation is the source's and perhaps more."""
+    """Whether the conversation begins with all of the source's."""
     if outgoing.follows:
         return True
-    said, done = len(source.messages), len(source.compactions)
+    count, done = len(source.messages), len(source.compactions)
     return (
         outgoing.format == source.format
-        and len(outgoing.messages) >= said
-        and all(wire == old.wire for wire, old in zip(outgoing.messages[:said], source.messages, strict=True))
+        and len(outgoing.messages) >= count
+        and all(wire == old.wire for wire, old in zip(outgoing.messages[:count], source.messages, strict=True))
         and outgoing.compactions[:done] == source.compactions
     )
 
@@ -88,7 +86,7 @@ def _append(outgoing: Outgoing, source: Transcript) -> Exported:
     meta = source.meta
     ids = Ids(session=session_uuid(meta, source.tool))
     time = clock(None if outgoing.times else outgoing.at, meta, source)
-    writer = _writer(source.tool, Sheet(meta=meta, ids=ids, clock=time, source=source))
+    writer = _writer(source.tool, WriterContext(meta=meta, ids=ids, clock=time, source=source))
     _emit(writer, time, outgoing, after=source)
     return Exported(
         head=source.raw(),
@@ -98,24 +96,24 @@ def _append(outgoing: Outgoing, source: Transcript) -> Exported:
     )
 
 
-def _fresh(outgoing: Outgoing, to: ToolName) -> Exported:
+def _new_file(outgoing: Outgoing, to: ToolName) -> Exported:
     carried, losses = _carried(outgoing, to)
     target, converted = _converted(carried, to)
     wires, times = target.messages, target.times
     same = outgoing.source is None or outgoing.source.tool == to
     meta = outgoing.meta if same else replace(outgoing.meta, version=None)
     if not wires:
-        meta = replace(meta, title=meta.title or "(empty)")  # a file without any line is no session
+        meta = replace(meta, title=meta.title or "(empty)")  # a file without lines is not a session
     ids = Ids(session=session_uuid(meta, to))
     time = clock(next(filter(None, times), outgoing.at), meta, None)
     name = _name(to, ids, iso(time.now))
-    writer = _writer(to, Sheet(meta=meta, ids=ids, clock=time, system=outgoing.system))
+    writer = _writer(to, WriterContext(meta=meta, ids=ids, clock=time, system=outgoing.system))
     _emit(writer, time, target, after=None)
     return Exported(added=tuple(writer.lines), losses=(*losses, *converted, *writer.losses), name=name)
 
 
 def _carried(outgoing: Outgoing, to: ToolName) -> tuple[Outgoing, list[ExportLoss]]:
-    """The conversation without what a file of another tool has no place for, and the losses that makes."""
+    """The conversation without what another tool's file cannot contain, and the losses."""
     losses = (
         [ExportLoss(kind="system", detail=f"{to} files hold no system text")]
         if outgoing.system and to != "codex"
@@ -124,16 +122,18 @@ def _carried(outgoing: Outgoing, to: ToolName) -> tuple[Outgoing, list[ExportLos
     source, total = outgoing.source, len(outgoing.messages)
     kept = list(range(total))
     if source is not None:
-        left = {i: kind for i, said in enumerate(source.messages[:total]) if (kind := _why_left(said, source.tool))}
+        left = {
+            i: kind for i, message in enumerate(source.messages[:total]) if (kind := _exclusion(message, source.tool))
+        }
         losses.extend(
-            ExportLoss(kind=kind, detail="a message that is not sent on", position=i) for i, kind in left.items()
+            ExportLoss(kind=kind, detail="a message that is not sent", position=i) for i, kind in left.items()
         )
         losses.extend(
             ExportLoss(kind="sidechain", detail=f"the sub-agent's conversation {s.id[:40]}") for s in source.sidechains
         )
         kept = [index for index in kept if index not in left]
     places = {old: new for new, old in enumerate(kept)}
-    compactions, unable = _able([made for made in outgoing.compactions if made.on_path], to)
+    compactions, dropped = _supported_compactions([made for made in outgoing.compactions if made.on_path], to)
     before = [bisect_left(kept, index) for index in range(total + 1)]
     moved = [_moved(compaction, places, before) for compaction in compactions]
     checkpoint = outgoing.checkpoint and replace(outgoing.checkpoint, position=before[outgoing.checkpoint.position])
@@ -145,35 +145,37 @@ def _carried(outgoing: Outgoing, to: ToolName) -> tuple[Outgoing, list[ExportLos
     )
     return fresh, [
         *(loss for loss in losses if loss.kind != "summary"),
-        *unable,
+        *dropped,
     ]
 
 
-def _why_left(said: SourceMessage, tool: ToolName) -> str | None:
-    """Why a message does not go to another tool: its branch was left, or it is not the model's to see."""
-    if not said.on_path:
+def _exclusion(message: SourceMessage, tool: ToolName) -> str | None:
+    """Why a message is not exported to another tool: it is on an abandoned branch, or not meant for the model."""
+    if not message.on_path:
         return "left-branch"
-    if said.kind in ("error", "excluded"):
-        return said.kind
-    return "summary" if said.kind == "summary" and tool == "claude-code" else None  # the compaction carries it
+    if message.kind in ("error", "excluded"):
+        return message.kind
+    return "summary" if message.kind == "summary" and tool == "claude-code" else None  # the compaction carries it
 
 
-def _able(compactions: Sequence[ToolCompaction], to: ToolName) -> tuple[list[ToolCompaction], list[ExportLoss]]:
-    """The compactions that a file of that tool can hold. Without one, what it had replaced is in the view again."""
-    able: list[ToolCompaction] = []
+def _supported_compactions(
+    compactions: Sequence[ToolCompaction], to: ToolName
+) -> tuple[list[ToolCompaction], list[ExportLoss]]:
+    """The compactions that the tool's file supports. Messages of the others are in the view again."""
+    kept: list[ToolCompaction] = []
     losses: list[ExportLoss] = []
     for position, compaction in enumerate(compactions):
         if compaction.cleared and to != "claude-code":
             losses.append(
-                ExportLoss(kind="cleared", detail="results that were cleared are whole again", position=position)
+                ExportLoss(kind="cleared", detail="cleared results have their full text again", position=position)
             )
         elif not compaction.cleared and compaction.summary is None:
             what = "only its provider can read" if compaction.opaque is not None else "is not in the file"
-            detail = f"the summary {what}; the messages it stood for are in the view"
+            detail = f"the summary {what}; the messages it replaced are in the view"
             losses.append(ExportLoss(kind="opaque-summary", detail=detail, position=position))
         else:
-            able.append(compaction)
-    return able, losses
+            kept.append(compaction)
+    return kept, losses
 
 
 def _moved(compaction: ToolCompaction, places: Mapping[int, int], before: Sequence[int]) -> ToolCompaction:
@@ -184,9 +186,9 @@ def _moved(compaction: ToolCompaction, places: Mapping[int, int], before: Sequen
 
 
 def _converted(outgoing: Outgoing, tool: ToolName) -> tuple[Outgoing, list[ExportLoss]]:
-    """The conversation in the tool's format, as far as its file holds it; places that compactions and the checkpoint name move.
+    """The conversation in the tool's format, with the positions of compactions and the checkpoint adjusted.
 
-    The messages are converted piece by piece between those places, because formats split and merge messages.
+    Messages are converted in pieces between those positions, because formats split and merge messages.
     """
     total, checkpoint, to = len(outgoing.messages), outgoing.checkpoint, FORMAT_OF[tool]
     places = {0, total} if checkpoint is None else {0, total, checkpoint.position}
@@ -199,7 +201,7 @@ def _converted(outgoing: Outgoing, tool: ToolName) -> tuple[Outgoing, list[Expor
     moved = {0: 0}
     losses: list[ExportLoss] = []
     for start, end in pairwise(sorted(places)):
-        piece, left_out = held(_piece(outgoing, start, end, to, losses), tool)
+        piece, left_out = supported(_piece(outgoing, start, end, to, losses), tool)
         losses.extend(replace(loss, position=start) for loss in left_out)
         wires.extend(piece)
         times.extend(_times(outgoing.times[start:end], len(piece)))
@@ -220,22 +222,22 @@ def _converted(outgoing: Outgoing, tool: ToolName) -> tuple[Outgoing, list[Expor
 def _shown_in(
     checkpoint: Checkpoint, format: FormatName, tool: ToolName, position: int, losses: list[ExportLoss]
 ) -> Checkpoint:
-    """The checkpoint with its view in the tool's format, converted as one: that is what its reader goes on from."""
+    """The checkpoint with its view in the tool's format, converted as a whole."""
     view = [replace(shown, message=None) for shown in checkpoint.view]
     if format != FORMAT_OF[tool]:
         result = convert([shown.wire for shown in view], to=FORMAT_OF[tool], format=format)
         losses.extend(
             ExportLoss(kind=loss.what, detail=f"in the view: {loss.reason}", position=None) for loss in result.losses
         )
-        view = [Shown(wire=wire, is_summary=_says(wire, checkpoint.summary)) for wire in result.messages]
-    wires, left_out = held([shown.wire for shown in view], tool)
+        view = [Shown(wire=wire, is_summary=_contains(wire, checkpoint.summary)) for wire in result.messages]
+    wires, left_out = supported([shown.wire for shown in view], tool)
     losses.extend(replace(loss, detail=f"in the view: {loss.detail}", position=None) for loss in left_out)
     view = [replace(shown, wire=wire) for shown, wire in zip(view, wires, strict=True)]
     return replace(checkpoint, position=position, view=tuple(view))
 
 
-def _says(wire: Wire, summary: str | None) -> bool:
-    """Whether a user's message holds the summary."""
+def _contains(wire: Wire, summary: str | None) -> bool:
+    """Whether a user's message contains the summary."""
     if summary is None or wire.get("role") != "user":
         return False
     content = wire.get("content")
@@ -244,12 +246,12 @@ def _says(wire: Wire, summary: str | None) -> bool:
 
 
 def _times(known: Sequence[str | None], count: int) -> list[str | None]:
-    """The times of messages after a conversion: their own, or where it split or joined some, that of the first."""
+    """The times of messages after a conversion: unchanged, or that of the first if it split or merged any."""
     return list(known) if len(known) == count else [next(iter(known), None)] * count
 
 
 def _usages(known: Sequence[Usage | None], before: Sequence[Wire], after: Sequence[Wire]) -> list[Usage | None]:
-    """The usage of messages after a conversion: an answer may be of several messages, and begins with what was counted for it."""
+    """The usage of messages after a conversion: on the first message of each answer."""
     made: list[Usage | None] = [None] * len(after)
     answers, places = _answers(before), _answers(after)
     if not known or len(answers) != len(places):
@@ -260,7 +262,7 @@ def _usages(known: Sequence[Usage | None], before: Sequence[Wire], after: Sequen
 
 
 def _answers(wires: Sequence[Wire]) -> list[range]:
-    """Runs of messages that one answer is made of."""
+    """Ranges of messages that form one answer."""
     runs: list[range] = []
     for index, wire in enumerate(wires):
         is_item = "role" not in wire and not text_of(wire.get("type")).endswith("_output")
@@ -294,7 +296,7 @@ def _placed(compaction: ToolCompaction, places: Mapping[int, int]) -> ToolCompac
 
 
 def _emit(writer: Writer, time: Clock, outgoing: Outgoing, *, after: Transcript | None) -> None:
-    """Say the messages with each compaction where it happened and when; those `after` the source that the lines begin with."""
+    """Write the messages, and each compaction at its position and time. `after` is the source whose lines come first."""
     wires, times, checkpoint = outgoing.messages, outgoing.times, outgoing.checkpoint
     start, written = (0, 0) if after is None else (len(after.messages), len(after.compactions))
     if outgoing.follows:
@@ -314,22 +316,22 @@ def _emit(writer: Writer, time: Clock, outgoing: Outgoing, *, after: Transcript 
         if index < len(wires):
             time.reach(times[index] if times else None)
             writer.usage = outgoing.usages[index] if outgoing.usages and index not in preserved else None
-            writer.say(wires[index])
+            writer.append(wires[index])
             writer.usage = None
 
 
-def _writer(to: ToolName, sheet: Sheet) -> Writer:
+def _writer(to: ToolName, context: WriterContext) -> Writer:
     match to:
         case "claude-code":
-            return ClaudeWriter(sheet)
+            return ClaudeWriter(context)
         case "codex":
-            return CodexWriter(sheet)
+            return CodexWriter(context)
         case "pi":
-            return PiWriter(sheet)
+            return PiWriter(context)
 
 
 def _name(to: ToolName, ids: Ids, started: str) -> str:
-    """What the tool would call the file, inside the folder it keeps for the project or the day."""
+    """The file name the tool would use."""
     stamp = started[:19].replace(":", "-")
     match to:
         case "claude-code":

@@ -1,4 +1,4 @@
-"""Reading JSON lines that nobody vouches for: sizes and depth are looked at before the parser is."""
+"""Parse untrusted JSON lines: size and depth are checked before the parser runs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from plimsoll.regex import regex
 from plimsoll.transcripts.values import Finding, SourceLine
 
 _STRING = regex(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)
-# Possessive throughout, and a torn string runs to the end: no text makes it go back, so it is linear.
+# All quantifiers are possessive, and an unterminated string runs to the end: no backtracking, so it is linear.
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _BOM = b"\xef\xbb\xbf"
 
 
 def too_deep(raw: bytes) -> bool:
-    """Whether the JSON text nests deeper than NESTING_DEPTH_MAX. Linear, no recursion; texts with few brackets cost
-    one count.
-    """
+    """Whether the JSON text nests deeper than NESTING_DEPTH_MAX. Linear, not recursive."""
     if raw.count(b"[") + raw.count(b"{") <= NESTING_DEPTH_MAX:
         return False
     depth = 0
@@ -33,24 +31,22 @@ def too_deep(raw: bytes) -> bool:
 
 
 def parse(raw: bytes) -> Any:
-    """Parse one JSON text. Raises ValueError for anything that is not strict JSON of a bearable depth; no other
-    error.
-    """
+    """Parse one JSON text. Raises only ValueError: if it is not strict JSON, or nested too deeply."""
     if too_deep(raw):
         raise ValueError(f"nested deeper than {NESTING_DEPTH_MAX} levels")
     return _DECODER.decode(raw.removeprefix(_BOM).decode("utf-8", "replace"))
 
 
 def read_entries(
-    lines: Iterable[bytes], *, start: int = 0, needed: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    lines: Iterable[bytes], *, start: int = 0, reduce: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 ) -> tuple[list[SourceLine], list[Finding]]:
-    """Every line as an entry, and what is wrong with any. `needed` takes from a line what its reader asks for."""
+    """Parse every line, and report what is wrong. `reduce` reduces a line to the fields that are used."""
     entries: list[SourceLine] = []
     findings: list[Finding] = []
     for number, raw in enumerate(lines, start):
         value, finding = _read_line(number, raw)
-        if value is not None and needed is not None:
-            value = needed(value)
+        if value is not None and reduce is not None:
+            value = reduce(value)
         entries.append(SourceLine(number=number, value=value))
         if finding is not None:
             findings.append(finding)
@@ -58,7 +54,7 @@ def read_entries(
 
 
 def with_torn_end(entries: Sequence[SourceLine], findings: Sequence[Finding]) -> list[Finding]:
-    """The findings of lines of which the last has no line feed: where it cannot be read, it was not written to its end."""
+    """The findings of lines without a final line feed: an unreadable last line is reported as torn."""
     if not findings or findings[-1].line != len(entries) - 1 or entries[-1].value is not None:
         return list(findings)
     torn = Finding(kind="torn-line", detail="the last line was not written to its end", line=len(entries) - 1)
@@ -102,7 +98,7 @@ def _finite(digits: str) -> float:
 
 _NAMES: dict[str, str] = {}
 _NAMES_MAX = 1_000
-"""Names of fields that are held once for all lines: they are a large part of what a file of many small lines takes."""
+"""Number of field names that are interned: they are a large part of the memory for many small lines."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -115,22 +111,22 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite
 
 
 def dump(value: Mapping[str, Any]) -> str:
-    """One line of JSON: compact and ASCII, so that no code point inside can end the line."""
+    """One line of JSON: compact and ASCII, so that no character inside ends the line."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 
 def text_of(value: object) -> str:
-    """The value if it is a string, else the empty string. Session files are other people's data."""
+    """The value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
 
 
 def maybe_text(value: object) -> str | None:
-    """The value if it is a string with something in it."""
+    """The value if it is a non-empty string, else None."""
     return value if isinstance(value, str) and value else None
 
 
 def maybe_count(value: object) -> int | None:
-    """The value if it is a whole number that is not negative."""
+    """The value if it is a non-negative integer, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 

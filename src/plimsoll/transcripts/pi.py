@@ -1,9 +1,9 @@
 """pi: `~/.pi/agent/sessions/--<folder>--/<time>_<uuid>.jsonl`, a header and a tree of entries linked by `parentId`.
 
-What the tool does when it opens a file, and this reader with it: the newest entry is the leaf; the path from the root
-to it is the conversation; the newest compaction on the path stands for everything before `firstKeptEntryId`. Entries
-of the first version have no ids and are a list; in the second, hooks speak as `hookMessage`. Before sending, answers
-that failed or were aborted are left out and calls without a result get one.
+This reader rebuilds the context as the tool does when it opens a file. The newest entry is the leaf, and the path from the root to
+it the conversation; the newest compaction on the path replaces everything before `firstKeptEntryId`. Version 1 has a list of
+entries without ids; version 2 has hook messages of role `hookMessage`. Before sending, failed and aborted answers are dropped, and
+calls without a result get one.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from plimsoll.records.usage import Usage
 from plimsoll.transcripts import blocks, tree
 from plimsoll.transcripts.lines import mapping_of, maybe_count, maybe_text, text_of
 from plimsoll.transcripts.pi_blocks import branch_text, message_wire, summary_text, user_content
-from plimsoll.transcripts.sound import read_message
 from plimsoll.transcripts.usages import usage_in
+from plimsoll.transcripts.validity import read_message
 from plimsoll.transcripts.values import (
     SUMMARY,
     Finding,
+    MessageKind,
     Meta,
-    SaidKind,
     SourceLine,
     SourceMessage,
     ToolCompaction,
@@ -32,11 +32,11 @@ from plimsoll.transcripts.values import (
 )
 
 MISSING = "No result provided"
-"""What the tool sends as the result of a call that has none."""
+"""The tool's result for a call without one."""
 
 
 def read(entries: Sequence[SourceLine], findings: Sequence[Finding] = ()) -> Transcript:
-    """The transcript in these lines. Total: damage becomes findings."""
+    """Read a transcript. Never fails: damage becomes findings."""
     reader = _Reader(entries)
     viewed, repairs = reader.view()
     return Transcript(
@@ -64,7 +64,7 @@ class _Reader:
         )
         self.nodes: dict[str, SourceLine] = {}
         self.parents: dict[str, str | None] = {}
-        self._said: list[tuple[str, SourceLine, Message, SaidKind]] = []
+        self._messages: list[tuple[str, SourceLine, Message, MessageKind]] = []
         self._index: dict[str, int] = {}
         self._starts: dict[str, int] = {}
         self._linear = (maybe_count(self.header.get("version")) or 1) < 2
@@ -80,9 +80,7 @@ class _Reader:
                 continue
             id = f"line-{entry.number}" if self._linear else maybe_text(value.get("id"))
             if id is None:
-                self.findings.append(
-                    Finding(kind="no-id", detail="an entry without an id; not in the tree", line=entry.number)
-                )
+                self.findings.append(Finding(kind="no-id", detail="an entry without an id; ignored", line=entry.number))
                 continue
             if id in self.nodes:
                 self.findings.append(
@@ -91,27 +89,27 @@ class _Reader:
                 del self.nodes[id]
             self.nodes[id] = entry
             self.parents[id] = previous if self._linear else maybe_text(value.get("parentId"))
-            self._starts[id] = len(self._said)
-            self._say(id, entry, value)
+            self._starts[id] = len(self._messages)
+            self._add_message(id, entry, value)
             previous = id
 
-    def _say(self, id: str, entry: SourceLine, value: Mapping[str, Any]) -> None:
+    def _add_message(self, id: str, entry: SourceLine, value: Mapping[str, Any]) -> None:
         kind = value.get("type")
         if kind not in ("message", "custom_message", "branch_summary"):
             return
-        wire, said = _wire_and_kind(value)
-        if wire is not None and said is None:
+        wire, message_kind = _wire_and_kind(value)
+        if wire is not None and message_kind is None:
             return
         message = None if wire is None else read_message(wire, "anthropic")
-        if message is None or said is None:
+        if message is None or message_kind is None:
             self.findings.append(Finding(kind="bad-message", detail="no readable content", line=entry.number))
         else:
-            self._index[id] = len(self._said)
-            self._said.append((id, entry, message, said))
+            self._index[id] = len(self._messages)
+            self._messages.append((id, entry, message, message_kind))
 
     def _report(self, missing: str | None) -> None:
         if missing is not None and missing in self.parents:
-            self.findings.append(Finding(kind="cycle", detail="the path to the leaf meets itself"))
+            self.findings.append(Finding(kind="cycle", detail="the path to the leaf contains a cycle"))
         for id, parent in self.parents.items():
             if parent is not None and parent not in self.parents:
                 line = self.nodes[id].number
@@ -120,16 +118,16 @@ class _Reader:
                 )
 
     def messages(self) -> tuple[SourceMessage, ...]:
-        """The whole history, in the order of the file."""
+        """The whole history, in file order."""
         on_path = {self._index[id] for id in self.path if id in self._index}
         return tuple(
             SourceMessage(id=id, lines=(entry.number,), message=message, kind=kind, on_path=index in on_path)
-            for index, (id, entry, message, kind) in enumerate(self._said)
+            for index, (id, entry, message, kind) in enumerate(self._messages)
         )
 
     def usages(self) -> Iterator[Usage]:
-        """What the provider counted for each answer, in the order of the file."""
-        for index, (_, entry, _, _) in enumerate(self._said):
+        """The usage of each answer, in file order."""
+        for index, (_, entry, _, _) in enumerate(self._messages):
             message = mapping_of(mapping_of(entry.value).get("message"))
             model = maybe_text(message.get("model"))
             if (found := usage_in(message.get("usage"), entry, position=index, model=model)) is not None:
@@ -139,12 +137,12 @@ class _Reader:
         """What the tool would send next."""
         return self._view_at(self.path)
 
-    def _seen(self, place: int | None) -> Sequence[Viewed]:
-        """What the tool would have sent at a place of the path; nothing off it."""
+    def _view_at_index(self, place: int | None) -> Sequence[Viewed]:
+        """What the tool would have sent at an index of the path; empty for None."""
         return () if place is None else self._view_at(self.path[: place + 1])[0]
 
     def _view_at(self, path: Sequence[str]) -> tuple[list[Viewed], list[Finding]]:
-        """What the tool would send where this path ends."""
+        """What the tool would send at the end of this path."""
         marks = [i for i, id in enumerate(path) if mapping_of(self.nodes[id].value).get("type") == "compaction"]
         turns: list[blocks.ViewTurn] = []
         shown = path
@@ -155,8 +153,8 @@ class _Reader:
             )
             shown = [*self._kept(path[: marks[-1]], compaction), *path[marks[-1] + 1 :]]
         for id in shown:
-            if id in self._index and self._said[self._index[id]][3] in ("said", "summary"):
-                wire = self._said[self._index[id]][2].wire or {}
+            if id in self._index and self._messages[self._index[id]][3] in ("message", "summary"):
+                wire = self._messages[self._index[id]][2].wire or {}
                 turns.append(blocks.ViewTurn(role=str(wire["role"]), content=wire["content"], index=self._index[id]))
         return blocks.build_view(turns, missing=MISSING)
 
@@ -165,7 +163,7 @@ class _Reader:
         return before[before.index(first) :] if first in before else []
 
     def _first_kept(self, compaction: Mapping[str, Any]) -> str:
-        """The id of the first entry kept. The first version counts entries from the header on."""
+        """The id of the first entry kept. Version 1 has an index, counted from the header."""
         index = maybe_count(compaction.get("firstKeptEntryIndex"))
         if index is not None and self._linear:
             return f"line-{self.lines[index].number}" if index < len(self.lines) else ""
@@ -190,14 +188,14 @@ class _Reader:
                     tokens_before=maybe_count(value.get("tokensBefore")),
                     at=maybe_text(value.get("timestamp")),
                     on_path=id in places,
-                    see=partial(self._seen, places.get(id)),
-                    saw=partial(self._seen, places[id] - 1 if id in places else None),
+                    view_after=partial(self._view_at_index, places.get(id)),
+                    view_before=partial(self._view_at_index, places[id] - 1 if id in places else None),
                 )
             )
         return found
 
 
-def _wire_and_kind(value: Mapping[str, Any]) -> tuple[Wire | None, SaidKind | None]:
+def _wire_and_kind(value: Mapping[str, Any]) -> tuple[Wire | None, MessageKind | None]:
     match value.get("type"):
         case "branch_summary":
             summary = maybe_text(value.get("summary"))
@@ -206,18 +204,18 @@ def _wire_and_kind(value: Mapping[str, Any]) -> tuple[Wire | None, SaidKind | No
             return {"role": "user", "content": [{"type": "text", "text": branch_text(summary)}]}, "summary"
         case "custom_message":
             content = user_content(value.get("content"))
-            return (None if content is None else {"role": "user", "content": content}), "said"
+            return (None if content is None else {"role": "user", "content": content}), "message"
         case _:
             message = mapping_of(value.get("message"))
             return message_wire(message), _message_kind(message)
 
 
-def _message_kind(message: Mapping[str, Any]) -> SaidKind:
+def _message_kind(message: Mapping[str, Any]) -> MessageKind:
     if message.get("role") == "assistant" and message.get("stopReason") in ("error", "aborted"):
         return "error"
     if message.get("role") in ("branchSummary", "compactionSummary"):
         return "summary"
-    return "excluded" if message.get("excludeFromContext") is True else "said"
+    return "excluded" if message.get("excludeFromContext") is True else "message"
 
 
 def _meta(reader: _Reader) -> Meta:

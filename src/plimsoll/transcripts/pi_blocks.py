@@ -1,8 +1,6 @@
-"""pi's messages as Anthropic messages, the nearest of the wire formats: thinking with signatures, errors and images
-in results.
+"""Convert pi's messages to Anthropic's, the closest wire format: it has thinking with signatures, and errors and images in results.
 
-The texts around summaries and shell commands are those of the tool's public source, so that the view is what it
-sends.
+The texts around summaries and shell commands are those of the tool's public source, so that the view is what it sends.
 """
 
 from __future__ import annotations
@@ -21,28 +19,28 @@ BRANCH_AFTER = "</summary>"
 _FOREIGN = regex(r"[^a-zA-Z0-9_-]")
 _CALL_ID_CHARS_MAX = 64
 ANTHROPIC_APIS = ("anthropic-messages", "bedrock-converse-stream", "google-vertex-anthropic", "")
-"""The kinds of provider whose signed thinking goes back to them as it is."""
+"""The provider APIs that get their signed thinking back unchanged."""
 
 
 def call_id(id: str) -> str:
-    """A call's id in the letters that Anthropic takes. Ids of other providers are longer and have others."""
+    """A call id with characters and length that Anthropic accepts; ids of other providers may have neither."""
     return _FOREIGN.sub("_", id)[:_CALL_ID_CHARS_MAX] or "_"
 
 
 def message_wire(message: Mapping[str, Any]) -> Wire | None:
-    """What one of pi's messages says to the model; None for a message that cannot be read."""
+    """A pi message as sent to the model; None if it cannot be read."""
     if message.get("role") == "toolResult":
         return _result(message)
     if message.get("role") == "assistant":
         content = message.get("content")
         blocks = [block for part in list_of(content) if (block := _answer_block(part, message)) is not None]
         return {"role": "assistant", "content": blocks} if isinstance(content, list) else None
-    said = _user_side(message)
-    return None if said is None else {"role": "user", "content": said}
+    content = _user_side(message)
+    return None if content is None else {"role": "user", "content": content}
 
 
 def _user_side(message: Mapping[str, Any]) -> str | list[Wire] | None:
-    """The content of what reaches the model as the user's message, whoever wrote it."""
+    """The content of a message sent with the role user, whoever wrote it."""
     match message.get("role"):
         case "user" | "custom" | "hookMessage":
             return user_content(message.get("content"))
@@ -57,7 +55,7 @@ def _user_side(message: Mapping[str, Any]) -> str | list[Wire] | None:
 
 
 def user_content(content: object) -> str | list[Wire] | None:
-    """A user's text, or text and images; None when it is neither."""
+    """A user's text, or text and images; None if it is neither."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -66,17 +64,17 @@ def user_content(content: object) -> str | list[Wire] | None:
 
 
 def summary_text(summary: str) -> str:
-    """How the tool tells the model of a compaction."""
+    """The tool's text for a compaction's summary."""
     return PI.around(summary)
 
 
 def branch_text(summary: str) -> str:
-    """How the tool tells the model of a branch it came back from."""
+    """The tool's text for the summary of an abandoned branch."""
     return f"{BRANCH_BEFORE}{summary}{BRANCH_AFTER}"
 
 
 def shell_text(message: Mapping[str, Any]) -> str:
-    """How the tool tells the model of a command that the user ran."""
+    """The tool's text for a command that the user ran."""
     output = text_of(message.get("output"))
     text = f"Ran `{text_of(message.get('command'))}`\n" + (f"```\n{output}\n```" if output else "(no output)")
     code = message.get("exitCode")
@@ -117,7 +115,7 @@ def _answer_block(part: object, message: Mapping[str, Any]) -> Wire | None:
 
 
 def _thinking(part: Mapping[str, Any], message: Mapping[str, Any]) -> Wire | None:
-    """Thinking that Anthropic signed stays thinking. Another provider's is words, as the tool sends it on."""
+    """Thinking signed by Anthropic stays thinking; that of other providers becomes text, as the tool sends it."""
     text, signature = text_of(part.get("thinking")), maybe_text(part.get("thinkingSignature"))
     signed = signature is not None and text_of(message.get("api")) in ANTHROPIC_APIS
     if part.get("redacted") is True:
@@ -139,7 +137,7 @@ def _result(message: Mapping[str, Any]) -> Wire | None:
 
 
 def pi_content(content: object) -> list[dict[str, Any]]:
-    """Text and images of an Anthropic content as pi writes them; other blocks are left out."""
+    """Text and images of an Anthropic content in pi's form, without other blocks."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     found: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""Writing pi entries."""
+"""Write pi entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plimsoll.transcripts.blocks import text_in
 from plimsoll.transcripts.lines import dump, list_of, mapping_of, maybe_count, text_of
 from plimsoll.transcripts.pi_blocks import ANTHROPIC_APIS, call_id, message_wire, pi_content
 from plimsoll.transcripts.values import Checkpoint, ExportLoss, Shown, ToolCompaction, Transcript
-from plimsoll.transcripts.writing import Sheet, Writer, blocks_of, iso
+from plimsoll.transcripts.writing import Writer, WriterContext, blocks_of, iso
 
 _VERSION = 3
 _NO_COST = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
@@ -20,7 +20,7 @@ _NO_USAGE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTok
 
 
 def _used(usage: Usage) -> dict[str, Any]:
-    """Usage in the tool's words: it counts the cached tokens apart. What it cost is not known."""
+    """Usage in the tool's fields, which count cached tokens separately. The cost is unknown."""
     return {
         **_NO_USAGE,
         "input": usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens,
@@ -34,21 +34,25 @@ def _used(usage: Usage) -> dict[str, Any]:
 class PiWriter(Writer):
     """Appends to a source's entries, or starts a file."""
 
-    def __init__(self, sheet: Sheet) -> None:
-        source = sheet.source
-        super().__init__(sheet)
-        self._meta = sheet.meta
+    def __init__(self, context: WriterContext) -> None:
+        source = context.source
+        super().__init__(context)
+        self._meta = context.meta
         self._leaf = None if source is None else source.leaf
-        self._refs: list[list[str]] = [] if source is None else [[said.id] for said in source.messages]
-        self._wires: list[Wire] = [] if source is None else [said.wire for said in source.messages]
+        self._refs: list[list[str]] = [] if source is None else [[message.id] for message in source.messages]
+        self._wires: list[Wire] = [] if source is None else [message.wire for message in source.messages]
         self._names: dict[str, str] = {}
         self._next_id: str | None = None
-        self._said = {} if source is None else _said(source)
+        self._source_messages = {} if source is None else _source_messages(source)
         self._settings = {} if source is None else _settings(source)
-        self._newest_answer = next((m for m in reversed(self._said.values()) if m.get("role") == "assistant"), {})
-        self._ids_written = _ids_written(self._said.values())
+        self._newest_answer = next(
+            (m for m in reversed(self._source_messages.values()) if m.get("role") == "assistant"), {}
+        )
+        self._ids_written = _ids_written(self._source_messages.values())
         self._results = {
-            call_id(text_of(m.get("toolCallId"))): m for m in self._said.values() if m.get("role") == "toolResult"
+            call_id(text_of(m.get("toolCallId"))): m
+            for m in self._source_messages.values()
+            if m.get("role") == "toolResult"
         }
         self._linear = source is not None and _is_linear(source)
         self._parsed = 0 if source is None else sum(entry.value is not None for entry in source.entries)
@@ -66,8 +70,8 @@ class PiWriter(Writer):
         if self._meta.title:
             self._entry("session_info", {"name": self._meta.title})
 
-    def say(self, wire: Wire) -> None:
-        """One entry, or one for each result and one for the words beside them."""
+    def append(self, wire: Wire) -> None:
+        """Write one entry, or one for each result and one for the text next to them."""
         self._remember_calls(wire)
         self._wires.append(wire)
         self._refs.append(self._entries(Shown(wire=wire)))
@@ -75,7 +79,7 @@ class PiWriter(Writer):
     def _entries(self, shown: Shown) -> list[str]:
         wire = shown.wire
         if wire.get("role") == "assistant":
-            return [self._message(self._answer(wire, self._said.get(shown.message, {})))]
+            return [self._message(self._answer(wire, self._source_messages.get(shown.message, {})))]
         refs = [self._message(self._result(block)) for block in _results(wire)]
         others = [block for block in blocks_of(wire.get("content")) if block.get("type") != "tool_result"]
         words = self._content(others, "a user's message")
@@ -89,7 +93,7 @@ class PiWriter(Writer):
                 self._names[text_of(block.get("id"))] = text_of(block.get("name"))
 
     def _answer(self, wire: Wire, source: Mapping[str, Any]) -> dict[str, Any]:
-        """An answer; one that repeats an entry of the source keeps what pi noted of it, but for its usage."""
+        """An answer; one that repeats an entry of the source keeps that entry's fields except usage."""
         if source and message_wire(source) == wire:
             return {**source, "usage": _NO_USAGE}
         parts = [part for block in blocks_of(wire.get("content")) if (part := self._part(block)) is not None]
@@ -128,7 +132,7 @@ class PiWriter(Writer):
         }
 
     def _content(self, content: object, where: str) -> list[dict[str, Any]]:
-        """Text and images; what else there is becomes a loss."""
+        """Text and images; other blocks are reported as losses."""
         found: list[dict[str, Any]] = []
         for block in blocks_of(content):
             written = pi_content([block])
@@ -139,10 +143,10 @@ class PiWriter(Writer):
 
     def _leave(self, where: str, block: Mapping[str, Any]) -> None:
         kind = text_of(block.get("type"))[:40]
-        self.losses.append(ExportLoss(kind="content", detail=f"{kind} in {where}: pi holds text and images"))
+        self.losses.append(ExportLoss(kind="content", detail=f"{kind} in {where}: pi supports text and images"))
 
     def compact(self, compaction: ToolCompaction, kept: Sequence[int]) -> None:
-        """A compaction keeps everything from one entry on. What was kept before a gap goes into the summary as text."""
+        """Write a compaction, which keeps everything from one entry on. Kept messages before a gap become text in the summary."""
         start, stays = len(self._wires), set(kept)
         while start - 1 in stays:
             start -= 1
@@ -152,7 +156,7 @@ class PiWriter(Writer):
             quoted = "\n\n".join(
                 f"[{self._wires[i].get('role')}] {text_in(self._wires[i].get('content'))}" for i in earlier
             )
-            summary = f"{summary}\n\nKept from before:\n\n{quoted}"
+            summary = f"{summary}\n\nKept messages:\n\n{quoted}"
             self.losses.append(
                 ExportLoss(kind="kept-as-text", detail=f"{len(earlier)} kept messages are text in the summary")
             )
@@ -160,10 +164,10 @@ class PiWriter(Writer):
         self._compaction(summary, compaction.tokens_before, first)
 
     def restart(self, checkpoint: Checkpoint) -> None:
-        """A compaction that keeps nothing from before, and the view after it.
+        """Write a compaction that keeps nothing older, and the view after it.
 
-        pi puts a compaction's summary before everything, in words of its own. A view that does not begin so is a branch from the
-        root, which reads nothing from before either. The first version of the format has no branches.
+        pi puts the summary before everything else, in its own wording. A view that does not begin so is a new branch from the
+        root, which also reads nothing older. Version 1 of the format has no branches.
         """
         first, *rest = checkpoint.view or (Shown(wire={}),)
         opening, *others = blocks_of(first.wire.get("content")) or [{}]
@@ -175,7 +179,9 @@ class PiWriter(Writer):
             self._leaf = None
             for kind, fields in self._settings.items():
                 self._entry(kind, fields)
-            if self._leaf is None and not checkpoint.view:  # a branch needs an entry; the model never sees this kind
+            if (
+                self._leaf is None and not checkpoint.view
+            ):  # a branch needs an entry; this type is never sent to the model
                 self._entry("custom", {"customType": "plimsoll"})
             self._write(checkpoint.view)
 
@@ -185,7 +191,7 @@ class PiWriter(Writer):
             self._entries(shown)
 
     def _compaction(self, summary: str, tokens_before: int | None, first: str | None) -> None:
-        """A compaction that keeps the entries from `first` on; from the one after it where that is None."""
+        """Write a compaction that keeps the entries from `first` on (None: those after it)."""
         fields: dict[str, Any] = {"summary": summary, "tokensBefore": tokens_before or 0}
         if self._linear:
             next_one = self._parsed + 1
@@ -246,30 +252,30 @@ def _is_linear(source: Transcript) -> bool:
 
 
 def _order(source: Transcript) -> dict[str, int]:
-    """The place of each entry among those that can be read, as the first version of the format counts."""
+    """The index of each readable entry, as version 1 of the format counts."""
     readable = [entry for entry in source.entries if entry.value is not None]
     return {f"line-{entry.number}": place for place, entry in enumerate(readable)}
 
 
-def _said(source: Transcript) -> dict[int | None, Mapping[str, Any]]:
-    """The messages of the source as pi wrote them, by their place in the history."""
+def _source_messages(source: Transcript) -> dict[int | None, Mapping[str, Any]]:
+    """The messages of the source as pi wrote them, by index in the history."""
     found: dict[int | None, Mapping[str, Any]] = {}
-    for index, said in enumerate(source.messages):
-        entry = mapping_of(source.entries[said.lines[0]].value) if said.lines else {}
+    for index, message in enumerate(source.messages):
+        entry = mapping_of(source.entries[message.lines[0]].value) if message.lines else {}
         if entry.get("type") == "message":
             found[index] = mapping_of(entry.get("message"))
     return found
 
 
 def _ids_written(messages: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The ids of calls as pi wrote them, by what a request says in their place."""
+    """Sanitised call ids -> the ids as pi wrote them."""
     parts = (part for message in messages for part in list_of(message.get("content")) if isinstance(part, dict))
     ids = (text_of(part.get("id")) for part in parts if part.get("type") == "toolCall")
     return {call_id(id): id for id in ids}
 
 
 def _settings(source: Transcript) -> dict[str, Mapping[str, Any]]:
-    """Model and thinking level as they were set last: pi reads them on the way to the root."""
+    """The newest model and thinking level, which pi reads on the way to the root."""
     found: dict[str, Mapping[str, Any]] = {}
     for entry in source.entries:
         value = mapping_of(entry.value)

@@ -1,4 +1,4 @@
-"""Where a tool looks for a session file, and how it goes on from one."""
+"""The folders and names of each tool's session files, and the commands that resume them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DAY = regex(r"rollout-([0-9]{4})-([0-9]{2})-([0-9]{2})T")
 
 
 def folder_of(tool: ToolName, env: Mapping[str, str] | None = None) -> Path:
-    """The folder that a tool keeps its sessions in. Its own settings are read from `env`, None: the process's."""
+    """The folder of a tool's sessions. The tool's settings are read from `env` (None: those of the process)."""
     settings = os.environ if env is None else env
     home = Path(settings.get("HOME") or Path.home())
     match tool:
@@ -29,7 +29,7 @@ def folder_of(tool: ToolName, env: Mapping[str, str] | None = None) -> Path:
 
 
 def place_of(tool: ToolName, name: str, cwd: str | None, env: Mapping[str, str] | None = None) -> str:
-    """Where the tool looks for a session file of that name, which began in the folder `cwd`."""
+    """The path where the tool looks for a session file of that name, started in the folder `cwd`."""
     folder, begun = folder_of(tool, env), cwd or "/"
     match tool:
         case "claude-code":
@@ -43,19 +43,19 @@ def place_of(tool: ToolName, name: str, cwd: str | None, env: Mapping[str, str] 
 
 
 def is_in_place(tool: ToolName, path: str) -> bool:
-    """Whether a file is where the tool looks for such."""
+    """Whether a file is below the tool's sessions folder."""
     return Path(path).is_relative_to(os.path.realpath(folder_of(tool)))
 
 
 def own_name(tool: ToolName, path: str | None, session_id: str) -> str | None:
-    """The name that Codex gave a file, which says when it began in a time zone that nobody knows; None for other names."""
+    """A name given by Codex, which contains the start in an unknown time zone; None for other names."""
     name = Path(path).name if path is not None else ""
     is_given = tool == "codex" and _DAY.match(name) is not None and name.endswith(f"{session_id}.jsonl")
     return name if is_given else None
 
 
 def resume_command(tool: ToolName, session_id: str, place: str, cwd: str | None) -> str:
-    """The command line that goes on with the session, once its file is in its place."""
+    """The command line that resumes the session, once its file is in place."""
     there = f"cd {shlex.quote(cwd)} && " if cwd else ""
     match tool:
         case "claude-code":

@@ -1,4 +1,4 @@
-"""Bytes of a session file: read from disk or memory, decompressed when they are an archive, in lines."""
+"""The bytes of a session file, from disk or memory, decompressed and split into lines."""
 
 from __future__ import annotations
 
@@ -29,28 +29,29 @@ Readable: TypeAlias = "str | os.PathLike[str] | bytes"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _GZIP_MAGIC = b"\x1f\x8b\x08"
 _GZIP_WBITS = 31
-"""What zlib takes for a stream with a header of gzip's, and the largest window."""
+"""zlib's code for a gzip header and the largest window."""
 _PACKED_CHUNK_BYTES = 1024
-"""Bytes decompressed at once. The worst archive makes 32 MiB of them, so no more than that is held unasked."""
+"""Bytes decompressed at once. At the worst compression ratio they become 32 MiB, which bounds memory."""
 
 
 @dataclass(slots=True)
 class Source:
-    """A file, or bytes. What is in it is read when it is asked for and not held: a large file is never in memory as a whole."""
+    """A file, or bytes. Content is read on demand and not stored, so that large files are never in memory as a whole."""
 
     given: Readable
     whole: bool = True
-    """Whether the last line ends in a line feed. Known once all lines were read, as is what follows."""
+    """Whether the last line ends in a line feed. Known after all lines were read, like the attributes below."""
     findings: tuple[Finding, ...] = ()
     size_bytes: int = 0
     _digest: bytes = b""
 
     def lines(self) -> Iterator[bytes]:
-        """The lines, without line feeds; U+2028 and its kin do not end one. A broken archive gives what can be read and a finding.
+        """The lines, without line feeds; U+2028 and the like do not end one. A broken archive yields its readable part and a
+        finding.
 
-        Raises StoreUnusable when the file cannot be read, MissingExtra for an archive when there is no decompressor, and
-        LimitExceeded past TRANSCRIPT_SIZE_BYTES_MAX, TRANSCRIPT_LINES_MAX, MESSAGE_SIZE_BYTES_MAX for one line, or
-        ARCHIVE_RATIO_MAX for an archive.
+        Raises StoreUnusable if the file cannot be read, MissingExtra for an archive without a decompressor, and LimitExceeded
+        beyond TRANSCRIPT_SIZE_BYTES_MAX, TRANSCRIPT_LINES_MAX, MESSAGE_SIZE_BYTES_MAX for a line or ARCHIVE_RATIO_MAX for an
+        archive.
         """
         digest, size_bytes, line = hashlib.sha256(), 0, b"\n"
         with _opened(self.given) as file:
@@ -63,7 +64,9 @@ class Source:
         self.size_bytes, self._digest = size_bytes, digest.digest()
 
     def data(self) -> bytes:
-        """The bytes that `lines` gave, unpacked, read again. Raises as `lines` does, SourceChanged where they are others now."""
+        """The decompressed bytes that `lines` yielded, read again. Raises what `lines` raises, and SourceChanged if they have
+        changed.
+        """
         if isinstance(self.given, bytes) and not is_archive(self.given):
             return self.given
         with _opened(self.given) as file:
@@ -75,7 +78,7 @@ class Source:
 
 
 def stem_of(path: str) -> str:
-    """The name of a file without what it says of how it is written and packed."""
+    """The name of a file without the suffixes of its format and compression."""
     name = re.split(r"[/\\]", path)[-1]
     for ending in (".zst", ".gz", ".jsonl", ".json"):
         name = name.removesuffix(ending)
@@ -83,7 +86,7 @@ def stem_of(path: str) -> str:
 
 
 def read_head(source: Readable, size_bytes: int) -> bytes:
-    """The first bytes, decompressed. Raises as `Source.lines` does."""
+    """The first bytes, decompressed. Raises what `Source.lines` raises."""
     with _opened(source) as file:
         return _head(file, size_bytes)
 
@@ -99,7 +102,7 @@ def _opened(source: Readable) -> Iterator[BinaryIO]:
     except OSError as error:
         raise StoreUnusable(ascii(str(source)), reason=error.strerror or "it cannot be read") from error
     except TypeError as error:
-        raise SettingError("source", f"a path or bytes are needed, not {type(source).__name__}") from error
+        raise SettingError("source", f"must be a path or bytes, not {type(source).__name__}") from error
     except ValueError as error:  # a NUL in the path
         raise StoreUnusable(ascii(str(source)), reason="not a path") from error
 
@@ -134,7 +137,7 @@ def _checked(lines: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _rejoined(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Chunks as lines. A line longer than the limit comes out in one piece that is over it, and is refused there."""
+    """Chunks as lines. A line over the limit comes out in one piece and is refused later."""
     pieces: list[bytes] = []
     held = 0
     for chunk in chunks:
@@ -151,12 +154,12 @@ def _rejoined(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def is_archive(start: bytes) -> bool:
-    """Whether a file that starts so is a compressed one."""
+    """Whether a file with this beginning is compressed."""
     return start.startswith((_ZSTD_MAGIC, _GZIP_MAGIC))
 
 
 def unpacked(source: Readable) -> bytes:
-    """All bytes of a file, or those that an archive was made of. Raises as `Source.lines` does."""
+    """All bytes of a file, decompressed. Raises what `Source.lines` raises."""
     found = Source(source)
     for _ in found.lines():
         pass
@@ -164,7 +167,7 @@ def unpacked(source: Readable) -> bytes:
 
 
 def _archive(file: BinaryIO) -> _Archive | None:
-    """The archive that a file is; None where it is none. Raises MissingExtra without a decompressor."""
+    """The archive in a file, or None. Raises MissingExtra without a decompressor."""
     start = file.read(len(_ZSTD_MAGIC))
     file.seek(0)
     if not is_archive(start):
@@ -193,7 +196,7 @@ def _zstd() -> tuple[Callable[[], _Decompressor], type[Exception]]:
 
 
 class _Archive:
-    """An archive of any number of frames, read a little at a time."""
+    """An archive of any number of frames, decompressed in small steps."""
 
     def __init__(self, file: BinaryIO, make: Callable[[], _Decompressor], error: type[Exception]) -> None:
         self.findings: tuple[Finding, ...] = ()
@@ -201,7 +204,7 @@ class _Archive:
         self._make, self._error = make, error
 
     def chunks(self) -> Iterator[bytes]:
-        """The decompressed bytes; ends with a finding where the archive is broken. Raises LimitExceeded past ARCHIVE_RATIO_MAX."""
+        """The decompressed bytes. Ends with a finding if the archive is broken. Raises LimitExceeded beyond ARCHIVE_RATIO_MAX."""
         frame = self._make()
         unpacked_bytes = 0
         data = b""

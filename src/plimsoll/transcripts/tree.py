@@ -1,17 +1,15 @@
-"""Walking sessions that are trees of lines: parents, leaves, cycles. Iterative and linear, whatever the links say."""
+"""Paths, leaves and cycles in trees of lines. Iterative and linear for any links."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
 SEGMENT_NODES_MAX = 10_000
-"""Lines that one compaction may have preserved. A longer walk is a broken link."""
+"""Most lines that a compaction may preserve. A longer path means broken links."""
 
 
 def walk(leaf: str | None, parent_of: Mapping[str, str | None]) -> tuple[list[str], str | None]:
-    """The path that ends in `leaf`, root first, and the parent where it broke off: a cycle or a node that is not
-    there.
-    """
+    """The path from the root to `leaf`, and the parent where it broke off: a cycle or a missing node."""
     path: list[str] = []
     seen: set[str] = set()
     current = leaf
@@ -24,9 +22,7 @@ def walk(leaf: str | None, parent_of: Mapping[str, str | None]) -> tuple[list[st
 
 
 def segment(head: str, tail: str | None, parent_of: Mapping[str, str | None]) -> list[str]:
-    """The path from `head` down to `tail`; empty when the walk up from `tail` does not meet `head` within
-    SEGMENT_NODES_MAX.
-    """
+    """The path from `head` down to `tail`; empty if `head` is not within SEGMENT_NODES_MAX above `tail`."""
     path: list[str] = []
     current = tail
     while current is not None and current in parent_of and len(path) < SEGMENT_NODES_MAX:
@@ -39,7 +35,7 @@ def segment(head: str, tail: str | None, parent_of: Mapping[str, str | None]) ->
 
 
 def cycles(parent_of: Mapping[str, str | None]) -> list[str]:
-    """One node of every cycle among the links."""
+    """One node of each cycle."""
     state: dict[str, int] = {}
     found: list[str] = []
     for start in parent_of:
@@ -56,9 +52,7 @@ def cycles(parent_of: Mapping[str, str | None]) -> list[str]:
 
 
 def leaves(nodes: Iterable[str], parent_of: Mapping[str, str | None], is_message: Callable[[str], bool]) -> list[str]:
-    """The messages that no other message comes after, in the order given. Lines that are no message are passed
-    through.
-    """
+    """The messages without a later message below them, in the given order. Lines without a message are skipped."""
     above: dict[str, str | None] = {}
     followed: set[str] = set()
     messages = [node for node in nodes if is_message(node)]
@@ -75,10 +69,10 @@ def _message_above(
     is_message: Callable[[str], bool],
     above: dict[str, str | None],
 ) -> str | None:
-    """The nearest message from `node` upwards. `above` remembers the answer for every line passed on the way."""
+    """The nearest message from `node` upwards. `above` caches the result for every line passed."""
     trail: list[str] = []
     while node is not None and node in parent_of and node not in above and not is_message(node):
-        above[node] = None  # a cycle of lines that are no message has none above it
+        above[node] = None  # a cycle of lines without messages
         trail.append(node)
         node = parent_of[node]
     answer = above[node] if node is not None and node in above else node

@@ -1,7 +1,7 @@
-"""What a session file of another tool says, as plain data. No store, no clock, no file handle.
+"""The content of a session file of another tool, as plain data without store, clock or file handle.
 
-`entries` is the file itself, line by line. Everything else is read from it: the messages, what the tool did to its context,
-what it would send next, and what is wrong with the file.
+`entries` are the lines of the file. The rest is derived from them: the messages, the tool's compactions, what it would send next,
+and what is wrong with the file.
 """
 
 from __future__ import annotations
@@ -20,15 +20,13 @@ if TYPE_CHECKING:
 ToolName: TypeAlias = Literal["claude-code", "codex", "pi"]
 """The coding agents whose session files are read and written."""
 
-SaidKind: TypeAlias = Literal["said", "summary", "error", "excluded"]
-"""`summary`: text a compaction or a left branch put there; `error`: never sent on; `excluded`: the user kept it from
-the model.
-"""
+MessageKind: TypeAlias = Literal["message", "summary", "error", "excluded"]
+"""`summary`: text from a compaction or an abandoned branch; `error`: never sent; `excluded`: hidden from the model by the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceLine:
-    """One line of the file. `value` is None for a line that is blank or unreadable."""
+    """One line of the file. `value` is None if the line is blank or unreadable."""
 
     number: int
     value: Mapping[str, Any] | None = field(repr=False)
@@ -41,29 +39,28 @@ class SourceMessage:
     id: str
     lines: tuple[int, ...]
     message: Message = field(repr=False)
-    kind: SaidKind = "said"
+    kind: MessageKind = "message"
     on_path: bool = True
-    """False on a branch that the conversation has left: rewound, rolled back, or another leaf of the tree."""
+    """False on an abandoned branch: rewound, rolled back, or another leaf of the tree."""
 
     @property
     def wire(self) -> Wire:
-        """The message as its provider takes it."""
+        """The message as the provider accepts it."""
         return self.message.wire or {}
 
 
 MADE = -1
-"""The origin of what a tool puts in so that the provider accepts the rest."""
+"""Origin of content that the tool inserts so that the provider accepts the rest."""
 
 SUMMARY = -2
-"""The origin of a summary that is no message of the file."""
+"""Origin of a summary that is not a message of the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewed:
-    """One message of the view and the messages (by index) that speak in it; none for one that the tool makes up.
+    """One message of the view and the indexes of the messages it consists of; none if the tool inserts it.
 
-    `origins` names the message, MADE or SUMMARY for each block of its content, or for the whole where there is one of them;
-    it is empty where that is not known.
+    `origins` has the message index, MADE or SUMMARY for each block of the content, or a single one for all; it is empty if unknown.
     """
 
     wire: Wire = field(repr=False)
@@ -73,11 +70,11 @@ class Viewed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCompaction:
-    """What a tool did to its context after `messages[:position]` had been said.
+    """A compaction by the tool after `messages[:position]`.
 
-    `kept` are half-open ranges of messages that stayed in addition to the summary. `replacement` is the whole context as the
-    tool wrote it down, where it did (Codex). `opaque` is a summary that only its provider can read. `cleared` are the
-    ids of calls whose results were emptied; a compaction with `cleared` and no summary replaced nothing else.
+    `kept` are half-open ranges of messages kept in addition to the summary. `replacement` is the whole context, if the tool stored
+    it (Codex). `opaque` is a summary that only its provider can read. `cleared` are the ids of calls whose results were cleared;
+    with `cleared` and no summary, nothing else was replaced.
     """
 
     position: int
@@ -91,24 +88,24 @@ class ToolCompaction:
     opaque: Wire | None = field(default=None, repr=False)
     cleared: tuple[str, ...] = ()
     at: str | None = None
-    said: int = 0
-    """How many messages its view is made of, where that is more than `position`: its summary may be one of them."""
+    view_stop: int = 0
+    """Number of messages when its view was made, if more than `position`: the summary may be one of them."""
     on_path: bool = True
-    """False on a branch that the conversation has left."""
-    see: Callable[[], Sequence[Viewed]] = field(default=tuple, repr=False, compare=False)
-    """Makes what the tool would have sent right after it."""
-    saw: Callable[[], Sequence[Viewed]] = field(default=tuple, repr=False, compare=False)
-    """Makes what it would have sent right before it."""
+    """False on an abandoned branch."""
+    view_after: Callable[[], Sequence[Viewed]] = field(default=tuple, repr=False, compare=False)
+    """Returns what the tool would have sent right after it."""
+    view_before: Callable[[], Sequence[Viewed]] = field(default=tuple, repr=False, compare=False)
+    """Returns what it would have sent right before it."""
 
     @property
-    def ends(self) -> int:
-        """How many messages had been said when its view was made."""
-        return max(self.said, self.position)
+    def stop(self) -> int:
+        """Number of messages when its view was made."""
+        return max(self.view_stop, self.position)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something in the file that is damaged, or that the tool itself would repair. `line` counts from 0."""
+    """Damage in the file, or something the tool itself would repair. `line` counts from 0."""
 
     kind: str
     detail: str
@@ -125,7 +122,7 @@ class Sidechain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meta:
-    """Where a session comes from, as far as its file says. Times are ISO 8601 as written there."""
+    """Metadata of a session, as far as the file has it. Times are ISO 8601 as written there."""
 
     session_id: str | None = None
     cwd: str | None = None
@@ -135,7 +132,7 @@ class Meta:
     started: str | None = None
     title: str | None = None
     parent: str | None = None
-    """Id or path of the session this one was forked from or continues."""
+    """Id or path of the session that this one was forked from or continues."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,19 +150,19 @@ class Transcript:
     findings: tuple[Finding, ...] = ()
     sidechains: tuple[Sidechain, ...] = field(default=(), repr=False)
     leaf: str | None = None
-    """Id of the line that the next message would follow, where lines have parents."""
-    beside: tuple[str, ...] = ()
-    """Paths of the sub-agents' own files, when the transcript was read from a path."""
+    """Id of the line that the next message would follow, if lines have parents."""
+    sidechain_paths: tuple[str, ...] = ()
+    """Paths of the sub-agents' own files, if the transcript was read from a path."""
     usages: tuple[Usage, ...] = field(default=(), repr=False)
-    """What the provider counted for each request, as the file says it. Positions are indexes of `messages`."""
+    """The usage in the file. Positions are indexes of `messages`."""
     window_tokens: int | None = None
-    """The window that the tool worked in, where the file says or shows it."""
+    """The tool's context window, if recorded in or inferred from the file."""
     raw: Callable[[], bytes] = field(default=bytes, repr=False, compare=False)
-    """Reads the file's bytes again, unpacked. Raises SourceChanged where they are others now, StoreUnusable."""
+    """Reads the file's decompressed bytes again. Raises SourceChanged if they have changed, StoreUnusable."""
 
     @property
     def usage(self) -> Usage | None:
-        """What the provider counted for the newest request of the conversation, branches that were left apart."""
+        """The usage of the newest request on the conversation's path."""
         on_path = (usage for usage in reversed(self.usages) if self.messages[usage.position or 0].on_path)
         return next(on_path, None)
 
@@ -186,7 +183,7 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """Messages that came as plain JSON: an array, JSON lines, or a request body."""
+    """Messages read from plain JSON: an array, JSON lines, or a request body."""
 
     format: FormatName
     messages: tuple[Wire, ...] = field(repr=False)
@@ -195,18 +192,18 @@ class Conversation:
     model: str | None = None
     findings: tuple[Finding, ...] = ()
     body: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The request that they stood in, whole; None where they were a list or lines."""
+    """The whole request body; None for a list or lines."""
     is_lines: bool = False
-    """Whether they came as JSON lines."""
+    """Whether the file has JSON lines."""
 
     def view(self) -> list[Wire]:
-        """The messages, which are not copied: as long as they are not changed, this object stays what was read."""
+        """The messages themselves, not copies: they must not be changed."""
         return list(self.messages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """One message of a view to write: its wire object, the message of the source it repeats, and whether it holds the summary."""
+    """One message of a view to write, the index of the source's message it repeats, and whether it contains the summary."""
 
     wire: Wire = field(repr=False)
     message: int | None = None
@@ -217,7 +214,7 @@ class Shown:
 class Checkpoint:
     """A view that replaces everything before it: what the tool must read after `messages[:position]`.
 
-    `summary` is the text of its summary as the view has it, None for a view without one. Sizes in tokens.
+    `summary` is the summary's text in the view, or None. Sizes in tokens.
     """
 
     position: int
@@ -233,12 +230,11 @@ class Checkpoint:
 class Outgoing:
     """A conversation to write as a session file.
 
-    `messages` is the whole history in `format`. With a `source`, the messages and compactions it already holds come
-    first (unless `messages` are only those that follow) and its lines are written again byte for byte; the rest is appended.
-    `compactions` are those of the source. A
-    `checkpoint` is written after the messages before its position; what follows it is read after its view. `times` are ISO
-    times, one for each message, where they are known; lines whose time is not known follow the line before them, the first one
-    `at`. `usages` are what the provider counted, one for each message, None for those that are no answers or where it is not known.
+    `messages` is the whole history in `format`. With a `source`, it begins with the source's messages (or, with `follows`,
+    continues them), and `compactions` with the source's; its lines are written again byte for byte, and the rest is appended. A
+    `checkpoint` is written after the messages before its position; messages after it are read after its view. `times` are ISO
+    times, and `usages` the reported usage of answers, one for each message or None if unknown; lines without a time follow the one
+    before, the first one `at`.
     """
 
     messages: tuple[Wire, ...] = field(repr=False)
@@ -248,9 +244,9 @@ class Outgoing:
     system: str | None = field(default=None, repr=False)
     source: Transcript | None = field(default=None, repr=False)
     follows: bool = False
-    """Whether the messages are only those that follow the source's."""
+    """Whether `messages` are only those after the source's."""
     path: str | None = None
-    """Where the source is, if that is known."""
+    """Path of the source, if known."""
     checkpoint: Checkpoint | None = None
     at: str | None = None
     times: tuple[str | None, ...] = field(default=(), repr=False)
@@ -259,9 +255,7 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportLoss:
-    """What the target could not carry. `position` is the index of the message or compaction meant, None for the
-    whole.
-    """
+    """What the target file does not contain. `position` is the index of the message or compaction, None for all."""
 
     kind: str
     detail: str
@@ -270,25 +264,25 @@ class ExportLoss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """A session file: the bytes of the file that it continues, and the lines that were added to them."""
+    """A session file: the bytes of the file it continues, and the lines appended."""
 
     added: tuple[str, ...] = field(repr=False)
     head: bytes = field(default=b"", repr=False)
     losses: tuple[ExportLoss, ...] = ()
     name: str = ""
-    """What the tool would call the file."""
+    """The file name the tool would use."""
     place: str = ""
-    """Where the tool looks for it."""
+    """The path where the tool looks for it."""
     resume: str = ""
-    """The command line that goes on with the session, once the file is in its place."""
+    """The command line that resumes the session, once the file is in place."""
     path: str | None = None
-    """Where it was written."""
+    """The path it was written to."""
     backup: str | None = None
-    """Where the file is kept that was there before."""
+    """The path of the backup of the file it replaced."""
 
     @property
     def parts(self) -> tuple[bytes, ...]:
-        """The file's bytes in pieces; the first is the file that it continues."""
+        """The file's bytes in pieces; the first is the file it continues."""
         feed = "\n" if self.head and self.added and not self.head.endswith(b"\n") else ""
         return self.head, (feed + "".join(f"{line}\n" for line in self.added)).encode()
 

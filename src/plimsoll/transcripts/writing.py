@@ -1,6 +1,4 @@
-"""What the three writers have in common: ids that follow from what is written, times that only go up, refs to earlier
-lines.
-"""
+"""Shared by the three writers: reproducible ids, increasing times, and content helpers."""
 
 from __future__ import annotations
 
@@ -23,8 +21,8 @@ _LATEST = datetime.max.replace(tzinfo=UTC) - timedelta(days=366)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
-    """What a writer writes on: the source's lines or none, and where new ids and times come from."""
+class WriterContext:
+    """The input of a writer: the source's lines or none, and the generators of ids and times."""
 
     meta: Meta
     ids: Ids
@@ -34,17 +32,17 @@ class Sheet:
 
 
 class Writer(ABC):
-    """Writes one tool's lines, after those of a source or from the beginning."""
+    """Writes one tool's lines, after those of a source or from the start."""
 
-    def __init__(self, sheet: Sheet) -> None:
+    def __init__(self, context: WriterContext) -> None:
         self.lines: list[str] = []
         """The new lines."""
         self.losses: list[ExportLoss] = []
         self.usage: Usage | None = None
-        """What the provider counted for the next message; None where that is not known."""
-        self._before = 0 if sheet.source is None else len(sheet.source.entries)
-        self._ids = sheet.ids
-        self._clock = sheet.clock
+        """Usage of the next message, if known."""
+        self._before = 0 if context.source is None else len(context.source.entries)
+        self._ids = context.ids
+        self._clock = context.clock
 
     @property
     def number(self) -> int:
@@ -52,20 +50,20 @@ class Writer(ABC):
         return self._before + len(self.lines)
 
     @abstractmethod
-    def say(self, wire: Wire) -> None:
+    def append(self, wire: Wire) -> None:
         """Write a message."""
 
     @abstractmethod
     def compact(self, compaction: ToolCompaction, kept: Sequence[int]) -> None:
-        """Write a compaction that keeps these messages, by index, and its summary."""
+        """Write a compaction with its summary that keeps these messages, by index."""
 
     @abstractmethod
     def restart(self, checkpoint: Checkpoint) -> None:
-        """Write a compaction after which the tool reads the view of the checkpoint and nothing from before."""
+        """Write a compaction after which the tool reads the checkpoint's view and nothing older."""
 
 
 def session_uuid(meta: Meta, salt: str) -> str:
-    """The session's id if it is a UUID, else one that follows from it."""
+    """The session's id if it is a UUID, else a UUID derived from it."""
     try:
         return str(uuid.UUID(text_of(meta.session_id)))
     except ValueError:
@@ -78,12 +76,12 @@ def _plain(text: str) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class Clock:
-    """The times of new lines: later than every line before, by a millisecond where no time is known."""
+    """The times of new lines: after every earlier line, by a millisecond if no time is known."""
 
     now: datetime
 
     def reach(self, text: str | None) -> None:
-        """See to it that the next line is not of before this ISO time. Nothing is ever dated back."""
+        """Advance to at least this ISO time, never backwards."""
         found = moment(text)
         if found is not None and self.now < found <= _LATEST:
             self.now = found - timedelta(milliseconds=1)
@@ -94,7 +92,7 @@ class Clock:
         return self.now
 
     def stamp(self) -> str:
-        """The same as the tools write it: ISO 8601, UTC, milliseconds."""
+        """The time of the next line as the tools write it: ISO 8601, UTC, milliseconds."""
         return iso(self.next())
 
 
@@ -104,7 +102,7 @@ def iso(moment: datetime) -> str:
 
 
 def moment(text: object) -> datetime | None:
-    """The time a text names; None when it names none. Times without a zone are UTC."""
+    """The time in a text, or None. Times without a zone are UTC."""
     try:
         found = datetime.fromisoformat(text_of(text))
     except ValueError:
@@ -124,13 +122,13 @@ def clock(at: str | None, meta: Meta, source: Transcript | None) -> Clock:
 
 @dataclass(slots=True, kw_only=True)
 class Ids:
-    """Fresh ids. The same lines written again get the same ids; other lines get others."""
+    """New ids derived from the content: the same lines get the same ids, different lines different ones."""
 
     session: str
     used: set[str] = field(default_factory=set)
 
     def uuid(self, number: int, content: Mapping[str, Any]) -> str:
-        """A UUID for the line of this number and content."""
+        """A UUID for the line with this number and content."""
         seed = f"{number}:{dump(content)}"
         fresh = str(uuid.uuid5(uuid.UUID(self.session), seed))
         while fresh in self.used:
@@ -140,7 +138,7 @@ class Ids:
         return fresh
 
     def short(self, number: int, content: Mapping[str, Any]) -> str:
-        """Eight hexadecimal digits, as pi has them."""
+        """Eight hexadecimal digits, the form of pi's ids."""
         salt = 0
         while (fresh := uuid.uuid5(uuid.UUID(self.session), f"{salt}:{number}:{dump(content)}").hex[:8]) in self.used:
             salt += 1

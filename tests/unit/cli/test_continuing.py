@@ -77,7 +77,7 @@ def test_what_its_tool_cannot_hold_is_said_before_a_compaction(run, home):
     with plimsoll.open("s") as session:
         session.append({"role": "user", "content": [pdf]})
     for words in (("compact", "s", "--preview"), ("compact", "s")):
-        assert "document left out: pi holds text and images" in run(*words).err
+        assert "document left out: pi supports text and images" in run(*words).err
     assert run("export", "s", "--to", "pi", "-o", "out.jsonl").status == 3
     assert run("export", "s", "--in-place").status == 1
 

@@ -152,7 +152,7 @@ def test_api_errors_stay_in_the_history_only():
     s.user("again")
     found = s.read()
     assert _said(found) == ["go again"]
-    assert [m.kind for m in found.messages] == ["said", "error", "said"]
+    assert [m.kind for m in found.messages] == ["message", "error", "message"]
 
 
 def test_notes_of_the_tool_to_the_model_are_sent():
@@ -176,7 +176,7 @@ def test_a_boundary_cuts_what_came_before():
     (compaction,) = found.compactions
     assert (compaction.position, compaction.summary, compaction.kept) == (2, "the summary", ())
     assert (compaction.trigger, compaction.tokens_before, compaction.tokens_after) == ("auto", 900, 90)
-    assert [m.kind for m in found.messages] == ["said", "said", "summary", "said"]
+    assert [m.kind for m in found.messages] == ["message", "message", "summary", "message"]
     assert all(m.on_path for m in found.messages)
 
 

@@ -166,7 +166,7 @@ def test_files_of_sub_agents_are_named(tmp_path):
     (beside / "agent-2.jsonl").symlink_to(path)
     found = load_file(path)
     assert isinstance(found, Transcript)
-    assert found.beside == (str(beside / "agent-1.jsonl"),)
+    assert found.sidechain_paths == (str(beside / "agent-1.jsonl"),)
 
 
 @pytest.mark.slow

@@ -154,7 +154,7 @@ def test_commands_the_user_ran_are_told_unless_excluded():
     s.answer(_text("ok"))
     found = s.read()
     assert _said(found) == ["Ran `ls`\n```\na\n```\n\nCommand exited with code 2", "ok"]
-    assert [m.kind for m in found.messages] == ["said", "excluded", "said"]
+    assert [m.kind for m in found.messages] == ["message", "excluded", "message"]
 
 
 def test_extensions_speak_as_the_user():

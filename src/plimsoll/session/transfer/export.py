@@ -28,12 +28,12 @@ from plimsoll.session.environment import layers
 from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.transfer.source import Run, SourceFile, own_compaction
 from plimsoll.session.usage_reports import usage_since
+from plimsoll.transcripts.atomic_files import read_file, replace_file, write_file
 from plimsoll.transcripts.codex_write import response_item
 from plimsoll.transcripts.detect import load_export
 from plimsoll.transcripts.export import FORMAT_OF, write
-from plimsoll.transcripts.filing import read_file, replace_file, write_file
-from plimsoll.transcripts.holding import held
 from plimsoll.transcripts.source import is_archive
+from plimsoll.transcripts.supported import supported
 from plimsoll.transcripts.values import Checkpoint, Exported, ExportLoss, Meta, Outgoing, Shown, ToolName, Transcript
 from plimsoll.transcripts.writing import blocks_of
 from plimsoll.validation import short_repr, text_or_none
@@ -74,7 +74,7 @@ def export_view(recorder: SessionRecorder, *, to: str | None, writes: bool) -> C
 def not_held(recorder: SessionRecorder) -> list[ExportLoss]:
     """The losses if the view were written to a file of the session's own tool."""
     tool = next((source["tool"] for source in recorder.notes("source")), None)
-    return [] if tool is None else held(recorder.written(), tool)[1]
+    return [] if tool is None else supported(recorder.written(), tool)[1]
 
 
 def export_to(recorder: SessionRecorder, path: str, *, to: str | None, at: str | None) -> Exported:
@@ -143,7 +143,7 @@ def _file(recorder: SessionRecorder, source: SourceFile | None, tool: ToolName, 
 def _reduced(recorder: SessionRecorder, outgoing: Outgoing, tool: ToolName, at: str) -> Exported | None:
     """The file with a view reduced to what its tool supports; None if the tool would still read another view."""
     checkpoint = _checkpoint(recorder, None, at, is_foreign=True)
-    wires, losses = held([message.wire for message in checkpoint.view], tool)
+    wires, losses = supported([message.wire for message in checkpoint.view], tool)
     view = tuple(replace(message, wire=wire) for message, wire in zip(checkpoint.view, wires, strict=True))
     checkpoint = replace(checkpoint, view=view, position=len(outgoing.messages))  # all of the view is in it
     exported = write(replace(outgoing, checkpoint=checkpoint), to=tool)
@@ -177,7 +177,7 @@ class _View:
         if read.format != self.format:
             wires = convert(list(wires), to=read.format, format=self.format).messages
         if not is_own:
-            wires, _ = held(wires, read.tool)
+            wires, _ = supported(wires, read.tool)
         return self._comparable(wires, read.format) == self._comparable(read.view(), read.format)
 
     def _comparable(self, wires: Sequence[Wire], format: FormatName) -> list[dict[str, Any]]:

@@ -201,7 +201,7 @@ def _fill(
         return
     times, done = times_ms(found), 0
     made = replayed(found)[-FOREIGN_COMPACTIONS_MAX:]
-    places = [compaction.ends for compaction in made]
+    places = [compaction.stop for compaction in made]
     for compaction, place, following in zip(made, places, [*places, len(found.messages)][1:], strict=True):
         adoption = adoption_of(found, compaction, following)
         needed = [part.position + 1 for part in adoption.view if part.position is not None]
@@ -222,7 +222,7 @@ def _append(recorder: SessionRecorder, found: Transcript, times: Sequence[int | 
     """Append messages of the file in batches, to bound memory."""
     for start in range(places.start, places.stop, BATCH_MESSAGES):
         stop = min(start + BATCH_MESSAGES, places.stop)
-        recorder.append((), times[start:stop], read=[said.message for said in found.messages[start:stop]])
+        recorder.append((), times[start:stop], read=[one.message for one in found.messages[start:stop]])
 
 
 def export(session: Session, *, to: str, at: str | None = None) -> Exported | Converted:

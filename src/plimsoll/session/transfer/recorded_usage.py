@@ -47,12 +47,15 @@ class Recorded:
 def recorded(found: Transcript, meter: ContextMeter) -> Recorded:
     """The usage in a file, with counts by this meter: of requests from the current view, else from the view before."""
     made = replayed(found)
-    since = made[-1].ends if made else 0
+    since = made[-1].stop if made else 0
     counting = _Counting(found, meter, found.viewed)
     usages, is_of_view = counting.usages(range(since, len(found.messages))), True
     if made and all(usage.counted_tokens is None for usage in usages):
-        start = made[-2].ends if len(made) > 1 else 0
-        usages, is_of_view = _Counting(found, meter, made[-1].saw()).usages(range(start, made[-1].position)), False
+        start = made[-2].stop if len(made) > 1 else 0
+        usages, is_of_view = (
+            _Counting(found, meter, made[-1].view_before()).usages(range(start, made[-1].position)),
+            False,
+        )
     calibration = Calibrator()
     for usage in usages:
         if usage.counted_tokens is not None:
@@ -110,7 +113,7 @@ def adoption_of(found: Transcript, compaction: ToolCompaction, following: int) -
     """A tool's compaction as the session records it. `following` is the position of the next one."""
     after = compaction.tokens_after or _next_request(found, compaction, following)
     return Adoption(
-        view=[part for viewed in compaction.see() for part in parts_of(found, viewed)],
+        view=[part for viewed in compaction.view_after() for part in parts_of(found, viewed)],
         summary=compaction.summary,
         trigger=compaction.trigger[:40],
         at_ms=time_ms(compaction.at),
@@ -130,7 +133,7 @@ def _next_request(found: Transcript, compaction: ToolCompaction, following: int)
     """Reported tokens of the first request after a compaction, if the file also has those before it."""
     if compaction.tokens_before is None:
         return None
-    first = compaction.ends
+    first = compaction.stop
     usages = (usage for usage in found.usages if first <= (usage.position or 0) < following)
     return next((usage.prompt_tokens for usage in usages), None)
 
@@ -160,9 +163,9 @@ def left_of(found: Transcript, places: Places = in_place) -> list[int]:
     Includes messages kept among them, because a ledger extends from a position.
     """
     shown = {index for viewed in found.viewed for index in viewed.messages}
-    said = [index for index, one in enumerate(found.messages) if one.on_path and one.kind == "said"]
-    last = max((index for index in said if index not in shown), default=-1)
-    return [position for index in said if index <= last and (position := places(index)) is not None]
+    indexes = [index for index, one in enumerate(found.messages) if one.on_path and one.kind == "message"]
+    last = max((index for index in indexes if index not in shown), default=-1)
+    return [position for index in indexes if index <= last and (position := places(index)) is not None]
 
 
 def parts_of(found: Transcript, viewed: Viewed) -> list[Adopted]:
@@ -188,16 +191,16 @@ def _results_first(blocks: list[Wire]) -> list[Wire]:
 def _part(found: Transcript, wire: Wire, origin: int) -> Adopted:
     if origin < 0:
         return Adopted(wire=wire, origin="summary" if origin == SUMMARY else "made")
-    said = found.messages[origin]
-    kind: Origin = "summary" if said.kind == "summary" else "history"
-    return Adopted(wire=wire, message=said.message if said.wire == wire else None, position=origin, origin=kind)
+    one = found.messages[origin]
+    kind: Origin = "summary" if one.kind == "summary" else "history"
+    return Adopted(wire=wire, message=one.message if one.wire == wire else None, position=origin, origin=kind)
 
 
 def times_ms(found: Transcript) -> list[int | None]:
     """The time of each message's first line; one without a time gets that of the message before."""
     times: list[int | None] = []
-    for said in found.messages:
-        value = found.entries[said.lines[0]].value if said.lines else None
+    for one in found.messages:
+        value = found.entries[one.lines[0]].value if one.lines else None
         at_ms = time_ms((value or {}).get("timestamp"))
         times.append(at_ms if at_ms is not None else times[-1] if times else None)
     return times
@@ -212,4 +215,4 @@ def time_ms(text: object) -> int | None:
 
 def replayed(found: Transcript) -> Sequence[ToolCompaction]:
     """The compactions on the conversation's path, oldest first."""
-    return sorted((made for made in found.compactions if made.on_path), key=lambda made: made.ends)
+    return sorted((made for made in found.compactions if made.on_path), key=lambda made: made.stop)

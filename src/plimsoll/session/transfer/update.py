@@ -64,7 +64,7 @@ class _Update:
         recorder, since = self._recorder, self._same + self._known_already(where)
         before = list(recorder.state.pieces)
         fresh = self._new.messages[since:]
-        recorder.append([said.wire for said in fresh], times_ms(self._new)[since:])
+        recorder.append([one.wire for one in fresh], times_ms(self._new)[since:])
         note = self._source.grown(recorder, raw, self._runs, path=path)
         kept, adoption = self._next_view(before, since)
         pieces = [*kept, *as_pieces(recorder, adoption)]
@@ -92,7 +92,7 @@ class _Update:
     def _known_already(self, where: str) -> int:
         """How many of the new messages the session already has. It may have no others."""
         own = self._recorder.history()[self._source.taken :]
-        fresh = [dict(said.wire) for said in self._new.messages[self._same : self._same + len(own)]]
+        fresh = [dict(one.wire) for one in self._new.messages[self._same : self._same + len(own)]]
         if own != fresh:
             reason = f"the session has {pluralize(len(own), 'message')} not in it: import it as a session of its own"
             raise SourceChanged(where, reason=reason)

@@ -1,4 +1,4 @@
-"""What another tool's file can hold of messages in its format: what it cannot leaves a mark, and is named."""
+"""What another tool's file supports of messages in its format: the rest leaves a note and is reported as a loss."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _PI_USER = frozenset({"text", "tool_result"})
 _PI_ANSWER = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
 
 
-def held(wires: Sequence[Wire], tool: ToolName) -> tuple[list[Wire], list[ExportLoss]]:
-    """Each message as a file of the tool holds it, and what that leaves out. Losses have the place of their message."""
+def supported(wires: Sequence[Wire], tool: ToolName) -> tuple[list[Wire], list[ExportLoss]]:
+    """Each message reduced to what the tool's file supports, and the losses with the positions of their messages."""
     if tool == "codex":
         return list(wires), []
     losses: list[ExportLoss] = []
-    return [_held(wire, tool, position, losses) for position, wire in enumerate(wires)], losses
+    return [_supported(wire, tool, position, losses) for position, wire in enumerate(wires)], losses
 
 
-def _held(wire: Wire, tool: ToolName, position: int, losses: list[ExportLoss]) -> Wire:
+def _supported(wire: Wire, tool: ToolName, position: int, losses: list[ExportLoss]) -> Wire:
     if wire.get("role") == "system":
         losses.append(ExportLoss(kind="system role", detail="became a labelled user message", position=position))
         wire = {"role": "user", "content": labelled_text(text_in(wire.get("content")))}
@@ -41,13 +41,15 @@ def _blocks(content: Sequence[Wire], known: frozenset[str], position: int, losse
             yield {**block, "content": list(_blocks(blocks_of(block.get("content")), _PI_USER, position, losses))}
         elif kind == "text":
             if block.get("citations"):
-                losses.append(ExportLoss(kind="citations", detail="dropped: pi has no place for it", position=position))
+                losses.append(
+                    ExportLoss(kind="citations", detail="dropped: pi does not support them", position=position)
+                )
             yield {"type": "text", "text": block.get("text")}
         elif kind in known or (known is _PI_USER and _is_plain_image(block)):
             yield block
         else:
             losses.append(
-                ExportLoss(kind="content", detail=f"{kind} left out: pi holds text and images", position=position)
+                ExportLoss(kind="content", detail=f"{kind} left out: pi supports text and images", position=position)
             )
             yield {"type": "text", "text": f"[{kind} left out]"}
 

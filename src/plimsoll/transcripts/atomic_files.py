@@ -1,4 +1,4 @@
-"""Writing a session file where its tool looks for it: whole or not at all, and never over what nobody has read."""
+"""Write session files atomically, and never over content that has not been read."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from plimsoll.errors import SourceChanged, StoreUnusable, on_failure
 
 
 def write_file(path: str, *data: bytes) -> None:
-    """Write beside the file and take its place, so that it is never half there. A file that was there keeps its modes.
+    """Write a file atomically, by renaming a temporary one. An existing file's mode is kept.
 
-    Links, folders and devices are refused. Raises StoreUnusable; then what was there is unchanged.
+    Raises StoreUnusable, also for links, folders and devices; then the old file is unchanged.
     """
     try:
         file = Path(path)
-        with _written_beside(file, _mode(file), *data) as fresh:
+        with _temporary_file(file, _mode(file), *data) as fresh:
             fresh.replace(file)
     except (OSError, ValueError) as error:
         raise StoreUnusable(ascii(path), reason=_reason(error)) from error
 
 
 def read_file(path: str) -> bytes:
-    """What a plain file holds, as it is. Raises StoreUnusable."""
+    """The bytes of a regular file. Raises StoreUnusable."""
     try:
         _mode(Path(path))
         return Path(path).read_bytes()
@@ -37,12 +37,12 @@ def read_file(path: str) -> bytes:
 
 
 def replace_file(path: str, data: bytes, *, expected: bytes, note: Callable[[], None]) -> str | None:
-    """Put `data` in the place of a file that holds `expected`, which stays beside it as a backup; the backup's path.
+    """Replace a file that contains `expected` by `data`. Returns the path of a backup next to it.
 
-    Data that are the same are not written, and there is no backup. `note` is called before the file changes, when nothing but
-    the change itself is left to do: whoever is stopped in between finds the file as it was.
+    Equal data are not written; then there is no backup. `note` is called just before the replacement, so that an interruption
+    in between leaves the old file.
 
-    Raises SourceChanged where the file holds anything else, also where that happens meanwhile; StoreUnusable.
+    Raises SourceChanged if the file contains anything else, or is written to meanwhile; StoreUnusable.
     """
     file = Path(path)
     try:
@@ -50,7 +50,7 @@ def replace_file(path: str, data: bytes, *, expected: bytes, note: Callable[[], 
         _check(path, held, expected)
         if data == expected:
             return None
-        with _written_beside(file, mode, data) as fresh:
+        with _temporary_file(file, mode, data) as fresh:
             backup = _backup(file)
             with on_failure(backup.unlink):
                 note()
@@ -67,8 +67,10 @@ def _check(path: str, held: bytes, expected: bytes) -> None:
     if held == expected:
         return
     if held.startswith(expected):
-        raise SourceChanged(path, reason=f"it has grown since; take that in first: plimsoll import --update {path}")
-    raise SourceChanged(path, reason="it does not hold what was imported from it")
+        raise SourceChanged(
+            path, reason=f"it has grown since; import the new part first: plimsoll import --update {path}"
+        )
+    raise SourceChanged(path, reason="it does not contain what was imported from it")
 
 
 def _check_same(path: str, file: Path, before: os.stat_result) -> None:
@@ -78,9 +80,9 @@ def _check_same(path: str, file: Path, before: os.stat_result) -> None:
 
 
 def _undo_if_written(path: str, file: Path, backup: Path, before: os.stat_result) -> None:
-    """Bring the old file back where somebody wrote to it in the moment in which it was replaced."""
+    """Restore the old file if another process wrote to it during the replacement."""
     if backup.stat().st_ino != before.st_ino:
-        return  # a copy, which nobody else writes to
+        return  # a copy, to which no other process writes
     try:
         _check_same(path, backup, before)
     except SourceChanged:
@@ -89,9 +91,9 @@ def _undo_if_written(path: str, file: Path, backup: Path, before: os.stat_result
 
 
 def _backup(file: Path) -> Path:
-    """The file under another name that is free; a copy of it where the disk has no second names.
+    """Link the file to an unused name, or copy it if the file system has no hard links.
 
-    A tool that has the file open writes on into the backup, so nothing of that is lost.
+    A tool that has the file open continues to write into the backup, so none of that is lost.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
     names = chain([f"{file.name}.{stamp}.bak"], (f"{file.name}.{stamp}-{number}.bak" for number in count(1)))
@@ -103,15 +105,15 @@ def _backup(file: Path) -> Path:
         except OSError:
             if backup.exists():
                 continue
-            with _written_beside(file, file.stat().st_mode, file.read_bytes()) as copy:
+            with _temporary_file(file, file.stat().st_mode, file.read_bytes()) as copy:
                 copy.replace(backup)
         return backup
     raise AssertionError("names do not end")
 
 
 @contextmanager
-def _written_beside(file: Path, mode: int | None, *data: bytes) -> Iterator[Path]:
-    """A new file with these bytes in the same folder; it is gone afterwards unless it was moved."""
+def _temporary_file(file: Path, mode: int | None, *data: bytes) -> Iterator[Path]:
+    """A temporary file with these bytes in the same folder, removed on exit unless it was moved."""
     handle, name = tempfile.mkstemp(prefix=f".{file.name[:40]}.", dir=file.parent)
     fresh = Path(name)
     try:
@@ -134,13 +136,13 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _mode(file: Path) -> int | None:
-    """The modes of a plain file; None where nothing is there. Raises OSError for anything else."""
+    """The mode of a regular file; None if it does not exist. Raises OSError for anything else."""
     try:
         mode = file.lstat().st_mode
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(mode):
-        raise OSError(f"it is {'a symbolic link' if stat.S_ISLNK(mode) else 'no plain file'}")
+        raise OSError(f"it is {'a symbolic link' if stat.S_ISLNK(mode) else 'not a regular file'}")
     return mode
 
 

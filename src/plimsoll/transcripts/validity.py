@@ -1,4 +1,4 @@
-"""What a damaged file holds that no provider takes: messages that are none, and views that would be refused."""
+"""Repair what a provider would not accept from a damaged file: unreadable messages and invalid views."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plimsoll.transcripts.values import Finding, Viewed
 
 
 def read_message(wire: Wire, format: FormatName) -> Message | None:
-    """A message read in its format; None for one that cannot be read, which is a line of the file and nothing else."""
+    """A message decoded in its format, or None if it cannot be read."""
     try:
         return FORMATS[format].decode(wire, 0)
     except (FormatError, LimitExceeded):
@@ -20,7 +20,7 @@ def read_message(wire: Wire, format: FormatName) -> Message | None:
 
 
 def accepted(viewed: Sequence[Viewed], format: FormatName) -> tuple[tuple[Viewed, ...], tuple[Finding, ...]]:
-    """A view such that its provider takes it, and what was changed for that: nothing where the file is whole."""
+    """A view that its provider accepts, and the changes made for that; none for an undamaged file."""
     shape = format_named(format)
     problems = shape.validate([shown.wire for shown in viewed]) if viewed else []
     if not problems:
