@@ -25,9 +25,9 @@ def leave_thinking(view: WorkingView) -> None:
         kept = list(unbound(block.pieces, view.binds))
         if kept:
             block.pieces = [replace(piece, weigh=view.weigh) for piece in kept]
-            block.decide("shrink", "thinking that holds only behind the messages it was made for")
+            block.decide("shrink", "removed thinking that is valid only with the messages before it unchanged")
         else:
-            view.leave([block], "drop", "thinking that holds only behind the messages it was made for")
+            view.leave([block], "drop", "removed thinking that is valid only with the messages before it unchanged")
 
 
 def unbound(pieces: Iterable[ViewMessage], binds: Binds) -> Iterator[ViewMessage]:

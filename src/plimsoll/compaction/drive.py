@@ -24,7 +24,9 @@ def checked(summarizer: object) -> AsyncSummarizer | None:
     asked = getattr(summarizer, "summarize", summarizer)
     if asked is None or callable(asked):
         return asked
-    raise SettingError("summarizer", "must be callable with a SummaryRequest, or have a summarize method that is")
+    raise SettingError(
+        "summarizer", "must be a callable that takes a SummaryRequest, or have such a method named summarize"
+    )
 
 
 NOBODY = SummaryFailed(reason="no summariser is configured")
@@ -114,7 +116,7 @@ async def _aasked(summarizer: AsyncSummarizer | None, request: SummaryRequest, a
 def _checked(answer: object) -> SummaryReply:
     if isinstance(answer, Coroutine):
         answer.close()
-    return answer if isinstance(answer, str) else SummaryFailed(reason=f"it gave {type(answer).__name__}, not text")
+    return answer if isinstance(answer, str) else SummaryFailed(reason=f"it returned {type(answer).__name__}, not text")
 
 
 def _failed(error: Exception | None) -> SummaryFailed:

@@ -67,7 +67,7 @@ def compact(view: WorkingView, task: Task) -> Compacting:
     if not over:
         before = _cost(as_it_was, reserve_tokens)
         if is_futile(task, before, after) and not arrived:
-            return untouched(as_it_was, task, before, note="it would not free enough to be worth it")
+            return untouched(as_it_was, task, before, note="it would free too little")
         over = after < before
     return Outline(
         pieces=tuple(view.pieces()),
@@ -160,7 +160,7 @@ def reworded(outline: Outline, text: str, view: WorkingView, task: Task) -> Outl
     ledger = edited_ledger(outline.ledger, outline.summary, text)
     edited = replace(outline, written=text, ledger=ledger, stage="edited")
     if summary is None:
-        return replace(edited, note=f"no room for the summary: {pluralize(room, 'token')} left for it")
+        return replace(edited, note=f"no room for the summary: {pluralize(room, 'token')} available")
     piece = view.summary_piece(summary.message)
     pieces = tuple(piece if old is worded else old for old in outline.pieces)
     after = view.reserve_tokens + sum(piece.tokens for piece in pieces)

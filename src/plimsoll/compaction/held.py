@@ -36,7 +36,7 @@ HELD_SHARE = 0.6
 """Share that kept exchanges may take of the goal after system text and the newest request. If these two alone exceed the
 budget, they are cut to this share of it."""
 
-REASON = "larger than what must stay may be"
+REASON = "over the limit for content that must stay"
 
 _REDUCIBLE = (NEWEST_EXCHANGE, NEWEST_MESSAGE, LAST_MESSAGES, FIRST_REQUEST, PINNED)
 
@@ -120,7 +120,7 @@ def _unseal_tail(view: WorkingView, goal_tokens: int) -> None:
     room = goal_tokens - held_tokens(view)
     for block in reversed(view.movable()):
         if block.tokens > room and sealed_tokens(view, block) > room // 2:
-            reduce_to(view, block, room, "parts that cannot be cut left out", to_line=False)
+            reduce_to(view, block, room, "removed parts that cannot be cut", to_line=False)
         room -= block.tokens
         if room <= 0:
             return

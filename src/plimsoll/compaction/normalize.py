@@ -25,8 +25,8 @@ from plimsoll.formats.repairs import repaired
 from plimsoll.formats.rules import Rules
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult, text_message
 
-MOVED = "results moved up to their calls"
-LABELLED = "system text in the user's role stands under a label of its own"
+MOVED = "results moved to their calls"
+LABELLED = "system text converted to a labelled user message"
 
 _WORDS = frozenset({"role", "content"})
 _SPEAKERS = ("user", "assistant")
@@ -182,7 +182,7 @@ class HistoryNormalizer:
     def _blank(self, part: Text, parts: list[Part], repairs: list[str]) -> None:
         """Handle a text part of white space only, which some formats reject."""
         if self.format.rules.refuses_blank_text:
-            repairs.append("empty text left out")
+            repairs.append("removed empty text")
         else:
             parts.append(part)
 
@@ -289,10 +289,10 @@ class HistoryNormalizer:
             self.answers.pop(result.call_id, None)
         filled = self.format.without_blanks(result)
         if filled is not result:
-            repairs.append("empty text left out of a result")
+            repairs.append("removed empty text from a result")
             result = filled
         if self.format.rules.refuses_blank_text and result.is_error and not result.content.strip() and not result.media:
-            repairs.append("a failed result must say something")
+            repairs.append("a failed result must not be empty")
             result = replace(result, content=EMPTY)
         return result if call.id == result.call_id else replace(result, call_id=call.id)
 
@@ -309,7 +309,7 @@ class HistoryNormalizer:
         if rules.results_first and role in ("user", "tool"):
             parts.sort(key=lambda part: not isinstance(part, ToolResult))
         while rules.refuses_thinking_last and parts and isinstance(parts[-1], Reasoning):
-            repairs.append("thinking that led to nothing left out")
+            repairs.append("removed thinking that nothing follows")
             parts.pop()
         if not says and _is_empty(parts, role, rules):
             repairs.append("empty message")

@@ -165,7 +165,7 @@ def _action(block: ViewExchange, refer: Callable[[ViewMessage, int], str | None]
         first=block.first,
         last=block.last,
         what=describe(block),
-        reason="; ".join(block.reasons) or block.kept_as or "newest exchanges stay word for word",
+        reason="; ".join(block.reasons) or block.kept_as or "newest exchanges stay verbatim",
         tokens_before=block.tokens_before,
         tokens_after=0 if refer else block.tokens,
         references=tuple(

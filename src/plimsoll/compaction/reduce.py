@@ -111,7 +111,7 @@ def _mark_opaque_parts(room: _Room) -> None:
         return _with_marks(room, groups[:number])
 
     block.pieces = without(room.fewest(len(groups), without))
-    block.decide("shrink", "parts that cannot be cut left out")
+    block.decide("shrink", "removed parts that cannot be cut")
 
 
 def _opaque_groups(view: WorkingView, block: ViewExchange) -> list[_Group]:

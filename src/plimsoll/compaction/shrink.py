@@ -96,7 +96,7 @@ def cut_results(view: WorkingView, block: ViewExchange, tokens_max: int) -> bool
         for spot in spots(view, block)
         if spot.tokens > tokens_max and isinstance(block.pieces[spot.piece].message.parts[spot.part], ToolResult)
     ]
-    return cut_spots(view, block, large, tokens_max, "larger than a result may be on arrival")
+    return cut_spots(view, block, large, tokens_max, "over the limit for results on arrival")
 
 
 def _cut_piece(  # noqa: PLR0913, PLR0917 - what to cut, how far and why

@@ -93,7 +93,7 @@ def _point_to_newest(view: WorkingView, block: ViewExchange, number: int, indexe
         reference = view.refer(piece, index)
         where = _REFERENCE[view.language].format(reference) if reference and view.recall else ""
         parts[index] = replace(part, content=notice(f"{REPEATED[view.language]}{where}"))
-        block.decide("offload" if reference else "shrink", "the same content is read again later", reference=reference)
+        block.decide("offload" if reference else "shrink", "a later result has the same content", reference=reference)
     view.edit(block, number, parts)
     return before - block.tokens
 
@@ -111,7 +111,7 @@ def restore_repeats(view: WorkingView, preview_tokens: int, original: Callable[[
             parts[index] = replace(result, content=content)
             view.edit(block, number, parts)
             large = [spot for spot in spots(view, block) if (spot.piece, spot.part) == (number, index)]
-            cut_spots(view, block, large, preview_tokens, "the later result with the same content left")
+            cut_spots(view, block, large, preview_tokens, "the later result with the same content was removed")
         later.add(result.content if content is None else content)
 
 

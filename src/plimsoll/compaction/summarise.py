@@ -1,4 +1,4 @@
-"""Older exchanges become the summary; a token-bounded tail and what must stay remain word for word."""
+"""Replace older exchanges by a summary. The tail and everything that must stay remain verbatim."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from plimsoll.summary.reread import recollected
 from plimsoll.tokens.cache import LruCache
 
 MARK_TOKENS = 48
-"""Room for the line that says how much left without a summary."""
+"""Tokens reserved for an omission notice when there is no summary."""
 
 SPARE_TOKENS, SPARE_SHARE = 8, 0.01
-"""Less room than this, in tokens or of the goal, is not worth another rendering."""
+"""Minimum gain, in tokens and as a share of the goal, that justifies rendering the summary again."""
 
 READ_AGAIN_MESSAGES_MIN = 32
-"""Fewer messages are read as fast as they are recognised."""
+"""For fewer messages, reading them again is as fast as checking whether they were read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryOutcome:
-    """What became of the past: the ledger with it, what is covered, which means spoke, and which failed."""
+    """The result of summarising: the extended ledger, the covered positions, the summary and the step that failed, if any."""
 
     ledger: Ledger
     covers: tuple[int, int] | None
     summary: SummaryMessage | None = None
     written: str | None = None
-    """What a model wrote for it, whole."""
+    """The model's answer, unchanged."""
     stage: Stage = "steps"
     failure: str | None = None
 
 
 def summarise(view: WorkingView, task: Task) -> Generator[SummaryRequest, SummaryReply, SummaryOutcome]:
-    """Carry the step out. Yields requests when a model is there to write prose, and goes on with whatever comes back."""
+    """Summarise what leaves the view. Yields requests if a model may be asked, and is sent its answers or failures."""
     selection = split(view, task)
     if not selection.leave:
         return SummaryOutcome(ledger=task.ledger, covers=task.covers)
@@ -73,7 +73,7 @@ def summarise(view: WorkingView, task: Task) -> Generator[SummaryRequest, Summar
 def _given_back(
     view: WorkingView, task: Task, selection: Split, outcome: SummaryOutcome
 ) -> tuple[Split, SummaryOutcome]:
-    """Where the budget is to be filled, the room that prose does not need goes back to the tail, of which it tells as well."""
+    """Give the tail the room that the model's prose does not use, if the policy fills the budget. The prose covers it as well."""
     summary = outcome.summary
     if summary is None or not (task.policy.fill and _slack(task, selection, outcome)):
         return selection, outcome
@@ -87,9 +87,9 @@ def _given_back(
 def _tightened(
     view: WorkingView, task: Task, selection: Split, outcome: SummaryOutcome
 ) -> tuple[Split, SummaryOutcome]:
-    """Give the room that the rules' summary does not need back to the tail, and to the newest exchange that leaves, cut to fit.
+    """Give the room that the rules' summary does not use to the tail, and to the newest leaving exchange, cut to fit.
 
-    What no exchange fits into goes to the summary.
+    Room too small for an exchange goes to the summary.
     """
     if _slack(task, selection, outcome):
         assert outcome.summary is not None
@@ -110,7 +110,7 @@ def _tightened(
         outcome = _resumed(view, task, smaller, outcome.failure)
         if not is_first or outcome.summary is None or 2 * outcome.summary.tokens > used:
             break
-        # Most of the summary was about what stays after all: that gets the room.
+        # Most of the summary was about exchanges that now stay, so they get the room.
         used = outcome.summary.tokens
         for block, pieces, decision, reasons, references in whole:
             block.pieces, block.decision, block.reasons, block.references = pieces, decision, reasons, references
@@ -118,21 +118,21 @@ def _tightened(
 
 
 def _resumed(view: WorkingView, task: Task, selection: Split, failure: str | None) -> SummaryOutcome:
-    """The summary of what leaves still; none where nothing does."""
+    """The summary of the exchanges that still leave; no summary if none does."""
     if not selection.leave:
         return SummaryOutcome(ledger=task.ledger, covers=task.covers, failure=failure)
     return replace(_by_rules(view, task, selection), failure=failure)
 
 
 def _room_beside(view: WorkingView, task: Task, selection: Split) -> int:
-    """What the exchanges that stay leave of the goal."""
+    """Tokens of the goal that the staying exchanges do not use."""
     gone = {id(block) for block in selection.leave}
     staying = sum(block.tokens for block in view.blocks if id(block) not in gone and not block.is_summary)
     return task.goal_tokens - view.reserve_tokens - staying
 
 
 def window(view: WorkingView, task: Task) -> SummaryOutcome:
-    """Older exchanges leave without a summary; a mark says so. The ledger is kept all the same, for a later summary."""
+    """Remove older exchanges without a summary, leaving an omission notice. The ledger is still extended, for a later summary."""
     selection = split(view, task, summary_tokens=MARK_TOKENS)
     if not selection.leave:
         return SummaryOutcome(ledger=task.ledger, covers=task.covers)
@@ -146,7 +146,7 @@ def window(view: WorkingView, task: Task) -> SummaryOutcome:
 
 
 def _by_rules(view: WorkingView, task: Task, selection: Split) -> SummaryOutcome:
-    """The ledger with what leaves, and its summary within the summary's room; a mark where that is too little for any."""
+    """Extend the ledger by what leaves and summarise it by rules; an omission notice if the room is too small."""
     ledger, writer = _extended(view, task, selection), _writer(view, task, selection)
     summary = writer.by_rules(ledger, gone=selection.leave, shown=_shown(view, selection))
     if summary is None:
@@ -157,14 +157,14 @@ def _by_rules(view: WorkingView, task: Task, selection: Split) -> SummaryOutcome
 
 
 def _writer(view: WorkingView, task: Task, selection: Split) -> SummaryWriter:
-    """What makes the message that speaks for what leaves."""
+    """The writer of the summary of what leaves."""
     return SummaryWriter(view=view, task=task, covers=_covers(task, selection), tokens_max=selection.summary_tokens_max)
 
 
 def _by_model(
     view: WorkingView, task: Task, selection: Split
 ) -> Generator[SummaryRequest, SummaryReply, SummaryOutcome]:
-    """The model's prose with the facts it left out; the rules where it fails, or only a mark where the policy says so."""
+    """The model's prose with the facts it omits. If it fails, the rules' summary, or only a notice if the policy says so."""
     ruled, writer = _by_rules(view, task, selection), _writer(view, task, selection)
     if writer.room < PROSE_TOKENS_MIN:
         return replace(ruled, failure=f"{selection.summary_tokens_max} tokens are too few for a model's summary")
@@ -179,10 +179,10 @@ def _by_model(
 def _written(
     writer: SummaryWriter, ledger: Ledger, selection: Split
 ) -> Generator[SummaryRequest, SummaryReply, SummaryMessage | SummaryFailed]:
-    """The model's prose in its frame, asked for in as many requests as what leaves needs; the reason where one fails.
+    """Ask for the model's prose, in as many requests as the leaving messages need. Returns the summary, or the reason of a failure.
 
-    Each goes on from the answer to the one before, so every message is read once; what a later answer does not say again of an
-    earlier one is carried with it.
+    Each request extends the answer to the one before, so that every message is read once. Content of an earlier answer that a
+    later one omits is carried along.
     """
     from plimsoll.summary.prompt import lines_of, portions  # noqa: PLC0415 - only where a model is asked
 
@@ -224,7 +224,7 @@ def _is_after(summaries: Sequence[ViewExchange], position: int) -> bool:
 
 
 def _without_model(view: WorkingView, task: Task, selection: Split, failure: str) -> SummaryOutcome:
-    """What the policy wants in the place of prose that failed: the rules' summary, or a mark."""
+    """The policy's replacement for failed prose: the rules' summary, or a notice."""
     ruled = replace(_by_rules(view, task, selection), failure=failure)
     if task.policy.summarizer_fallback:
         return ruled
@@ -232,18 +232,18 @@ def _without_model(view: WorkingView, task: Task, selection: Split, failure: str
 
 
 def _notice(view: WorkingView, task: Task, selection: Split) -> SummaryMessage | None:
-    """A mark for what leaves, and for what earlier summaries stood for."""
+    """An omission notice for what leaves and for what earlier summaries covered."""
     return omission_notice(view, task, task.budget_tokens, view.spoken_for + messages_in(selection.leave))
 
 
 def _slack(task: Task, selection: Split, outcome: SummaryOutcome) -> bool:
-    """Whether the summary needs so much less than its room that more exchanges can stay."""
+    """True if the summary uses so much less than its room that more exchanges can stay."""
     summary = outcome.summary
     return summary is not None and selection.summary_tokens_max - summary.tokens > task.goal_tokens * SLACK_SHARE
 
 
 def _covers(task: Task, selection: Split) -> tuple[int, int]:
-    """The positions `[start, end)` that a summary of what leaves speaks for, earlier summaries included."""
+    """The positions `[start, end)` that a summary of what leaves covers, earlier summaries included."""
     start, end = selection.covers(None)
     if task.covers is None:
         return start, end
@@ -251,10 +251,10 @@ def _covers(task: Task, selection: Split) -> tuple[int, int]:
 
 
 def _extended(view: WorkingView, task: Task, selection: Split) -> Ledger:
-    """The ledger with what earlier summaries in the view say, and the facts of everything up to the newest message that leaves.
+    """The ledger with the earlier summaries in the view and the facts of all messages up to the newest that leaves.
 
-    Messages are read as in the history. Those that stay are read too: the ledger continues from a position, so they would
-    be missed when they leave later. A summary made in this session is in the ledger already, one in the input is not.
+    Messages are read uncut. Those that stay are read too: the ledger continues from a position, so they would be missed when they
+    leave later. A summary made in this session is already in the ledger, one from the input is not.
     """
     end = selection.covers(None)[1]
     ledger = task.ledger
@@ -270,8 +270,8 @@ _LEDGERS: LruCache[Ledger] = LruCache(4)
 
 
 def _read(view: WorkingView, ledger: Ledger, messages: list[Message], start: int) -> Ledger:
-    """The ledger with these messages. What a plan has read from the beginning, carrying it out need not read again; nor what was
-    read for a summary that turned out so short that some of the messages stay.
+    """Extend the ledger by these messages. Readings are kept, so that applying a plan does not read the messages again,
+    nor rendering again for fewer messages.
     """
     if not ledger.is_empty or len(messages) < READ_AGAIN_MESSAGES_MIN:
         return _read_anew(view, ledger, messages, start)
@@ -288,7 +288,7 @@ def _read_anew(view: WorkingView, ledger: Ledger, messages: list[Message], start
 
 
 def part_words(part: Part) -> tuple[object, ...]:
-    """Everything in a part that a ledger may read."""
+    """All text of a part that a ledger may read."""
     match part:
         case Text() | Reasoning():
             return (part.text,)
@@ -305,16 +305,16 @@ def _before(block: ViewExchange, end: int) -> bool:
 
 
 def _shown(view: WorkingView, selection: Split) -> list[ViewExchange]:
-    """Blocks that the ledger has read and the view shows all the same."""
+    """Exchanges that the ledger has read and that are still in the view."""
     end = selection.covers(None)[1]
     gone = {id(block) for block in selection.leave}
     return [block for block in view.blocks if _before(block, end) and id(block) not in gone]
 
 
 def _runs(task: Task, blocks: Sequence[ViewExchange]) -> list[tuple[list[Message], int]]:
-    """The messages of blocks as runs of consecutive positions, each with its first position.
+    """The messages of exchanges as runs of consecutive positions, each with its first position.
 
-    What was taken apart where a summary stood in a message is one message again.
+    Parts that were split off next to a summary are joined to one message again.
     """
     runs: list[tuple[list[Message], int]] = []
     for position, message in sorted((pair for block in blocks for pair in said(block, task)), key=lambda pair: pair[0]):
@@ -328,7 +328,7 @@ def _runs(task: Task, blocks: Sequence[ViewExchange]) -> list[tuple[list[Message
 
 
 def said(block: ViewExchange, task: Task) -> list[tuple[int, Message]]:
-    """The messages of a block with their positions, as in the history, not as they were cut since."""
+    """The original, uncut messages of an exchange with their positions."""
     messages = []
     for message, piece in zip(block.exchange.messages, block.pieces_before, strict=True):
         if piece.position is not None:
@@ -339,7 +339,7 @@ def said(block: ViewExchange, task: Task) -> list[tuple[int, Message]]:
 
 
 def _rebuild(view: WorkingView, selection: Split, summary: SummaryMessage | None) -> None:
-    """Put the summary where the past ends, and let the rest leave."""
+    """Insert the summary at the end of what it covers and remove the rest."""
     if not selection.leave:
         return
     covers = selection.covers(None)
@@ -352,9 +352,9 @@ def _rebuild(view: WorkingView, selection: Split, summary: SummaryMessage | None
 
 
 def _with_boundary(view: WorkingView, task: Task, selection: Split, summary_tokens: int) -> Split:
-    """The split with the newest exchanges that leave staying, the last of them cut to the room left; not against a cap.
+    """Move the newest leaving exchanges to those that stay, the last one cut to the room left, within the policy's caps.
 
-    Where none is left to leave, the summary there is stays as it is.
+    If no exchange is left to remove, the existing summary stays unchanged.
     """
     if task.policy.caps_tail:
         return selection

@@ -1,4 +1,4 @@
-"""The message that speaks for what left: made by the rules, by a model, or a bare mark; always within its room."""
+"""The message that represents removed messages: written by rules or by a model, or a bare notice; always within its room."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from plimsoll.summary.rules import render
 from plimsoll.truncation import cut_text
 
 SHORTEN_ROUNDS_MAX = 3
-"""Put together, parts can cost a little more than each by itself: then they are put together again in less room."""
+"""Joined parts can cost slightly more than their sum; then they are rendered again with less room."""
 
 CARRIED_SHARE = 0.5
-"""What words of earlier summaries that are no facts may take of the new one's room."""
+"""Share of the room for text of earlier summaries that is not in the ledger's facts."""
 
 REPEATED_SHARE = 0.25
-"""The same next to a model's prose, which was written from them: only words that the prose leaves out."""
+"""The same beside a model's prose, which already covers earlier summaries: only for text that the prose omits."""
 
 PROSE_TOKENS_MIN = 24
-"""With less room than this for words a model is not asked: the rules say more in it."""
+"""With fewer tokens for text than this, no model is asked: the rules fit more facts into it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,16 +51,16 @@ class SummaryMessage:
     facts: int
     reason: str
     written: str | None = None
-    """What a model wrote, whole."""
+    """The model's answer, unchanged."""
     words: str | None = None
-    """What the ledger carries on beside its facts from now on; None where that is what it carried before."""
+    """Text that the ledger carries from now on beside its facts; None leaves it unchanged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryWriter:
-    """Makes the message that speaks for what leaves a view, within its room.
+    """Writes the message that represents what leaves a view, within its room.
 
-    `covers` are the positions `[start, end)` that it speaks for, `tokens_max` is its room, frame included.
+    `covers` are the positions `[start, end)` that it covers, `tokens_max` is its room, frame included.
     """
 
     view: WorkingView
@@ -70,21 +70,21 @@ class SummaryWriter:
 
     @property
     def room(self) -> int:
-        """Tokens left for words once the frame is paid, less one for a token that joins across the seam."""
+        """Tokens left for text after the frame, less one for a token that may span the boundary."""
         return self.tokens_max - self.view.weigh(text_message(self.task.policy.summary_role, self._wrapped(""))) - 1
 
     @property
     def answer_tokens_max(self) -> int:
-        """How long an answer a model is asked for: the next prompt has to hold it too."""
+        """Maximum tokens of a model's answer. It is limited because the next prompt has to contain the answer."""
         third = self.task.policy.summarizer_input_tokens_max // 3
         return min(self.tokens_max, SUMMARIZER_OUTPUT_TOKENS_MAX, third)
 
     def by_rules(
         self, ledger: Ledger, *, gone: Sequence[ViewExchange], shown: Sequence[ViewExchange] = ()
     ) -> SummaryMessage | None:
-        """The ledger's summary; None where the room is too little to say anything.
+        """Summarise the ledger by rules; None if the room is too small for any text.
 
-        Facts of the blocks in `shown` are left out: the view shows the messages themselves. Those in `gone` leave.
+        Facts of exchanges in `shown` are omitted, since the view has the messages themselves. Exchanges in `gone` leave the view.
         """
         view, room = self.view, self.room
         carried = self._carried(ledger.words, int(room * CARRIED_SHARE))
@@ -109,10 +109,10 @@ class SummaryWriter:
         return None
 
     def by_model(self, prose: str, ledger: Ledger, *, replaced_tokens: int) -> SummaryMessage | SummaryFailed:
-        """A model's prose with the facts it left out, and what earlier summaries said that it left out, cut to its room.
+        """Add to a model's prose the facts and earlier text that it omits, and cut the result to the room.
 
-        A failure when it is empty, a refusal, an error message, no shorter than the `replaced_tokens` that it replaces, or when
-        there is no room for it.
+        Fails if the prose is empty, a refusal, an error message or no shorter than the `replaced_tokens` it replaces, or if it
+        does not fit.
         """
         from plimsoll.summary.verify import Rejection, accept, completed, omitted_words  # noqa: PLC0415 - only for models
 
@@ -126,32 +126,32 @@ class SummaryWriter:
             carried = self._carried(left, int(room * REPEATED_SHARE))
             rest = room - counter.upper(carried)
             text = carried + completed(prose, ledger, tokens_max=rest, counter=counter, language=language)
-            summary = self._framed(text, "older than the tail; the summary speaks for it")
+            summary = self._framed(text, "older than the tail; covered by the summary")
             if summary.tokens <= self.tokens_max:
                 return replace(summary, written=verdict, words=f"{left}\n{prose}" if left else prose)
             room -= summary.tokens - self.tokens_max
         return SummaryFailed(reason=f"no room for it in {pluralize(self.tokens_max, 'token')}")
 
     def by_person(self, text: str) -> SummaryMessage | None:
-        """An edited summary, cut to its room; None where that is too little for its frame."""
+        """An edited summary, cut to its room; None if the room does not hold the frame."""
         view, room = self.view, self.room
         while room > 0:
             kept = cut_text(text, tokens_max=room, counter=view.counter, keep="both", language=view.language).text
-            summary = self._framed(kept, "older than the tail; an edited summary speaks for it")
+            summary = self._framed(kept, "older than the tail; covered by an edited summary")
             if summary.tokens <= self.tokens_max:
                 return summary
             room -= summary.tokens - self.tokens_max
         return None
 
     def reframed(self, summary: SummaryMessage) -> SummaryMessage:
-        """A summary in a frame that names these positions."""
+        """The summary in a frame that states the positions of this writer."""
         made = self._framed(summary.text, summary.reason, summary.facts)
         return replace(summary, message=made.message, tokens=made.tokens)
 
     def request(
         self, messages: Sequence[Message], lines: Sequence[str], previous: str | None, *, left_out: int
     ) -> SummaryRequest:
-        """The question to a model: extend the summary so far by what these messages add. `lines` are what it is shown of them."""
+        """A request to extend the previous summary by these messages. `lines` are the parts of them that the prompt shows."""
         from plimsoll.summary.prompt import build_prompt  # noqa: PLC0415 - only where a model is asked
 
         view, task = self.view, self.task
@@ -181,7 +181,7 @@ class SummaryWriter:
         )
 
     def _carried(self, words: str, tokens_max: int) -> str:
-        """The words of earlier summaries that are no facts of the ledger's, in their share of the room."""
+        """Text of earlier summaries that is not in the ledger's facts, cut to its share of the room."""
         if not words or tokens_max <= 0:
             return ""
         view = self.view
@@ -189,7 +189,7 @@ class SummaryWriter:
         return f"{cut.text}\n"
 
     def _numbers(self, ledger: Ledger) -> tuple[int, int] | None:
-        """The message numbers for a summary's last line: none where the frame has them, or they are another history's."""
+        """The message numbers for a summary's last line. None if the frame states them or they belong to another history."""
         is_named = self.task.policy.summary_frame == "numbered"
         return None if is_named or ledger.counts.messages > self.covers[1] - self.covers[0] else self.covers
 
@@ -204,9 +204,9 @@ class SummaryWriter:
 
 
 def unseen(ledger: Ledger, shown: Sequence[ViewExchange], gone: Sequence[ViewExchange]) -> Ledger:
-    """The ledger without the facts of exchanges that are shown, nor these in its counts. Their headings date what follows them.
+    """The ledger without the facts and counts of exchanges that are shown. Headings stay, because they date what follows.
 
-    Where one part of a message is shown and another leaves, its facts stay: they may be those of the other.
+    Facts of a message stay if any part of it leaves.
     """
     if not shown:
         return ledger
@@ -224,7 +224,7 @@ def _positions(blocks: Sequence[ViewExchange]) -> set[int | None]:
 
 
 def omission_notice(view: WorkingView, task: Task, tokens_max: int, count: int) -> SummaryMessage | None:
-    """A line that only says how many messages left, or in the smallest room that some did."""
+    """An omission notice with the number of messages, or the shortest notice if the room is small."""
     for words in (omission(count, view.language), short_omission(view.language)):
         message = text_message(task.policy.summary_role, words)
         tokens = view.weigh(message)
@@ -234,12 +234,12 @@ def omission_notice(view: WorkingView, task: Task, tokens_max: int, count: int) 
 
 
 def is_summary_or_notice(text: str) -> bool:
-    """Whether a text is a plimsoll summary or omission notice found in an input history."""
+    """True for a plimsoll summary or omission notice found in an input history."""
     return text.startswith("[") and (recognise(text) is not None or omitted(text) is not None)
 
 
 def shorten(view: WorkingView, block: ViewExchange, tokens_max: int) -> bool:
-    """Cut a plimsoll summary to `tokens_max` inside its frame, least facts first. False for a text without a frame."""
+    """Cut a plimsoll summary to `tokens_max` inside its frame, least important facts first. False for a text without a frame."""
     piece = block.pieces[0]
     text, parts = piece.message.text, piece.message.parts
     span = unwrapped(text)
@@ -260,9 +260,9 @@ def shorten(view: WorkingView, block: ViewExchange, tokens_max: int) -> bool:
 
 
 def edited_ledger(ledger: Ledger, summary: str, text: str) -> Ledger:
-    """The ledger with what an edited summary says that the one before it did not, and without the words it no longer has.
+    """Update the ledger's text to an edited summary: add what is new in it and remove what it no longer contains.
 
-    The facts stay: they are what was said, whatever is told of it.
+    The facts stay, because they quote the history.
     """
     before, carried = frozenset(summary.split("\n")), frozenset(ledger.words.split("\n"))
     kept = (line for line in text.split("\n") if line in carried or (line not in before and not is_title(line)))

@@ -34,17 +34,17 @@ def tool_names(wanted: object, tools: Iterable[Mapping[str, Any]]) -> ToolNames:
         return ToolNames(*(next(_free(name, taken)) for name in TOOL_NAMES))
     for kind, name in wanted.items():
         if kind not in ToolNames._fields:
-            raise SettingError("recall_tools", f"names are given for recall and read, not for {short_repr(kind)}")
+            raise SettingError("recall_tools", f"only recall and read can be named, not {short_repr(kind)}")
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise SettingError(
                 "recall_tools", f"a tool's name is 1 to 64 of a-z, A-Z, 0-9, _ and -, not {short_repr(name)}"
             )
         if name in taken:
-            raise SettingError("recall_tools", f"another of the tools is called {name!r}")
+            raise SettingError("recall_tools", f"another tool has the name {name!r}")
     names = TOOL_NAMES._replace(**wanted)
     if names.recall == names.read or names.recall in taken or names.read in taken:
         raise SettingError(
-            "recall_tools", f"each tool needs a name of its own: {names.recall!r} and {names.read!r} do not do"
+            "recall_tools", f"the two tools need different names, not {names.recall!r} and {names.read!r}"
         )
     return names
 

@@ -119,7 +119,7 @@ def check_blocks(findings: Findings, blocks: list[Any], allowed: Mapping[str, st
             continue
         kind = block.get("type")
         if not isinstance(kind, str) or kind not in allowed:
-            findings.add("unknown_block", f"{ascii(kind)[:40]} cannot stand here; {', '.join(allowed)} can")
+            findings.add("unknown_block", f"{ascii(kind)[:40]} is not allowed here; allowed: {', '.join(allowed)}")
             continue
         field = allowed[kind]
         if not field:

@@ -117,7 +117,7 @@ def detect(messages: Sequence[Wire], beside: Beside = NOTHING) -> FormatName:
         if unknown is None and not isinstance(wire.get("role"), str):
             unknown = position
     if unknown is not None:
-        raise FormatError("no format recognises it: it has no role, no known type and no parts", position=unknown)
+        raise FormatError("matches no format: it has no role, no known type and no parts", position=unknown)
     found = beside.tells()
     if found is not None:
         return found

@@ -88,7 +88,7 @@ class Portable:
     def said(self, turn: Turn) -> Iterator[Said]:
         """The parts of a turn; opaque ones as words where they hold any, otherwise reported."""
         if turn.name and not self._rules.has_names:
-            self.lose(turn.position, "name", "this format has no name on a message")
+            self.lose(turn.position, "name", "this format has no message names")
         for part in turn.parts:
             match part:
                 case Opaque():
@@ -107,18 +107,18 @@ class Portable:
             self.lose(position, kind, "kept as plain text")
             yield Text(text=words, wire={})
         elif kind != "step-start":
-            self.lose(position, kind, "dropped: only its own format knows it")
+            self.lose(position, kind, "dropped: specific to its own format")
 
     def note_fields(self, wire: Wire | None, position: int) -> None:
         """Report fields of a block that go no further: cache markers of another provider, citations, metadata."""
         for field in (wire or {}).keys() & _LOST_FIELDS.keys():
             if (wire or {})[field] and field != self._rules.cache_field:
-                self.lose(position, _LOST_FIELDS[field], "dropped: this format has no place for it")
+                self.lose(position, _LOST_FIELDS[field], "dropped: this format does not support it")
 
     def drop_reasoning(self, part: Reasoning, position: int) -> None:
         """Report thinking that cannot be shown to another provider."""
         del part
-        self.lose(position, "reasoning", "dropped: only the provider that made it takes it back")
+        self.lose(position, "reasoning", "dropped: only the provider that made it accepts it")
 
     def marker(self, wire: Wire | None) -> Block:
         """The cache marker of a block, where this format has the same one."""
@@ -131,7 +131,7 @@ class Portable:
         source = source_of(part.wire or {})
         block = self._block_of(source) if source is not None else None
         if block is None:
-            self.lose(position, part.kind, "left out: this format cannot hold it")
+            self.lose(position, part.kind, "dropped: this format does not support it")
             return None
         return {**block, **self.marker(part.wire)}
 
@@ -158,7 +158,7 @@ class Portable:
         """The call under a name that providers accept."""
         if is_name(call.name, self.format):
             return call
-        self.lose(position, "tool name", "characters that this format refuses became _, and what is too long was cut")
+        self.lose(position, "tool name", "invalid characters became _, and an overlong name was cut")
         return replace(call, name=tool_name(call.name, self.format))
 
     def id(self, id: str) -> str:
@@ -171,7 +171,7 @@ class Portable:
         texts = _texts_of(result)
         if not result.is_error or self._rules.has_error_flag or result.content == NO_RESULT:
             return texts
-        self.lose(position, "error flag", "said in the text: this format has no field for it")
+        self.lose(position, "error flag", "written into the text: this format has no field for it")
         if isinstance(texts, str):
             return ERROR_MARK + texts
         return [ERROR_MARK + texts[0], *texts[1:]]

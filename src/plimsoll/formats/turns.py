@@ -92,7 +92,7 @@ def _split_message(message: Message, position: int, losses: list[Loss]) -> Itera
         yield Turn(speaker="results", position=position, parts=results)
     if message.role == "tool" and results:
         losses.extend(
-            Loss(position=position, what=kind_of_opaque(part), reason="dropped: only its own format knows it")
+            Loss(position=position, what=kind_of_opaque(part), reason="dropped: specific to its own format")
             for part in said
             if isinstance(part, Opaque)
         )

@@ -106,7 +106,7 @@ def test_images_convert_between_all_formats(source: Any, target: Any) -> None:
 def test_media_a_format_cannot_hold_are_reported(source: Any, block: dict[str, Any], target: Any) -> None:
     """A medium with no place in the target leaves a note and a loss."""
     converted = convert([{"role": "user", "content": [block]}], to=target, format=source)
-    assert [loss.reason for loss in converted.losses] == ["left out: this format cannot hold it"]
+    assert [loss.reason for loss in converted.losses] == ["dropped: this format does not support it"]
     assert "left out]" in str(converted.messages)
 
 

@@ -83,7 +83,7 @@ class _Writer:
     def finished(self) -> list[dict[str, Any]]:
         """The messages, begun by a user and not ended by white space."""
         if self._messages and self._messages[0]["role"] == "assistant":
-            self._portable.lose(self._positions[0], "opening", "a user message was put before the first one")
+            self._portable.lose(self._positions[0], "opening", "a user message was inserted before the first one")
             self._messages.insert(0, {"role": "user", "content": OPENING})
         if self._messages and self._messages[-1]["role"] == "assistant":
             self._trim(self._messages[-1])
@@ -158,7 +158,7 @@ class _Writer:
 
     def _medium(self, part: Media, turn: Turn) -> list[Block]:
         if turn.speaker == "assistant":
-            self._portable.lose(turn.position, part.kind, "dropped: an assistant message holds none")
+            self._portable.lose(turn.position, part.kind, "dropped: not allowed in an assistant message")
             return []
         block = self._portable.medium(part, turn.position)
         return [block or {"type": "text", "text": f"[{part.kind} left out]"}]
@@ -183,7 +183,9 @@ class _Writer:
             content = [*({"type": "text", "text": text} for text in said if text.strip()), *blocks]
         failed = {"is_error": True} if result.is_error else {}
         if failed and not content:
-            self._portable.lose(position, "empty error", "given words: a failed result may not be empty here")
+            self._portable.lose(
+                position, "empty error", "text added: this format does not allow an empty failed result"
+            )
         written = self._named.get(result.call_id) or self._ids.named(result.call_id)
         return {
             "type": "tool_result",

@@ -95,14 +95,14 @@ def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str,
     """One block as it may stand in a message of that role; None where it may not in any form."""
     kind = block.get("type")
     if block.get("cache_control") is not None and not is_mark(block["cache_control"]):
-        repairs.append("a cache mark that is none left out")
+        repairs.append("removed an invalid cache mark")
         del block["cache_control"]
     match kind:
         case "text" if not isinstance(block.get("text"), str):
-            repairs.append("a text block without text left out")
+            repairs.append("removed a text block without text")
             return None
         case "thinking" | "redacted_thinking" if role != "assistant" or not _is_thought(block):
-            repairs.append("thinking that nobody signed left out")
+            repairs.append("removed thinking without a signature")
             return None
         case "tool_use" if role == "assistant":
             return _call(block, repairs)
@@ -112,7 +112,7 @@ def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str,
             pass
         case str() if kind and may_stand(kind, role):
             return block
-    repairs.append(f"{ascii(kind)[:40]} cannot stand in a message of role {role}: kept as text")
+    repairs.append(f"{ascii(kind)[:40]} not allowed in a message of role {role}: converted to text")
     return {"type": "text", "text": in_words(block)}
 
 
@@ -124,7 +124,7 @@ def _is_thought(block: Wire) -> bool:
 def _call(block: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
     given = block.get("input")
     if not is_name(block.get("name"), "anthropic"):
-        repairs.append("a tool's name that is refused")
+        repairs.append("invalid tool name")
         block["name"] = tool_name(block.get("name"), "anthropic")
     if not isinstance(given, dict):
         repairs.append("arguments must be an object")
@@ -140,7 +140,7 @@ def _result(block: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
         return block
     block["content"] = [_inside(inner, repairs) for inner in content]
     if block.get("is_error") is True and not all(map(is_text, content)):
-        repairs.append("a failed result may hold text only")
+        repairs.append("a failed result may contain only text")
         block["content"] = [
             inner if is_text(inner) else {"type": "text", "text": in_words(inner)} for inner in block["content"]
         ]
@@ -153,5 +153,5 @@ def _inside(inner: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
     is_whole = isinstance(inner.get("text"), str) if kind == "text" else kind not in _MEDIA or has_source(inner)
     if may_stand_in_result(kind) and is_whole:
         return inner
-    repairs.append(f"{ascii(kind)[:40]} cannot stand in a result: kept as text")
+    repairs.append(f"{ascii(kind)[:40]} not allowed in a result: converted to text")
     return {"type": "text", "text": in_words(inner)}

@@ -109,7 +109,7 @@ class _Checking:
         self._calls: dict[str, int] = {}
         self._answers = Answers(
             self.findings,
-            orphan="the message before makes no such call",
+            orphan="the message before has no such call",
             twice="this call is already answered",
             unanswered="no tool_result at the beginning of the next message answers {}",
         )
@@ -119,7 +119,7 @@ class _Checking:
         if isinstance(system, list):
             for block in system:
                 if not isinstance(block, dict) or block.get("type") != "text":
-                    self.findings.add("unknown_block", "system holds text blocks only")
+                    self.findings.add("unknown_block", "system may contain only text blocks")
                 else:
                     self._check_text(block.get("text"))
         elif system is not None and not isinstance(system, str):
@@ -131,7 +131,7 @@ class _Checking:
         role = wire.get("role")
         if role == "system":
             if not self._begun:
-                self.findings.add("system_inside", "system text at the beginning goes into the system parameter")
+                self.findings.add("system_inside", "leading system text belongs in the system parameter")
         elif role not in ("user", "assistant"):
             self.findings.add("unknown_role", "role must be user or assistant")
         elif not self._begun and role != "user":
@@ -159,7 +159,7 @@ class _Checking:
         if isinstance(content, str):
             self._words_came = True
             if not content.strip() and not (may_be_empty and not content):
-                self.findings.add("empty_content", "content must have something other than white space")
+                self.findings.add("empty_content", "content must not be blank")
             elif may_be_empty and content != content.rstrip():
                 self.findings.add("trailing_whitespace", "the last message may not end in white space")
         elif isinstance(content, list):
@@ -190,7 +190,7 @@ class _Checking:
             self.findings.add("unknown_block", "a block needs a type")
             return
         if not may_stand(kind, role):
-            self.findings.add("wrong_place", f"{kind} may not stand in a message of role {role}")
+            self.findings.add("wrong_place", f"{kind} is not allowed in a message of role {role}")
         if block.get("cache_control") is not None and not is_mark(block["cache_control"]):
             self.findings.add("wrong_type", "cache_control must be of type ephemeral, its ttl 5m or 1h")
         match kind:
@@ -201,7 +201,7 @@ class _Checking:
             case "tool_result":
                 self._check_result(block)
             case _ if not is_whole(block):
-                self.findings.add("wrong_type", f"{kind} lacks what its type asks for")
+                self.findings.add("wrong_type", f"{kind} lacks fields required by its type")
         if kind != "tool_result":
             self._words_came = True
 
@@ -209,7 +209,7 @@ class _Checking:
         if not isinstance(text, str):
             self.findings.add("wrong_type", f"text must be text, not {kind_of(text)}")
         elif not text.strip():
-            self.findings.add("empty_text", "a text block must have something other than white space")
+            self.findings.add("empty_text", "a text block must not be blank")
 
     def _check_call(self, block: dict[str, Any]) -> None:
         check_tool_name(self.findings, block.get("name"), chars_max=_RULES.tool_name_chars_max)
@@ -232,7 +232,7 @@ class _Checking:
         if not check_id(self.findings, call_id, "tool_use_id") or not isinstance(call_id, str):
             return
         if self._words_came:
-            self.findings.add("results_not_first", "tool_result blocks come before everything else")
+            self.findings.add("results_not_first", "tool_result blocks must come first")
         self._answers.answer(call_id)
 
     def _check_result_content(self, block: dict[str, Any]) -> None:
@@ -241,21 +241,21 @@ class _Checking:
             for inner in content:
                 self._check_inner(inner)
             if block.get("is_error") is True and not all(map(is_text, content)):
-                self.findings.add("failed_result_not_text", "a failed tool_result may hold text blocks only")
+                self.findings.add("failed_result_not_text", "a failed tool_result may contain only text blocks")
         elif content is not None and not isinstance(content, str):
             self.findings.add(
                 "wrong_type", f"the content of a tool_result must be text or a list, not {kind_of(content)}"
             )
         if block.get("is_error") is True and not (content.strip() if isinstance(content, str) else content):
-            self.findings.add("empty_content", "a failed tool_result must say something")
+            self.findings.add("empty_content", "a failed tool_result must not be empty")
 
     def _check_inner(self, inner: object) -> None:
         """A block of a result."""
         if not isinstance(inner, dict) or not isinstance(inner.get("type"), str):
-            self.findings.add("wrong_type", "the content of a tool_result holds blocks")
+            self.findings.add("wrong_type", "the content of a tool_result must be a list of blocks")
         elif not may_stand_in_result(inner["type"]):
-            self.findings.add("wrong_place", f"{ascii(inner['type'])[:40]} may not stand in a tool_result")
+            self.findings.add("wrong_place", f"{ascii(inner['type'])[:40]} is not allowed in a tool_result")
         elif inner["type"] == "text":
             self._check_text(inner.get("text"))
         elif not is_whole(inner):
-            self.findings.add("wrong_type", f"{inner['type']} lacks what its type asks for")
+            self.findings.add("wrong_type", f"{inner['type']} lacks fields required by its type")

@@ -56,7 +56,7 @@ class _Writer:
         if isinstance(part, Reasoning):
             self._portable.drop_reasoning(part, position)
         elif isinstance(part, Media):
-            self._portable.lose(position, part.kind, "dropped: an assistant message holds only text")
+            self._portable.lose(position, part.kind, "dropped: an assistant message contains only text")
 
     def _call(self, call: ToolCall, position: int) -> dict[str, Any]:
         named = self._portable.named(call, position)
@@ -73,7 +73,7 @@ class _Writer:
         texts = self._portable.result_texts(result, position)
         notes = []
         for part in result.media:
-            self._portable.lose(position, part.kind, "left out: a tool message holds only text")
+            self._portable.lose(position, part.kind, "dropped: a tool message contains only text")
             notes.append(f"[{part.kind} left out]")
         if notes:
             texts = "\n".join([*([texts] if isinstance(texts, str) else texts), *notes]).lstrip("\n")

@@ -42,10 +42,10 @@ def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
     if isinstance(calls, list) and calls and role == "assistant":
         own["tool_calls"] = [_call(call, repairs) for call in calls]
     elif "tool_calls" in own and (calls is not None or role != "assistant"):
-        repairs.append("tool_calls left out where there is no call, or nobody who may make one")
+        repairs.append("removed tool_calls that are empty or not in an assistant message")
         del own["tool_calls"]
     if own.get("name") is not None and not is_speaker(own["name"]):
-        repairs.append("a name had characters that are refused, or too many")
+        repairs.append("a name was too long or had invalid characters")
         own["name"] = _UNSAFE.sub("_", own["name"])[: RULES["openai-chat"].tool_name_chars_max] or "_"
     if role == "function" and not own.get("name"):
         repairs.append("a function message needs a name")
@@ -69,12 +69,12 @@ def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str,
     if field is not None and isinstance(block.get(field), str if field in ("text", "refusal") else dict):
         return block
     if kind == "text":
-        repairs.append("a text block without text left out")
+        repairs.append("removed a text block without text")
         return None
     if kind == "image_url" and role == "user" and isinstance(block.get("image_url"), str):
         repairs.append("image_url must be an object")
         return {**block, "image_url": {"url": block["image_url"]}}
-    repairs.append(f"{ascii(kind)[:40]} cannot stand in a message of role {role}: kept as text")
+    repairs.append(f"{ascii(kind)[:40]} not allowed in a message of role {role}: converted to text")
     return {"type": "text", "text": in_words(block)}
 
 
@@ -83,5 +83,5 @@ def _call(call: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
     said = call[kind]
     fixed = {**said, "name": tool_name(said.get("name"), "openai-chat"), field: arguments_text(said.get(field))}
     if fixed != said or call.get("type") != kind:
-        repairs.append("a call needs its type, a name that is accepted, and its arguments as text")
+        repairs.append("a call needs its type, a valid name, and its arguments as text")
     return {**call, "type": kind, kind: fixed}

@@ -96,7 +96,7 @@ class _Checking:
         if role == "assistant":
             self._check_calls(wire)
         elif wire.get("tool_calls"):
-            self.findings.add("wrong_place", "only an assistant message makes calls")
+            self.findings.add("wrong_place", "only an assistant message may contain calls")
         if role == "function" and not has_text(wire.get("name")):
             self.findings.add("bad_name", "a function message needs a name")
         if wire.get("name") is not None and not is_speaker(wire["name"]):

@@ -61,7 +61,7 @@ class _Writer:
         texts = [part for part in parts if isinstance(part, Text)]
         for part in parts:
             if isinstance(part, Media):
-                self._portable.lose(turn.position, part.kind, "dropped: an assistant message holds only text")
+                self._portable.lose(turn.position, part.kind, "dropped: an assistant message contains only text")
         calls = any(isinstance(part, ToolCall) for part in parts)
         if calls and len(texts) == 1:
             texts = [replace(texts[0], wire=None)] if texts[0].text else []

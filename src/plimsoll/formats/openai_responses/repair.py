@@ -43,15 +43,15 @@ def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
             CALLS[kind]: arguments_text(own.get(CALLS[kind])),
         }
         if fixed != own:
-            repairs.append("a call needs a name that is accepted, and its arguments as text")
+            repairs.append("a call needs a valid name, and its arguments as text")
         own = fixed
     elif kind in TEXT_RESULTS:
         own[RESULTS[kind]] = _output(own.get(RESULTS[kind]), repairs)
     elif kind in NATIVE_RESULTS and not isinstance(own.get(RESULTS[kind]), NATIVE_RESULTS[kind]):
-        repairs.append("an output lacked what its kind holds")
+        repairs.append("an output lacked required fields")
         own[RESULTS[kind]] = _native_output(kind, output_text(own.get(RESULTS[kind])))
     elif kind == "reasoning" and not isinstance(own.get("summary"), list):
-        repairs.append("reasoning needs a summary, if an empty one")
+        repairs.append("reasoning needs a summary, which may be empty")
         own["summary"] = []
     return own
 
@@ -90,7 +90,7 @@ def _block(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str, An
     field = allowed.get(kind) if isinstance(kind, str) else None
     if field is not None and (not field or isinstance(block.get(field), str)):
         return block
-    repairs.append(f"{ascii(kind)[:40]} cannot stand in a message of role {role}: kept as text")
+    repairs.append(f"{ascii(kind)[:40]} not allowed in a message of role {role}: converted to text")
     text = block.get("text")
     return text_block(
         text if isinstance(text, str) else in_words(block), "output_text" if role == "assistant" else "input_text"

@@ -110,7 +110,9 @@ class _Checking:
 
     def _report_thought(self) -> None:
         if self._thought is not None:
-            self.findings.add("reasoning_alone", "what this reasoning led to does not follow it", self._thought)
+            self.findings.add(
+                "reasoning_alone", "the item that this reasoning belongs to does not follow it", self._thought
+            )
         self._thought = None
 
     def _check_message(self, wire: Wire) -> None:

@@ -86,7 +86,7 @@ class _Writer:
         texts = self._portable.result_texts(result, position)
         said = [texts] if isinstance(texts, str) else texts
         for part in result.media:
-            self._portable.lose(position, part.kind, "left out: a tool part holds only its output")
+            self._portable.lose(position, part.kind, "dropped: a tool part contains only its output")
             said = [*said, f"[{part.kind} left out]"]
         text = "\n".join(said)
         block = self._tools.get(result.call_id)
@@ -99,5 +99,5 @@ class _Writer:
 
     def _answer_alone(self, text: str, position: int) -> None:
         """A result nobody asked for has no tool part to stand in: its text is kept as the user's."""
-        self._portable.lose(position, "tool result", "kept as a labelled user message: no call asks for it")
+        self._portable.lose(position, "tool result", "converted to a labelled user message: it has no matching call")
         self._add("user", [{"type": "text", "text": f"{notice('Result of an unknown tool call')}\n{text}"}])

@@ -59,9 +59,9 @@ def _repaired(part: dict[str, Any], role: str, repairs: list[str]) -> dict[str, 
     if fields is not None and all(isinstance(part.get(field), str) for field in fields):
         return part
     if kind in ("text", "reasoning"):
-        repairs.append(f"a part of type {kind} without text left out")
+        repairs.append(f"removed a part of type {kind} without text")
         return None
-    repairs.append(f"{ascii(kind)[:40]} cannot stand in a message of role {role}: kept as text")
+    repairs.append(f"{ascii(kind)[:40]} not allowed in a message of role {role}: converted to text")
     return {"type": "text", "text": in_words(part)}
 
 
@@ -84,7 +84,7 @@ def _tool(part: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
     if not any(isinstance(part.get(name), str) for name in ID_FIELDS):
         fixed[ID_FIELDS[0]] = ""
     if fixed != part:
-        repairs.append("a tool part lacked what its state needs")
+        repairs.append("a tool part lacked fields that its state requires")
     return fixed
 
 

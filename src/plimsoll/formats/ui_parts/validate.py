@@ -66,12 +66,12 @@ def _check_part(findings: Findings, part: dict[str, Any], role: object, seen: se
     kind = part.get("type")
     if isinstance(kind, str) and (is_tool(part) or kind.startswith("tool-")):
         if role != "assistant":
-            findings.add("wrong_place", "only an assistant message holds tool parts")
+            findings.add("wrong_place", "only an assistant message may contain tool parts")
         _check_tool(findings, part, seen, is_last=is_last)
     elif isinstance(kind, str) and kind.startswith("data-"):
         return
     elif not isinstance(kind, str) or kind not in TEXT_FIELDS:
-        findings.add("unknown_block", f"{ascii(kind)[:40]} is no part of a UI message")
+        findings.add("unknown_block", f"{ascii(kind)[:40]} is not a UI message part")
     else:
         for field in TEXT_FIELDS[kind]:
             if not isinstance(part.get(field), str):
