@@ -9,7 +9,7 @@ from math import exp, log
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.regex import regex
-from plimsoll.summary.ledger.fact import speaker_of
+from plimsoll.summary.ledger.fact import is_recalled, speaker_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -258,9 +258,12 @@ def _says_something(words: dict[str, float]) -> bool:
 
 
 def _factor(piece: _Piece) -> float:
-    """First-person events with a time are what people ask about later; praise and questions hardly are."""
+    """First-person events with a time are what people ask about later; praise and questions hardly are.
+
+    What was read back from a summary was worth it before, and has lost its `I` there.
+    """
     signs = {
-        "first": _FIRST.search(piece.fact.text) is not None,
+        "first": is_recalled(piece.fact) or _FIRST.search(piece.fact.text) is not None,
         "second": _SECOND.search(piece.short) is not None,
         "time": _TIME.search(piece.short) is not None,
         "event": _EVENT.search(piece.short) is not None,

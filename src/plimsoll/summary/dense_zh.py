@@ -49,9 +49,9 @@ _ASKED_MIN = 3
 
 _ANSWER_CHARS_MAX = 90
 _ADVICE = regex("建议|可以|应该|一定[要会能]|最好|记得|注意|别[忘太担]|不要|每个人|总是")
-_ANSWER, _REPLY, _DIGITS, _PARTICULAR, _OF_ME = 2.4, 1.2, 2.5, 1.5, 1.6
+_ANSWER, _REPLY, _DIGITS, _PARTICULAR, _OF_ME, _RECALLED = 2.4, 1.2, 2.5, 1.5, 1.6, 3.0
 """What makes a statement worth more: it answers what was asked for, or any question; it has digits, or another particular; it is
-about who speaks."""
+about who speaks; it was chosen for a summary before."""
 
 _DISTINCT_CHARS_MIN = 9
 """A value with digits of this length belongs to one thing: to the one that it was said of most often."""
@@ -130,7 +130,7 @@ class _Reader:
                     fact.text,
                     topic_of(fact),
                     (fact.position, place),
-                    _ANSWER if _FACTUAL.search(fact.text) else 1.0,
+                    _RECALLED,
                     fact,
                 )
             else:
