@@ -155,26 +155,40 @@ def _shrink_kept(view: WorkingView, budget_tokens: int, kept_as: str, *, may_lea
 
 
 def _refuse(view: WorkingView, budget_tokens: int) -> None:
-    """Cut opening, system text (last first) and newest request below a readable size. Drop the notice only if that fails.
+    """Cut opening, system text (last first) and newest request below a readable size.
+
+    Drop the notice only if that is not enough, and if the view is smaller with a cut opening in its place.
 
     Raises CannotFit if they exceed the budget with every text at its marker.
     """
+    _cut_to_least(view, budget_tokens)
+    open_with_user(view)
+    if view.total > budget_tokens:
+        marked, marked_tokens = view.blocks, view.total
+        view.blocks = _without_marks(view)
+        _cut_to_least(view, budget_tokens)
+        if view.total >= marked_tokens:
+            view.blocks = marked
+    if view.total <= budget_tokens:
+        return
+    largest = max(_frame(view) or view.blocks, key=lambda block: block.tokens, default=None)
+    raise CannotFit(part=_part(largest), budget_tokens=budget_tokens, needed_tokens=view.total)
+
+
+def _frame(view: WorkingView) -> list[ViewExchange]:
+    """The blocks that must stay, in the order in which they are cut."""
     frame = [block for block in view.blocks if block.kept_as == OPENING]
     frame += [block for block in reversed(view.blocks) if block.kept_as == SYSTEM]
-    frame += [block for block in view.blocks if block.kept_as in (NEWEST_REQUEST, NEWEST_MESSAGE)]
-    for block in frame:
+    return frame + [block for block in view.blocks if block.kept_as in (NEWEST_REQUEST, NEWEST_MESSAGE)]
+
+
+def _cut_to_least(view: WorkingView, budget_tokens: int) -> None:
+    """Cut what must stay, block by block, until the view fits or every text is at its marker."""
+    for block in _frame(view):
         excess = view.total - budget_tokens
         if excess <= 0:
             return
         reduce_to(view, block, max(0, block.tokens - excess), REASON, to_line=False)
-    open_with_user(view)
-    unmarked = _without_marks(view)
-    if view.total > budget_tokens and sum(block.tokens for block in unmarked) < view.total - view.reserve_tokens:
-        view.blocks = unmarked
-    if view.total <= budget_tokens:
-        return
-    largest = max(frame or view.blocks, key=lambda block: block.tokens, default=None)
-    raise CannotFit(part=_part(largest), budget_tokens=budget_tokens, needed_tokens=view.total)
 
 
 def _part(block: ViewExchange | None) -> str:

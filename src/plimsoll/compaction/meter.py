@@ -16,7 +16,7 @@ from plimsoll.formats.format import Format, SystemText
 from plimsoll.formats.system_text import system_message
 from plimsoll.formats.wire import plain
 from plimsoll.limits import RECALL_OUTPUT_TOKENS_MAX
-from plimsoll.message import Message, Reasoning
+from plimsoll.message import Message, Opaque, Reasoning
 from plimsoll.policy.budget import Budget, Level, LoadLines, ResolvedLines, Status, level_of, status_of
 from plimsoll.policy.policy import Policy, PolicyChoice, policy_of
 from plimsoll.tokens.counter import counter_for, margin_of, message_counter_for, steps_of
@@ -129,9 +129,13 @@ class ContextMeter:
         return max(0, reported - self.budget.tools_tokens - self.budget.unseen_tokens - self.reserve_tokens)
 
     def weigh(self, message: Message) -> int:
-        """Tokens of a message as sent. An edited or inserted message is counted by its encoding."""
+        """Tokens of a message as sent. An edited or inserted message is counted by its encoding.
+
+        A message with an opaque part is, too: the part is counted with all its fields, and the encoding omits those never sent.
+        """
         beside = message.role == "system" and message.format is None and self.format.rules.user_first
-        if not beside and (message.wire is None or message.edited):
+        is_sealed = any(isinstance(part, Opaque) for part in message.parts)
+        if not beside and (message.wire is None or message.edited or is_sealed):
             return self.messages.message(self.format.decode(self.format.encode(message), 0))
         return self.messages.message(message)
 

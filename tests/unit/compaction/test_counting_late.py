@@ -78,3 +78,16 @@ def test_a_result_can_be_copied_and_sent(copied: Any) -> None:
     assert again == fitted
     assert again.report == fitted.report
     assert again.to_dict() == fitted.to_dict()
+
+
+def test_fields_that_are_not_sent_are_not_counted() -> None:
+    """A part that nobody may cut is counted as it goes out: the report's size is the count of the view."""
+    refusal = {"type": "refusal", "refusal": "I will not.", "parsed_output": {"note": "a b c d e f g " * 20}}
+    history = [
+        {"role": "user", "content": "Go on."},
+        {"role": "assistant", "content": [{"type": "text", "text": "Well."}, refusal]},
+    ]
+    fitted = plimsoll.fit(history, max_tokens=400, format="openai-chat")
+
+    assert "parsed_output" not in str(fitted.messages)
+    assert fitted.report.tokens_after == plimsoll.count_tokens(fitted.messages, format="openai-chat")

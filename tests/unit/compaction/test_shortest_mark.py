@@ -9,6 +9,7 @@ import pytest
 import plimsoll
 import proof
 from generated import FORMATS
+from plimsoll.errors import CannotFit
 
 SENTENCE = "The old crane moved a pallet to the next berth while the clerk wrote it down. "
 MARKS = ("[… earlier]", "not shown", "[Summary of messages", "[… 前文]", "条消息未显示")
@@ -39,7 +40,7 @@ def test_what_leaves_leaves_a_mark_in_every_budget(format: str, system: int, req
     for budget in (*range(24, 60, 4), 67, 90, 150, 300):
         try:
             fitted = plimsoll.fit(messages, max_tokens=budget, policy=policy, format=format)
-        except plimsoll.CannotFit:
+        except CannotFit:
             continue
         shown = texts(fitted.messages)
         assert fitted.report.tokens_after <= budget
@@ -69,3 +70,30 @@ def test_short_marks_do_not_pile_up(format: str) -> None:
     marks = [text for text in texts(again) if any(mark in text for mark in MARKS)]
     assert len(marks) == 1
     assert "not shown" in marks[0]
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [{"role": "user", "content": []}, {"role": "assistant", "content": None}],
+        [{"role": "user", "content": ""}, {"role": "assistant", "content": [{"type": "text", "text": SENTENCE * 20}]}],
+        [
+            {"role": "assistant", "content": SENTENCE},
+            {"role": "assistant", "content": [{"type": "text", "text": "a b"}]},
+        ],
+    ],
+)
+@pytest.mark.parametrize("policy", ["fill", "ladder", "five-turns"])
+@pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5"])
+def test_the_tokens_that_a_refusal_names_are_enough(history: Any, policy: Any, model: str) -> None:
+    """Whatever the budget that was refused: with what it needs the messages fit, with one less they do not."""
+    options: dict[str, Any] = {"policy": policy, "model": model, "format": "anthropic"}
+    for budget in range(1, 30):
+        try:
+            plimsoll.fit(history, max_tokens=budget, **options)
+        except CannotFit as refusal:
+            needed = refusal.needed_tokens
+            assert needed > budget
+            assert plimsoll.fit(history, max_tokens=needed, **options).report.tokens_after <= needed
+            with pytest.raises(CannotFit):
+                plimsoll.fit(history, max_tokens=needed - 1, **options)

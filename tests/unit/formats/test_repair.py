@@ -117,6 +117,9 @@ RESPONSES: list[list[dict[str, Any]]] = [
     [{"type": "shell_call", "call_id": "a", "action": {"commands": ["ls"]}}, {"type": "shell_call_output", "call_id": "a", "output": WORDS}],
     [{"type": "local_shell_call_output", "id": "a", "output": {"said": WORDS}}],
     [{"type": "tool_search_call", "call_id": "a", "arguments": WORDS}, {"type": "tool_search_output", "call_id": "a", "tools": None}],
+    [{"type": "mcp_call", "id": "m", "name": "f", "server_label": "s", "arguments": WORDS, "output": []}],
+    [{"type": "mcp_call", "id": "m", "name": "f", "server_label": "s", "arguments": "{}", "output": {"said": WORDS}}],
+    [{"type": "image_generation_call", "id": "i", "status": "completed", "result": [WORDS]}],
     [{"type": "program", "id": "p", "call_id": "a", "code": WORDS, "fingerprint": "x"}],
     [{"type": "reasoning", "id": "r"}, {"role": "assistant", "content": WORDS}],
 ]  # fmt: skip

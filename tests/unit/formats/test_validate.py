@@ -119,6 +119,11 @@ def output(id: Any, value: Any = "r") -> dict[str, Any]:
     return {"type": "function_call_output", "call_id": id, "output": value}
 
 
+def mcp_call(**more: Any) -> dict[str, Any]:
+    """A call that the provider carried out on an MCP server."""
+    return {"type": "mcp_call", "id": "m", "name": "f", "server_label": "s", "arguments": "{}", **more}
+
+
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": []}
 RESPONSES: list[tuple[list[Any], list[tuple[int, str]]]] = [
     ([U, REASONING, call("a"), call("b"), output("b"), output("a"), A], []),
@@ -132,6 +137,8 @@ RESPONSES: list[tuple[list[Any], list[tuple[int, str]]]] = [
     ([U, call(""), A], [(1, "missing_id")]),
     ([U, call("a", arguments={}), output("a")], [(1, "wrong_type")]),
     ([U, call("a"), output("a", 5)], [(2, "wrong_type")]),
+    ([U, mcp_call(output=None), mcp_call(output="a"), mcp_call()], []),
+    ([U, mcp_call(output=[])], [(1, "wrong_type")]),
     ([U, REASONING, U], [(1, "reasoning_alone")]),
     ([U, call("a"), REASONING, output("a")], [(2, "reasoning_alone")]),
     ([U, REASONING], [(1, "reasoning_alone")]),

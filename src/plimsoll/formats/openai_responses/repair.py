@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Any
 
 from plimsoll.formats.openai_responses.encode import text_block
 from plimsoll.formats.openai_responses.fields import CALLS, RESULTS
-from plimsoll.formats.openai_responses.validate import INPUT, NATIVE_RESULTS, OUTPUT, TEXT_CALLS, TEXT_RESULTS
+from plimsoll.formats.openai_responses.validate import (
+    INPUT,
+    NATIVE_RESULTS,
+    OUTPUT,
+    TEXT_CALLS,
+    TEXT_OR_NULL,
+    TEXT_RESULTS,
+)
 from plimsoll.formats.repairs import in_words, is_name, tool_name
 from plimsoll.formats.wire import arguments_text, copied, output_text
 from plimsoll.message import Message, Wire
@@ -50,6 +58,9 @@ def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
     elif kind in NATIVE_RESULTS and not isinstance(own.get(RESULTS[kind]), NATIVE_RESULTS[kind]):
         repairs.append("an output lacked required fields")
         own[RESULTS[kind]] = _native_output(kind, output_text(own.get(RESULTS[kind])))
+    elif kind in TEXT_OR_NULL and not isinstance(own.get(TEXT_OR_NULL[kind]), (str, NoneType)):
+        repairs.append("an output must be text or null")
+        own[TEXT_OR_NULL[kind]] = output_text(own[TEXT_OR_NULL[kind]]) if own[TEXT_OR_NULL[kind]] else None
     elif kind == "reasoning" and not isinstance(own.get("summary"), list):
         repairs.append("reasoning needs a summary, which may be empty")
         own["summary"] = []

@@ -7,6 +7,7 @@ and every output a call before it, a reasoning item is followed by what it led t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import NoneType
 from typing import Any, Final
 
 from plimsoll.formats.checks import (
@@ -38,6 +39,14 @@ NATIVE_RESULTS: Final[dict[str, type]] = {
     "program_output": str,
 }
 """What the outputs of the provider's own tools hold."""
+
+TEXT_OR_NULL: Final[dict[str, str]] = {
+    "mcp_call": "output",
+    "apply_patch_call_output": "output",
+    "image_generation_call": "result",
+    "code_interpreter_call": "code",
+}
+"""Items of the provider's own tools that hold text or null, and the field that does."""
 
 TEXT_RESULTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
 _NOT_LED_TO: Final = frozenset(
@@ -84,6 +93,9 @@ class _Checking:
             return
         self._follow_reasoning(wire, kind)
         check_fields(self.findings, objects_in(wire))
+        if kind in TEXT_OR_NULL and not isinstance(wire.get(TEXT_OR_NULL[kind]), (str, NoneType)):
+            field = TEXT_OR_NULL[kind]
+            self.findings.add("wrong_type", f"{field} of {kind} must be text or null, not {kind_of(wire[field])}")
         if kind == "message" or (kind is None and "role" in wire):
             self._check_message(wire)
         elif kind in CALLS:
