@@ -4,17 +4,48 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.brief import pluralize
 from plimsoll.regex import regex
 from plimsoll.truncation.boundaries import boundary_after, boundary_before
+from plimsoll.truncation.tool_results.errors import error_start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
 LINE_CHARS_MAX = 400
-"""A longer line keeps its two ends."""
+LINE_CHARS_MIN = 140
+_LINES_SHOWN_MIN = 6
+_NO_COUNTS: Mapping[int, int] = MappingProxyType({})
+
+
+class Look(NamedTuple):
+    """What a shape says of the lines of a result."""
+
+    ranks: list[int]
+    """The rank of each line: the lowest stay first."""
+    facts: str
+    """What the notice says about the whole result."""
+    counts: Mapping[int, int] = _NO_COUNTS
+    """The number of lines like this one, for lines that stand for others."""
+
+
+def rank_ends(ranked: list[int], rank: int, head: int, tail: int) -> None:
+    """Give the first `head` and the last `tail` lines this rank, unless theirs is lower."""
+    size = len(ranked)
+    for index in (*range(min(head, size)), *range(max(0, size - tail), size)):
+        ranked[index] = min(ranked[index], rank)
+
+
+def line_chars(room_chars: int) -> int:
+    """How many characters of a line are shown, so that a few lines fit into little room."""
+    return max(LINE_CHARS_MIN, min(LINE_CHARS_MAX, room_chars // _LINES_SHOWN_MIN))
+
+
+_SEARCHED_CHARS = 4_000
 
 _GAP_CHARS = 12
 """What a gap costs on average, spread over the kept lines."""
@@ -30,12 +61,14 @@ def by_rank(ranks: Sequence[int]) -> list[list[int]]:
     return [indexes[rank] for rank in sorted(indexes)]
 
 
-def keep_lines(lines: Sequence[str], ranked: Sequence[Sequence[int]], room_chars: int) -> list[int]:
+def keep_lines(
+    lines: Sequence[str], ranked: Sequence[Sequence[int]], room_chars: int, chars_max: int = LINE_CHARS_MAX
+) -> list[int]:
     """Indexes of the lines that fit into `room_chars`: lowest rank first, within a rank from both ends inwards."""
     kept: list[int] = []
     for indexes in ranked:
         for index in _inwards(indexes):
-            room_chars -= min(len(lines[index]), LINE_CHARS_MAX) + 1 + _GAP_CHARS
+            room_chars -= min(len(lines[index]), chars_max) + 1 + _GAP_CHARS
             if room_chars < 0:
                 return sorted(kept)
             kept.append(index)
@@ -62,8 +95,18 @@ def earlier_gaps(lines: Sequence[str]) -> dict[int, int]:
     return {index: size for index in marked if (size := gap_size(lines[index]))}
 
 
-def render_kept(lines: Sequence[str], kept: Sequence[int], gaps: Mapping[int, int], language: str) -> str:
-    """The kept lines, with a line in place of each gap. `gaps` of earlier cuts are added to the gap they are in."""
+def render_kept(  # noqa: PLR0913, PLR0917 - what to render and how
+    lines: Sequence[str],
+    kept: Sequence[int],
+    gaps: Mapping[int, int],
+    language: str,
+    counts: Mapping[int, int] = _NO_COUNTS,
+    chars_max: int = LINE_CHARS_MAX,
+) -> str:
+    """The kept lines, with a line in place of each gap and the count of lines like it after a line with one.
+
+    `gaps` of earlier cuts are added to the gap they are in.
+    """
     out: list[str] = []
     gap_indexes = sorted(gaps)
     missing = 0
@@ -79,7 +122,7 @@ def render_kept(lines: Sequence[str], kept: Sequence[int], gaps: Mapping[int, in
             out.append(gap_line(missing, language))
             missing = 0
         if index < len(lines):
-            out.append(clip_line(lines[index]))
+            out.append(clip_line(lines[index], chars_max) + (f" (×{counts[index]:,})" if index in counts else ""))
     return "\n".join(out)
 
 
@@ -94,9 +137,14 @@ def gap_size(line: str) -> int:
     return int(found[1].replace(",", "") or 0) if found else 0
 
 
-def clip_line(line: str) -> str:
-    """The line, or the two ends of one that is longer than LINE_CHARS_MAX."""
-    if len(line) <= LINE_CHARS_MAX:
+def clip_line(line: str, chars_max: int = LINE_CHARS_MAX) -> str:
+    """The line, or the two ends of one that is longer than `chars_max`, or its start and the error in its middle."""
+    if len(line) <= chars_max:
         return line
-    half = LINE_CHARS_MAX // 2 - 2
-    return f"{line[: boundary_before(line, half)]} … {line[boundary_after(line, len(line) - half) :]}"
+    head, tail = chars_max // 2 - 2, len(line) - (chars_max // 2 - 2)
+    at = error_start(line[:_SEARCHED_CHARS])
+    if at is None or at < head * 2 // 3 or at >= tail:
+        return f"{line[: boundary_before(line, head)]} … {line[boundary_after(line, tail) :]}"
+    start = line[: boundary_before(line, chars_max // 4)]
+    found = line[boundary_after(line, max(len(start), at - 8)) : boundary_before(line, at + chars_max * 3 // 4 - 20)]
+    return f"{start} … {found} …"

@@ -1,6 +1,6 @@
 """The shapes of tool results that are lines of text: how each is recognised, which of its lines stay first, and its facts.
 
-A shape's `ranks` function gives each line a rank: lines of the lowest rank stay first.
+A shape is a function that takes the lines and gives each a rank: lines of the lowest rank stay first.
 """
 
 from __future__ import annotations
@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from plimsoll.brief import pluralize
 from plimsoll.regex import regex
+from plimsoll.truncation.tool_results.errors import find_errors
+from plimsoll.truncation.tool_results.lines import Look, rank_ends
+from plimsoll.truncation.tool_results.logs import ERRORS_FIRST, look_at_log
 
 Kind: TypeAlias = Literal["whole", "json", "diff", "search", "listing", "log", "code", "text"]
 """The shape of a result; "whole" for one that fits and is left alone."""
@@ -19,24 +22,16 @@ Kind: TypeAlias = Literal["whole", "json", "diff", "search", "listing", "log", "
 Lines: TypeAlias = Sequence[str]
 
 
-class Shape(NamedTuple):
-    """What a shape decides."""
-
-    ranks: Callable[[Lines], list[int]]
-    """The rank of each line."""
-    facts: Callable[[Lines], str]
-    """What the notice says about the whole result."""
-
-
 def _line_count(lines: Lines) -> str:
     return pluralize(len(lines), "line")
 
 
-def _rank_ends(ranked: list[int], rank: int, head: int, tail: int) -> None:
-    """Give the first `head` and the last `tail` lines this rank, unless theirs is lower."""
-    size = len(ranked)
-    for index in (*range(min(head, size)), *range(max(0, size - tail), size)):
-        ranked[index] = min(ranked[index], rank)
+def _with_errors(ranked: list[int], lines: Lines) -> list[int]:
+    """The ranks, with the worst errors named in the lines before all others."""
+    for error in find_errors(lines)[:ERRORS_FIRST]:
+        if error.severity > 1:
+            ranked[error.first] = -1
+    return ranked
 
 
 # --- source code ------------------------------------------------------------------------------------------------------
@@ -54,7 +49,7 @@ _IMPORT_OR_CONSTANT = regex(r"(?:import|from|package|use|using|#include|require|
 def _code_ranks(lines: Lines) -> list[int]:
     """0 the first lines, 1 outer declarations, 2 inner ones, 3 imports and constants, 4 the rest."""
     ranked = [_code_rank(line[:_CODE_LINE_CHARS]) for line in lines]
-    _rank_ends(ranked, 0, _CODE_HEAD_LINES, 0)
+    rank_ends(ranked, 0, _CODE_HEAD_LINES, 0)
     return ranked
 
 
@@ -115,7 +110,7 @@ def _listing_ranks(lines: Lines) -> list[int]:
         depth, folder = positions[line]
         siblings[folder] += 1
         ranked.append(depth + siblings[folder].bit_length())
-    _rank_ends(ranked, 0, 2, 1)
+    rank_ends(ranked, 0, 2, 1)
     return ranked
 
 
@@ -129,53 +124,6 @@ def _tree_position(line: str) -> tuple[int, str]:
 
 def _listing_facts(lines: Lines) -> str:
     return pluralize(sum(1 for line in lines if line.strip()), "entry", "entries")
-
-
-# --- logs, test runs and command output -------------------------------------------------------------------------------
-
-_LOG_LINE_CHARS = 400
-_LOG_ENDS = 4
-_TROUBLE = regex(
-    r"\b(?:error|errors|fail|fails|failed|failure|failures|fatal|panic|exception|traceback|denied|refused|abort(?:ed)?"
-    r"|segfault|cannot|undefined|not found|no such|timed? ?out|killed|critical|assert(?:ion)?(?:error)?)\b"
-    r"|\w(?:Error|Exception)\b|^E  +|✗|✘|--- FAIL",
-    re.IGNORECASE,
-)
-_TOTAL = regex(
-    r"\b(?:[0-9]+ (?:passed|failed|errors?|warnings?|skipped|tests?|files? changed)|total|summary|ran [0-9]+"
-    r"|exit(?:ed)? (?:code|status|with)|coverage|finished in|done in|took [0-9])",
-    re.IGNORECASE,
-)
-_WARNING = regex(r"\bwarn(?:ing|ings)?\b|deprecated", re.IGNORECASE)
-_VARIABLE = regex(r"[0-9a-fA-F]{8,}|[0-9]+")
-_TEMPLATES_MAX = 50_000
-
-
-def _log_ranks(lines: Lines) -> list[int]:
-    """0 both ends, 1 errors and totals, 2 their neighbours, 3 warnings, 4 the first line of each template, 5 the rest."""
-    ranked = [5] * len(lines)
-    templates: set[str] = set()
-    for index, line in enumerate(lines):
-        start = line[:_LOG_LINE_CHARS]
-        rank = _log_rank(start)
-        template = _VARIABLE.sub("#", start[:120])
-        if template not in templates and len(templates) < _TEMPLATES_MAX:
-            templates.add(template)
-            rank = min(rank, 4)
-        elif rank == 1:
-            rank = 3  # a repeated error: its first line tells as much
-        ranked[index] = min(ranked[index], rank)
-        if rank == 1:
-            for near in range(max(0, index - 1), min(len(lines), index + 3)):
-                ranked[near] = min(ranked[near], 2)
-    _rank_ends(ranked, 0, _LOG_ENDS, _LOG_ENDS)
-    return ranked
-
-
-def _log_rank(line: str) -> int:
-    if _TROUBLE.search(line) or _TOTAL.search(line):
-        return 1
-    return 3 if _WARNING.search(line) else 5
 
 
 # --- search hits ------------------------------------------------------------------------------------------------------
@@ -217,20 +165,20 @@ def _text_ranks(lines: Lines) -> list[int]:
         blank = not line.strip()
         ranked.append(4 if blank else 0 if _HEADING.match(line[:200]) else 2 if blank_before else 3)
         blank_before = blank
-    _rank_ends(ranked, 1, _TEXT_ENDS, _TEXT_ENDS)
-    _rank_ends(ranked, 0, 1, 1)
+    rank_ends(ranked, 1, _TEXT_ENDS, _TEXT_ENDS)
+    rank_ends(ranked, 0, 1, 1)
     return ranked
 
 
 # --- the shapes, and how they are recognised --------------------------------------------------------------------------
 
-SHAPES: Mapping[Kind, Shape] = {
-    "diff": Shape(_diff_ranks, _diff_facts),
-    "search": Shape(_search_ranks, _search_facts),
-    "listing": Shape(_listing_ranks, _listing_facts),
-    "log": Shape(_log_ranks, _line_count),
-    "code": Shape(_code_ranks, _line_count),
-    "text": Shape(_text_ranks, _line_count),
+SHAPES: Mapping[Kind, Callable[[Lines], Look]] = {
+    "diff": lambda lines: Look(_with_errors(_diff_ranks(lines), lines), _diff_facts(lines)),
+    "search": lambda lines: Look(_with_errors(_search_ranks(lines), lines), _search_facts(lines)),
+    "listing": lambda lines: Look(_listing_ranks(lines), _listing_facts(lines)),
+    "log": look_at_log,
+    "code": lambda lines: Look(_code_ranks(lines), _line_count(lines)),
+    "text": lambda lines: Look(_with_errors(_text_ranks(lines), lines), _line_count(lines)),
 }
 
 _SAMPLE_LINES = 80

@@ -14,7 +14,7 @@ from plimsoll.truncation.marker import MarkerLanguage, check_reference, language
 from plimsoll.truncation.measure import tokens_about, tokens_if_fits
 from plimsoll.truncation.text import check_options
 from plimsoll.truncation.tool_results import json_rows
-from plimsoll.truncation.tool_results.lines import by_rank, earlier_gaps, keep_lines, render_kept
+from plimsoll.truncation.tool_results.lines import Look, by_rank, earlier_gaps, keep_lines, line_chars, render_kept
 from plimsoll.truncation.tool_results.shapes import SHAPES, Kind, detect_lines
 from plimsoll.validation import integer
 
@@ -137,9 +137,10 @@ class _Shrinking:
             return self._json(content, value)
         original, body = self._without_notice(content)
         kind = detect_lines(self.tool_name, body)
-        header = self._header(original, original.facts or SHAPES[kind].facts(body.split("\n")))
+        look = SHAPES[kind](body.split("\n"))
+        header = self._header(original, original.facts or look.facts)
         room = self.tokens_max - self.counter.upper(header)
-        lines = shrink_lines(body, kind, room, self.counter, self.language)
+        lines = shrink_lines(body, look, room, self.counter, self.language)
         shaped = header + lines if lines else None  # a header alone is worth less than the two ends
         return self._checked(shaped, kind, body or content, original)
 
@@ -164,7 +165,8 @@ class _Shrinking:
 
     def _inner(self, body: str, room: int, counter: TokenCounter) -> str:
         """A text inside JSON, shrunk by its own shape."""
-        return shrink_lines(body, detect_lines(self.tool_name, body), room, counter, self.language)
+        look = SHAPES[detect_lines(self.tool_name, body)](body.split("\n"))
+        return shrink_lines(body, look, room, counter, self.language)
 
     def _checked(self, shaped: str | None, kind: Kind, body: str, original: _Original) -> ShrunkResult:
         """The result with the `shaped` text, or with the two ends of the body if that is None or does not fit."""
@@ -223,15 +225,15 @@ class _Shrinking:
         return replace(original, reference=self.reference or named), rest
 
 
-def shrink_lines(body: str, kind: Kind, tokens_max: int, counter: TokenCounter, language: Literal["en", "zh"]) -> str:
-    """The most useful lines of a text of this shape within `tokens_max`, or its two ends if there are too few lines."""
+def shrink_lines(body: str, look: Look, tokens_max: int, counter: TokenCounter, language: Literal["en", "zh"]) -> str:
+    """The most useful lines of a text within `tokens_max`, or its two ends if there are too few lines."""
     best = ""
     if body.count("\n") + 1 >= _LINES_MIN and tokens_max > 0:
-        best = _most_lines(body, kind, tokens_max, counter, language)
+        best = _most_lines(body, look, tokens_max, counter, language)
     return best or cut_text(body, tokens_max=max(0, tokens_max), counter=counter, keep="both", language=language).text
 
 
-def _most_lines(body: str, kind: Kind, tokens_max: int, counter: TokenCounter, language: str) -> str:
+def _most_lines(body: str, look: Look, tokens_max: int, counter: TokenCounter, language: str) -> str:
     """The most lines that fit; "" if hardly any do.
 
     Searches for the room in characters, with the characters per token of the last try. More room keeps the same lines
@@ -241,13 +243,13 @@ def _most_lines(body: str, kind: Kind, tokens_max: int, counter: TokenCounter, l
     sample = body[:_SAMPLE_CHARS]
     room = tokens_max * len(sample) / max(1, counter.upper(sample))
     tried: dict[int, tuple[int, str]] = {}
-    ranked, gaps = by_rank(SHAPES[kind].ranks(lines)), earlier_gaps(lines)
+    ranked, gaps, chars_max = by_rank(look.ranks), earlier_gaps(lines), line_chars(int(room))
     for _ in range(_ROUNDS_MAX):
-        kept = keep_lines(lines, ranked, int(room))
+        kept = keep_lines(lines, ranked, int(room), chars_max)
         if len(kept) < _KEPT_MIN:
             break
         if len(kept) not in tried:
-            text = render_kept(lines, kept, gaps, language)
+            text = render_kept(lines, kept, gaps, language, look.counts, chars_max)
             tried[len(kept)] = counter.upper(text), text
         tokens = tried[len(kept)][0]
         is_full = _FULL_SHARE * tokens_max <= tokens <= tokens_max

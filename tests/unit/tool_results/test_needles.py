@@ -1,0 +1,165 @@
+"""One line or row that matters, at a random place among many that do not: it is in the preview."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from tests.unit.tool_results.test_shrink_result import COUNTER
+
+from plimsoll.truncation.tool_results import errors, shrink_result
+from plimsoll.truncation.tool_results.errors import find_errors, severity, stems_in
+
+CAPS = (300, 1_000, 4_000)
+TRIALS = 12
+
+
+def service_log(number: int) -> str:
+    """A line of a log with a time, a worker and numbers that vary."""
+    verbs = ("opened", "closed", "renewed", "listed")
+    host = f"10.0.{number % 9}.{number % 251}"
+    return (
+        f"2026-03-0{1 + number // 1200} 0{number // 200 % 10}:{number // 60 % 60:02}:{number % 60:02},{number % 997:03} "
+        f"INFO  [worker-{number % 17}] lease {number * 31:08x} {verbs[number % 4]} by {host} in {number % 90} ms"
+    )
+
+
+def kernel_log(number: int) -> str:
+    """A line of a log in which a weak word of failure is common."""
+    texts = (
+        f"sshd[{number}]: authentication failure; uid=0 rhost=host{number % 40}.example.org user=root",
+        f"sshd[{number}]: check pass; user unknown",
+        f"cron[{number}]: session opened for user news by (uid=0)",
+        f"ftpd[{number}]: connection from 10.1.{number % 200}.7 timed out after 900 seconds",
+    )
+    return f"Jun {1 + number // 100:2} 04:{number % 60:02}:11 harbour {texts[number % 4]}"
+
+
+def error_log(number: int) -> str:
+    """A line of a log in which the same two errors repeat."""
+    kind = "error" if number % 3 else "notice"
+    text = f"worker env in error state {number % 9}" if number % 3 else f"found child {number} in slot {number % 11}"
+    return f"[Sun Dec 04 04:{number % 60:02}:44 2005] [{kind}] {text}"
+
+
+def json_log(number: int) -> str:
+    """A line of JSON."""
+    return f'{{"time":"2026-01-02T10:{number % 60:02}:00Z","level":"info","msg":"served","ms":{number % 77},"id":"{number:x}"}}'
+
+
+def access_log(number: int) -> str:
+    """A line of a web server's log."""
+    return (
+        f'10.2.3.{number % 250} - - [02/Jan/2026:10:{number % 60:02}:00] "GET /item/{number} HTTP/1.1" 200 {number * 7}'
+    )
+
+
+def chinese_log(number: int) -> str:
+    """A line in Chinese."""
+    return f"2026-01-02 10:{number % 60:02}:00 信息 第{number}个任务已完成，用时{number % 50}毫秒"
+
+
+ERROR_LINES = {
+    service_log: "2026-03-01 04:00:00,001 ERROR [worker-3] disk failure on volume {}",
+    kernel_log: "Jun  3 04:11:11 harbour raid[77]: FATAL: array degraded {}",
+    error_log: "[Sun Dec 04 04:33:44 2005] [crit] kernel panic: no space left {}",
+    json_log: '{{"time":"2026-01-02T10:11:00Z","level":"error","msg":"ledger write failed","id":"{}"}}',
+    access_log: '10.2.3.9 - - [02/Jan/2026:10:11:00] "GET /item/{} HTTP/1.1" 503 0',
+    chinese_log: "2026-01-02 10:11:00 错误 磁盘写入失败 {}",
+}
+
+
+def survived(make: Any, cap: int, **options: Any) -> int:
+    """In how many trials a needle is in the preview; `make` gives the text with the needle in it."""
+    found = 0
+    for trial in range(TRIALS):
+        key = f"qz{trial}x{cap}"
+        shrunk = shrink_result("read_output", make(random.Random(key), key), tokens_max=cap, counter=COUNTER, **options)
+        assert shrunk.tokens_after <= cap
+        found += key in shrunk.text
+    return found
+
+
+@pytest.mark.spec("S3-14")
+@pytest.mark.parametrize("cap", CAPS)
+@pytest.mark.parametrize("line", ERROR_LINES, ids=lambda line: line.__name__)
+def test_the_error_line_of_a_log_is_shown(line: Any, cap: int) -> None:
+    """One error among two thousand lines, also where other errors repeat."""
+
+    def log(rng: random.Random, key: str) -> str:
+        lines = [line(number) for number in range(2_000)]
+        lines.insert(rng.randrange(1, 2_000), ERROR_LINES[line].format(key))
+        return "\n".join(lines)
+
+    assert survived(log, cap) == TRIALS
+
+
+def test_an_error_that_repeats_is_shown_once_with_its_count() -> None:
+    """The head gives errors, kinds and the time span; the line gives how many lines are like it."""
+    lines = [service_log(number) for number in range(1_500)]
+    lines[100:800:10] = [f"2026-03-01 04:00:00 ERROR lost packet {number}" for number in range(70)]
+    head, *rest = shrink_result("logs", "\n".join(lines), tokens_max=300, counter=COUNTER).text.split("\n")
+
+    assert "1,500 lines, 70 errors of 1 kind, 2026-03-01 00:00:00 to 2026-03-02 " in head
+    assert any(line.endswith("lost packet 0 (×70)") for line in rest)
+    assert sum("lost packet" in line for line in rest) <= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("ERROR disk is gone", 2),
+        ("thread 'main' panicked at src/main.rs", 1),
+        ("java.lang.NullPointerException: x", 2),
+        ("error: cannot borrow", 2),
+        ("Permission denied", 1),
+        ('"GET /x HTTP/1.1" 502 0', 2),
+        ('"GET /x HTTP/1.1" 200 500', 0),
+        ("finished with 0 errors", 0),
+        ("no failures, errors=0", 0),
+        ("errors=3", 1),
+        ("a terrorist in the mirror", 0),
+        ("all is well", 0),
+        ("数据库连接失败", 2),
+        ("", 0),
+    ],
+)
+def test_severity(text: str, level: int) -> None:
+    """Errors named as such, words of failure, and what only looks like them."""
+    assert severity(text, stems_in(text)) == level
+
+
+def test_similar_lines_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice the lines is at most twice the work, and lines that differ in digits are looked at once."""
+    read: list[str] = []
+    real = errors.severity
+
+    def counted(text: str, stems: Any) -> int:
+        read.append(text)
+        return real(text, stems)
+
+    monkeypatch.setattr(errors, "severity", counted)
+    find_errors([f"error {number:05} in bay {number % 10}" for number in range(5_000)])
+
+    assert len(read) == 1
+
+
+@pytest.mark.parametrize("cap", CAPS)
+def test_one_hit_or_changed_line_with_an_error_is_shown(cap: int) -> None:
+    """Of search hits and diffs."""
+    hits = [f"src/mod_{number // 40}.py:{number % 40 + 1}:    total = total + {number}" for number in range(900)]
+
+    def search(rng: random.Random, key: str) -> str:
+        at = rng.randrange(len(hits))
+        return "\n".join([*hits[:at], f"{hits[at]}  # ERROR: {key}", *hits[at:]])
+
+    def diff(rng: random.Random, key: str) -> str:
+        head = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n@@ -1,9 +1,9 @@\n"
+        files = [head.format(f"f{n}.py") + "\n".join(f"+value {n} {k}" for k in range(40)) for n in range(40)]
+        at = rng.randrange(len(files))
+        files[at] += f"\n+raise LedgerError('{key}')\n+end"
+        return "\n".join(files)
+
+    assert survived(search, cap) == TRIALS
+    assert survived(diff, cap) == TRIALS
