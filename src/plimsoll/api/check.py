@@ -8,7 +8,7 @@ from typing import Any
 
 from plimsoll.compaction.levels import check_view
 from plimsoll.compaction.meter import meter_for
-from plimsoll.formats.detect import Beside
+from plimsoll.formats.detect import RequestContext
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
 from plimsoll.message import FormatName, MessageLike
@@ -34,7 +34,7 @@ def check(  # noqa: PLR0913 - the options of fit
     compacts from the soft line on. A session's own `check()` also requires enough new content since the last compaction.
     Raises CounterError, FormatError, SettingError.
     """
-    found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
+    found, decoded = decode_all(messages, format, RequestContext(model=model, system=system, tools=tools))
     meter = meter_for(
         found, model=model, max_tokens=max_tokens, tools=tools, policy=policy_of(policy, "ladder"), counter=counter
     )

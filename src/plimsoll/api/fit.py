@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plimsoll.compaction.meter import DEFAULT_MODEL, ContextMeter, checked_tools, meter_for
 from plimsoll.compaction.result import Fitted, Report
-from plimsoll.formats.detect import Beside
+from plimsoll.formats.detect import RequestContext
 from plimsoll.formats.registry import decode_all
 from plimsoll.formats.system_text import repaired, system_message
 from plimsoll.formats.wire import copied, copied_value
@@ -61,7 +61,7 @@ def count_tokens(
     """
     if isinstance(text_or_messages, str):
         return counter_for(model, choice=counter).upper(text_or_messages)
-    _, messages = decode_all(text_or_messages, format, Beside(model=model, tools=tools))
+    _, messages = decode_all(text_or_messages, format, RequestContext(model=model, tools=tools))
     counting = message_counter_for(model, choice=counter).upper
     return counting.messages(messages) + counting.tools(checked_tools(tools))
 
@@ -185,7 +185,7 @@ def _request(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one pla
     system: SystemText,
     counter: CounterChoice,
 ) -> _Request:
-    found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
+    found, decoded = decode_all(messages, format, RequestContext(model=model, system=system, tools=tools))
     meter = meter_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy, counter=counter)
     meter.messages.prime(decoded, chars_max=meter.budget.tokens * READ_CHARS_PER_TOKEN)
     is_assumed = max_tokens is None and model is None and meter.policy.window_tokens is None

@@ -17,7 +17,7 @@ from plimsoll.compaction.windows import apply_window, holes_between
 from plimsoll.compaction.writing import written
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import CannotFit
-from plimsoll.formats.detect import Beside
+from plimsoll.formats.detect import RequestContext
 from plimsoll.formats.exchange import group
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
@@ -109,7 +109,7 @@ def window(  # noqa: PLR0913 - one call with its options
     """
     integer("start_seq", start_seq)
     boolean("keep_system", keep_system)
-    found, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
+    found, decoded = decode_all(messages, format, RequestContext(model=model, system=system, tools=tools))
     chosen = policy_of(policy, "five-turns")
     meter = meter_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=chosen, counter=counter)
     normalized = [item for item in normalize(decoded, found) if keep_system or item.message.role != "system"]

@@ -96,7 +96,7 @@ def check_tool_name(findings: Findings, value: object, *, chars_max: int | None)
 
 
 def check_tools(findings: Findings, tools: Iterable[Mapping[str, Any]], *, chars_max: int | None) -> None:
-    """The tools beside the messages: names that the provider takes, each of them once."""
+    """Check the tool definitions: each name must be valid and unique."""
     seen: set[str] = set()
     for tool in tools:
         inner = tool.get("function")

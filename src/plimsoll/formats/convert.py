@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from plimsoll.errors import FormatError
-from plimsoll.formats.detect import Beside
+from plimsoll.formats.detect import RequestContext
 from plimsoll.formats.format import Converted, Loss, SystemText, Violation
 from plimsoll.formats.intake import received
 from plimsoll.formats.registry import decode_all, format_named, format_of
@@ -43,7 +43,7 @@ def convert(  # noqa: PLR0913 - the options of the contract
 
     """
     target = format_named(to)
-    _, decoded = decode_all(messages, format, Beside(model=model, system=system, tools=tools))
+    _, decoded = decode_all(messages, format, RequestContext(model=model, system=system, tools=tools))
     leading = [] if system is None else [system_message(system)]
     rendered = target.render([*leading, *decoded])
     losses = [_shifted(loss, len(leading)) for loss in rendered.losses]
@@ -84,6 +84,6 @@ def validate(
             checked.append(copied(wire))
         except FormatError as error:
             raise FormatError(error.reason, position=position) from None
-    found = format_of(taken._replace(wires=checked), format, Beside(model=model, system=system, tools=tools))
+    found = format_of(taken._replace(wires=checked), format, RequestContext(model=model, system=system, tools=tools))
     offered = [tool for tool in map(plain, tools or ()) if isinstance(tool, Mapping)]
     return found.validate(checked, system=system, tools=offered)

@@ -1,4 +1,4 @@
-"""Which format messages are in, found by looking."""
+"""Detect the format of messages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CHAT_FIELDS: Final = frozenset(
     {"tool_calls", "tool_call_id", "function_call", "refusal", "reasoning_content", "audio"}
 )
 _ANSWERED: Final = frozenset({"stop_reason", "usage", "model"})
-"""Fields of an answer of Anthropic's that a Responses item never has."""
+"""Fields of an Anthropic response that a Responses item never has."""
 
 _BLOCK_FORMATS: Final[dict[str, FormatName]] = {
     "image_url": "openai-chat",
@@ -59,31 +59,31 @@ _BLOCK_FORMATS: Final[dict[str, FormatName]] = {
 
 
 _CLAUDE: Final = regex(r"(?:[a-z-]{2,12}\.){0,2}claude-")
-"""Claude by the names of Anthropic's API and of clouds that speak its format. Routers, which speak others, put a path before."""
+"""Names of Claude in Anthropic's API and in clouds with its format. Routers, which use other formats, prefix a path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """What a request holds beside its messages, as far as it tells their format."""
+class RequestContext:
+    """The other parts of a request, as far as they indicate the format of its messages."""
 
     model: str | None = None
     system: object = None
     tools: Sequence[object] | None = None
 
-    def tells(self) -> FormatName | None:
-        """The format that the form of the tools, or a system text sent apart, can only be in."""
+    def certain_format(self) -> FormatName | None:
+        """The only format with tools of this form, or with a separate system text; None if there are several."""
         for tool in tool_list(self.tools):
-            if isinstance(tool, Mapping) and (found := _tool_tells(tool)) is not None:
+            if isinstance(tool, Mapping) and (found := _format_of_tool(tool)) is not None:
                 return found
         return None if self.system is None else "anthropic"
 
-    def suggests(self) -> FormatName | None:
-        """The format by the model's name, for messages that could be in several."""
+    def likely_format(self) -> FormatName | None:
+        """The format by the name of the model, for messages that fit several formats."""
         return "anthropic" if isinstance(self.model, str) and _CLAUDE.match(self.model) else None
 
 
 def tool_list(tools: object) -> Iterable[object]:
-    """Tool definitions as they were given, none for None. Raises SettingError for what cannot be looked through twice."""
+    """The tool definitions; empty for None. Raises SettingError for anything that cannot be iterated twice."""
     if tools is None:
         return ()
     if isinstance(tools, (str, bytes, Mapping, Iterator)) or not isinstance(tools, Iterable):
@@ -91,7 +91,7 @@ def tool_list(tools: object) -> Iterable[object]:
     return tools
 
 
-def _tool_tells(tool: Mapping[str, Any]) -> FormatName | None:
+def _format_of_tool(tool: Mapping[str, Any]) -> FormatName | None:
     if "input_schema" in tool:
         return "anthropic"
     if tool.get("type") != "function":
@@ -99,47 +99,52 @@ def _tool_tells(tool: Mapping[str, Any]) -> FormatName | None:
     return "openai-chat" if "function" in tool else "openai-responses"
 
 
-NOTHING: Final = Beside()
+NO_CONTEXT: Final = RequestContext()
 
 
-def detect(messages: Sequence[Wire], beside: Beside = NOTHING) -> FormatName:
-    """The format of the messages: that of the first one that could be in no other. Linear.
+def detect(messages: Sequence[Wire], context: RequestContext = NO_CONTEXT) -> FormatName:
+    """The format of the messages: that of the first message that fits only one. Takes linear time.
 
-    Where no message tells, what stands beside them does: tools, a system text, cache markers, the model's name. Else messages
-    that are only a role and text, and an empty list, are `openai-chat`. Raises FormatError, with the position, when a message is
-    recognised by no format and no other tells.
+    If there is no such message, the tools, a system text, cache markers and the name of the model decide, in this order.
+    Without any of them, messages of a role and text, and an empty list, are `openai-chat`. Raises FormatError, with the
+    position, if a message fits no format and no message decides.
     """
     unknown: int | None = None
     for position, wire in enumerate(messages):
-        found = _tells(wire)
+        found = _format_of(wire)
         if found is not None:
             return found
         if unknown is None and not isinstance(wire.get("role"), str):
             unknown = position
     if unknown is not None:
         raise FormatError("matches no format: it has no role, no known type and no parts", position=unknown)
-    found = beside.tells()
+    found = context.certain_format()
     if found is not None:
         return found
     if any(map(_is_system, messages)):
         return "openai-chat"
     marked: FormatName | None = "anthropic" if any(map(_has_cache_marker, messages)) else None
-    return marked or beside.suggests() or "openai-chat"
+    return marked or context.likely_format() or "openai-chat"
 
 
-def telling(messages: Sequence[Wire], beside: Beside = NOTHING) -> FormatName | None:
-    """The format of the first message that could be in no other; None when none tells. Linear.
+def certain_format_of(messages: Sequence[Wire], context: RequestContext = NO_CONTEXT) -> FormatName | None:
+    """The format of the first message that fits only one, or None if there is no such message. Takes linear time.
 
-    System text among the messages tells against Anthropic where only the model's name speaks for it.
+    System messages rule out Anthropic if only the name of the model indicates it.
     """
-    found: FormatName | None = next((name for wire in messages if (name := _tells(wire)) is not None), None)
-    if found is None and beside.tells() is None and beside.suggests() and any(map(_is_system, messages)):
+    found: FormatName | None = next((name for wire in messages if (name := _format_of(wire)) is not None), None)
+    if (
+        found is None
+        and context.certain_format() is None
+        and context.likely_format()
+        and any(map(_is_system, messages))
+    ):
         return "openai-chat"
     return found
 
 
-def _tells(wire: Wire) -> FormatName | None:
-    """The only format this message can be in, if there is only one."""
+def _format_of(wire: Wire) -> FormatName | None:
+    """The format of this message, if it fits only one."""
     if isinstance(wire.get("parts"), list):
         return "ui-parts"
     kind = wire.get("type")
@@ -149,10 +154,10 @@ def _tells(wire: Wire) -> FormatName | None:
         return "openai-responses"
     if wire.get("role") in ("tool", "function") or not _CHAT_FIELDS.isdisjoint(wire):
         return "openai-chat"
-    return _block_tells(wire.get("content"))
+    return _format_of_content(wire.get("content"))
 
 
-def _block_tells(content: object) -> FormatName | None:
+def _format_of_content(content: object) -> FormatName | None:
     if not isinstance(content, (list, tuple)):
         return None
     for block in content:

@@ -1,4 +1,4 @@
-"""The fields that a provider takes, as data: what a message holds beside them is kept in the history and never sent."""
+"""The fields that a provider accepts, as data. Other fields of a message are kept in the history and not sent."""
 
 from __future__ import annotations
 

@@ -130,9 +130,9 @@ class Format:
     render: Callable[[Sequence[Message]], Rendered]
     """Write messages that came from any format, split or merged as this one needs, with the losses named."""
     labelled: Callable[[Message], Message | None] = lambda _: None
-    """A system message as it is sent where only the user may speak, under a label; None for any other message."""
+    """A system message as a labelled user message, for APIs without system messages; None for any other message."""
     without_blanks: Callable[[ToolResult], ToolResult] = lambda result: result
-    """A tool result without blocks that the provider refuses for being blank; itself where it has none."""
+    """A tool result without its blank blocks, which the provider refuses. Unchanged if it has none."""
     follows_reasoning: Callable[[Wire], bool] = lambda _: True
     """Whether an item may be what the reasoning before it led to."""
     needs_result: Callable[[Wire, bool], bool] = lambda _call, _is_last: True

@@ -33,7 +33,7 @@ class UniqueIds:
         return shortened(written if uses == 1 else f"{written}--{uses}", self._chars_max)
 
     def _stands(self, original: str) -> bool:
-        """Whether the id may be written as it is and still be told from one that was not."""
+        """Whether the id is valid unchanged, and does not look like an encoded one."""
         plain = self._any_text or SAFE.fullmatch(original) is not None
         return plain and "--" not in original and not original.endswith("-")
 
@@ -46,7 +46,7 @@ def shortened(id: str, chars_max: int | None) -> str:
 
 
 def original_of(written: str) -> str:
-    """The id that `UniqueIds` was given, or `written` itself where it did not write it."""
+    """The original of an id encoded by `UniqueIds`, or `written` itself if it is not encoded."""
     match = _WRITTEN.fullmatch(written)
     if match is None:
         return written

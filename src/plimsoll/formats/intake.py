@@ -36,13 +36,13 @@ _SPEAKERS: Final = ("user", "assistant")
 
 
 class Received(NamedTuple):
-    """Messages as they were handed in, as plain wire objects."""
+    """The input messages as plain wire objects."""
 
     wires: list[Wire]
-    told: FormatName | None
-    """The format that the class of the first object of an SDK tells, also where its fields could be in another."""
+    declared: FormatName | None
+    """The format by the class of the first SDK object, also if its fields fit another format."""
     may_tell: bool
-    """Whether any message is more than the words of a user or an assistant, and so may tell the format."""
+    """Whether any message is more than plain user or assistant text, and so may identify the format."""
 
 
 def received(messages: object) -> Received:
@@ -53,7 +53,7 @@ def received(messages: object) -> Received:
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable) or _is_model(messages):
         raise FormatError(f"messages must be a list, not {type(messages).__name__}")
     wires: list[Wire] = []
-    told: FormatName | None = None
+    declared: FormatName | None = None
     may_tell = False
     for position, item in enumerate(messages):
         if type(item) is dict and item.keys() == _PLAIN and type(item["content"]) is str and item["role"] in _SPEAKERS:
@@ -61,14 +61,14 @@ def received(messages: object) -> Received:
             continue
         may_tell = True
         if type(item) is not dict or _holds_models(item):
-            told = told or _told_by_class(item)
+            declared = declared or _format_by_class(item)
             wires += _wires(item, position)
         else:
             wires += _of_plain(item, position)
-    return Received(wires, told, may_tell)
+    return Received(wires, declared, may_tell)
 
 
-def _told_by_class(item: object) -> FormatName | None:
+def _format_by_class(item: object) -> FormatName | None:
     """The format of an object of an SDK, or of the first such block in its content."""
     content = item.get("content") if isinstance(item, Mapping) else None
     for found in (item, *(content if isinstance(content, (list, tuple)) else ())):

@@ -38,7 +38,7 @@ class MediaSource:
 
     @property
     def data_url(self) -> str | None:
-        """The bytes as a data URL, as it came where it came as one."""
+        """The bytes as a data URL; verbatim if they were given as one."""
         if self.data is None or self.data_start:
             return self.data
         return f"data:{self.mime or 'application/octet-stream'};base64,{self.data}"

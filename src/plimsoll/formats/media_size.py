@@ -15,7 +15,7 @@ _NO_LENGTH: Final = frozenset({0x01, *range(0xD0, 0xD9)})
 
 
 def size_bytes(data: str, start: int = 0) -> int:
-    """Bytes that the base64 text from `start` on stands for."""
+    """Number of bytes encoded by the base64 text from `start` on."""
     end = len(data)
     while end > start and end > len(data) - 2 and data[end - 1] == "=":
         end -= 1

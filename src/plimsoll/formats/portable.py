@@ -16,7 +16,7 @@ from plimsoll.formats.turns import Turn, kind_of_opaque, spoken, turns_of
 from plimsoll.formats.wire import copied_value
 from plimsoll.message import FormatName, Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, Wire
 
-Said: TypeAlias = Text | Media | ToolCall | Reasoning
+ContentPart: TypeAlias = Text | Media | ToolCall | Reasoning
 """What is left of a turn once it is portable."""
 
 Block: TypeAlias = dict[str, Any]
@@ -85,8 +85,8 @@ class Portable:
         """Report something that does not survive."""
         self.losses.append(Loss(position=position, what=what, reason=reason))
 
-    def said(self, turn: Turn) -> Iterator[Said]:
-        """The parts of a turn; opaque ones as words where they hold any, otherwise reported."""
+    def content_parts(self, turn: Turn) -> Iterator[ContentPart]:
+        """The parts of a turn. Opaque parts become text if they have any, otherwise a loss is reported."""
         if turn.name and not self._rules.has_names:
             self.lose(turn.position, "name", "this format has no message names")
         for part in turn.parts:
@@ -127,7 +127,7 @@ class Portable:
         return {field: copied_value(value)} if isinstance(value, dict) else {}
 
     def medium(self, part: Media, position: int) -> Block | None:
-        """The medium as a block of this format; None, and a loss, where it has no place for it."""
+        """The media part as a block of this format, or None, with a loss, if the format has none for it."""
         source = source_of(part.wire or {})
         block = self._block_of(source) if source is not None else None
         if block is None:
@@ -147,7 +147,7 @@ class Portable:
         return blocks
 
     def content(self, parts: list[Text | Media], position: int, text_type: str) -> str | list[Block]:
-        """Content as it came: plain text where it was, otherwise blocks."""
+        """Content in its original shape: plain text or blocks."""
         if not parts:
             return ""
         if len(parts) == 1 and isinstance(parts[0], Text) and parts[0].wire is None:
@@ -166,7 +166,7 @@ class Portable:
         return shortened(id, self._rules.call_id_chars_max)
 
     def result_texts(self, result: ToolResult, position: int) -> str | list[str]:
-        """A result's text, or its texts where it came as several unedited blocks; failure as words where there is no flag."""
+        """The text of a result, or its texts if it has several unedited blocks. A failure is text if there is no flag for it."""
         self.note_fields(result.wire, position)
         texts = _texts_of(result)
         if not result.is_error or self._rules.has_error_flag or result.content == NO_RESULT:
@@ -186,6 +186,6 @@ def _texts_of(result: ToolResult) -> str | list[str]:
     return texts if texts and "\n".join(texts) == result.content else result.content
 
 
-def words_and_media(parts: list[Said]) -> list[Text | Media]:
+def words_and_media(parts: list[ContentPart]) -> list[Text | Media]:
     """The parts that are content."""
     return [part for part in parts if isinstance(part, (Text, Media))]

@@ -12,11 +12,11 @@ def signed_by_anthropic(part: Reasoning) -> dict[str, Any] | None:
     wire = part.wire or {}
     if wire.get("type") in ("thinking", "redacted_thinking"):
         return dict(wire)
-    told = _provider_metadata(wire, "anthropic")
-    if isinstance(told.get("redactedData"), str):
-        return {"type": "redacted_thinking", "data": told["redactedData"]}
-    if isinstance(told.get("signature"), str):
-        return {"type": "thinking", "thinking": part.text, "signature": told["signature"]}
+    metadata = _provider_metadata(wire, "anthropic")
+    if isinstance(metadata.get("redactedData"), str):
+        return {"type": "redacted_thinking", "data": metadata["redactedData"]}
+    if isinstance(metadata.get("signature"), str):
+        return {"type": "thinking", "thinking": part.text, "signature": metadata["signature"]}
     return None
 
 
@@ -25,13 +25,13 @@ def known_to_openai(part: Reasoning) -> dict[str, Any] | None:
     wire = part.wire or {}
     if wire.get("type") == "reasoning" and "summary" in wire:
         return dict(wire)
-    told = _provider_metadata(wire, "openai")
-    if not isinstance(told.get("itemId"), str):
+    metadata = _provider_metadata(wire, "openai")
+    if not isinstance(metadata.get("itemId"), str):
         return None
     summary = [{"type": "summary_text", "text": part.text}] if part.text else []
-    encrypted = told.get("reasoningEncryptedContent")
+    encrypted = metadata.get("reasoningEncryptedContent")
     sealed = {"encrypted_content": encrypted} if isinstance(encrypted, str) else {}
-    return {"type": "reasoning", "id": told["itemId"], "summary": summary, **sealed}
+    return {"type": "reasoning", "id": metadata["itemId"], "summary": summary, **sealed}
 
 
 def ui_reasoning(part: Reasoning) -> dict[str, Any]:
@@ -39,15 +39,15 @@ def ui_reasoning(part: Reasoning) -> dict[str, Any]:
     wire = part.wire or {}
     if wire.get("type") == "reasoning" and "text" in wire:
         return dict(wire)
-    told: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     if wire.get("type") == "redacted_thinking":
-        told = {"anthropic": {"redactedData": wire.get("data")}}
+        metadata = {"anthropic": {"redactedData": wire.get("data")}}
     elif wire.get("type") == "thinking":
-        told = {"anthropic": {"signature": wire.get("signature")}}
+        metadata = {"anthropic": {"signature": wire.get("signature")}}
     elif wire.get("type") == "reasoning" and isinstance(wire.get("id"), str):
         sealed = wire.get("encrypted_content")
-        told = {"openai": {"itemId": wire["id"], **({"reasoningEncryptedContent": sealed} if sealed else {})}}
-    return {"type": "reasoning", "text": part.text, **({"providerMetadata": told} if told else {})}
+        metadata = {"openai": {"itemId": wire["id"], **({"reasoningEncryptedContent": sealed} if sealed else {})}}
+    return {"type": "reasoning", "text": part.text, **({"providerMetadata": metadata} if metadata else {})}
 
 
 def ui_signature(wire: Wire) -> str | None:
@@ -65,5 +65,5 @@ def ui_signature(wire: Wire) -> str | None:
 
 def _provider_metadata(wire: Wire, provider: str) -> dict[str, Any]:
     metadata = wire.get("providerMetadata")
-    told = metadata.get(provider) if isinstance(metadata, dict) else None
-    return told if isinstance(told, dict) else {}
+    own = metadata.get(provider) if isinstance(metadata, dict) else None
+    return own if isinstance(own, dict) else {}

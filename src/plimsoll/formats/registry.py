@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Final
 
 from plimsoll.errors import SettingError
-from plimsoll.formats.detect import NOTHING, Beside, detect
+from plimsoll.formats.detect import NO_CONTEXT, RequestContext, detect
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import Received, received
 from plimsoll.formats.rules import RULES
@@ -48,17 +48,19 @@ def format_named(name: str) -> Format:
     raise SettingError("format", f"must be one of {', '.join(FORMATS)}, not {short_repr(name)}")
 
 
-def decode_all(messages: object, format: str | None = None, beside: Beside = NOTHING) -> tuple[Format, list[Message]]:
-    """The messages, and the format they are in: `format`, or the one found by looking at them and at what stands `beside` them.
+def decode_all(
+    messages: object, format: str | None = None, context: RequestContext = NO_CONTEXT
+) -> tuple[Format, list[Message]]:
+    """The messages, and the format they are in: `format`, or the one detected from them and the rest of the request.
 
     Raises FormatError, naming the position, for anything that is no list of messages of that format; SettingError for
     an unknown format; LimitExceeded past limits.JSON_VALUES_MAX. Nothing in `messages` is kept or changed.
     """
     taken = received(messages)
-    found = format_of(taken, format, beside)
+    found = format_of(taken, format, context)
     return found, [found.decode(wire, position) for position, wire in enumerate(taken.wires)]
 
 
-def format_of(taken: Received, name: str | None, beside: Beside = NOTHING) -> Format:
+def format_of(taken: Received, name: str | None, context: RequestContext = NO_CONTEXT) -> Format:
     """The named format, or the one found by looking. Raises SettingError or FormatError."""
-    return format_named(name) if name is not None else FORMATS[taken.told or detect(taken.wires, beside)]
+    return format_named(name) if name is not None else FORMATS[taken.declared or detect(taken.wires, context)]

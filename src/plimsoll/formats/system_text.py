@@ -1,4 +1,4 @@
-"""Anthropic's system text, which travels beside the messages: to a message and back."""
+"""Convert Anthropic's system text, which is separate from the messages, to a message and back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def system_message(system: SystemText) -> Message:
 
 
 def repaired(system: SystemText) -> SystemText:
-    """The system text as Anthropic takes it: without blank blocks, and what is no text in words. Itself where it is that."""
+    """The system text without blank blocks, and with other blocks as text, as Anthropic requires. Unchanged if valid."""
     if not isinstance(system, list):
         return system
     if not all(map(_is_taken, system)):
@@ -60,7 +60,7 @@ def _part(block: object) -> Part:
 
 
 def system_text(message: Message, system: SystemText) -> SystemText:
-    """The system text that a message holds: as it was given, or in the same shape with what was cut."""
+    """The system text of a message: unchanged, or in the same shape with cut text."""
     if not message.edited:
         return system
     if isinstance(system, str):

@@ -87,18 +87,18 @@ def _plain_text(part: Part, losses: list[Loss], position: int) -> Part:
 def _split_message(message: Message, position: int, losses: list[Loss]) -> Iterator[Turn]:
     parts = _with_original_ids(message)
     results: list[Part] = [part for part in parts if isinstance(part, ToolResult)]
-    said: list[Part] = [part for part in parts if not isinstance(part, ToolResult)]
+    content: list[Part] = [part for part in parts if not isinstance(part, ToolResult)]
     if results:
         yield Turn(speaker="results", position=position, parts=results)
     if message.role == "tool" and results:
         losses.extend(
             Loss(position=position, what=kind_of_opaque(part), reason="dropped: specific to its own format")
-            for part in said
+            for part in content
             if isinstance(part, Opaque)
         )
-    elif said or not results:
+    elif content or not results:
         speaker: Speaker = "user" if message.role == "tool" else message.role
-        yield Turn(speaker=speaker, position=position, parts=said, name=message.name, is_item=_is_item(message))
+        yield Turn(speaker=speaker, position=position, parts=content, name=message.name, is_item=_is_item(message))
 
 
 def _with_original_ids(message: Message) -> tuple[Part, ...]:
@@ -260,7 +260,7 @@ class _Settling:
         waiting.slot.parts.append(replace(result, call_id=waiting.call.id))
 
     def _keep_orphan(self, result: ToolResult, position: int) -> None:
-        """A result without a call stays where it was; `validate` of the target reports it."""
+        """Keep a result without a call in its place. `validate` of the target format reports it."""
         named = result if result.call_id else replace(result, call_id=f"call_{position}_orphan")
         if self.out and self.out[-1].speaker == "results":
             self.out[-1].parts.append(named)

@@ -64,7 +64,7 @@ def _enter(size: int, depth: int, room: list[int]) -> None:
 
 
 def plain(value: Any) -> Any:
-    """An object of a provider's SDK (a pydantic model) as the plain data that its SDK would send; any other value as it is.
+    """An object of a provider's SDK (a pydantic model) as the plain data that its SDK would send; other values unchanged.
 
     Left out are fields that are null, and those that the SDK adds for its caller (`__api_exclude__`, as parsed arguments).
     Raises FormatError for an object that cannot be dumped.
@@ -95,14 +95,14 @@ def json_text(value: object) -> str:
 
 
 def output_text(value: object) -> str:
-    """A tool's output as text: text as it is, everything else as compact JSON, nothing as nothing."""
+    """The output of a tool as text: str unchanged, None as empty text, everything else as compact JSON."""
     if isinstance(value, str):
         return value
     return "" if value is None else _compact(value)
 
 
 def arguments_text(value: object) -> str:
-    """A call's arguments as JSON text: text as it is; an object spaced as Python and most clients write it."""
+    """The arguments of a call as JSON text: str unchanged, an object with the spacing of Python and most clients."""
     return value if isinstance(value, str) else _spaced({} if value is None else value)
 
 

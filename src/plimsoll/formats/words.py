@@ -55,8 +55,8 @@ def described(media: Media) -> str:
     """A medium in one line: kind, type, pixels, bytes and their SHA-256, name, address."""
     source = source_of(media.wire or {})
     size = f"{media.width_px}x{media.height_px}" if media.width_px and media.height_px else None
-    said = [media.mime, size, *_facts(source)]
-    return f"[{media.kind}: {', '.join(fact for fact in said if fact)}]" if any(said) else f"[{media.kind}]"
+    facts = [media.mime, size, *_facts(source)]
+    return f"[{media.kind}: {', '.join(fact for fact in facts if fact)}]" if any(facts) else f"[{media.kind}]"
 
 
 def _facts(source: MediaSource | None) -> Iterator[str | None]:
@@ -72,7 +72,7 @@ def _facts(source: MediaSource | None) -> Iterator[str | None]:
 
 
 def _decoded(text: str) -> bytes:
-    """The bytes of a base64 text; the text's own where it is none."""
+    """The decoded base64 text, or the encoded text itself if it is not base64."""
     import binascii  # noqa: PLC0415 - only messages with media pay for it
 
     try:

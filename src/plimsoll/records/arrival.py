@@ -21,7 +21,7 @@ from plimsoll.compaction.shrink import cut_results
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.dataclass import dataclass
-from plimsoll.formats.detect import NOTHING, Beside, telling
+from plimsoll.formats.detect import NO_CONTEXT, RequestContext, certain_format_of
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import Received, received
 from plimsoll.formats.pairing import OpenCalls
@@ -46,13 +46,13 @@ class Knowledge:
 
     is_fixed: bool
     is_recorded: bool
-    beside: Beside = NOTHING
+    beside: RequestContext = NO_CONTEXT
 
     def told(self, taken: Received, likely: Format) -> Format | None:
         """The format where the log does not say it yet: by an option, or as these messages tell; None where nothing is new."""
         if self.is_fixed:
             return None if self.is_recorded else likely
-        told = taken.told or (telling(taken.wires, self.beside) if taken.may_tell else None)
+        told = taken.declared or (certain_format_of(taken.wires, self.beside) if taken.may_tell else None)
         return None if told is None else format_named(told)
 
     def format_of(self, messages: object, likely: Format) -> Format:

@@ -26,7 +26,7 @@ from plimsoll.errors import (
     on_failure,
     warn,
 )
-from plimsoll.formats.detect import Beside, detect
+from plimsoll.formats.detect import RequestContext, detect
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import format_named
 from plimsoll.limits import SESSION_TITLE_CHARS_MAX
@@ -282,10 +282,10 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
-def _beside(options: Mapping[str, Any]) -> Beside:
+def _beside(options: Mapping[str, Any]) -> RequestContext:
     """What is sent beside the messages: it says which format they are in until one of them does."""
     tools = checked_tools(options["tools"])
-    return Beside(model=options["model"], system=options["system"], tools=tools)
+    return RequestContext(model=options["model"], system=options["system"], tools=tools)
 
 
 def _meter(options: Mapping[str, Any]) -> Any:

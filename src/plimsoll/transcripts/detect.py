@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from plimsoll.errors import FormatError
-from plimsoll.formats.detect import Beside, detect
+from plimsoll.formats.detect import RequestContext, detect
 from plimsoll.message import FormatName, Wire
 from plimsoll.transcripts import lines
 from plimsoll.transcripts.source import Readable, Source
@@ -189,7 +189,7 @@ def _from_messages(
     system = body.get("system", body.get("instructions"))
     tools = tuple(tool for tool in lines.list_of(body.get("tools")) if isinstance(tool, dict))
     model = lines.maybe_text(body.get("model"))
-    named = format or _format_of(wires, Beside(model=model, system=body.get("system"), tools=tools))
+    named = format or _format_of(wires, RequestContext(model=model, system=body.get("system"), tools=tools))
     if not wires:  # an empty list is a new conversation
         named = named or "openai-chat"
     if named is None:
@@ -252,9 +252,9 @@ def _is_pi_entry(value: Mapping[str, Any]) -> bool:
     return value.get("type") in ("message", "compaction") and "timestamp" in value and "role" not in value
 
 
-def _format_of(messages: Sequence[Wire], beside: Beside) -> FormatName | None:
+def _format_of(messages: Sequence[Wire], context: RequestContext) -> FormatName | None:
     """The wire format of these messages, or None."""
     try:
-        return detect(messages, beside) if messages else None
+        return detect(messages, context) if messages else None
     except FormatError:
         return None

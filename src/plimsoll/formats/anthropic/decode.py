@@ -20,7 +20,7 @@ from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Role, Text
 ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "assistant", "system": "system"}
 
 DOCUMENT_FIELDS: Final = frozenset({"title", "context"})
-"""Text sent beside a document's bytes; shown as an Opaque part of its own so that it is counted."""
+"""Text fields of a document block. Decoded as an Opaque part, so that they are counted."""
 
 
 def decode(wire: Wire, position: int) -> Message:
@@ -66,8 +66,8 @@ def _media(block: dict[str, Any]) -> list[Part]:
     media = media_of(block)
     if media is None:
         return [Opaque(wire=block)]
-    beside = {field: block[field] for field in DOCUMENT_FIELDS & block.keys() if block[field]}
-    return [media, Opaque(wire=beside)] if beside else [media]
+    texts = {field: block[field] for field in DOCUMENT_FIELDS & block.keys() if block[field]}
+    return [media, Opaque(wire=texts)] if texts else [media]
 
 
 def _result(block: dict[str, Any]) -> ToolResult:

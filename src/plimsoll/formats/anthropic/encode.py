@@ -30,7 +30,7 @@ def labelled_text(text: str) -> str:
 
 
 def unlabelled_text(text: str) -> str | None:
-    """The system text that `labelled_text` made a text of; None for any other text, which anybody may have written."""
+    """The system text in a text made by `labelled_text`, or None for any other text."""
     label = _LABELLED.match(text)
     if label is None or not is_tagged(f"{_LABEL}\n{text[label.end() :]}", label["tag"]):
         return None
@@ -49,7 +49,7 @@ def encode(message: Message) -> dict[str, Any]:
 
 
 def _content(message: Message, own: Wire) -> str | list[dict[str, Any]]:
-    """Text where it is and was only text, otherwise blocks; results first, as the API wants them."""
+    """Text if it is and was only text, otherwise blocks. Results come first, as the API requires."""
     parts = message.parts
     match parts:
         case (Text(text=text, wire=None),) if not isinstance(own.get("content"), list):
@@ -61,7 +61,7 @@ def _content(message: Message, own: Wire) -> str | list[dict[str, Any]]:
 
 
 def block_of(part: Part) -> dict[str, Any] | None:
-    """One part as a content block, changed only where it was edited; None for what the API does not take."""
+    """A part as a content block, or None if the API does not accept it. Fields that were not edited are unchanged."""
     match part:
         case Text(text=text, wire=wire):
             ours = wire is not None and wire.get("type") == "text"
@@ -121,5 +121,5 @@ def _result_content(result: ToolResult, before: object) -> str | list[dict[str, 
     markers = [block["cache_control"] for block in blocks if block.get("cache_control")]
     marker = {"cache_control": copied_value(markers[-1])} if markers else {}
     first = blocks[0] if blocks else {"type": "text"}
-    said = [patched(first, {"text": text, **marker})] if text.strip() else []
-    return [*said, *media] or text
+    texts = [patched(first, {"text": text, **marker})] if text.strip() else []
+    return [*texts, *media] or text

@@ -1,4 +1,4 @@
-"""Conversations of any format, written as Anthropic messages."""
+"""Render conversations of any format as Anthropic messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from plimsoll.formats.anthropic.encode import NO_OUTPUT, RAW_ARGUMENTS, block_of
 from plimsoll.formats.format import Loss, Rendered, SystemText
 from plimsoll.formats.ids import UniqueIds
 from plimsoll.formats.media import anthropic_block
-from plimsoll.formats.portable import Block, Portable, Said, is_native
+from plimsoll.formats.portable import Block, ContentPart, Portable, is_native
 from plimsoll.formats.reasoning import signed_by_anthropic
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.turns import OPENING, Turn, turns_of
@@ -19,7 +19,7 @@ from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResu
 
 
 def render(messages: Sequence[Message]) -> Rendered:
-    """Any conversation as Anthropic messages, system text from its beginning apart."""
+    """A conversation as Anthropic messages, with its leading system messages as the separate system text."""
     losses: list[Loss] = []
     leading = _leading_system(messages)
     system = _system(messages[:leading], losses)
@@ -33,7 +33,7 @@ def render(messages: Sequence[Message]) -> Rendered:
 
 
 def _placed(losses: list[Loss], leading: int) -> list[Loss]:
-    """Losses by the positions of the whole conversation, in order."""
+    """Losses in order, with positions in the whole conversation."""
     moved = [loss if loss.position is None else replace(loss, position=loss.position + leading) for loss in losses]
     return sorted(moved, key=lambda loss: -1 if loss.position is None else loss.position)
 
@@ -43,7 +43,7 @@ def _leading_system(messages: Sequence[Message]) -> int:
 
 
 def _system(messages: Sequence[Message], losses: list[Loss]) -> SystemText:
-    """Text where one message holds plain text, else blocks with their cache markers."""
+    """Text if it is one message of plain text, else blocks with their cache markers."""
     if len(messages) == 1 and [part.wire for part in messages[0].parts if isinstance(part, Text)] == [None]:
         only = messages[0].parts
         if len(only) == 1:
@@ -52,7 +52,7 @@ def _system(messages: Sequence[Message], losses: list[Loss]) -> SystemText:
     blocks: list[Block] = []
     for message in messages:
         turn = Turn(speaker="system", position=0, parts=list(message.parts))
-        words = [part for part in portable.said(turn) if isinstance(part, Text) and part.text.strip()]
+        words = [part for part in portable.content_parts(turn) if isinstance(part, Text) and part.text.strip()]
         blocks.extend({"type": "text", "text": part.text, **portable.marker(part.wire)} for part in words)
     for index, loss in enumerate(losses):
         losses[index] = replace(loss, position=None)
@@ -74,14 +74,14 @@ class _Writer:
                 self._add("user", [self._result(result, turn.position) for result in turn.results], turn)
             case "system":
                 self._portable.lose(turn.position, "system role", "became a labelled user message")
-                words = [part for part in self._portable.said(turn) if isinstance(part, Text)]
+                words = [part for part in self._portable.content_parts(turn) if isinstance(part, Text)]
                 text = "\n".join(part.text for part in words)
                 self._add("user", labelled_text(text), turn)
             case "user" | "assistant":
                 self._speak(turn)
 
     def finished(self) -> list[dict[str, Any]]:
-        """The messages, begun by a user and not ended by white space."""
+        """The messages, starting with the user and without trailing white space."""
         if self._messages and self._messages[0]["role"] == "assistant":
             self._portable.lose(self._positions[0], "opening", "a user message was inserted before the first one")
             self._messages.insert(0, {"role": "user", "content": OPENING})
@@ -90,7 +90,7 @@ class _Writer:
         return self._messages
 
     def _trim(self, last: dict[str, Any]) -> None:
-        """A final assistant message is a beginning for the model to go on from, and may not end in white space."""
+        """Trim a final assistant message: the model continues it, and the API refuses trailing white space."""
         content = last["content"]
         text = content if isinstance(content, str) else content[-1].get("text", "")
         if text != text.rstrip():
@@ -105,7 +105,7 @@ class _Writer:
         self._positions.append(turn.position)
 
     def _speak(self, turn: Turn) -> None:
-        parts = list(self._portable.said(turn))
+        parts = list(self._portable.content_parts(turn))
         match parts:
             case [Text(text=text, wire=None)] if text.strip():
                 self._add(turn.speaker, text, turn)
@@ -122,13 +122,13 @@ class _Writer:
         else:
             self._messages[-1]["content"].extend(blocks)
 
-    def _joins_results(self, parts: list[Said], turn: Turn) -> bool:
-        """Whether a user's blocks come right behind results, with which Anthropic sends them as one message."""
+    def _joins_results(self, parts: list[ContentPart], turn: Turn) -> bool:
+        """Whether a user's blocks directly follow tool results. Anthropic has both in one message."""
         before = self._messages[-1]["content"] if self._messages else None
         follows = isinstance(before, list) and before[-1]["type"] == "tool_result"
         return turn.speaker == "user" and follows and all(part.wire is not None for part in parts)
 
-    def _block(self, part: Said, turn: Turn, *, beside_calls: bool) -> list[Block]:
+    def _block(self, part: ContentPart, turn: Turn, *, beside_calls: bool) -> list[Block]:
         match part:
             case Text(text=text):
                 return (
@@ -144,7 +144,7 @@ class _Writer:
                 return self._medium(part, turn)
 
     def _text(self, part: Text, position: int, *, beside_calls: bool) -> list[Block]:
-        """White space alone is refused. An empty text beside calls says nothing that could be lost."""
+        """Drop blank text, which the API refuses. Empty text in a message with calls is no loss."""
         if part.text or not beside_calls:
             self._portable.lose(position, "empty text", "dropped: this format has no blank text")
         return []
@@ -174,13 +174,13 @@ class _Writer:
 
     def _result(self, result: ToolResult, position: int) -> Block:
         texts = self._portable.result_texts(result, position)
-        said = [texts] if isinstance(texts, str) else texts
+        lines = [texts] if isinstance(texts, str) else texts
         media = [self._portable.medium(part, position) for part in result.media]
-        said += [f"[{part.kind} left out]" for part, block in zip(result.media, media, strict=True) if block is None]
+        lines += [f"[{part.kind} left out]" for part, block in zip(result.media, media, strict=True) if block is None]
         blocks = [block for block in media if block is not None]
-        content: str | list[Block] = texts if isinstance(texts, str) and len(said) == 1 else []
+        content: str | list[Block] = texts if isinstance(texts, str) and len(lines) == 1 else []
         if blocks or not isinstance(content, str):
-            content = [*({"type": "text", "text": text} for text in said if text.strip()), *blocks]
+            content = [*({"type": "text", "text": text} for text in lines if text.strip()), *blocks]
         failed = {"is_error": True} if result.is_error else {}
         if failed and not content:
             self._portable.lose(

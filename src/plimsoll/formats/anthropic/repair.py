@@ -59,7 +59,7 @@ def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
 
 
 def without_blanks(result: ToolResult) -> ToolResult:
-    """A result without the blocks that are blank text, which the API refuses; itself where it has none."""
+    """A result without its blocks of blank text, which the API refuses. Unchanged if it has none."""
     wire = result.wire or {}
     blocks = wire.get("content")
     if not isinstance(blocks, list) or not any(map(_is_blank, blocks)):
@@ -92,7 +92,7 @@ def labelled(message: Message) -> Message | None:
 
 
 def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str, Any] | None:
-    """One block as it may stand in a message of that role; None where it may not in any form."""
+    """A block as it is accepted in a message of that role, or None if it is not accepted in any form."""
     kind = block.get("type")
     if block.get("cache_control") is not None and not is_mark(block["cache_control"]):
         repairs.append("removed an invalid cache mark")

@@ -74,7 +74,7 @@ def is_whole(block: Wire) -> bool:
 
 
 def has_source(block: Wire) -> bool:
-    """Whether an image or a document says where it is. A source of a type that is not known here may hold anything."""
+    """Whether the source of an image or document is complete. Sources of unknown types are accepted."""
     source = block.get("source")
     if not isinstance(source, dict):
         return False
@@ -102,7 +102,7 @@ class _Checking:
     def __init__(self) -> None:
         self.findings = Findings()
         self._begun = False
-        """Whether anybody but the system has spoken."""
+        """Whether there was a message other than system messages."""
         self._role = ""
         self._words_came = False
         self._seen: set[str] = set()

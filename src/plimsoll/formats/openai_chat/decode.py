@@ -109,9 +109,9 @@ def _calls(own: Wire) -> list[Part]:
 def _call(call: dict[str, Any]) -> ToolCall:
     """A function call, or a custom one whose input is free text."""
     custom = isinstance(call.get("custom"), dict)
-    said = object_field(call, "custom" if custom else "function")
-    arguments = arguments_text(said.get("input" if custom else "arguments"))
-    return ToolCall(id=text_field(call, "id"), name=text_field(said, "name"), arguments=arguments, wire=call)
+    function = object_field(call, "custom" if custom else "function")
+    arguments = arguments_text(function.get("input" if custom else "arguments"))
+    return ToolCall(id=text_field(call, "id"), name=text_field(function, "name"), arguments=arguments, wire=call)
 
 
 def _result(own: dict[str, Any], word: str) -> ToolResult:

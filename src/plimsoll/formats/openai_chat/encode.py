@@ -1,4 +1,4 @@
-"""Chat Completions messages, written."""
+"""Encode messages as Chat Completions messages."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from plimsoll.formats.wire import ABSENT, arguments_text, copied, copied_value, 
 from plimsoll.message import Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, Wire
 
 _BLOCKS = frozenset({"text", "image_url", "input_audio", "file", "refusal", "video_url"})
+_CONTENT = (Text, Media, Opaque)
 
 
 def encode(message: Message) -> dict[str, Any]:
-    """One chat message as a fresh object, with the fields that servers take."""
+    """One chat message as a new object, with only the fields that servers accept."""
     own = message.wire if message.format == "openai-chat" else None
     if own is not None and not message.edited:
         return send(copied(own))
@@ -22,10 +23,10 @@ def encode(message: Message) -> dict[str, Any]:
         own = None
     if message.results:
         return send(_tool_message(message.results[0], own))
-    return send(_spoken(message, own or {}))
+    return send(_encoded(message, own or {}))
 
 
-def _spoken(message: Message, own: Wire) -> dict[str, Any]:
+def _encoded(message: Message, own: Wire) -> dict[str, Any]:
     role = own.get("role") or ("user" if message.role == "tool" else message.role)
     opaque = [(field, part) for part in message.parts for field in [_field_of(part, own)] if field is not None]
     fields = {field: copied_value(part.wire[field]) for field, part in opaque if isinstance(part, Opaque)}
@@ -45,7 +46,7 @@ def _spoken(message: Message, own: Wire) -> dict[str, Any]:
 
 
 def _field_of(part: object, own: Wire) -> str | None:
-    """The message field an Opaque part stands for; None when it is a block of the content."""
+    """The message field that an Opaque part was decoded from, or None if it is a content block."""
     if not isinstance(part, Opaque) or len(part.wire) != 1:
         return None
     field = next(iter(part.wire))
@@ -53,9 +54,8 @@ def _field_of(part: object, own: Wire) -> str | None:
 
 
 def _content(message: Message, own: Wire, *, silent: bool) -> Any:
-    """`content` as it was where nothing changed its shape: text, a list, or null beside calls."""
-    said = (Text, Media, Opaque)
-    parts = [part for part in message.parts if isinstance(part, said) and _field_of(part, own) is None]
+    """`content` in its original shape if possible: text, a list, or null if the message has calls."""
+    parts = [part for part in message.parts if isinstance(part, _CONTENT) and _field_of(part, own) is None]
     before = own.get("content")
     if not parts:
         return None if silent and not isinstance(before, str) else ""
@@ -80,25 +80,25 @@ def _is_ours(wire: Wire) -> bool:
 
 
 def call_block(call: ToolCall) -> dict[str, Any]:
-    """A call as an entry of `tool_calls`, changed only where it was edited."""
+    """A call as an entry of `tool_calls`. Fields that were not edited are unchanged."""
     wire = call.wire or {}
     for kind, text in (("function", "arguments"), ("custom", "input")):
-        said = wire.get(kind)
-        if isinstance(said, dict):
-            same = arguments_text(said.get(text)) == call.arguments
-            inner = {"name": call.name} if same and text in said else {"name": call.name, text: call.arguments}
-            return patched(wire, {"id": call.id, kind: patched(said, inner)})
+        function = wire.get(kind)
+        if isinstance(function, dict):
+            same = arguments_text(function.get(text)) == call.arguments
+            inner = {"name": call.name} if same and text in function else {"name": call.name, text: call.arguments}
+            return patched(wire, {"id": call.id, kind: patched(function, inner)})
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
 def _legacy(call: ToolCall) -> dict[str, Any]:
-    said = (call.wire or {})["function_call"]
-    same = arguments_text(said.get("arguments")) == call.arguments
-    return patched(said, {"name": call.name} if same else {"name": call.name, "arguments": call.arguments})
+    function = (call.wire or {})["function_call"]
+    same = arguments_text(function.get("arguments")) == call.arguments
+    return patched(function, {"name": call.name} if same else {"name": call.name, "arguments": call.arguments})
 
 
 def _reasoning(message: Message, own: Wire) -> dict[str, Any]:
-    """Each thinking field: its text where the part is still there, left out where it was removed."""
+    """The reasoning fields: the text of parts that are still present, ABSENT for the others."""
     changes: dict[str, Any] = {field: ABSENT for field in REASONING_FIELDS if own.get(field)}
     for part in message.parts:
         if isinstance(part, Reasoning):
@@ -117,7 +117,7 @@ def _tool_message(result: ToolResult, own: Wire | None) -> dict[str, Any]:
 
 
 def _result_content(result: ToolResult, before: object) -> Any:
-    """New text in the old shape: the first text block keeps its other fields, media that are still there stay."""
+    """The new text in the original shape: the first text block keeps its other fields, and media parts stay."""
     if not isinstance(before, list):
         return result.content
     first = next((block for block in before if block.get("type") == "text"), {"type": "text"})

@@ -9,7 +9,7 @@ from typing import Any
 from plimsoll.formats.format import Loss, Rendered
 from plimsoll.formats.media import chat_block
 from plimsoll.formats.openai_chat.encode import encode
-from plimsoll.formats.portable import Portable, Said, rendered, words_and_media
+from plimsoll.formats.portable import ContentPart, Portable, rendered, words_and_media
 from plimsoll.formats.turns import Turn
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
 
@@ -34,12 +34,12 @@ class _Writer:
                 yield self._said(turn)
 
     def _said(self, turn: Turn) -> dict[str, Any]:
-        parts = words_and_media(list(self._portable.said(turn)))
+        parts = words_and_media(list(self._portable.content_parts(turn)))
         content = self._portable.content(parts, turn.position, "text")
         return {"role": turn.speaker, **({"name": turn.name} if turn.name else {}), "content": content}
 
     def _assistant(self, turn: Turn) -> Iterator[dict[str, Any]]:
-        parts = list(self._portable.said(turn))
+        parts = list(self._portable.content_parts(turn))
         words = [part for part in parts if isinstance(part, Text)]
         calls = [part for part in parts if isinstance(part, ToolCall)]
         for part in parts:
@@ -52,7 +52,7 @@ class _Writer:
         listed = {"tool_calls": [self._call(call, turn.position) for call in calls]} if calls else {}
         yield {"role": "assistant", **({"name": turn.name} if turn.name else {}), "content": content, **listed}
 
-    def _note(self, part: Said, position: int) -> None:
+    def _note(self, part: ContentPart, position: int) -> None:
         if isinstance(part, Reasoning):
             self._portable.drop_reasoning(part, position)
         elif isinstance(part, Media):

@@ -1,4 +1,4 @@
-"""Chat messages that the API refuses by themselves, made acceptable."""
+"""Repair chat messages that the API would refuse on their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNSAFE: Final = regex(r"[\s<|\\/>]")
 
 
 def is_sound(message: Message) -> bool:
-    """Whether it is plain at a glance that nothing in the message is refused."""
+    """A quick check that is true only if nothing in the message is refused."""
     wire = message.wire or {}
     content = wire.get("content")
     if wire.get("name") is not None and not is_speaker(wire["name"]):
@@ -29,14 +29,18 @@ def is_sound(message: Message) -> bool:
 
 
 def _is_sound(call: Wire) -> bool:
-    said = call.get("function")
-    if call.get("type") != "function" or not isinstance(said, dict) or not isinstance(said.get("arguments"), str):
+    function = call.get("function")
+    if (
+        call.get("type") != "function"
+        or not isinstance(function, dict)
+        or not isinstance(function.get("arguments"), str)
+    ):
         return False
-    return is_name(said.get("name"), "openai-chat")
+    return is_name(function.get("name"), "openai-chat")
 
 
 def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
-    """The message with what is refused of it in words or left out; `repairs` takes what was done."""
+    """The message without what is refused: turned into text or left out. Each repair is added to `repairs`."""
     own = copied(wire)
     role, calls = own["role"], own.get("tool_calls")
     if isinstance(calls, list) and calls and role == "assistant":
@@ -63,7 +67,7 @@ def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
 
 
 def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str, Any] | None:
-    """One block as it may stand in a message of that role; None where it says nothing at all."""
+    """A block as it is accepted in a message of that role, or None if it has no content."""
     kind = block.get("type")
     field = BLOCKS[role].get(kind) if isinstance(kind, str) else None
     if field is not None and isinstance(block.get(field), str if field in ("text", "refusal") else dict):
@@ -80,8 +84,12 @@ def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str,
 
 def _call(call: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
     kind, field = ("custom", "input") if isinstance(call.get("custom"), dict) else ("function", "arguments")
-    said = call[kind]
-    fixed = {**said, "name": tool_name(said.get("name"), "openai-chat"), field: arguments_text(said.get(field))}
-    if fixed != said or call.get("type") != kind:
+    function = call[kind]
+    fixed = {
+        **function,
+        "name": tool_name(function.get("name"), "openai-chat"),
+        field: arguments_text(function.get(field)),
+    }
+    if fixed != function or call.get("type") != kind:
         repairs.append("a call needs its type, a valid name, and its arguments as text")
     return {**call, "type": kind, kind: fixed}

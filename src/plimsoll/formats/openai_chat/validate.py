@@ -47,7 +47,7 @@ BLOCKS: Final[dict[str, dict[str, str]]] = {
 }
 
 SILENT: Final = ("tool_calls", "function_call", "audio", "refusal")
-"""Fields beside which an assistant's content may be null."""
+"""Fields with which the content of an assistant message may be null."""
 
 
 _SPEAKER: Final = regex(rf"[^\s<|\\/>]{{1,{_RULES.tool_name_chars_max}}}")
@@ -143,13 +143,13 @@ class _Checking:
             self.findings.add("wrong_type", f"a call must be an object, not {kind_of(call)}")
             return
         kind, field = ("custom", "input") if call.get("type") == "custom" else ("function", "arguments")
-        said = call.get(kind)
-        if call.get("type") not in ("function", "custom") or not isinstance(said, dict):
+        function = call.get(kind)
+        if call.get("type") not in ("function", "custom") or not isinstance(function, dict):
             self.findings.add("wrong_type", "a call needs a type, function or custom, and the object of that name")
             return
-        check_tool_name(self.findings, said.get("name"), chars_max=_RULES.tool_name_chars_max)
-        if not isinstance(said.get(field), str):
-            self.findings.add("wrong_type", f"{field} must be text, not {kind_of(said.get(field))}")
+        check_tool_name(self.findings, function.get("name"), chars_max=_RULES.tool_name_chars_max)
+        if not isinstance(function.get(field), str):
+            self.findings.add("wrong_type", f"{field} must be text, not {kind_of(function.get(field))}")
         call_id = call.get("id")
         if check_id(self.findings, call_id, "the call's id", chars_max=_RULES.call_id_chars_max) and isinstance(
             call_id, str

@@ -31,7 +31,7 @@ _SERVED: Final = frozenset({"tool_search_call", "tool_search_output"})
 """Items that may do without a `call_id`: then the server answers them itself."""
 
 _SETTINGS: Final = frozenset({"additional_tools", "configuration_update"})
-"""Items that set something for what follows: nobody's words. An answer to an approval is no request either, and stays with it."""
+"""Items without an author that configure what follows. A response to an approval belongs to its request."""
 
 _TEXTS: Final = frozenset({"input_text", "output_text", "text"})
 _BOOKKEEPING: Final = frozenset({"type", "id", "status", "role", "content", "prompt_cache_breakpoint"})

@@ -65,14 +65,13 @@ def _message_item(message: Message, own: Wire) -> dict[str, Any]:
 
 
 def _field_of(part: Part, own: Wire) -> str | None:
-    """The message field an Opaque part stands for; None when it is a block of the content."""
+    """The message field that an Opaque part was decoded from, or None if it is a content block."""
     field = next(iter(part.wire)) if isinstance(part, Opaque) and len(part.wire) == 1 else None
     return field if field in own and field != "type" else None
 
 
 def _content(message: Message, own: Wire, role: str) -> str | list[dict[str, Any]]:
-    said = (Text, Media, Opaque)
-    parts = [part for part in message.parts if isinstance(part, said) and _field_of(part, own) is None]
+    parts = [part for part in message.parts if isinstance(part, (Text, Media, Opaque)) and _field_of(part, own) is None]
     match parts:
         case [Text(text=text, wire=None)] if not isinstance(own.get("content"), list):
             return text
@@ -102,7 +101,7 @@ def _stale(part: Text) -> dict[str, Any]:
 
 
 def text_block(text: str, kind: str) -> dict[str, Any]:
-    """A text block; the ones an assistant said hold a list of citations."""
+    """A text block; those of an assistant have a list of citations."""
     return {"type": kind, "text": text, **({"annotations": []} if kind == "output_text" else {})}
 
 
@@ -114,7 +113,7 @@ def _medium(wire: Wire | None) -> dict[str, Any] | None:
 
 
 def call_item(call: ToolCall) -> dict[str, Any]:
-    """A call as an item, changed only where it was edited. Calls of the provider's own tools keep what they ask for."""
+    """A call as an item. Fields that were not edited, and the arguments of the provider's own tools, are unchanged."""
     wire = call.wire or {}
     kind = wire.get("type")
     if kind not in CALLS:
@@ -128,7 +127,7 @@ def call_item(call: ToolCall) -> dict[str, Any]:
 
 
 def result_item(result: ToolResult) -> dict[str, Any]:
-    """A result as an item, changed only where it was edited."""
+    """A result as an item. Fields that were not edited are unchanged."""
     wire = result.wire or {}
     kind = wire.get("type")
     if kind not in RESULTS:
@@ -153,12 +152,12 @@ def _output(result: ToolResult, before: object) -> Any:
         return result.content
     blocks = before if isinstance(before, list) else []
     text = next((block for block in blocks if block.get("type") == "input_text"), {"type": "input_text"})
-    said = [patched(text, {"text": result.content})] if result.content else []
-    return [*said, *media] or ""
+    texts = [patched(text, {"text": result.content})] if result.content else []
+    return [*texts, *media] or ""
 
 
 def reasoning_item(part: Reasoning) -> dict[str, Any]:
-    """Thinking as an item. Nobody may edit what is sealed, so an edited text changes only the summary."""
+    """Reasoning as an item. Encrypted content cannot be edited, so an edited text changes only the summary."""
     known = known_to_openai(part)
     if known is None:
         return {"type": "reasoning", "id": "rs_0", "summary": [{"type": "summary_text", "text": part.text}]}

@@ -9,7 +9,7 @@ from typing import Any
 from plimsoll.formats.format import Loss, Rendered
 from plimsoll.formats.media import responses_block
 from plimsoll.formats.openai_responses.encode import encode, text_block
-from plimsoll.formats.portable import Block, Portable, Said, rendered, words_and_media
+from plimsoll.formats.portable import Block, ContentPart, Portable, rendered, words_and_media
 from plimsoll.formats.reasoning import known_to_openai
 from plimsoll.formats.turns import Turn
 from plimsoll.formats.wire import copied
@@ -35,12 +35,12 @@ class _Writer:
             case "assistant":
                 yield from self._assistant(turn)
             case _:
-                parts = words_and_media(list(self._portable.said(turn)))
+                parts = words_and_media(list(self._portable.content_parts(turn)))
                 yield {"role": turn.speaker, "content": self._portable.content(parts, turn.position, "input_text")}
 
     def _assistant(self, turn: Turn) -> Iterator[dict[str, Any]]:
         """Thinking, then words, then calls, each an item: the order the API itself answers in."""
-        parts = list(self._portable.said(turn))
+        parts = list(self._portable.content_parts(turn))
         thoughts = [item for part in parts if isinstance(part, Reasoning) for item in self._thinking(part, turn)]
         words = self._words(parts, turn)
         calls = [self._call(part, turn.position) for part in parts if isinstance(part, ToolCall)]
@@ -56,8 +56,8 @@ class _Writer:
             return []
         return [copied(known)]
 
-    def _words(self, parts: list[Said], turn: Turn) -> list[dict[str, Any]]:
-        """The text as one item. Empty text beside calls says nothing and is left out."""
+    def _words(self, parts: list[ContentPart], turn: Turn) -> list[dict[str, Any]]:
+        """The text as one item. Empty text in a message with calls is left out."""
         texts = [part for part in parts if isinstance(part, Text)]
         for part in parts:
             if isinstance(part, Media):
@@ -87,8 +87,8 @@ class _Writer:
         call_id, texts = self._portable.id(result.call_id), self._portable.result_texts(result, position)
         if isinstance(texts, str) and not result.media:
             return {"type": kind, "call_id": call_id, "output": texts}
-        said = [texts] if isinstance(texts, str) else texts
-        blocks: list[Block] = [{"type": "input_text", "text": text} for text in said if text]
+        texts = [texts] if isinstance(texts, str) else texts
+        blocks: list[Block] = [{"type": "input_text", "text": text} for text in texts if text]
         for part in result.media:
             note = {"type": "input_text", "text": f"[{part.kind} left out]"}
             blocks.append(self._portable.medium(part, position) or note)

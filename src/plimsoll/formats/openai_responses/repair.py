@@ -77,7 +77,7 @@ def _output(output: object, repairs: list[str]) -> object:
 
 
 def _native_output(kind: str, words: str) -> object:
-    """The least that an output of this kind holds, with the words that are there where it has a place for words."""
+    """The minimal output of this kind, with the text if it has a field for text."""
     if NATIVE_RESULTS[kind] is str:
         return words
     if kind == "shell_call_output" and words:

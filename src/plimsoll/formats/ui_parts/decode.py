@@ -13,7 +13,7 @@ from plimsoll.message import Message, Opaque, Part, Reasoning, Role, Text, ToolC
 ROLES: Final[dict[str, Role]] = {"system": "system", "user": "user", "assistant": "assistant"}
 
 DENIED: Final = "Tool execution denied."
-"""What the model is told of a refused call when the user gave no reason (as the AI SDK puts it)."""
+"""Result of a refused call for which the user gave no reason, in the words of the AI SDK."""
 
 ID_FIELDS: Final = ("toolCallId", "tool_call_id")
 NAME_FIELDS: Final = ("toolName", "tool_name")
@@ -72,7 +72,7 @@ def tool_name(block: Wire) -> str:
 
 
 def tool_arguments(block: Wire) -> str:
-    """The call's input as JSON text; what arrived of it where it could not be read."""
+    """The input of the call as JSON text, or the raw input if it could not be parsed."""
     value = block.get("input")
     return arguments_text(block.get("rawInput") if value is None else value)
 

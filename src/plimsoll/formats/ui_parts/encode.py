@@ -41,8 +41,8 @@ def made_id(role: str, texts: Iterable[str]) -> str:
     """An id that is the same for the same words."""
     import hashlib  # noqa: PLC0415  (only messages without one need it)
 
-    said = "\0".join([role, *texts])
-    return f"msg-{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    content = "\0".join([role, *texts])
+    return f"msg-{hashlib.sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def blocks_of(parts: tuple[Part, ...]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 from plimsoll.formats.format import Loss, Rendered
 from plimsoll.formats.ids import UniqueIds
 from plimsoll.formats.media import ui_block
-from plimsoll.formats.portable import Block, Portable, Said, is_native
+from plimsoll.formats.portable import Block, ContentPart, Portable, is_native
 from plimsoll.formats.reasoning import ui_reasoning
 from plimsoll.formats.turns import Turn, turns_of
 from plimsoll.formats.ui_parts.encode import encode
@@ -41,7 +41,7 @@ class _Writer:
             for result in turn.results:
                 self._answer(result, turn.position)
             return
-        parts = [self._part(part, turn.position) for part in self._portable.said(turn)]
+        parts = [self._part(part, turn.position) for part in self._portable.content_parts(turn)]
         if turn.speaker == "assistant":
             self._run().extend([{"type": "step-start"}, *parts])
         else:
@@ -58,7 +58,7 @@ class _Writer:
             return parts
         return self._add("assistant", [])
 
-    def _part(self, part: Said, position: int) -> Block:
+    def _part(self, part: ContentPart, position: int) -> Block:
         match part:
             case Text(text=text):
                 return {"type": "text", "text": text}
@@ -84,11 +84,11 @@ class _Writer:
 
     def _answer(self, result: ToolResult, position: int) -> None:
         texts = self._portable.result_texts(result, position)
-        said = [texts] if isinstance(texts, str) else texts
+        lines = [texts] if isinstance(texts, str) else texts
         for part in result.media:
             self._portable.lose(position, part.kind, "dropped: a tool part contains only its output")
-            said = [*said, f"[{part.kind} left out]"]
-        text = "\n".join(said)
+            lines = [*lines, f"[{part.kind} left out]"]
+        text = "\n".join(lines)
         block = self._tools.get(result.call_id)
         if block is None or block["state"] != "input-available":
             self._answer_alone(text, position)
@@ -98,6 +98,6 @@ class _Writer:
             block |= {"state": "output-available", "output": text}
 
     def _answer_alone(self, text: str, position: int) -> None:
-        """A result nobody asked for has no tool part to stand in: its text is kept as the user's."""
+        """Keep the text of a result without a call as user text, because there is no tool part for it."""
         self._portable.lose(position, "tool result", "converted to a labelled user message: it has no matching call")
         self._add("user", [{"type": "text", "text": f"{notice('Result of an unknown tool call')}\n{text}"}])

@@ -49,7 +49,7 @@ def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
 
 
 def _repaired(part: dict[str, Any], role: str, repairs: list[str]) -> dict[str, Any] | None:
-    """One part as it may stand in a message of that role; None where it says nothing at all."""
+    """A part as it is accepted in a message of that role, or None if it has no content."""
     kind = part.get("type")
     if isinstance(kind, str) and kind.startswith("data-"):
         return part

@@ -100,7 +100,7 @@ def _check_tool(findings: Findings, part: dict[str, Any], seen: set[str], *, is_
 
 
 def needs_result(part: Wire, is_last: bool) -> bool:  # noqa: FBT001 - as Format.needs_result
-    """Whether a tool part without a result is refused as it stands. In the last message an approved call may still be run."""
+    """Whether a tool part without a result is refused. In the last message, an approved call may still be run."""
     state = part.get("state")
     waits = state in _UNANSWERED or (state == "approval-responded" and not is_last)
     return waits and part.get("providerExecuted") is not True
