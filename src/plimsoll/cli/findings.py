@@ -1,4 +1,4 @@
-"""What is wrong with a file that was read all the same, one line for each kind, in words for people."""
+"""Describe the findings of a file for people, one line for each kind."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from collections.abc import Iterator, Sequence
 import plimsoll
 
 _MEANINGS: dict[str, tuple[str, str]] = {
-    "bad-line": ("line is no JSON object", "it is kept, and not read"),
-    "bad-message": ("message has no readable content", "it is kept, and not sent"),
-    "broken-archive": ("archive is broken", "what could be read of it was"),
-    "cycle": ("line comes after itself", "its conversation is read as far as it goes"),
-    "duplicate-call": ("tool call is there twice", "it is sent once"),
+    "bad-line": ("line is not a JSON object", "it is kept, but not read"),
+    "bad-message": ("message has no readable content", "it is kept, but not sent"),
+    "broken-archive": ("archive is broken", "its readable part was read"),
+    "cycle": ("line is its own ancestor", "the conversation is read up to it"),
+    "duplicate-call": ("tool call occurs twice", "it is sent once"),
     "duplicate-result": ("tool call has two results", "the first is sent"),
-    "duplicate-uuid": ("line has an id that was used before", "the last one is meant"),
+    "duplicate-uuid": ("line has an id that was used before", "the last one is used"),
     "missing-parent": (
         "line follows one that is not in this file",
-        "the conversation before it is elsewhere, and what is here is read whole",
+        "the conversation before it is elsewhere; everything in this file is read",
     ),
-    "no-id": ("line has no id", "nothing follows it"),
-    "no-opening": ("conversation begins with an answer", "a line in the user's place says so"),
-    "no-result": ("tool call has no result", "the model is told that it was interrupted"),
+    "no-id": ("line has no id", "it is ignored"),
+    "no-opening": ("conversation begins with an answer", "a user message was inserted before it"),
+    "no-result": ("tool call has no result", "a placeholder result is sent"),
     "orphan-result": ("tool result has no call", "it is not sent"),
     "preserved-broken": ("compaction kept messages that cannot be found", "they are left out, as the tool does"),
-    "reasoning-alone": ("thought led to nothing", "it is not sent"),
-    "refused": ("message would be refused by the provider", "it is sent in another way"),
-    "thinking-only": ("answer thinks and says nothing", "it is not sent"),
-    "torn-line": ("line at the end was not written whole", "it is kept, and not read"),
-    "wrong-place": ("message of the user's holds what only the model says", "that part is not sent"),
+    "reasoning-alone": ("reasoning has no answer after it", "it is not sent"),
+    "refused": ("message would be refused by the provider", "it is repaired before it is sent"),
+    "thinking-only": ("answer contains only thinking", "it is not sent"),
+    "torn-line": ("last line is incomplete", "it is kept, but not read"),
+    "wrong-place": ("user message contains content that only the model may send", "that part is not sent"),
 }
-"""Of each kind: what there is one of, and what that means."""
+"""Kind -> description of one finding, and its consequence."""
 
 
 def described(findings: Sequence[plimsoll.Finding]) -> Iterator[str]:
-    """One line a kind: how many, where the first is, and what it means."""
+    """One line for each kind: the number, the first line and the consequence."""
     kinds: dict[str, list[plimsoll.Finding]] = {}
     for finding in findings:
         kinds.setdefault(finding.kind, []).append(finding)

@@ -155,7 +155,7 @@ class Policy:
         """The budget of a window (None: the policy's own). Raises SettingError if there is none, or nothing is left of it."""
         window = self.window_tokens if window_tokens is None else window_tokens
         if window is None:
-            raise SettingError("window_tokens", f"the policy {short_repr(self.name)} names no window; give one")
+            raise SettingError("window_tokens", f"the policy {short_repr(self.name)} has no window; give one")
         return Budget(window, output_reserve_tokens=self.output_reserve_tokens or 0, tools_tokens=tools_tokens)
 
     def acts_at(self, tokens: int, budget_tokens: int) -> bool:

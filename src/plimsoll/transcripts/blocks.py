@@ -130,7 +130,7 @@ class _View:
             blocks.pop()
         if all(block.get("type") in _THINKING for block in blocks):
             if blocks:
-                self._report("thinking-only", f"message {turn.index} thinks and says nothing; not sent")
+                self._report("thinking-only", f"message {turn.index} contains only thinking; not sent")
             return
         self._out.append(_Draft("assistant", blocks, [turn.index] * len(blocks)))
         calls = [str(block["id"]) for block in blocks if block.get("type") == "tool_use"]
@@ -181,13 +181,13 @@ class _View:
         for block in _as_blocks(turn.content):
             if block.get("type") in _MODEL_ONLY:
                 self._report(
-                    "wrong-place", f"message {turn.index} is the user's and holds {block.get('type')}; not sent"
+                    "wrong-place", f"message {turn.index} has the role user and contains {block.get('type')}; not sent"
                 )
             if block.get("type") != "tool_result":
                 continue
             call = str(block["tool_use_id"])
             if call not in self._called:
-                self._report("orphan-result", f"no call {call[:80]} comes before its result")
+                self._report("orphan-result", f"the result of call {call[:80]} has no call before it")
             elif self._results[call][0] is not block:
                 self._report("duplicate-result", f"call {call[:80]} has two results; the first is sent")
 

@@ -65,20 +65,32 @@ def read(entries: Sequence[SourceLine], findings: Sequence[Finding] = ()) -> Tra
 class _Answer:
     """A message of the history under construction: an answer may span several lines."""
 
-    __slots__ = ("_calls", "id", "kind", "lines", "message", "usage")
+    __slots__ = ("_calls", "_message", "_parts", "id", "kind", "lines", "usage")
 
     def __init__(self, id: str, kind: MessageKind) -> None:
         self.id = id
         self.kind = kind
         self.lines: list[int] = []
-        self.message = Message(role="assistant", parts=())
         self.usage: Usage | None = None
+        self._message = Message(role="assistant", parts=())
+        self._parts: list[Part] = []
+        """Parts of the lines after the first; added to the message on demand, so that many lines stay linear."""
         self._calls: set[str] = set()
+
+    @property
+    def message(self) -> Message:
+        """The message of all lines so far. Parts without a block of their own are not sent."""
+        if self._parts:
+            parts = (*_in_blocks(self._message), *self._parts)
+            blocks = [part.wire for part in parts if part.wire is not None and "type" in part.wire]
+            self._message = replace(self._message, parts=parts, wire={"role": self.role, "content": blocks})
+            self._parts = []
+        return self._message
 
     @property
     def role(self) -> str:
         """Role of the message."""
-        return self.message.role
+        return self._message.role
 
     @property
     def content(self) -> str | list[Any]:
@@ -90,26 +102,16 @@ class _Answer:
         """Add another line of the same answer, without calls that it already has."""
         self.lines.append(number)
         if len(self.lines) == 1:
-            self.message = message
+            self._message = message
             return
         if len(self.lines) == 2:
-            first = _in_blocks(self.message)
-            self._calls = {part.id for part in first if isinstance(part, ToolCall)}
-            self._set_parts(first)
-        fresh: list[Part] = []
+            self._calls = {part.id for part in self._message.parts if isinstance(part, ToolCall)}
         for part in _in_blocks(message):
             if isinstance(part, ToolCall):
                 if part.id in self._calls:
                     continue
                 self._calls.add(part.id)
-            fresh.append(part)
-        self._set_parts([*self.message.parts, *fresh])
-
-    def _set_parts(self, parts: list[Part]) -> None:
-        """Set the parts, and rebuild the wire from their blocks; parts without a block of their own are not sent."""
-        blocks = [part.wire for part in parts if part.wire is not None and "type" in part.wire]
-        wire = {"role": self.role, "content": blocks}
-        self.message = replace(self.message, parts=tuple(parts), wire=wire)
+            self._parts.append(part)
 
 
 def _in_blocks(message: Message) -> list[Part]:

@@ -87,7 +87,7 @@ def test_a_hundred_thousand_lines_are_read_in_one_pass():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(20)
 def test_one_answer_on_very_many_lines_is_read_in_one_pass():
     """Thirty thousand lines of one answer cost no more than those of many."""
     from plimsoll.transcripts.detect import load_file

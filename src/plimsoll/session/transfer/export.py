@@ -64,7 +64,7 @@ def export(recorder: SessionRecorder, *, to: str | None, at: str | None = None) 
 def export_view(recorder: SessionRecorder, *, to: str | None, writes: bool) -> Converted:
     """The next view in a message format. Raises SettingError for a tool's name."""
     if writes:
-        raise SettingError("view", "messages are returned and not written to a file")
+        raise SettingError("view", "messages are returned, not written to a file")
     for format in FORMATS:
         if to == format:
             return convert(upcoming(recorder), to=format, format=recorder.meter.format.name)
@@ -90,15 +90,15 @@ def export_in_place(
     """Write the session over the file it was imported from, and note that the file now contains the view."""
     newest = SourceFile.of(recorder)
     if recorder.state.history.is_edited:
-        raise SettingError("in_place", "messages were taken back or changed since the file was read; give a path")
+        raise SettingError("in_place", "messages were removed or changed since the file was read; give a path")
     if newest is None or newest.path is None:
         raise SettingError("in_place", "the session was not imported from a file on this computer; give a path")
     file = newest.path
     if to not in (None, newest.tool) or path is not None:
-        raise SettingError("in_place", f"the file is one of {newest.tool}'s, at {ascii(file)[1:-1]}")
+        raise SettingError("in_place", f"the file is a session of {newest.tool}, at {ascii(file)[1:-1]}")
     held = read_file(file)
     if is_archive(held):
-        raise SettingError("in_place", "the file is packed, and packed files are only read; give a path")
+        raise SettingError("in_place", "compressed files cannot be written; give a path")
     source = SourceFile.of(recorder, held) or newest
     exported = _checked(_file(recorder, source, source.tool, at), source.tool)
     if exported.losses:
@@ -111,7 +111,7 @@ def export_in_place(
 def _checked(exported: Exported | Converted, to: str | None) -> Exported:
     """Raise SettingError or ViewDiffers unless this may be written as a tool's file."""
     if not isinstance(exported, Exported):
-        raise SettingError("path", f"only a tool's file is written; {short_repr(to)} are messages")
+        raise SettingError("path", f"only a tool's file can be written; {short_repr(to)} is a message format")
     if any(loss.kind == VIEW_LOSS for loss in exported.losses):
         raise ViewDiffers(str(to))
     return exported
@@ -196,7 +196,7 @@ class _View:
                 comparable[-1]["content"] += content
             else:
                 comparable.append({"role": wire.get("role"), "content": content})
-        for message in comparable:  # results answer by their ids: their order says nothing
+        for message in comparable:  # results are matched by id, so their order is irrelevant
             message["content"].sort(key=lambda block: block.get("tool_use_id", "~"))
         return comparable
 
