@@ -1,7 +1,6 @@
-"""Cache marks: Anthropic takes four in a request, tools and system text included, and long-lived ones before short-lived.
+"""Cache marks. Anthropic allows four in a request, including tools and system text, and long-lived ones only before short-lived.
 
-A host that marks the newest message as it appends has more of them after a while. The history keeps them all; a view
-keeps the last ones.
+A caller that marks the newest message on each turn accumulates marks. The history keeps them all; a view keeps the last ones.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ _LONG: Final = "1h"
 
 
 class MarksBeside(NamedTuple):
-    """The marks that a request has before its messages, in its tools and its system text."""
+    """The marks in tools and system text, before the messages."""
 
     number: int = 0
     has_short: bool = False
-    """Whether one of them is short-lived: then none after it may be long-lived."""
+    """True if one of them is short-lived: then no later one may be long-lived."""
 
 
 NO_MARKS: Final = MarksBeside()
@@ -36,12 +35,12 @@ def marks_beside(system: object, tools: Iterable[Mapping[str, Any]]) -> MarksBes
 
 
 def marks_in(blocks: object) -> int:
-    """How many blocks of a list are marked, those inside tool results included."""
+    """Number of marked blocks in a list, including those inside tool results."""
     return sum(1 for _ in _marked(blocks))
 
 
 def marks_of(message: Message) -> int:
-    """How many marks a message may go out with."""
+    """Number of marks that a message may be sent with."""
     count = 0
     for part in message.parts:
         wire = part.wire or {}
@@ -52,12 +51,12 @@ def marks_of(message: Message) -> int:
 
 
 def is_mark(value: object) -> bool:
-    """Whether a `cache_control` is one that the API takes."""
+    """True if the API accepts this `cache_control`."""
     return isinstance(value, Mapping) and value.get("type") == "ephemeral" and value.get("ttl") in (None, "5m", _LONG)
 
 
 def keep_last(messages: Iterable[Mapping[str, Any]], beside: MarksBeside, marks_max: int) -> None:
-    """Remove all marks but the last ones from messages that plimsoll wrote. No long-lived one stays after a short-lived one.
+    """Remove all cache marks but the last ones from messages written by plimsoll, and long-lived ones after short-lived ones.
 
     Args:
         messages: The messages, changed in place.
@@ -77,7 +76,7 @@ def keep_last(messages: Iterable[Mapping[str, Any]], beside: MarksBeside, marks_
 
 
 def check_marks(findings: Findings, wires: Sequence[Wire], system: object, tools: Sequence[Wire]) -> None:
-    """No more marks than a request may have, and in their order: tools, system text, messages."""
+    """Check number and order of the marks in a request: tools, system text, messages."""
     marks_max = RULES["anthropic"].cache_marks_max or 0
     beside = [*(tool for tool in tools if tool.get(_FIELD)), *_marked(system)]
     placed = [(None, block) for block in beside] + [

@@ -1,4 +1,4 @@
-"""What the validators of all formats share: collecting findings, and checks on ids, names and blocks."""
+"""Shared parts of the validators: collecting findings, and checks of ids, names and blocks."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from plimsoll.formats.wire import kind_of
 
 
 class Findings:
-    """Violations as they are found. `position` is the message being looked at."""
+    """Collects violations. `position` is the message being checked."""
 
     def __init__(self) -> None:
         self.position: int | None = None
         self._found: list[Violation] = []
 
     def add(self, code: Code, reason: str, position: int | None = None) -> None:
-        """Report a violation, of the message being looked at unless another position is given."""
+        """Report a violation in the message being checked, or at the given position."""
         where = self.position if position is None else position
         self._found.append(Violation(position=where, code=code, reason=reason))
 
     def sorted(self) -> list[Violation]:
-        """All of them: the system text first, then by position, in the order found."""
+        """All violations: those of the system text first, then by position, in the order found."""
         return sorted(self._found, key=lambda found: -1 if found.position is None else found.position)
 
 
 class Answers:
-    """Which calls have results, as they come. A provider takes one result for each, and each id for one open call."""
+    """Tracks which calls have results. A provider accepts exactly one result for each call, while the call is open."""
 
     def __init__(self, findings: Findings, *, orphan: str, twice: str, unanswered: str) -> None:
-        """The reasons for a result without a call, for a second one, and for a call without any (with `{}` for its id)."""
+        """The reasons for a result without a call, for a second result, and for a call without one (with `{}` for its id)."""
         self._findings = findings
         self._orphan, self._twice, self._unanswered = orphan, twice, unanswered
         self._answered: set[str] = set()
@@ -41,12 +41,12 @@ class Answers:
         """The position of each open call, by id."""
 
     def ask(self, id: str) -> None:
-        """A call is made in the message being looked at."""
+        """Record a call in the message being checked."""
         self.open[id] = self._findings.position or 0
         self._answered.discard(id)
 
     def answer(self, id: str) -> None:
-        """A result comes."""
+        """Record a result."""
         if id in self.open:
             del self.open[id]
             self._answered.add(id)
@@ -56,14 +56,14 @@ class Answers:
             self._findings.add("result_without_call", self._orphan)
 
     def close(self, following: Mapping[str, int] = MappingProxyType({})) -> None:
-        """No more results can come for the open calls; from now on those `following` are open."""
+        """Report the open calls, which can get no more results. The calls in `following` are open from now on."""
         for id, position in self.open.items():
             self._findings.add("call_without_result", self._unanswered.format(ascii(id)[:60]), position)
         self.open, self._answered = dict(following), set()
 
 
 def check_fields(findings: Findings, found: Iterable[tuple[Mapping[str, Any], Fields]]) -> None:
-    """Objects with the fields that each may have: others are refused."""
+    """Check that objects have only the fields that they may have."""
     for wire, allowed in found:
         for field in extra(wire, allowed):
             kind = wire.get("type") or wire.get("role") or "it"
@@ -72,12 +72,12 @@ def check_fields(findings: Findings, found: Iterable[tuple[Mapping[str, Any], Fi
 
 
 def has_text(value: object) -> bool:
-    """Whether it is text with something in it."""
+    """True for text that is not empty."""
     return isinstance(value, str) and bool(value)
 
 
 def check_id(findings: Findings, value: object, what: str, *, chars_max: int | None = None) -> bool:
-    """Whether an id is there and is text; reported when not, and when it is longer than the provider takes."""
+    """Check that an id is text and within the provider's length limit; True if it is."""
     if isinstance(value, str) and chars_max is not None and len(value) > chars_max:
         findings.add("bad_id", f"{what} may have {chars_max} characters, not {len(value)}")
     if value is not None and not isinstance(value, str):
@@ -110,7 +110,7 @@ def check_tools(findings: Findings, tools: Iterable[Mapping[str, Any]], *, chars
 
 
 def check_blocks(findings: Findings, blocks: list[Any], allowed: Mapping[str, str]) -> None:
-    """Content blocks: at least one, of an allowed type, each holding the field its type asks for, if any."""
+    """Check content blocks: at least one, each of an allowed type, with the field that its type requires, if any."""
     if not blocks:
         findings.add("empty_content", "content may not be an empty list")
     for block in blocks:

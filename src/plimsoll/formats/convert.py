@@ -1,4 +1,4 @@
-"""The public functions: a conversation in another format, and what a provider would refuse of one."""
+"""The public functions `convert` and `validate`."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ def convert(  # noqa: PLR0913 - the options of the contract
     model: str | None = None,
     tools: Sequence[Mapping[str, Any]] | None = None,
 ) -> Converted:
-    """The conversation in the format `to`, with everything that could not come along listed in `.losses`.
+    """The conversation in the format `to`. What the target cannot represent is listed in `.losses`.
 
     Calls and their results stay together and in order, and a result always directly follows its call. The input is not changed.
 
     Args:
         messages: dicts in a provider's format, or objects of its SDK.
         to: the format to write.
-        format: the format they are in; None: look at them, and at the `system`, `model` and `tools` of their request.
+        format: the format they are in; None detects it, also from the `system`, `model` and `tools` of their request.
         system: the system text that Anthropic keeps outside the messages: text, or text blocks.
         model: the model of their request.
         tools: the tool definitions of their request.
 
     Returns: the messages, and with `to="anthropic"` leading system messages in `.system` (None: there are none).
 
-    Raises: FormatError for messages that are not what their format says, SettingError for an unknown format.
+    Raises: FormatError for messages that are invalid in their format, SettingError for an unknown format.
 
     """
     target = format_named(to)
@@ -51,7 +51,7 @@ def convert(  # noqa: PLR0913 - the options of the contract
 
 
 def _shifted(loss: Loss, leading: int) -> Loss:
-    """The loss by the position in the messages that were handed in."""
+    """The loss with its position in the caller's messages."""
     where = loss.position
     return loss if where is None else replace(loss, position=where - leading if where >= leading else None)
 
@@ -64,17 +64,17 @@ def validate(
     model: str | None = None,
     tools: Sequence[Mapping[str, Any]] | None = None,
 ) -> list[Violation]:
-    """What the provider would refuse, in order of position; empty when it is fine.
+    """What the provider would reject, in order of position; empty if the messages are valid.
 
     Args:
         messages: as in `convert`.
-        format: the format they are in; None: look at them, and at the `system`, `model` and `tools` of their request.
-        system: checked with Anthropic messages; what is wrong in it has no position.
+        format: the format they are in; None detects it, also from the `system`, `model` and `tools` of their request.
+        system: checked with Anthropic messages; violations in it have no position.
         model: the model of their request.
-        tools: checked with messages of OpenAI and Anthropic; what is wrong in them has no position.
+        tools: checked with messages of OpenAI and Anthropic; violations in them have no position.
 
-    Raises: FormatError for what is no list of JSON objects, is nested deeper than limits.NESTING_DEPTH_MAX, or is in no format that
-    can be found by looking. Wrong values inside a message are violations.
+    Raises: FormatError for anything but a list of JSON objects, for nesting deeper than limits.NESTING_DEPTH_MAX, or if the format
+    cannot be detected. Invalid values inside a message are violations.
 
     """
     taken = received(messages)

@@ -1,6 +1,6 @@
-"""Exchanges, the atoms of compaction: a tool call and its results, which are never separated.
+"""Exchanges, the units of compaction: a tool call and its results, which are never separated.
 
-A message that calls no tool is an exchange by itself.
+A message without a tool call is an exchange of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Exchange:
     start: int
     messages: tuple[Message, ...]
     pending: frozenset[str] = frozenset()
-    """Ids of calls that no result in it answers."""
+    """Ids of the calls without a result."""
 
     @property
     def end(self) -> int:
@@ -44,17 +44,17 @@ class Exchange:
 
     @property
     def is_system(self) -> bool:
-        """Whether it is system text."""
+        """True for system text."""
         return self.messages[0].role == "system"
 
     @property
     def is_request(self) -> bool:
-        """Whether a user speaks in it: a user message with something other than tool results."""
+        """True if it holds a user message with something other than tool results."""
         return any(speaks(message) for message in self.messages)
 
 
 def speaks(message: Message) -> bool:
-    """Whether the message is the user's own words (or media), not just tool results carried in the user's role, nor blank."""
+    """True for text or media of the user, as opposed to tool results carried in the user's role and blank text."""
     return message.role == "user" and any(map(_says_something, message.parts))
 
 
@@ -67,8 +67,8 @@ def _says_something(part: Part) -> bool:
 def group(messages: Sequence[Message]) -> list[Exchange]:
     """Split messages into exchanges, in order; every message is in exactly one. Linear.
 
-    A run of assistant messages and results belongs together from the first call until the first message that is neither a
-    result for one of its calls nor, where the format sends calls one by one, another part of the same answer.
+    Assistant messages and results belong together from the first call up to the first message that is neither a result for one of
+    its calls nor, in formats that send calls one by one, another part of the same answer.
     """
     return list(_walk(messages))
 
@@ -90,9 +90,9 @@ def _walk(messages: Sequence[Message]) -> Iterator[Exchange]:
 
 
 def _answer_end(messages: Sequence[Message], start: int) -> int:
-    """The end of one answer of the model, which may be several messages in a row.
+    """The end of one answer of the model, which may consist of several messages.
 
-    Whole messages that the provider joins can still be separated where the first makes no call; the items of one answer cannot.
+    Messages that the provider merges can still be separated if the first has no call; the items of one answer cannot.
     """
     end, first = start + 1, messages[start]
     if first.role != "assistant" or first.format is None:

@@ -8,25 +8,25 @@ from typing import Any, TypeAlias
 Fields: TypeAlias = frozenset[str]
 
 ByType: TypeAlias = Mapping[str, Fields]
-"""The fields of each type of block or item. A type that is not in it is newer than this version: nothing is known of its fields."""
+"""The fields of each type of block or item. For a type that is not listed (newer than this version), any field is accepted."""
 
 
 def fields(words: str) -> Fields:
-    """Names of fields, separated by spaces. One with `!` may be left out but not be null, as it is in the dump of a response."""
+    """Parse field names separated by spaces. A name with `!` is optional but must not be null, as it is in dumps of responses."""
     return frozenset(words.split()) | frozenset(words.replace("!", "").split())
 
 
 def extra(wire: Mapping[str, Any], allowed: Fields) -> list[str]:
-    """Fields that are not among the allowed ones, or are null and may not be, in order."""
+    """Fields that are not allowed, or that are null and must not be, in order."""
     if wire.keys() <= allowed and None not in wire.values():
         return []
     return [field for field in wire if field not in allowed or (wire[field] is None and f"{field}!" in allowed)]
 
 
 def trimmed(own: dict[str, Any], found: Iterable[tuple[dict[str, Any], Fields]]) -> dict[str, Any]:
-    """A message that plimsoll wrote without the fields that the API refuses in the objects `found` in it.
+    """Remove from a message written by plimsoll the fields that the API rejects in the objects `found` in it.
 
-    Those are the fields of a response, and those that a host keeps for itself.
+    These are fields of responses, and the caller's own.
     """
     for wire, allowed in found:
         for field in extra(wire, allowed):
@@ -35,7 +35,7 @@ def trimmed(own: dict[str, Any], found: Iterable[tuple[dict[str, Any], Fields]])
 
 
 def typed(blocks: object, by_type: ByType) -> Iterator[tuple[dict[str, Any], Fields]]:
-    """The blocks of a list whose type is known, each with the fields it may have."""
+    """The blocks of a list with a known type, each with the fields it may have."""
     for block in blocks if isinstance(blocks, list) else ():
         if isinstance(block, dict):
             kind = block.get("type")

@@ -1,4 +1,4 @@
-"""What a format can do, and the values its findings are reported in."""
+"""The interface of a format, and the types of its findings."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ Code: TypeAlias = Literal[
     "cache_mark_order",
     "duplicate_tool",
 ]
-"""Why a provider would refuse a message. The words are stable: programs may branch on them."""
+"""Why a provider would reject a message. These values are stable; programs may branch on them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """Something the provider would refuse. `position` is the index of the message; None means the system text."""
+    """Something that the provider would reject. `position` is the index of the message; None means the system text."""
 
     position: int | None
     code: Code
@@ -55,9 +55,9 @@ class Violation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """Something a conversion changed or left out. `position` is the index of its message (None: the system text).
+    """Something that a conversion changed or dropped. `position` is the index of its message (None: the system text).
 
-    `what` names the thing in a word or two, `reason` says what became of it.
+    `what` names the thing in a word or two, `reason` says what happened to it.
     """
 
     position: int | None
@@ -94,11 +94,11 @@ class Rendered(ShortRepr):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Converted(Rendered):
-    """A conversation in another format, the system text where that format wants it, and what was lost on the way."""
+    """A converted conversation: messages, separate system text if the format has it, and the losses."""
 
 
 class Validate(Protocol):
-    """What the provider would refuse, in order of position. Never raises for wrong values inside a message."""
+    """What the provider would reject, in order of position. Never raises for invalid values inside a message."""
 
     def __call__(
         self, wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()
@@ -109,34 +109,34 @@ class Validate(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Format:
-    """One provider's wire format: its rules, and functions that leave their arguments alone."""
+    """One provider's wire format: its rules, and functions that do not change their arguments."""
 
     rules: Rules
     decode: Callable[[Wire, int], Message]
     """Read one wire object as one message. Raises FormatError naming the position, or LimitExceeded."""
     encode: Callable[[Message], dict[str, Any]]
-    """Write one message as one fresh wire object. Unedited: equal to what was read, keys in the same order.
+    """Write one message as one fresh wire object. An unedited message is equal to what was read, keys in the same order.
 
-    Edited: the wire object with only the edited fields changed. Made here: the smallest valid object.
+    An edited message has only the edited fields changed. A message made by plimsoll becomes the smallest valid object.
     """
     validate: Validate
     is_sound: Callable[[Message], bool]
-    """Whether a glance is enough to see that the provider refuses nothing in the message itself. May err on the side of no."""
+    """Quick check whether the provider accepts the message itself. May return False for a valid message."""
     repair: Callable[[Wire, list[str]], dict[str, Any]]
-    """The wire object with what the provider refuses of it by itself in words or left out; the list takes what was done.
+    """Repair what the provider rejects in a message regardless of its context. The list receives descriptions of the changes.
 
-    What it says as text stays. Blank texts, and what depends on the messages before and after, are not looked at.
+    All text is kept. Blank texts, and everything that depends on neighbouring messages, are not examined.
     """
     render: Callable[[Sequence[Message]], Rendered]
-    """Write messages that came from any format, split or merged as this one needs, with the losses named."""
+    """Write messages of any format, split or merged as this format needs, with the losses."""
     labelled: Callable[[Message], Message | None] = lambda _: None
     """A system message as a labelled user message, for APIs without system messages; None for any other message."""
     without_blanks: Callable[[ToolResult], ToolResult] = lambda result: result
     """A tool result without its blank blocks, which the provider refuses. Unchanged if it has none."""
     follows_reasoning: Callable[[Wire], bool] = lambda _: True
-    """Whether an item may be what the reasoning before it led to."""
+    """True if an item can be the output that the reasoning before it belongs to."""
     needs_result: Callable[[Wire, bool], bool] = lambda _call, _is_last: True
-    """Whether a call without a result is refused, by its wire object and whether it is in the last message."""
+    """True if a call without a result is rejected, given its wire object and whether it is in the last message."""
 
     @property
     def name(self) -> FormatName:

@@ -1,9 +1,8 @@
-"""Tool call ids that every format accepts, and the way back to what they were.
+"""Tool call ids that every format accepts, and their conversion back to the originals.
 
-Anthropic takes only letters, digits, `_` and `-`, and each id once in a conversation; OpenAI takes any text and
-repeats. An id that is not accepted as it is becomes `id--` and the hexadecimal of its UTF-8 bytes; the second use of an
-id ends in `--2`, and so on. The same input gives the same ids, so that a conversation converted again after it grew
-begins with the same bytes.
+Anthropic accepts only letters, digits, `_` and `-`, and each id once in a conversation; OpenAI accepts any text, repeatedly.
+An unacceptable id becomes `id--` and the hexadecimal of its UTF-8 bytes; the second use of an id ends in `--2`, and so on. The
+same input gives the same ids, so that converting a grown conversation again yields the same prefix.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _WRITTEN: Final = regex(r"(?:id--(?P<hex>(?:[0-9a-f]{2})+)|(?P<plain>(?:(?!--).)
 
 
 class UniqueIds:
-    """Gives each use of an id in one conversation a name of its own."""
+    """Gives each use of an id in one conversation a unique name."""
 
     def __init__(self, *, any_text: bool = False, chars_max: int | None = None) -> None:
         self._any_text = any_text
@@ -39,7 +38,7 @@ class UniqueIds:
 
 
 def shortened(id: str, chars_max: int | None) -> str:
-    """The id, or in the place of one that is too long a name that is the same for the same id. There is no way back from it."""
+    """The id, or for one that is too long a hash of it. This cannot be reversed."""
     if chars_max is None or len(id) <= chars_max:
         return id
     return f"call_{hashlib.sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"

@@ -1,4 +1,4 @@
-"""What callers hand in as messages, as plain wire objects: dicts, objects of the providers' SDKs, whole responses."""
+"""Convert what callers pass as messages to plain wire objects: dicts, SDK objects, whole responses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CONVERTERS: Final = {
     "llama_index": ("LlamaIndex", "llama_index.llms.openai.utils.to_openai_message_dicts(messages)"),
     "agents": ("OpenAI Agents SDK", "result.to_input_list()"),
 }
-"""Packages whose messages are objects of their own, and what turns them into messages of a provider."""
+"""Packages with their own message classes, and the function that converts those to provider messages."""
 
 _LANGCHAIN_TYPES: Final = frozenset({"human", "ai", "system", "tool", "function", "chat", "remove"})
 """The `type` of a LangChain message that was dumped to a dict."""
@@ -28,7 +28,7 @@ _SDK_FORMATS: Final[tuple[tuple[str, FormatName], ...]] = (
     ("openai.types.responses", "openai-responses"),
     ("openai.types.chat", "openai-chat"),
 )
-"""Modules of the official SDKs that hold the classes of messages, items and blocks."""
+"""Modules of the official SDKs that define the classes of messages, items and blocks."""
 
 
 _PLAIN: Final = {"role", "content"}
@@ -46,9 +46,9 @@ class Received(NamedTuple):
 
 
 def received(messages: object) -> Received:
-    """The objects of any iterable but text and objects, those of a provider's SDK as plain data.
+    """The objects of an iterable, with SDK objects converted to plain data. Text and mappings are not accepted as iterables.
 
-    A whole response is replaced by the messages in it. Raises FormatError, naming the position.
+    A whole response is replaced by its messages. Raises FormatError, naming the position.
     """
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable) or _is_model(messages):
         raise FormatError(f"messages must be a list, not {type(messages).__name__}")
@@ -85,7 +85,7 @@ def _holds_models(item: Mapping[str, Any]) -> bool:
 
 
 def _wires(item: object, position: int) -> list[Wire]:
-    """The messages in an object that is not a plain dict, or that holds objects of an SDK."""
+    """The messages in an object that is not a plain dict, or that contains SDK objects."""
     if not isinstance(item, Mapping):
         _refuse_framework(item, position)
     try:
@@ -113,7 +113,7 @@ def _of_plain(wire: Mapping[str, Any], position: int) -> list[Wire]:
 
 
 def _chosen(choices: list[Any], position: int) -> Wire:
-    """The message of a chat completion. Raises FormatError where the caller has to choose one of several."""
+    """The message of a chat completion. Raises FormatError if there are several choices."""
     if len(choices) == 1 and isinstance(choices[0], Mapping) and isinstance(choices[0].get("message"), Mapping):
         message: Wire = choices[0]["message"]
         return message
@@ -121,7 +121,7 @@ def _chosen(choices: list[Any], position: int) -> Wire:
 
 
 def _refuse_framework(item: object, position: int) -> None:
-    """Raise FormatError for a message object of an agent framework, naming what converts it."""
+    """Raise FormatError for a message object of an agent framework, naming its converter."""
     package = type(item).__module__.split(".", 1)[0]
     if package in _CONVERTERS:
         raise _of_framework(package, position)
@@ -133,5 +133,5 @@ def _of_framework(package: str, position: int) -> FormatError:
 
 
 def _is_model(value: object) -> bool:
-    """Whether it is an object that dumps itself (a pydantic model)."""
+    """True for an object that can dump itself (a pydantic model)."""
     return callable(getattr(value, "model_dump", None)) and not isinstance(value, type)

@@ -1,4 +1,4 @@
-"""Images, sounds and files: what each format's block says about one, and the same one written for another format."""
+"""Images, audio and files: reading them from the blocks of each format, and writing them for another."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DETAILS: Final = frozenset({"auto", "low", "high", "original"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaSource:
-    """Where the bytes of a medium are. One of `data`, `url` and `file_id` is set."""
+    """Location of a medium's bytes. One of `data`, `url` and `file_id` is set."""
 
     kind: MediaKind
     mime: str | None = None
@@ -45,7 +45,7 @@ class MediaSource:
 
 
 def media_of(block: Wire) -> Media | None:
-    """The medium in a block of any format; None when the block is not one or cannot be read."""
+    """The medium in a block of any format; None if the block is none or cannot be read."""
     source = source_of(block)
     if source is None:
         return None
@@ -62,7 +62,7 @@ def media_of(block: Wire) -> Media | None:
 
 
 def source_of(block: Wire) -> MediaSource | None:
-    """Where a media block of any format has its bytes; None when it is none or malformed."""
+    """The source in a media block of any format; None if it is none or malformed."""
     kind = block.get("type")
     read = _READERS.get(kind) if isinstance(kind, str) else None
     return read(block) if read is not None else None
@@ -127,7 +127,7 @@ def _ui_file(block: Wire) -> MediaSource | None:
 
 
 def _anthropic_source(block: Wire) -> MediaSource | None:
-    """Documents given as text or as blocks are no media: their text is what is sent, so they are counted as such."""
+    """Documents given as text or blocks are not media: they are sent, and therefore counted, as text."""
     kind: MediaKind = "image" if block["type"] == "image" else "file"
     source = block.get("source")
     if not isinstance(source, dict):
@@ -186,11 +186,11 @@ def _text_or_none(value: object) -> str | None:
 
 
 def chat_block(source: MediaSource) -> dict[str, Any] | None:
-    """The medium as a content part of a chat user message; None when chat has no place for it."""
+    """The medium as a content part of a chat user message; None if chat does not support it."""
     where = source.data_url or source.url
     match source.kind:
         case "image" if where is not None:
-            detail = {} if source.detail == "auto" else _detail(source)  # auto is what leaving it out means
+            detail = {} if source.detail == "auto" else _detail(source)  # auto is the default, so it is omitted
             return {"type": "image_url", "image_url": {"url": where, **detail}}
         case "audio" if source.base64 is not None and (source.mime or "") in _AUDIO_FORMATS:
             audio = {"data": source.base64, "format": _AUDIO_FORMATS[source.mime or ""]}
@@ -204,7 +204,7 @@ def chat_block(source: MediaSource) -> dict[str, Any] | None:
 
 
 def responses_block(source: MediaSource) -> dict[str, Any] | None:
-    """The medium as an input part of a Responses item; None when Responses has no place for it."""
+    """The medium as an input part of a Responses item; None if Responses does not support it."""
     where = source.data_url or source.url
     detail = _detail(source)
     match source.kind:
@@ -223,7 +223,7 @@ def responses_block(source: MediaSource) -> dict[str, Any] | None:
 
 
 def anthropic_block(source: MediaSource) -> dict[str, Any] | None:
-    """The medium as an Anthropic image or document block; None when Anthropic has no place for it."""
+    """The medium as an Anthropic image or document block; None if Anthropic does not support it."""
     kind = "image" if source.kind == "image" else "document"
     allowed = _ANTHROPIC_IMAGES if kind == "image" else {_PDF}
     if source.kind not in ("image", "file"):
@@ -241,7 +241,7 @@ def anthropic_block(source: MediaSource) -> dict[str, Any] | None:
 
 
 def ui_block(source: MediaSource) -> dict[str, Any] | None:
-    """The medium as a UI file part; None when it is only an id that one provider knows."""
+    """The medium as a UI file part; None if it is only a provider's file id."""
     where = source.data_url or source.url
     if where is None:
         return None
@@ -259,7 +259,7 @@ def _filename(source: MediaSource) -> str:
 
 
 def text_and_media(parts: Iterable[Part]) -> tuple[str, tuple[Media, ...]]:
-    """A tool result's text and media, by the parts of its content: those that are neither are kept as JSON text."""
+    """A tool result's text and media. Other parts of its content are kept as JSON text."""
     texts: list[str] = []
     media: list[Media] = []
     for part in parts:

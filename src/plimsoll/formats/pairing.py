@@ -1,4 +1,4 @@
-"""Calls and the results that answer them, paired by id."""
+"""Pair calls with their results by id."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Call = TypeVar("Call")
 
 
 class OpenCalls(dict[str, deque[Call]]):
-    """Calls that no result has answered yet, by id. A model may use an id again before it is answered: then it is open twice."""
+    """Calls without a result, by id. A model may reuse an id before it is answered; then several calls are open under it."""
 
     def ask(self, id: str, call: Call) -> None:
-        """A call is made."""
+        """Record a call."""
         self.setdefault(id, deque()).append(call)
 
     def answer(self, id: str, *, newest: bool = False) -> Call | None:
-        """The call that a result with this id answers: the oldest open one, or the newest; None where there is none."""
+        """The call answered by a result with this id: the oldest open one, or the newest; None if none is open."""
         calls = self.get(id)
         if calls is None:
             return None
@@ -33,12 +33,12 @@ class OpenCalls(dict[str, deque[Call]]):
         return (call for calls in self.values() for call in calls)
 
     def copied(self) -> OpenCalls[Call]:
-        """The same calls, to be answered apart from these."""
+        """An independent copy."""
         return OpenCalls((id, calls.copy()) for id, calls in self.items())
 
 
 def open_calls(parts: Iterable[Part], *, newest: bool = False) -> OpenCalls[ToolCall]:
-    """The calls among the parts of one answer that no result among them answers."""
+    """The calls among the parts of one answer without a result among them."""
     found: OpenCalls[ToolCall] = OpenCalls()
     for part in parts:
         if isinstance(part, ToolCall):

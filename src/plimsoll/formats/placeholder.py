@@ -10,23 +10,23 @@ NO_RESULT = "[No result: the call was interrupted or its result was not recorded
 
 
 def placeholder(call: ToolCall) -> ToolResult:
-    """A placeholder result of the kind that answers the call."""
+    """A placeholder result of the type that answers the call."""
     wire = answer_to(call, NO_RESULT)
     return ToolResult(call_id=call.id, name=call.name, content=NO_RESULT, is_error=True, wire=wire)
 
 
 def is_legacy(call: ToolCall) -> bool:
-    """Whether it is a legacy `function_call`, which needs no result. Such a call has no id but the one it gets here."""
+    """True for a legacy `function_call`, which needs no result. It has no id except the one assigned when decoding."""
     return "function_call" in (call.wire or {})
 
 
 def answers_by_name(result: ToolResult) -> bool:
-    """Whether it is a `function` message, which is accepted without a call too."""
+    """True for a `function` message, which is accepted without a call."""
     return (result.wire or {}).get("role") == "function"
 
 
 def answer_to(call: ToolCall, words: str) -> dict[str, Any] | None:
-    """The item that says these words in answer to a call that only its own kind of output answers; None for all others."""
+    """An output item with this text, for calls that require their own output type; None for all others."""
     kind, named = (call.wire or {}).get("type"), {"call_id": call.id}
     match kind:
         case "custom_tool_call":

@@ -1,4 +1,4 @@
-"""Turns made ready for one format: what it cannot hold becomes words, or a loss that is named."""
+"""Prepare turns for one format: what it cannot represent becomes text or a reported loss."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ContentPart: TypeAlias = Text | Media | ToolCall | Reasoning
 Block: TypeAlias = dict[str, Any]
 
 ERROR_MARK: Final = "[tool error] "
-"""Begins the text of a failed call's result in formats that have no field for failure."""
+"""Prefix of a failed call's result in formats without a field for failure."""
 
 _LOST_FIELDS: Final = {
     "cache_control": "cache marker",
@@ -36,12 +36,12 @@ _LOST_FIELDS: Final = {
 
 
 def is_native(messages: list[Message], format: FormatName) -> bool:
-    """Whether every message can be written by itself: it is of this format, or plain words made here."""
+    """True if every message can be written separately: it is of this format, or plain text made by plimsoll."""
     return all(message.format == format or (message.format is None and _is_plain(message)) for message in messages)
 
 
 def _is_plain(message: Message) -> bool:
-    """Made here, and one wire object in any format: words, or a single call or result."""
+    """True if the message was made by plimsoll and is one wire object in any format: text, or a single call or result."""
     parts = message.parts
     made = message.wire is None and all(
         isinstance(part, (Text, ToolCall, ToolResult)) and part.wire is None for part in parts
@@ -50,7 +50,7 @@ def _is_plain(message: Message) -> bool:
 
 
 class TurnWriter(Protocol):
-    """Writes one turn after the other as messages of a format."""
+    """Writes turns, one after the other, as messages of a format."""
 
     def write(self, turn: Turn) -> Iterable[Block]:
         """The messages of a turn."""
@@ -63,7 +63,7 @@ def rendered(
     encode: Callable[[Message], Block],
     writer: Callable[[list[Loss]], TurnWriter],
 ) -> Rendered:
-    """Any conversation in a format that keeps its system text among the messages."""
+    """Convert any conversation to a format that keeps its system text among the messages."""
     if is_native(list(messages), name):
         return Rendered(messages=[encode(message) for message in messages], losses=[])
     losses: list[Loss] = []
@@ -73,7 +73,7 @@ def rendered(
 
 
 class Portable:
-    """What one conversion to one format has in common for all its turns. Collects the losses."""
+    """The state of one conversion to one format. Collects the losses."""
 
     def __init__(self, format: FormatName, block_of: Callable[[MediaSource], Block | None], losses: list[Loss]) -> None:
         self.format = format
@@ -82,7 +82,7 @@ class Portable:
         self._block_of = block_of
 
     def lose(self, position: int | None, what: str, reason: str) -> None:
-        """Report something that does not survive."""
+        """Report a loss."""
         self.losses.append(Loss(position=position, what=what, reason=reason))
 
     def content_parts(self, turn: Turn) -> Iterator[ContentPart]:
@@ -110,18 +110,18 @@ class Portable:
             self.lose(position, kind, "dropped: specific to its own format")
 
     def note_fields(self, wire: Wire | None, position: int) -> None:
-        """Report fields of a block that go no further: cache markers of another provider, citations, metadata."""
+        """Report the fields of a block that are dropped: cache markers of another provider, citations, metadata."""
         for field in (wire or {}).keys() & _LOST_FIELDS.keys():
             if (wire or {})[field] and field != self._rules.cache_field:
                 self.lose(position, _LOST_FIELDS[field], "dropped: this format does not support it")
 
     def drop_reasoning(self, part: Reasoning, position: int) -> None:
-        """Report thinking that cannot be shown to another provider."""
+        """Report thinking, which another provider does not accept."""
         del part
         self.lose(position, "reasoning", "dropped: only the provider that made it accepts it")
 
     def marker(self, wire: Wire | None) -> Block:
-        """The cache marker of a block, where this format has the same one."""
+        """The cache marker of a block, if this format has the same one."""
         field = self._rules.cache_field
         value = (wire or {}).get(field) if field else None
         return {field: copied_value(value)} if isinstance(value, dict) else {}
@@ -136,7 +136,7 @@ class Portable:
         return {**block, **self.marker(part.wire)}
 
     def blocks(self, parts: list[Text | Media], position: int, text_type: str) -> list[Block]:
-        """Words and media as blocks, with a note in the place of a medium that cannot come along."""
+        """Text and media as blocks, with a note in place of an unsupported medium."""
         blocks: list[Block] = []
         for part in parts:
             if isinstance(part, Text):
@@ -155,14 +155,14 @@ class Portable:
         return self.blocks(parts, position, text_type)
 
     def named(self, call: ToolCall, position: int) -> ToolCall:
-        """The call under a name that providers accept."""
+        """The call under a tool name that providers accept."""
         if is_name(call.name, self.format):
             return call
         self.lose(position, "tool name", "invalid characters became _, and an overlong name was cut")
         return replace(call, name=tool_name(call.name, self.format))
 
     def id(self, id: str) -> str:
-        """An id that is not longer than this format takes: the same one for the same id."""
+        """An id within this format's length limit; the same id always gives the same result."""
         return shortened(id, self._rules.call_id_chars_max)
 
     def result_texts(self, result: ToolResult, position: int) -> str | list[str]:

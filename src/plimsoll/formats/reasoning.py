@@ -1,4 +1,4 @@
-"""The model's own thinking, carried to formats that hand it back to the provider that made it, never as plain text."""
+"""The model's thinking, converted only for return to the provider that made it, never as plain text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from plimsoll.message import Reasoning, Wire
 
 
 def signed_by_anthropic(part: Reasoning) -> dict[str, Any] | None:
-    """The thinking block Anthropic would take back: only what it signed or encrypted itself."""
+    """The thinking block if Anthropic signed or encrypted it, since it accepts no other."""
     wire = part.wire or {}
     if wire.get("type") in ("thinking", "redacted_thinking"):
         return dict(wire)
@@ -21,7 +21,7 @@ def signed_by_anthropic(part: Reasoning) -> dict[str, Any] | None:
 
 
 def known_to_openai(part: Reasoning) -> dict[str, Any] | None:
-    """The Responses reasoning item OpenAI would take back: one with the id it gave."""
+    """The Responses reasoning item if it has an id from OpenAI, which accepts no other."""
     wire = part.wire or {}
     if wire.get("type") == "reasoning" and "summary" in wire:
         return dict(wire)
@@ -35,7 +35,7 @@ def known_to_openai(part: Reasoning) -> dict[str, Any] | None:
 
 
 def ui_reasoning(part: Reasoning) -> dict[str, Any]:
-    """A UI reasoning part, with what the provider needs to recognise it in the metadata (AI SDK, provider options)."""
+    """A UI reasoning part, with the provider's signature in its metadata (AI SDK, provider options)."""
     wire = part.wire or {}
     if wire.get("type") == "reasoning" and "text" in wire:
         return dict(wire)
@@ -51,7 +51,7 @@ def ui_reasoning(part: Reasoning) -> dict[str, Any]:
 
 
 def ui_signature(wire: Wire) -> str | None:
-    """The signature or sealed content in a UI reasoning part's metadata."""
+    """The signature or encrypted content in a UI reasoning part's metadata."""
     for provider, key in (
         ("anthropic", "signature"),
         ("anthropic", "redactedData"),

@@ -1,4 +1,4 @@
-"""The formats by name, and messages read in the one they are in."""
+"""The formats by name, and decoding of messages with a detected format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from plimsoll.validation import short_repr
 
 
 class _Formats(Mapping[FormatName, Format]):
-    """The formats, each loaded from its folder when it is first asked for."""
+    """The formats; each is imported on first access."""
 
     def __getitem__(self, name: FormatName) -> Format:
         return _loaded(name)
@@ -31,7 +31,7 @@ class _Formats(Mapping[FormatName, Format]):
 
 @cache
 def _loaded(name: FormatName) -> Format:
-    """The FORMAT of the folder that bears the name. Raises KeyError for any other name."""
+    """The FORMAT of the subpackage with that name. Raises KeyError for any other name."""
     folder = RULES[name].name.replace("-", "_")
     format: Format = import_module(f"plimsoll.formats.{folder}.format").FORMAT
     return format
@@ -53,8 +53,8 @@ def decode_all(
 ) -> tuple[Format, list[Message]]:
     """The messages, and the format they are in: `format`, or the one detected from them and the rest of the request.
 
-    Raises FormatError, naming the position, for anything that is no list of messages of that format; SettingError for
-    an unknown format; LimitExceeded past limits.JSON_VALUES_MAX. Nothing in `messages` is kept or changed.
+    Raises FormatError, naming the position, for anything but a list of messages of that format; SettingError for an unknown format;
+    LimitExceeded past limits.JSON_VALUES_MAX. Nothing in `messages` is kept or changed.
     """
     taken = received(messages)
     found = format_of(taken, format, context)

@@ -1,4 +1,4 @@
-"""What the formats share in repairing a message that its provider refuses in any context."""
+"""Shared parts of repairing a message that its provider rejects in any context."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _ALONE: Final = frozenset(
         "failed_result_not_text",
     )
 )
-"""Violations that a message can have by itself; the others concern the messages before and after it."""
+"""Violations of a single message; the others concern its neighbours."""
 
 _UNSAFE: Final = regex(r"[^a-zA-Z0-9_-]")
 
 
 def repaired(format: Format, message: Message, position: int, repairs: list[str]) -> Message:
-    """The message without what its provider refuses in any context; the same object where there is nothing of that."""
+    """Repair what the provider rejects in a message in any context; the same object if there is nothing to repair."""
     if message.edited or message.wire is None or format.is_sound(message):
         return message
     if not any(found.code in _ALONE for found in format.validate([message.wire])):
@@ -33,18 +33,18 @@ def repaired(format: Format, message: Message, position: int, repairs: list[str]
 
 
 def is_name(value: object, format: FormatName) -> bool:
-    """Whether a tool can have that name in a format."""
+    """True if the tool name is valid in a format."""
     most = RULES[format].tool_name_chars_max
     return isinstance(value, str) and SAFE.fullmatch(value) is not None and (most is None or len(value) <= most)
 
 
 def tool_name(value: object, format: FormatName) -> str:
-    """A name a tool can have in a format: other characters become `_`, and what is too long ends sooner."""
+    """Convert to a valid tool name: invalid characters become `_`, and an overlong name is cut."""
     return _UNSAFE.sub("_", value if isinstance(value, str) else "")[: RULES[format].tool_name_chars_max] or "tool"
 
 
 def in_words(block: Wire) -> str:
-    """A block that is not allowed in its place, as text: a medium by its name, a refusal in its words, others as JSON."""
+    """A block that is not allowed in its place, as text: a medium by its name, a refusal by its text, others as JSON."""
     medium = media_of(block)
     if medium is not None:
         return f"[{medium.kind} left out]"

@@ -15,7 +15,7 @@ from plimsoll.message import Message, Opaque, Part, Text
 
 
 def system_message(system: SystemText) -> Message:
-    """The system text as a message. Raises FormatError when it is neither text nor a list of blocks."""
+    """The system text as a message. Raises FormatError if it is neither text nor a list of blocks."""
     if isinstance(system, str):
         return Message(role="system", parts=(Text(text=system),))
     if isinstance(system, list):
@@ -38,7 +38,7 @@ def repaired(system: SystemText) -> SystemText:
 
 def _is_taken(block: object) -> bool:
     if not isinstance(block, Mapping):
-        return True  # system_message says what is wrong with it
+        return True  # system_message reports what is wrong with it
     text = block.get("text")
     return block.get("type") == "text" and isinstance(text, str) and bool(text.strip())
 

@@ -1,8 +1,7 @@
-"""Conversations of any format as turns: the common ground that every format can be written from.
+"""Conversations of any format as turns, from which every format can be written.
 
-A turn is what one speaker says before another does: system text, a user message, one answer of the model (text,
-thinking and calls in their order), or the results of its calls. Results come directly after the answer that called
-for them, whatever the format they came from allowed, and every call has an id.
+A turn is system text, a user message, one answer of the model (text, thinking and calls in their order), or the results of its
+calls. Results directly follow the answer with their calls, whatever the source format allowed, and every call has an id.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, Tool
 Speaker: TypeAlias = Literal["system", "user", "assistant", "results"]
 
 OPENING = "[The conversation begins with the assistant.]"
-"""Opens a conversation that the assistant begins, in a format where the user has to. A conversion back removes it."""
+"""Opens a conversation that begins with the assistant, in formats that require a user. Converting back removes it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,7 +34,7 @@ class Turn:
     parts: list[Part] = field(default_factory=list)
     name: str | None = None
     is_item: bool = False
-    """Made of Responses items, which send one answer of the model piece by piece."""
+    """True for Responses items, which hold one answer of the model piece by piece."""
 
     @property
     def calls(self) -> list[ToolCall]:
@@ -49,7 +48,7 @@ class Turn:
 
 
 def turns_of(messages: Sequence[Message], losses: list[Loss]) -> list[Turn]:
-    """The messages as turns, with results directly after their calls. What had to go is added to `losses`. Linear."""
+    """Convert messages to turns, with results directly after their calls. What is dropped is added to `losses`. Linear."""
     return _settled(_merged(_split(messages, losses)), losses)
 
 
@@ -67,7 +66,7 @@ def _is_opening(message: Message, position: int) -> bool:
 
 
 def _plain_ui(message: Message, position: int, turns: Iterable[Turn], losses: list[Loss]) -> Iterator[Turn]:
-    """UI text is always in parts; a single part becomes the plain text of other formats."""
+    """UI text is always in parts; a single part becomes plain text in other formats."""
     if (message.wire or {}).get("metadata"):
         losses.append(Loss(position=position, what="metadata", reason="dropped: only UI messages have it"))
     for turn in turns:
@@ -102,7 +101,7 @@ def _split_message(message: Message, position: int, losses: list[Loss]) -> Itera
 
 
 def _with_original_ids(message: Message) -> tuple[Part, ...]:
-    """The parts with the ids they had before they were written in a format that is strict about ids."""
+    """The parts with their original ids, if the source format required rewritten ones."""
     rewritten = message.format is not None and RULES[message.format].rewrites_ids
     return tuple(map(_with_original_id, message.parts)) if rewritten else message.parts
 
@@ -118,7 +117,7 @@ def _with_original_id(part: Part) -> Part:
 
 
 def _split_answer(message: Message, position: int, losses: list[Loss]) -> Iterator[Turn]:
-    """An answer is cut where words follow a call; a UI message, which holds a whole run of the agent, at each step."""
+    """Split an answer where text follows a call, and a UI message, which holds a whole agent run, at each step."""
     turn, answers = _step(message, position)
     called = False
     for part in _with_original_ids(message):
@@ -151,7 +150,7 @@ def _is_item(message: Message) -> bool:
 
 
 def _merged(turns: Iterable[Turn]) -> Iterator[Turn]:
-    """Results in a row are one turn; so are Responses items in a row that are one answer of the model."""
+    """Merge consecutive results, and consecutive Responses items of one answer."""
     held: Turn | None = None
     for turn in turns:
         if turn.speaker == "results" and not turn.parts:
@@ -180,18 +179,18 @@ def _has_answered(turn: Turn) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Waiting:
-    """A call that has no result yet, and the turn its result belongs in."""
+    """A call without a result, and the turn for its result."""
 
     slot: Turn
     call: ToolCall
-    """Under the id that it is written with."""
+    """The call with the id it is written with."""
     position: int
     heard: int
-    """How many turns came before the call, pieces of one answer not counted again."""
+    """Number of turns before the call, where the items of one answer do not count."""
 
 
 class _Settling:
-    """Moves results to directly after their calls, in the order they came, and names calls that have no id."""
+    """Moves results directly after their calls, in order, and gives ids to calls without one."""
 
     def __init__(self, losses: list[Loss]) -> None:
         self.out: list[Turn] = []
@@ -204,7 +203,7 @@ class _Settling:
         self._last = -1
 
     def speak(self, turn: Turn) -> None:
-        """Take a turn that is not results."""
+        """Add a turn that is not results."""
         self._hear(turn)
         self.out.append(turn)
         if turn.calls:
@@ -216,7 +215,7 @@ class _Settling:
             ]
 
     def _hear(self, turn: Turn) -> None:
-        """Count what a result may not silently jump over: everything but pieces of one answer."""
+        """Count turns that moving a result across must be reported for: all except the items of one answer."""
         piece = turn.speaker == "assistant" and (turn.is_item or turn.position == self._last)
         self._heard += not piece
         self._last = turn.position
@@ -235,7 +234,7 @@ class _Settling:
         return written
 
     def answer(self, turn: Turn) -> None:
-        """Take a turn of results."""
+        """Add a turn of results."""
         for result in turn.results:
             asked = result.call_id or (self._unnamed.popleft() if self._unnamed else "")
             waiting = self._waiting.answer(asked)
@@ -245,7 +244,7 @@ class _Settling:
                 self._place(waiting, result, turn.position)
 
     def close(self) -> None:
-        """No more results can come: say so behind each call that has none."""
+        """Add a placeholder result for each call without a result."""
         for waiting in self._asked.values():
             if not is_legacy(waiting.call):
                 self._losses.append(Loss(position=waiting.position, what="tool call", reason="no result: words say so"))
@@ -280,7 +279,7 @@ def _settled(turns: Iterable[Turn], losses: list[Loss]) -> list[Turn]:
 
 
 def spoken(part: Opaque) -> str | None:
-    """Words a person would read in a part another format does not know; None when there are none."""
+    """Readable text in a part unknown to another format; None if there is none."""
     wire = part.wire
     if isinstance(wire.get("refusal"), str):
         return str(wire["refusal"])
@@ -304,6 +303,6 @@ def _texts(blocks: object) -> list[str]:
 
 
 def kind_of_opaque(part: Opaque) -> str:
-    """What to call the part in a report."""
+    """The name of the part in a report."""
     kind = part.wire.get("type")
     return kind if isinstance(kind, str) and kind else next(iter(part.wire), "part")

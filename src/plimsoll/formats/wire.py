@@ -1,4 +1,4 @@
-"""JSON objects as Python holds them: private copies, JSON text, and fields read with care."""
+"""JSON objects in Python: private copies, JSON text, and checked access to fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ATOMS: Final = frozenset({str, int, float, bool, type(None)})
 _EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
 
 ABSENT: Final = object()
-"""In a set of changes: the field is to be left out."""
+"""Marks a field to be removed, in a set of changes."""
 
 
 def copied(wire: Wire) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _enter(size: int, depth: int, room: list[int]) -> None:
 def plain(value: Any) -> Any:
     """An object of a provider's SDK (a pydantic model) as the plain data that its SDK would send; other values unchanged.
 
-    Left out are fields that are null, and those that the SDK adds for its caller (`__api_exclude__`, as parsed arguments).
+    Fields that are null, and those that the SDK adds for its caller (`__api_exclude__`, such as parsed arguments), are omitted.
     Raises FormatError for an object that cannot be dumped.
     """
     dump = getattr(value, "model_dump", None)
@@ -80,7 +80,7 @@ def plain(value: Any) -> Any:
 
 
 def kind_of(value: object) -> str:
-    """What a JSON value is called in an error message."""
+    """The name of a JSON value's type, for error messages."""
     names = {str: "text", bool: "a boolean", int: "a number", float: "a number", list: "a list", dict: "an object"}
     return "null" if value is None else names.get(type(value), f"a {type(value).__name__}")
 
@@ -107,7 +107,7 @@ def arguments_text(value: object) -> str:
 
 
 def parsed_object(text: str) -> dict[str, Any] | None:
-    """The JSON object in `text`, or None if it holds anything else, is nested too deep, or is not JSON at all."""
+    """The JSON object in `text`; None for other values, excessive nesting and invalid JSON."""
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
         return copied(value) if isinstance(value, dict) else None
@@ -120,7 +120,7 @@ def _refuse_constant(word: str) -> None:
 
 
 def patched(base: Wire, changes: Mapping[str, Any], dropped: Iterable[str] = ()) -> dict[str, Any]:
-    """A fresh copy of `base`: changed fields in place, new ones at the end, ABSENT and `dropped` ones left out."""
+    """A fresh copy of `base`: changed fields in place, new ones at the end, ABSENT and `dropped` ones removed."""
     gone = frozenset(dropped)
     result: dict[str, Any] = {}
     for key, value in base.items():
@@ -134,7 +134,7 @@ def patched(base: Wire, changes: Mapping[str, Any], dropped: Iterable[str] = ())
 
 
 def text_field(wire: Wire, *keys: str) -> str:
-    """The first of these fields that is there; empty text when none is, or null is. FormatError when it is not text."""
+    """The first present of these fields; empty text if none is, or it is null. Raises FormatError if it is not text."""
     for key in keys:
         value = wire.get(key)
         if value is not None:
@@ -145,7 +145,7 @@ def text_field(wire: Wire, *keys: str) -> str:
 
 
 def object_field(wire: Wire, key: str) -> dict[str, Any]:
-    """The object in a field. FormatError when it is missing or something else."""
+    """The object in a field. Raises FormatError if it is missing or something else."""
     value = wire.get(key)
     if not isinstance(value, dict):
         raise FormatError(f"{key} must be an object, not {kind_of(value)}")
@@ -153,7 +153,7 @@ def object_field(wire: Wire, key: str) -> dict[str, Any]:
 
 
 def objects_field(wire: Wire, key: str) -> list[dict[str, Any]]:
-    """The list of objects in a field, empty when it is missing or null. FormatError for anything else."""
+    """The list of objects in a field, empty if missing or null. Raises FormatError for anything else."""
     value = wire.get(key)
     if value is None:
         return []
@@ -166,7 +166,7 @@ def objects_field(wire: Wire, key: str) -> list[dict[str, Any]]:
 
 
 def role_word(wire: Wire, known: Mapping[str, Any]) -> str:
-    """The role, which must be one of `known`. FormatError otherwise."""
+    """The role, which must be one of `known`. Raises FormatError otherwise."""
     role = wire.get("role")
     if not isinstance(role, str) or role not in known:
         shown = ascii(role)[:40] if isinstance(role, str) else kind_of(role)
@@ -175,12 +175,12 @@ def role_word(wire: Wire, known: Mapping[str, Any]) -> str:
 
 
 def is_empty(value: object) -> bool:
-    """Whether a field holds nothing that could cost tokens."""
+    """True if a field is empty, so that it costs no tokens."""
     return value in _EMPTY
 
 
 def extra_fields(wire: Wire, known: frozenset[str]) -> list[str]:
-    """Fields beyond `known` that hold something."""
+    """Non-empty fields that are not in `known`."""
     if wire.keys() <= known:
         return []
     return [key for key, value in wire.items() if key not in known and not is_empty(value)]

@@ -1,6 +1,6 @@
-"""What a part says, as text: for searching, and for reading back what left the view. Every part says something.
+"""Every part as text, for searching and for reading back what was removed.
 
-Bytes are described, not quoted: their kind, type, size and hash.
+Binary data is described by kind, type, size and hash.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from plimsoll.regex import regex
 
 _BYTES = regex(r"[A-Za-z0-9+/_=-]+")
 _BYTES_CHARS_MIN: Final = 200
-"""Text without a space that is at least this long is data in base64 or in hexadecimal, a signature or a key."""
+"""Text without spaces of at least this length is treated as base64 or hexadecimal data, a signature or a key."""
 
 _HASH_CHARS: Final = 16
 
 
 def words_of(part: Part) -> str:
-    """The text of a part. Text, arguments and results word for word; what else is in it as lines of `name: value`."""
+    """The text of a part. Text, arguments and results are verbatim; other fields are lines of `name: value`."""
     match part:
         case Text():
             return part.text
@@ -39,7 +39,7 @@ def words_of(part: Part) -> str:
 
 
 def words_once(part: Part) -> str:
-    """What version 0.1.0 took for a part's text. References that it wrote were checked by that."""
+    """The text of a part as version 0.1.0 defined it. References written by that version are verified with it."""
     match part:
         case ToolResult():
             return part.content
@@ -86,7 +86,7 @@ def _hash(data: bytes) -> str:
 
 
 def _lines(value: Any, name: str) -> Iterator[str]:
-    """Every value below one, each with its name; the steps of a name are parted by dots, positions in lists left out."""
+    """Every nested value with its name, whose steps are separated by dots. List positions are omitted."""
     match value:
         case dict():
             for key, inner in value.items():

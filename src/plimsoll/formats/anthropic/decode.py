@@ -1,4 +1,4 @@
-"""Anthropic messages, read (anthropic.types.MessageParam)."""
+"""Decode Anthropic messages (anthropic.types.MessageParam)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DOCUMENT_FIELDS: Final = frozenset({"title", "context"})
 
 
 def decode(wire: Wire, position: int) -> Message:
-    """One message. Raises FormatError."""
+    """Decode one message. Raises FormatError."""
     try:
         own = copied(wire)
         role = ROLES[role_word(own, ROLES)]
@@ -82,7 +82,7 @@ def _result(block: dict[str, Any]) -> ToolResult:
 
 
 def result_content(block: Wire) -> tuple[str, tuple[Media, ...]]:
-    """A tool result's text and media; blocks that are neither are kept as JSON text."""
+    """A tool result's text and media. Other blocks are kept as JSON text."""
     if isinstance(block.get("content"), str):
         return block["content"], ()
     texts: list[str] = []

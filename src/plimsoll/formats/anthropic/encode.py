@@ -1,4 +1,4 @@
-"""Anthropic messages, written."""
+"""Encode Anthropic messages."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _LABEL: Final = "System message"
 _LABELLED: Final = regex(rf"\[{_LABEL} (?P<tag>[0-9a-f]{{{TAG_HEX}}})\]\n")
 
 NO_OUTPUT: Final = "The tool failed without output."
-"""A failed call's result may not be empty."""
+"""A failed call's result must not be empty."""
 
 RAW_ARGUMENTS: Final = "raw_arguments"
-"""The field that holds a call's arguments where they are not a JSON object and only an object is allowed."""
+"""The field that holds call arguments that are not a JSON object, since the API requires an object."""
 
 
 def labelled_text(text: str) -> str:
-    """System text as a user's words, for places where only user and assistant may speak. The tag says that it was system text."""
+    """System text as user text, for places that allow only user and assistant. The tag marks it as system text."""
     words = f"{_LABEL}\n{text}"
     return f"[{_LABEL} {tag_of(words)}]\n{text}"
 
@@ -38,7 +38,7 @@ def unlabelled_text(text: str) -> str | None:
 
 
 def encode(message: Message) -> dict[str, Any]:
-    """One message as a fresh object, with the fields that the API takes."""
+    """Encode one message as a fresh object with only the fields that the API accepts."""
     own = message.wire if message.format == "anthropic" else None
     if own is not None and not message.edited:
         return send(copied(own))
@@ -87,7 +87,7 @@ def _medium(wire: Wire | None) -> dict[str, Any] | None:
 
 
 def call_block(call: ToolCall) -> dict[str, Any]:
-    """A call as a `tool_use` block. Arguments that are no JSON object are wrapped in one."""
+    """A call as a `tool_use` block. Arguments that are not a JSON object are wrapped in one."""
     wire = call.wire or {}
     ours = wire if wire.get("type") == "tool_use" else {"type": "tool_use"}
     if "input" in ours and arguments_text(ours["input"]) == call.arguments:
@@ -112,7 +112,7 @@ def result_block(result: ToolResult) -> dict[str, Any]:
 
 
 def _result_content(result: ToolResult, before: object) -> str | list[dict[str, Any]]:
-    """New text in the old shape: the first text block keeps its other fields, and a cache marker of any of them."""
+    """New text in the old shape: the first text block keeps its other fields and takes over a cache marker of any of them."""
     text = result.content or (NO_OUTPUT if result.is_error and not result.media else "")
     media = [block for part in result.media for block in [_medium(part.wire)] if block is not None]
     if not media and not isinstance(before, list):

@@ -1,4 +1,4 @@
-"""The fields that the Messages API takes (anthropic.types: MessageParam and ContentBlockParam, those of the beta among them)."""
+"""The fields that the Messages API accepts (anthropic.types: MessageParam and ContentBlockParam, including the beta)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from plimsoll.formats.fields import ByType, Fields, fields, trimmed, typed
 MESSAGE: Final = fields("role content")
 
 _SERVED: Final = fields("type tool_use_id content cache_control")
-"""The result of a tool that the provider runs itself."""
+"""The result of a server tool."""
 
 BLOCKS: Final[ByType] = {
     "text": fields("type text cache_control citations"),
@@ -36,12 +36,12 @@ BLOCKS: Final[ByType] = {
 
 
 def send(own: dict[str, Any]) -> dict[str, Any]:
-    """What plimsoll wrote, with the fields that the API takes."""
+    """Reduce a message written by plimsoll to the fields that the API accepts."""
     return trimmed(own, objects_in(own))
 
 
 def objects_in(wire: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], Fields]]:
-    """The message, its blocks, and those inside its tool results, each with the fields it may have."""
+    """The message, its blocks and those in its tool results, each with the fields it may have."""
     if isinstance(wire, dict):
         yield wire, MESSAGE
     for block, allowed in typed(wire.get("content"), BLOCKS):

@@ -1,4 +1,4 @@
-"""Anthropic messages that the API refuses by themselves, made acceptable."""
+"""Repair Anthropic messages that the API rejects on their own, regardless of context."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MEDIA: Final = ("image", "document")
 
 
 def is_sound(message: Message) -> bool:
-    """Whether it is plain at a glance that nothing in the message is refused; blank texts are the normalizer's business."""
+    """A quick check: True if the message certainly needs no repair. Blank texts are left to the normalizer."""
     content = (message.wire or {}).get("content")
     if isinstance(content, str):
         return True
@@ -46,7 +46,7 @@ def _is_sound_request(part: Part) -> bool:
 
 
 def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
-    """The message with what is refused of it in words or left out; `repairs` takes what was done."""
+    """Convert to text or remove what the API rejects in a message. `repairs` receives what was done."""
     own = copied(wire)
     content = own.get("content")
     if content is None:
@@ -74,9 +74,9 @@ def _is_blank(block: object) -> bool:
 
 
 def labelled(message: Message) -> Message | None:
-    """System text as it is sent at the beginning of the messages: under a label, in the user's role. None for other messages.
+    """System text as labelled text in the user's role, as sent among the messages. None for other messages.
 
-    The API takes system text outside the messages. A message with the label that `encode` gives is system text, too.
+    The API takes system text outside the messages. A message with the label that `encode` writes counts as system text, too.
     """
     wire = message.wire or {}
     content = wire.get("content")

@@ -30,14 +30,14 @@ _ONLY_IN: Final = {
     "tool_result": "user",
 }
 _IN_SYSTEM: Final = frozenset({"text", "tool_addition", "tool_removal"})
-"""What a system message between the others may hold (anthropic.types.SystemMessageParam, and the beta's)."""
+"""Block types allowed in a system message between others (anthropic.types.SystemMessageParam, including the beta)."""
 
 
 _TOOL_NAME_CHARS_MAX: Final = 128
-"""Of a tool that is offered. A call in a message may name a longer one."""
+"""For tool definitions. A call in a message may have a longer name."""
 
 _IN_RESULTS: Final = frozenset({"text", "image", "document", "search_result", "tool_reference", "browser_state"})
-"""What a result may hold (anthropic.types.ToolResultBlockParam)."""
+"""Block types allowed in a result (anthropic.types.ToolResultBlockParam)."""
 
 _SOURCES: Final[dict[str, tuple[str, ...]]] = {
     "base64": ("media_type", "data"),
@@ -45,11 +45,11 @@ _SOURCES: Final[dict[str, tuple[str, ...]]] = {
     "file": ("file_id",),
     "text": ("media_type", "data"),
 }
-"""What the source of an image or a document holds, by its type."""
+"""Required fields of an image's or document's source, by source type."""
 
 
 def validate(wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()) -> list[Violation]:
-    """The violations: of the system text and the tools first, then by position."""
+    """The violations: those of the system text and the tools first, then by position."""
     checking = _Checking()
     checking.check_system(system)
     check_tools(checking.findings, tools, chars_max=_TOOL_NAME_CHARS_MAX)
@@ -61,7 +61,7 @@ def validate(wires: Sequence[Wire], *, system: SystemText = None, tools: Sequenc
 
 
 def is_whole(block: Wire) -> bool:
-    """Whether thinking and media hold what their types ask for. Of other blocks nothing is known here."""
+    """True if thinking and media have the fields that their types require. Other blocks are not checked here."""
     match block.get("type"):
         case "thinking":
             return isinstance(block.get("thinking"), str) and isinstance(block.get("signature"), str)
@@ -89,12 +89,12 @@ def is_text(block: object) -> bool:
 
 
 def may_stand_in_result(kind: object) -> bool:
-    """Whether a result may hold a block of that type: any but those that are known to stand elsewhere."""
+    """True if a result may contain a block of that type: any except those known to belong elsewhere."""
     return isinstance(kind, str) and (kind in _IN_RESULTS or kind not in BLOCKS)
 
 
 def may_stand(kind: str, role: str) -> bool:
-    """Whether a message of that role may hold a block of that type."""
+    """True if a message of that role may contain a block of that type."""
     return kind in _IN_SYSTEM if role == "system" else _ONLY_IN.get(kind, role) == role
 
 
@@ -126,7 +126,7 @@ class _Checking:
             self.findings.add("wrong_type", f"system must be text or a list, not {kind_of(system)}")
 
     def check(self, wire: Wire, position: int, *, is_last: bool) -> None:
-        """One message in its place."""
+        """Check one message in its context."""
         self.findings.position = position
         role = wire.get("role")
         if role == "system":
@@ -142,7 +142,7 @@ class _Checking:
         check_fields(self.findings, objects_in(wire))
 
     def _begin(self, role: str) -> None:
-        """A change of role ends a turn: calls made in it wait for their results, those that waited are overdue."""
+        """A change of role ends a turn: calls made in it now wait for results, and those that waited are overdue."""
         if role == self._role:
             return
         self._answers.close(self._calls)
@@ -150,7 +150,7 @@ class _Checking:
         self._role, self._words_came = role, False
 
     def close(self) -> None:
-        """No more messages can come."""
+        """Close the conversation: calls without a result are violations now."""
         self._answers.open.update(self._calls)
         self._answers.close()
 

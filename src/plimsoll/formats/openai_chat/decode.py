@@ -1,4 +1,4 @@
-"""Chat Completions messages, read (openai.types.chat.ChatCompletionMessageParam)."""
+"""Decode Chat Completions messages (openai.types.chat.ChatCompletionMessageParam)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROLES: Final[dict[str, Role]] = {
 }
 
 REASONING_FIELDS: Final = ("reasoning_content", "reasoning")
-"""Where providers that speak this format put the model's thinking (DeepSeek and vLLM; OpenRouter)."""
+"""The fields in which providers of this format send the model's thinking (DeepSeek and vLLM; OpenRouter)."""
 
 _PLAIN: Final = frozenset({"role", "content"})
 _KNOWN: Final = _PLAIN | {
@@ -49,7 +49,7 @@ def legacy_call_id(name: str) -> str:
 
 
 def decode(wire: Wire, position: int) -> Message:
-    """One chat message. Raises FormatError."""
+    """Decode one chat message. Raises FormatError."""
     try:
         own = copied(wire)
         word = role_word(own, ROLES)
@@ -122,14 +122,14 @@ def _result(own: dict[str, Any], word: str) -> ToolResult:
 
 
 def result_content(own: Wire) -> tuple[str, tuple[Media, ...]]:
-    """A tool message's text and media; blocks that are neither are kept as JSON text."""
+    """A tool message's text and media. Other blocks are kept as JSON text."""
     if isinstance(own.get("content"), str):
         return own["content"], ()
     return text_and_media(content_parts(own))
 
 
 def exposed_fields(own: Wire) -> list[str]:
-    """Fields that are sent and are no part of their own: each is carried and counted as an Opaque part."""
+    """Fields that are sent but have no part type: each is carried and counted as an Opaque part."""
     taken = MESSAGES.get(own.get("role", ""), frozenset())
     return [field for field in extra_fields(own, _KNOWN) if field in taken]
 

@@ -1,4 +1,4 @@
-"""The fields that Chat Completions takes (openai.types.chat), and those of other servers that speak it."""
+"""The fields that Chat Completions accepts (openai.types.chat), and those of other servers with this format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from plimsoll.formats.fields import ByType, Fields, fields, trimmed, typed
 
 _SERVERS: Final = fields("cache_control prompt_cache_breakpoint! extra_content provider_specific_fields")
-"""Cache markers (OpenRouter, OpenAI), and what Gemini's and LiteLLM's servers want back as they sent it."""
+"""Cache markers (OpenRouter, OpenAI), and fields that Gemini and LiteLLM servers require to be returned unchanged."""
 
 _WORDS: Final = fields("role content name!") | _SERVERS
 MESSAGES: Final[Mapping[str, Fields]] = {
@@ -21,7 +21,7 @@ MESSAGES: Final[Mapping[str, Fields]] = {
     | fields("audio function_call refusal tool_calls!")
     | fields("reasoning reasoning_content reasoning_details thinking thinking_blocks images prefix partial"),
 }
-"""By role. The last line is the thinking and the unfinished answers of other servers."""
+"""By role. The last line has the fields of other servers for thinking and unfinished answers."""
 
 CALL: Final = fields("id type function custom") | _SERVERS
 CALLED: Final[Mapping[str, Fields]] = {
@@ -39,7 +39,7 @@ BLOCKS: Final[ByType] = {
 
 
 def send(own: dict[str, Any]) -> dict[str, Any]:
-    """What plimsoll wrote, with the fields that the API takes."""
+    """Reduce a message written by plimsoll to the fields that the API accepts."""
     return trimmed(own, objects_in(own))
 
 

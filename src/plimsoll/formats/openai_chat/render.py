@@ -1,4 +1,4 @@
-"""Conversations of any format, written as Chat Completions messages."""
+"""Convert conversations of any format to Chat Completions messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Writer:
         self._portable = Portable("openai-chat", chat_block, losses)
 
     def write(self, turn: Turn) -> Iterator[dict[str, Any]]:
-        """One turn as messages, one each except for results."""
+        """One turn as messages: one for each result, otherwise one."""
         match turn.speaker:
             case "results":
                 yield from (self._result(result, turn.position) for result in turn.results)
@@ -82,6 +82,6 @@ class _Writer:
 
 
 def is_custom(call: ToolCall) -> bool:
-    """Whether the call's input is free text rather than JSON."""
+    """True if the call's input is free text rather than JSON."""
     wire = call.wire or {}
     return wire.get("type") == "custom_tool_call" or isinstance(wire.get("custom"), dict)

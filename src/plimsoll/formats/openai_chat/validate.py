@@ -51,11 +51,11 @@ SILENT: Final = ("tool_calls", "function_call", "audio", "refusal")
 
 
 _SPEAKER: Final = regex(rf"[^\s<|\\/>]{{1,{_RULES.tool_name_chars_max}}}")
-"""The name of who speaks."""
+"""The name of a message's author."""
 
 
 def validate(wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()) -> list[Violation]:
-    """The violations, in order of position; those of the tools first. System text is among the messages here."""
+    """The violations: those of the tools first, then by position. System text is among the messages in this format."""
     del system
     checking = _Checking()
     check_tools(checking.findings, tools, chars_max=_RULES.tool_name_chars_max)
@@ -66,7 +66,7 @@ def validate(wires: Sequence[Wire], *, system: SystemText = None, tools: Sequenc
 
 
 def is_speaker(value: object) -> bool:
-    """Whether a message may have that name."""
+    """True if the name is valid for a message."""
     return isinstance(value, str) and _SPEAKER.fullmatch(value) is not None
 
 
@@ -104,7 +104,7 @@ class _Checking:
             self.findings.add("bad_name", reason)
 
     def close(self) -> None:
-        """No more messages can come."""
+        """Close the conversation: calls without a result are violations now."""
         self._answers.close()
 
     def _check_answer(self, wire: Wire) -> None:

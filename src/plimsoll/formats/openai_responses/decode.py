@@ -1,4 +1,4 @@
-"""Responses items, read (openai.types.responses.ResponseInputItemParam). One item is one message."""
+"""Decode Responses items (openai.types.responses.ResponseInputItemParam). One item is one message."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROLES: Final[dict[str, Role]] = {
 }
 
 _SERVED: Final = frozenset({"tool_search_call", "tool_search_output"})
-"""Items that may do without a `call_id`: then the server answers them itself."""
+"""Items whose `call_id` is optional: without one the server executes them itself."""
 
 _SETTINGS: Final = frozenset({"additional_tools", "configuration_update"})
 """Items without an author that configure what follows. A response to an approval belongs to its request."""
@@ -38,7 +38,7 @@ _BOOKKEEPING: Final = frozenset({"type", "id", "status", "role", "content", "pro
 
 
 def decode(wire: Wire, position: int) -> Message:
-    """One item. Raises FormatError."""
+    """Decode one item. Raises FormatError."""
     try:
         own = copied(wire)
         role, parts = _read(own)
@@ -67,7 +67,7 @@ def _read(own: dict[str, Any]) -> tuple[Role, list[Part]]:
 
 
 def call_id(own: Wire) -> str:
-    """The id that pairs a call with its output; local shell outputs may carry it as `id`."""
+    """The id that pairs a call with its output. Local shell outputs may have it in `id`."""
     if own.get("type") == "local_shell_call_output":
         return text_field(own, "call_id", "id")
     return text_field(own, "call_id")
@@ -82,7 +82,7 @@ def _message(own: dict[str, Any]) -> list[Part]:
 
 
 def exposed_fields(own: Wire) -> list[str]:
-    """Fields that are sent and are no part of their own: each is carried and counted as an Opaque part."""
+    """Fields that are sent but have no part type: each is carried and counted as an Opaque part."""
     return [field for field in extra_fields(own, _BOOKKEEPING) if field in MESSAGE]
 
 
@@ -97,7 +97,7 @@ def content_parts(own: Wire, field: str) -> list[Part]:
 
 
 def call_arguments(own: Wire) -> str:
-    """What a call asks for, as text: JSON, or free text for custom tools."""
+    """The arguments of a call as text: JSON, or free text for custom tools."""
     return arguments_text(own.get(CALLS[own["type"]]))
 
 
@@ -117,7 +117,7 @@ def _failed(own: Wire) -> bool:
 
 
 def result_content(own: Wire) -> tuple[str, tuple[Media, ...]]:
-    """An output's text and media; parts that are neither are kept as JSON text."""
+    """An output's text and media. Other parts are kept as JSON text."""
     field = RESULTS[own["type"]]
     value = own.get(field)
     if isinstance(value, dict):
@@ -133,7 +133,7 @@ def _is_content(value: list[Any]) -> bool:
 
 
 def _reasoning(own: dict[str, Any]) -> Reasoning:
-    """The summary and, where the provider shows it, the thinking itself."""
+    """The summary and, if the provider shows it, the full thinking text."""
     blocks = [*objects_field(own, "summary"), *objects_field(own, "content")]
     texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
     return Reasoning(text="\n".join(texts), signature=text_field(own, "encrypted_content") or None, wire=own)

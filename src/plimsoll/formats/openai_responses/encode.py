@@ -1,4 +1,4 @@
-"""Responses items, written."""
+"""Encode Responses items."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MEDIA: Final = frozenset({"input_image", "input_file", "computer_screenshot"})
 
 
 def encode(message: Message) -> dict[str, Any]:
-    """One item as a fresh object, with the fields that the API takes. A message with a call or a result is that call or result."""
+    """One item as a fresh object with the fields that the API accepts. A message with a call or a result becomes that item."""
     own = message.wire if message.format == "openai-responses" else None
     if own is not None and not message.edited:
         return send(copied(own))
@@ -33,7 +33,7 @@ def encode(message: Message) -> dict[str, Any]:
 
 
 def _item(part: Part, *, alone: bool) -> dict[str, Any] | None:
-    """The part as an item of its own, for parts that are one."""
+    """The part as an item, for part types that are items."""
     match part:
         case ToolCall():
             return call_item(part)
@@ -48,7 +48,7 @@ def _item(part: Part, *, alone: bool) -> dict[str, Any] | None:
 
 
 def _is_item(wire: Wire) -> bool:
-    """Whether it is an item, not a part of a message: those begin with `input_` or `output_`, or are refusals."""
+    """True for an item, false for a part of a message: those begin with `input_` or `output_`, or are refusals."""
     kind = wire.get("type")
     if not isinstance(kind, str):
         return "id" in wire
@@ -93,7 +93,7 @@ def _block(part: Text | Media | Opaque, kind: str) -> dict[str, Any] | None:
 
 
 def _stale(part: Text) -> dict[str, Any]:
-    """Citations and log probabilities point into the text by position: they go when it changes."""
+    """Citations and log probabilities refer to text positions, so they are dropped when the text changes."""
     wire = part.wire or {}
     if wire.get("text") == part.text:
         return {}

@@ -1,4 +1,4 @@
-"""The fields that the Responses API takes in its input (openai.types.responses: ResponseInputItemParam)."""
+"""The fields that the Responses API accepts as input (openai.types.responses: ResponseInputItemParam)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CALLS: Final = {
     "tool_search_call": "arguments",
     "program": "code",
 }
-"""Items that a later item answers, and the field that says what is asked for."""
+"""Items that a later item answers, and their field with the arguments."""
 
 RESULTS: Final = {
     "function_call_output": "output",
@@ -29,7 +29,7 @@ RESULTS: Final = {
     "tool_search_output": "tools",
     "program_output": "result",
 }
-"""The items that answer, and the field that holds the answer."""
+"""Items that answer another, and their field with the output."""
 
 MESSAGE: Final = fields("type id! role content status! phase")
 
@@ -73,7 +73,7 @@ BLOCKS: Final[ByType] = {
 
 
 def send(own: dict[str, Any]) -> dict[str, Any]:
-    """What plimsoll wrote, with the fields that the API takes."""
+    """Reduce an item written by plimsoll to the fields that the API accepts."""
     return trimmed(own, objects_in(own))
 
 

@@ -1,4 +1,4 @@
-"""Conversations of any format, written as Responses items."""
+"""Convert conversations of any format to Responses items."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class _Writer:
         if isinstance((call.wire or {}).get("custom"), dict):
             self._custom.add(call.id)
             return {"type": "custom_tool_call", "call_id": call_id, "name": named.name, "input": call.arguments}
-        self._custom.discard(call.id)  # an id may be used again, for a tool of the other kind
+        self._custom.discard(call.id)  # an id may be reused for a tool of the other kind
         return {"type": "function_call", "call_id": call_id, "name": named.name, "arguments": call.arguments}
 
     def _result(self, result: ToolResult, position: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Responses items that the API refuses by themselves, made acceptable."""
+"""Repair Responses items that the API rejects on their own, regardless of context."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from plimsoll.message import Message, Wire
 
 
 def is_sound(message: Message) -> bool:
-    """Whether it is plain at a glance that nothing in the item is refused."""
+    """A quick check: True if the item certainly needs no repair."""
     wire = message.wire or {}
     match wire.get("type"):
         case None | "message":
@@ -37,7 +37,7 @@ def is_sound(message: Message) -> bool:
 
 
 def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
-    """The item with what is refused of it in words or left out; `repairs` takes what was done."""
+    """Convert to text or remove what the API rejects in an item. `repairs` receives what was done."""
     own = copied(wire)
     kind = own.get("type")
     if kind == "message" or (kind is None and "role" in own):
@@ -86,7 +86,7 @@ def _native_output(kind: str, words: str) -> object:
 
 
 def _content(content: object, role: str, repairs: list[str]) -> object:
-    """Text or blocks; an empty list, or nothing, is empty text."""
+    """Text or blocks; an empty list, or None, becomes empty text."""
     if not isinstance(content, list):
         return content or ""
     if not content:
@@ -96,7 +96,7 @@ def _content(content: object, role: str, repairs: list[str]) -> object:
 
 
 def _block(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str, Any]:
-    """One block as it may stand in a message of that role."""
+    """One block in a form that is allowed in a message of that role."""
     allowed, kind = OUTPUT if role == "assistant" else INPUT, block.get("type")
     field = allowed.get(kind) if isinstance(kind, str) else None
     if field is not None and (not field or isinstance(block.get(field), str)):

@@ -38,7 +38,7 @@ NATIVE_RESULTS: Final[dict[str, type]] = {
     "tool_search_output": list,
     "program_output": str,
 }
-"""What the outputs of the provider's own tools hold."""
+"""Required output fields of built-in tools."""
 
 TEXT_OR_NULL: Final[dict[str, str]] = {
     "mcp_call": "output",
@@ -55,7 +55,7 @@ _NOT_LED_TO: Final = frozenset(
 
 
 def follows_reasoning(wire: Wire) -> bool:
-    """Whether an item may be what the reasoning before it led to: the agent's own words or doings, or a reference to such."""
+    """True if an item can be the output that the reasoning before it belongs to: the agent's text or call, or an item reference."""
     kind = wire.get("type")
     if kind == "message" or (kind is None and "role" in wire):
         return wire.get("role") == "assistant"
@@ -63,7 +63,7 @@ def follows_reasoning(wire: Wire) -> bool:
 
 
 def validate(wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()) -> list[Violation]:
-    """The violations, in order of position; those of the tools first. System text is among the messages here."""
+    """The violations: those of the tools first, then by position. System text is among the messages in this format."""
     del system
     checking = _Checking()
     check_tools(checking.findings, tools, chars_max=_RULES.tool_name_chars_max)
@@ -85,7 +85,7 @@ class _Checking:
         self._thought: int | None = None
 
     def check(self, wire: Wire, position: int) -> None:
-        """One item in its place."""
+        """Check one item in its context."""
         self.findings.position = position
         kind = wire.get("type")
         if kind is not None and not isinstance(kind, str):
@@ -108,12 +108,12 @@ class _Checking:
             self.findings.add("unknown_block", "an item needs a type, a role, or the id it refers to")
 
     def close(self) -> None:
-        """No more items can come."""
+        """Close the conversation: calls without an output are violations now."""
         self._report_thought()
         self._answers.close()
 
     def _follow_reasoning(self, wire: Wire, kind: str | None) -> None:
-        """Reasoning must be followed by the message or call it led to; other reasoning may stand between."""
+        """Reasoning must be followed by the message or call it belongs to; other reasoning may come between."""
         if kind == "reasoning":
             return
         if not follows_reasoning(wire):

@@ -1,4 +1,4 @@
-"""UI messages, read (AI SDK 5 and 6, `UIMessage`; the snake-case spelling of tool fields is read as well)."""
+"""Decode UI messages (AI SDK 5 and 6, `UIMessage`; also with snake-case tool fields)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME_FIELDS: Final = ("toolName", "tool_name")
 
 
 def decode(wire: Wire, position: int) -> Message:
-    """One UI message. Raises FormatError."""
+    """Decode one UI message. Raises FormatError."""
     try:
         own = copied(wire)
         role = ROLES[role_word(own, ROLES)]
@@ -37,7 +37,7 @@ def _listed(own: Wire) -> list[dict[str, Any]]:
 
 
 def is_tool(block: Wire) -> bool:
-    """Whether the part is a tool's call (and its result, once there is one)."""
+    """True for a tool part, which holds a call and later its result."""
     kind = block.get("type")
     return isinstance(kind, str) and (kind == "dynamic-tool" or (kind.startswith("tool-") and "state" in block))
 
@@ -78,7 +78,7 @@ def tool_arguments(block: Wire) -> str:
 
 
 def tool_answer(block: Wire) -> tuple[str, bool] | None:
-    """The result's text and whether the call failed; None while there is no result."""
+    """The result's text and whether the call failed; None without a result."""
     match block.get("state"):
         case "output-available":
             return output_text(block.get("output")), False

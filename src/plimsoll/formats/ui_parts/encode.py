@@ -1,4 +1,4 @@
-"""UI messages, written."""
+"""Encode UI messages."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def encode(message: Message) -> dict[str, Any]:
 
 
 def _made_id(message: Message) -> str:
-    """An id that is the same for the same words, since nothing else is known here."""
+    """A deterministic message id derived from the text, as there is nothing else to derive it from."""
     return made_id(message.role, [message.text, *(call.id for call in message.calls)])
 
 
 def made_id(role: str, texts: Iterable[str]) -> str:
-    """An id that is the same for the same words."""
+    """A deterministic id derived from the text."""
     import hashlib  # noqa: PLC0415  (only messages without one need it)
 
     content = "\0".join([role, *texts])
@@ -105,7 +105,7 @@ def _field(wire: Wire, names: tuple[str, ...]) -> str:
 
 
 def _answered(wire: Wire, result: ToolResult | None) -> dict[str, Any]:
-    """The fields that say what came of the call, where they are not already so."""
+    """Fields for the outcome of the call that differ from those already present."""
     before = tool_answer(wire)
     gone = dict.fromkeys(_ANSWER_FIELDS, ABSENT)
     if result is None:
@@ -119,7 +119,7 @@ def _answered(wire: Wire, result: ToolResult | None) -> dict[str, Any]:
 
 
 def _result_alone(result: ToolResult) -> dict[str, Any]:
-    """A result whose call is not in the message: a tool part whose input is not known."""
+    """A result whose call is not in the message, as a tool part with unknown input."""
     wire = result.wire or {}
     if is_tool(wire):
         return patched(wire, _answered(wire, result))

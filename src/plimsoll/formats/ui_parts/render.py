@@ -1,4 +1,4 @@
-"""Conversations of any format, written as UI messages."""
+"""Convert conversations of any format to UI messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from plimsoll.provenance import notice
 
 
 def render(messages: Sequence[Message]) -> Rendered:
-    """Any conversation as UI messages. A run of the agent is one message, its steps divided by `step-start` parts."""
+    """Any conversation as UI messages. An agent run is one message, its steps separated by `step-start` parts."""
     if is_native(list(messages), "ui-parts"):
         return Rendered(messages=[encode(message) for message in messages], losses=[])
     losses: list[Loss] = []
@@ -52,7 +52,7 @@ class _Writer:
         return parts
 
     def _run(self) -> list[Block]:
-        """The parts of the message that the agent's current run is written in."""
+        """The parts of the current agent run's message."""
         if self.messages and self.messages[-1]["role"] == "assistant":
             parts: list[Block] = self.messages[-1]["parts"]
             return parts

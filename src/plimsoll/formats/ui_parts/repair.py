@@ -1,4 +1,4 @@
-"""UI messages that the AI SDK refuses by themselves, made acceptable."""
+"""Repair UI messages that the AI SDK rejects on their own, regardless of context."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, Tool
 
 
 def is_sound(message: Message) -> bool:
-    """Whether it is plain at a glance that nothing in the message is refused."""
+    """A quick check: True if the message certainly needs no repair."""
     id = (message.wire or {}).get("id")
     if not isinstance(id, str) or not id or not message.parts:
         return False
@@ -23,7 +23,7 @@ def is_sound(message: Message) -> bool:
 
 
 def _is_sound_answer(part: Part) -> bool:
-    """A tool part is a call and its result here: the call is looked at."""
+    """True if a tool part is valid; it holds both a call and its result."""
     if isinstance(part, ToolCall):
         wire = part.wire or {}
         return bool(part.id) and bool(part.name) and wire.get("state") == "output-available" and "output" in wire
@@ -37,7 +37,7 @@ def _is_sound_words(part: Part) -> bool:
 
 
 def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
-    """The message with what is refused of it in words or left out; `repairs` takes what was done."""
+    """Convert to text or remove what the SDK rejects in a message. `repairs` receives what was done."""
     own = copied(wire)
     own["parts"] = [
         kept for part in own["parts"] for kept in [_repaired(part, own["role"], repairs)] if kept is not None
@@ -66,7 +66,7 @@ def _repaired(part: dict[str, Any], role: str, repairs: list[str]) -> dict[str, 
 
 
 def _tool(part: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
-    """A tool part whose state is one of those there are, with what that state needs."""
+    """A tool part with a valid state and the fields that the state requires."""
     fixed = dict(part)
     state = _state(part)
     fixed["state"] = state
@@ -89,7 +89,7 @@ def _tool(part: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
 
 
 def _state(part: Wire) -> str:
-    """Its state, or the one that what it holds belongs to."""
+    """Its state, or the one that matches its fields."""
     state = part.get("state")
     if isinstance(state, str) and state in STATES and (STATES[state] != "approval" or "approval" in part):
         return state

@@ -1,4 +1,4 @@
-"""What the AI SDK refuses as UI messages, and what a provider refuses once the SDK has made model messages of them."""
+"""What the AI SDK rejects as UI messages, and what a provider rejects after the SDK has converted them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _UNANSWERED: Final = frozenset({"input-available", "approval-requested"})
 
 
 def validate(wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()) -> list[Violation]:
-    """The violations, in order of position. System text is a message here, and tools are the SDK's business."""
+    """The violations, in order of position. System text is a message in this format; the SDK checks tools itself."""
     del system, tools
     findings = Findings()
     for position, wire in enumerate(wires):
