@@ -121,12 +121,22 @@ def take_back(view: WorkingView, task: Task, gone: Iterable[ViewExchange]) -> No
     """
     if task.policy.caps_tail:
         return
+    blank: list[ViewExchange] = []
     for block in gone:
         if says_nothing(block.pieces[0].message):
-            continue
-        room = task.goal_tokens - view.total
-        if block.first is None or not made_to_fit(view, block, room, task.goal_tokens):
+            blank.append(block)
+        elif made_to_fit(view, block, task.goal_tokens - view.total, task.goal_tokens):
+            _return(view, block)
+        else:
             return
+    if sum(block.tokens for block in blank) <= task.goal_tokens - view.total:
+        for block in blank:
+            _return(view, block)
+
+
+def _return(view: WorkingView, block: ViewExchange) -> None:
+    """Put a removed exchange back in its place."""
+    if block.first is not None:
         view.left = [other for other in view.left if other is not block]
         view.insert(block, block.first)
 

@@ -372,4 +372,7 @@ def _with_boundary(view: WorkingView, task: Task, selection: Split, summary_toke
         free -= back[-1].tokens
     if not back:
         return selection
+    if not leave and sum(block.tokens for block in (*blank, *view.summaries())) <= free:
+        # A summary of messages that say nothing would cost more than they do.
+        back, blank = [*back, *blank], []
     return replace(selection, stay=(*selection.stay, *reversed(back)), leave=(*leave, *reversed(blank)))

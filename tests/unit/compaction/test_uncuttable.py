@@ -268,3 +268,14 @@ def test_calls_that_wait_leave_one_by_one(format: Any) -> None:
     assert plimsoll.count_tokens(before, format=format) > 300
     assert plimsoll.validate(after, format=format) == []
     assert plimsoll.count_tokens(after, format=format) > 200
+
+
+def test_messages_that_say_nothing_are_not_summarised() -> None:
+    """Where only an empty message would leave besides a cut exchange, it stays: a summary of it says nothing and costs more."""
+    answer = {"role": "assistant", "content": "Done. " + "alpha beta " * 10}
+    messages = [{"role": "assistant", "content": ""}, {"role": "user", "content": "Go on."}, *thought(), answer]
+    fitted = plimsoll.fit(messages, max_tokens=1_500, format="anthropic")
+
+    assert fitted.report.lost == ()
+    assert "[Summary of messages" not in json.dumps(fitted.messages)
+    assert plimsoll.fit(fitted.messages, max_tokens=1_500, format="anthropic").messages == fitted.messages
