@@ -341,10 +341,10 @@ def test_records_that_say_something_else(tmp_path: Path, kind: str) -> None:
             shutil.copytree(whole, place)
             put("jsonl", place, number, resealed(lines[number], change))
             spec = spec_of("jsonl", place)
-            flaw = record_problem(record_of(spec, number))
-            found = verify(open_store(spec), "a", flaw=record_problem)
+            problem = record_problem(record_of(spec, number))
+            found = verify(open_store(spec), "a", check=record_problem)
 
-            assert found.ok == (flaw is None)
+            assert found.ok == (problem is None)
             with suppress(FormatError):  # what is no message of any format is said to be none
                 use(spec)
             shutil.rmtree(place)
@@ -390,5 +390,5 @@ def test_damage_is_told(tmp_path: Path) -> None:
     with plimsoll.open("a", store=spec, **OPTIONS) as session:
         session.extend(talk(4))
     put("jsonl", tmp_path, 3, resealed(lines_of(spec)[3], lambda data: data.pop("m")))
-    with pytest.warns(DamageWarning, match="does not say what a message says"):
+    with pytest.warns(DamageWarning, match="invalid fields for a message record"):
         plimsoll.open("a", store=spec, **OPTIONS).close()

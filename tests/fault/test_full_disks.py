@@ -282,7 +282,7 @@ def test_a_database_of_something_else_is_left_alone(tmp_path):
         before = path.read_bytes()
         store = open_store(f"sqlite:///{path}")
         for use in (store.sessions, lambda store=store: store.create("b"), lambda store=store: store.open("a")):
-            with pytest.raises(StoreError, match=r"database of something else|not a database|has format 2"):
+            with pytest.raises(StoreError, match=r"database of another application|not a database|has format 2"):
                 use()
         store.close()
         assert path.read_bytes() == before

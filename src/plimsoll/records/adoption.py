@@ -1,4 +1,4 @@
-"""What another tool did to its context, as a session takes it over: see session/transfer/import_file.py."""
+"""The context of another tool's session as an import takes it over, see session/transfer/import_file.py."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from plimsoll.message import Message, Wire
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adopted:
-    """One message of a view that another tool left, or a part of one: as it is sent, and where the session has it.
+    """A message, or part of one, in a view that another tool left: its wire form and its position in the session.
 
-    `joined` says that it goes out in one message with the one before it.
+    `joined` is True if it is sent in one message with the one before it.
     """
 
     wire: Wire
     message: Message | None = None
-    """The same, read, where it was read already."""
+    """The decoded message, if it was decoded already."""
     position: int | None = None
     origin: Origin = "history"
     joined: bool = False
@@ -27,11 +27,15 @@ class Adopted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adoption:
-    """What another tool did to its context: the view it led to, and what its file says of it. Sizes in tokens, as it counted.
+    """A context change made by another tool: the resulting view and what its file records. Sizes in tokens as that tool counted.
 
-    `trigger` is "import" for the view that the session goes on from. `by` is the tool's name, `reader` how it reads
-    a view back, where that is not as it stands. `left` are the positions of messages up to the last that the tool's
-    compactions have taken out: their facts go into the ledger, so that the next summary speaks for them too.
+    Attributes:
+        trigger: "import" for the view that the session continues.
+        by: The tool's name.
+        reader: How the tool rewrites a view when it loads one; None if it does not.
+        left: Positions of messages that the tool's compactions removed. Their facts go into the ledger, so that the next summary
+            covers them.
+
     """
 
     view: Sequence[Adopted]

@@ -1,7 +1,7 @@
-"""How messages come into a session: the records that an append will write, worked out beside the state it leaves alone.
+"""Appending messages: computes the records to write without changing the session's state.
 
-A message's record says how the view shows it where that is not as it was said: a tool result cut on arrival, a message repaired
-for its provider. A reader shows it so, whatever its version's rules.
+A message record also stores how the view shows the message if it differs from the original (a tool result cut on arrival, a
+repair for the provider), so that readers with other rules show the same view.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from plimsoll.summary.language import language_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """What is known of the format that a session is in.
+    """What is known about the format of a session.
 
     Attributes:
-        is_fixed: Whether a message or an option has said it.
-        is_recorded: Whether the log says it.
-        beside: What is sent beside the messages; it makes one format likely until a message tells.
+        is_fixed: True if a message or an option determined it.
+        is_recorded: True if the log contains it.
+        beside: Request fields sent with the messages; they suggest a format until a message determines it.
 
     """
 
@@ -49,33 +49,33 @@ class Knowledge:
     beside: RequestContext = NO_CONTEXT
 
     def told(self, taken: Received, likely: Format) -> Format | None:
-        """The format where the log does not say it yet: by an option, or as these messages tell; None where nothing is new."""
+        """The format if this is the first time it is known, from an option or these messages; None otherwise."""
         if self.is_fixed:
             return None if self.is_recorded else likely
         told = taken.declared or (certain_format_of(taken.wires, self.beside) if taken.may_tell else None)
         return None if told is None else format_named(told)
 
     def format_of(self, messages: object, likely: Format) -> Format:
-        """The format that the log says, or that these messages are the first to tell. Raises FormatError."""
+        """The recorded format, or the one that these messages are the first to show. Raises FormatError."""
         return likely if self == FIXED else self.told(received(messages), likely) or likely
 
 
 FIXED = Knowledge(is_fixed=True, is_recorded=True)
-"""The log says it."""
+"""The log contains the format."""
 
 
 class Arrivals:
-    """The drafts of an append. Once they are written, `take` lets the records have their effect.
+    """The record drafts of an append. `take` applies the records after they were written.
 
     Attributes:
-        meter: What measures the session from then on.
-        state: The state that the records have their effect on: the session's own, or another one where a message tells the
-            format, or an edit comes before the messages.
-        drafts: What is to be written.
+        meter: Measures the session from then on.
+        state: The state to apply the records to: the session's own, or a new one if the format became known or an edit is
+            appended as well.
+        drafts: The drafts to write.
 
     """
 
-    def __init__(  # noqa: PLR0913 - the state it goes on from, and what is known of what comes
+    def __init__(  # noqa: PLR0913 - the state, and what is known about the messages
         self,
         meter: ContextMeter,
         state: ViewState,
@@ -85,15 +85,15 @@ class Arrivals:
         edit: RecordDraft | None = None,
         is_late: bool = False,
     ) -> None:
-        """What is to be appended to a session.
+        """Start an append.
 
         Args:
-            meter: The session's counters and its budget.
-            state: The state of the session so far.
-            told: The format where the log does not say it yet; the view is then read again in it.
-            limit_tokens: What a tool result may take at most.
-            edit: A change of the messages before, which has its effect first.
-            is_late: Whether the messages may answer another view than the one they are added to: bound thinking leaves.
+            meter: The session's counter and budget.
+            state: The state of the session before the append.
+            told: The format if it becomes known now; the view is then decoded again.
+            limit_tokens: Size limit of a tool result.
+            edit: A change of earlier messages, applied first.
+            is_late: True if the messages may answer an older view; thinking bound to that view is then removed.
 
         """
         self.meter = meter
@@ -114,7 +114,7 @@ class Arrivals:
         self._normalizer = _copied(self.state.normalizer, self._ids)
 
     def add(self, message: Message, position: int, at_ms: int | None) -> None:
-        """The next message."""
+        """Add the next message."""
         data: dict[str, Any] = {"m": message.wire}
         normalized = self._normalizer.add(message, position)
         if not self._stays(normalized, message):
@@ -128,7 +128,7 @@ class Arrivals:
         self.drafts.append(RecordDraft(kind="message", data=data, at_ms=at_ms))
 
     def take(self, records: Sequence[Record]) -> None:
-        """Let the records have their effect."""
+        """Apply the written records."""
         self._ids.seen.update(self._ids)
         self._normalizer.seen_ids = self._ids.seen
         self.state.normalizer = self._normalizer
@@ -136,7 +136,7 @@ class Arrivals:
             self.state.take(record, arrival)
 
     def _stays(self, normalized: Sequence[NormalizedMessage], message: Message) -> bool:
-        """Whether it is plain at a glance that the view shows the message as it was said."""
+        """True if a quick check shows that the view keeps the message unchanged."""
         if len(normalized) != 1 or normalized[0].message is not message:
             return False
         if self._is_late or self.state.history.branch.unbound:
@@ -145,7 +145,7 @@ class Arrivals:
         return not holds_results and not normalized[0].repairs and origin_of(normalized[0]) == "history"
 
     def _edit(self, draft: RecordDraft) -> None:
-        """The state after an edit, as it will be read back from its record."""
+        """Apply an edit as reading its record back would."""
         log = self.state.log
         seq = log.length + len(self.drafts)
         record = Record(seq=seq, position=log.messages, kind=draft.kind, at_ms=draft.at_ms or 0, data=draft.data)
@@ -153,7 +153,7 @@ class Arrivals:
         self.drafts.append(draft)
 
     def _shrunk(self, piece: ViewMessage, original: Message) -> ViewMessage:
-        """The piece with each tool result that passes the policy's limit cut to it, under a reference to the original."""
+        """The piece with each tool result above the policy's limit cut, with a reference to the original."""
         limit, results = self._limit_tokens, piece.message.results
         if limit is None or not any(self._may_pass(result, limit) for result in results) or piece.tokens <= limit:
             return piece
@@ -163,19 +163,19 @@ class Arrivals:
         return block.pieces[0]
 
     def _working_view(self, piece: ViewMessage, read: Callable[[int], Message]) -> WorkingView:
-        """One piece to work on, worded in the language of the view."""
+        """A working view of one piece, worded in the language of the session."""
         said = (shown.message for shown in self.state.pieces)
         language = language_of(said, self.meter.policy.language)
         return self.meter.working_view([piece], refer=partial(reference_of, read=read), language=language)
 
     def _may_pass(self, result: ToolResult, limit_tokens: int) -> bool:
-        """Whether only counting can tell: no token of a vocabulary is less than a byte, and no character more than four."""
+        """True unless the length proves that the result fits: a character has at most four bytes, a token at least one."""
         is_bounded = self.meter.counter.exact and self.meter.choice is None
         return 4 * len(result.content) > limit_tokens or bool(result.media) or not is_bounded
 
 
 class _Added(set[str]):
-    """Ids seen since a normalizer was copied, beside those it had seen: copying does not cost what the history is long."""
+    """Ids added after a normalizer was copied, on top of the set it had: copying takes the same time for any history."""
 
     def __init__(self, seen: set[str]) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ class _Added(set[str]):
 
 
 def _copied(normalizer: HistoryNormalizer, seen_ids: set[str]) -> HistoryNormalizer:
-    """The same, to be fed apart from it. Written out: it is done for each append."""
+    """An independent copy. Written out field by field because it is made for each append."""
     return HistoryNormalizer(
         normalizer.format,
         seen_ids,
@@ -205,20 +205,20 @@ def _copied(normalizer: HistoryNormalizer, seen_ids: set[str]) -> HistoryNormali
 
 
 def as_stored(message: Message, format: Format, position: int) -> Message:
-    """The message as JSON text gives it back: two halves of a character next to each other are that character."""
+    """Join surrogate halves as a JSON round trip does, so that the live and the stored message are equal."""
     if not _holds_halves(message.wire):
         return message
     try:
         joined = json.loads(json.dumps(message.wire))
     except ValueError:
-        return message  # a number too long to write: the log refuses it
+        return message  # an integer too long to print: the log rejects it
     return format.decode(joined, position)
 
 
 def _holds_halves(wire: Wire | None) -> bool:
-    """Whether any text in a message, a field's name included, holds half of a character."""
+    """True if any string in a message, field names included, contains a surrogate half."""
     values: list[Any] = [wire]
-    for value in values:  # which grows meanwhile
+    for value in values:  # the list grows during the loop
         kind = type(value)
         if kind is dict:
             values += value

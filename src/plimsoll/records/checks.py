@@ -1,7 +1,7 @@
-"""Whether a record says what the session layer writes: another program may have written it, or it is another session's.
+"""Validation of record payloads, which another program may have written or which may come from another session.
 
-A record that does not is treated as one that cannot be read. Nothing is judged that later code looks at anyway before it uses it:
-messages by their format, options by the policy and the budget.
+An invalid record is treated as unreadable. Messages, options and budgets are not checked here: the format, the policy and the
+budget validate them on use.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _ORIGINS = ("history", "summary", "made")
 
 
 def record_problem(record: Record) -> str | None:
-    """Why a record cannot be used; None where it can, or is of a kind that says nothing here."""
+    """The reason why a record cannot be used; None if it can, or if records of its kind are not checked."""
     check = _CHECKS.get(record.kind)
-    return None if check is None or check(record, record.data) else f"it does not say what a {record.kind} says"
+    return None if check is None or check(record, record.data) else f"invalid fields for a {record.kind} record"
 
 
-def flaw_within(record: Record) -> str | None:
-    """The same, with what is looked at only when somebody asks for it: the actions of a compaction, where they are packed."""
-    flaw = record_problem(record)
-    if flaw is not None or record.kind != "compaction":
-        return flaw
+def full_record_problem(record: Record) -> str | None:
+    """Like `record_problem`, but also checks packed actions, which are otherwise only read on demand."""
+    problem = record_problem(record)
+    if problem is not None or record.kind != "compaction":
+        return problem
     try:
         is_sound = _are(action_rows(unpacked(record.data)), is_action_row)
     except FormatError:
@@ -89,19 +89,19 @@ def _edit(record: Record, data: Mapping[str, Any]) -> bool:
 
 
 def _is_span(value: object, stop: int) -> bool:
-    """Whether a value is a run `[start, stop)` of positions."""
+    """True for a run `[start, stop)` of positions."""
     return isinstance(value, list) and len(value) == 2 and all(map(_is_count, value)) and value[0] < value[1] <= stop
 
 
 def _is_wording(value: object, stop: int) -> bool:
-    """Whether a value is a position and a message."""
+    """True for a pair of a position and a message."""
     if not isinstance(value, list) or len(value) != 2 or not _is_count(value[0]):
         return False
     return bool(value[0] < stop) and isinstance(value[1], dict)
 
 
 def _is_branch(value: object) -> bool:
-    """Whether a value says what the edits of a log have come to."""
+    """True for a serialised `Branch`."""
     if value is None:
         return True
     if not isinstance(value, dict):
@@ -170,7 +170,7 @@ _CHECKS: dict[str, Callable[[Record, Mapping[str, Any]], bool]] = {
 
 
 def _items(value: object, last: int) -> bool:
-    """Whether a value is a view, of messages up to position `last`."""
+    """True for a view of messages up to position `last`."""
     return _are(value, lambda item: _is_run(item, last) if isinstance(item, list) else _is_item(item, last))
 
 
@@ -182,7 +182,7 @@ def _is_item(item: object, last: int) -> bool:
 
 
 def _is_change(value: object) -> bool:
-    """Whether a value is a change of an object. Whether it fits what it is a change of is seen when it is made."""
+    """True for a JSON diff. Whether it fits its base is only seen on applying it."""
     return isinstance(value, dict) and not value.keys().isdisjoint({"=", "~", "[]", "{}"})
 
 

@@ -1,7 +1,7 @@
-"""The chain of compactions, rollbacks and edits in a log: which there were, and which of them the view goes on from.
+"""The linked chain of compactions, rollbacks and edits ("events") in a log.
 
-Each names the one before it. Where that one cannot be read, the log is searched for the one before that: damage to one record
-costs that record and no other.
+Each event names the one before it. If that one cannot be read, the log is searched for its predecessor, so damage to one record
+costs only that record.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from plimsoll.records.values import Compaction, compaction_of, seq_of
 from plimsoll.validation import short_repr
 
 IMPORT: Final = "import"
-"""The stage of the compactions that another tool had made, and the trigger of the one that a session begins to go on from."""
+"""The stage of compactions made by another tool, and the trigger of the one that an imported session starts from."""
 
 _EVENTS = ("compaction", "rollback", "edit")
 
 
 def record_at(log: SessionLog, seq: int) -> Record:
-    """The record of that number. Raises SessionDamaged where it cannot be read."""
+    """The record of that number. Raises SessionDamaged if it cannot be read."""
     found = next(iter(log.read(seq)), None)
     if found is None or found.seq != seq:
         raise SessionDamaged(log.name, detail=f"record {seq} cannot be read")
@@ -32,7 +32,7 @@ def record_at(log: SessionLog, seq: int) -> Record:
 
 
 def compaction_at(log: SessionLog, seq: int) -> Record:
-    """The compaction's record of that number. Raises SessionDamaged where it cannot be read, or is another's by now."""
+    """The compaction record of that number. Raises SessionDamaged if it cannot be read or has another kind."""
     found = record_at(log, seq)
     if found.kind != "compaction":
         raise SessionDamaged(log.name, detail=f"the compaction in record {seq} cannot be read")
@@ -40,7 +40,7 @@ def compaction_at(log: SessionLog, seq: int) -> Record:
 
 
 def last_readable_compaction(log: SessionLog, seq: int | None) -> Record | None:
-    """The compaction that a view goes on from: the one meant or, where it cannot be read, the newest before it that can."""
+    """The compaction `seq` or, if it cannot be read, the newest readable one before it. None stands for the beginning."""
     while seq is not None:
         try:
             return compaction_at(log, seq)
@@ -50,19 +50,19 @@ def last_readable_compaction(log: SessionLog, seq: int | None) -> Record | None:
 
 
 def totals_at(log: SessionLog, seq: int | None) -> list[float]:
-    """The stats of the compactions that a view goes on from: as its compaction wrote them, none at the beginning."""
+    """The statistics stored by a compaction; zeros at the beginning."""
     base = last_readable_compaction(log, seq)
     return Stats().totals() if base is None else list(base.data["state"]["stats"])
 
 
 def turned_at(log: SessionLog, base: int | None) -> int:
-    """How many messages there were when the view that went on from a compaction first went on from something else."""
+    """The number of messages at the first event after compaction `base`, that is when the view was first based on another."""
     since = 0 if base is None else base + 1
     return next((record.position for record in log.read(since) if record.kind in _EVENTS), log.messages)
 
 
 def _compaction_before(log: SessionLog, seq: int) -> int | None:
-    """The compaction in force when a record was written, as far as the events before it can be read."""
+    """The compaction in force when a record was written, as far as earlier events can be read."""
     event = _event_before(log, seq)
     if event is None or event.kind == "compaction":
         return None if event is None else event.seq
@@ -70,7 +70,7 @@ def _compaction_before(log: SessionLog, seq: int) -> int | None:
 
 
 def _event_at(log: SessionLog, seq: int) -> Record | None:
-    """The event of that number, or where it cannot be read the newest before it."""
+    """The event of that number or, if it cannot be read, the newest one before it."""
     try:
         found = record_at(log, seq)
     except SessionDamaged:
@@ -79,20 +79,20 @@ def _event_at(log: SessionLog, seq: int) -> Record | None:
 
 
 def _event_before(log: SessionLog, seq: int) -> Record | None:
-    """The newest event before a record that can be read."""
+    """The newest readable event before a record."""
     return next((found for found in log.read_back() if found.seq < seq and found.kind in _EVENTS), None)
 
 
 def _earlier(log: SessionLog, record: Record, field: str) -> int | None:
-    """The number of an earlier record that this one names. Raises SessionDamaged where it names none: nobody goes in circles."""
+    """The record that a field names. Raises SessionDamaged if it is not an earlier one, which rules out cycles."""
     seq = record.data.get(field, -1)
     if seq is None or (isinstance(seq, int) and 0 <= seq < record.seq):
         return seq
-    raise SessionDamaged(log.name, detail=f"record {record.seq} does not say what it goes on from")
+    raise SessionDamaged(log.name, detail=f"record {record.seq} does not name an earlier record")
 
 
 class CompactionChain:
-    """Follows the chain in one log. `newest` is the last event, `base` the compaction the view goes on from."""
+    """Follows the chain in a log. `newest` is the last event, `base` the compaction that the view is based on."""
 
     def __init__(self, log: SessionLog, *, newest: int | None, base: int | None) -> None:
         self._log = log
@@ -100,27 +100,27 @@ class CompactionChain:
         self._base = base
 
     def before(self, seq: int) -> int | None:
-        """The compaction that the one of that number went on from. Raises SessionDamaged where either cannot be read."""
+        """The compaction on which another was based. Raises SessionDamaged if either cannot be read."""
         base = _earlier(self._log, compaction_at(self._log, seq), "base")
         return None if base is None else compaction_at(self._log, base).seq
 
     def compactions(self) -> list[Compaction]:
-        """Every compaction that can be read, oldest first, those undone included."""
+        """Every readable compaction, oldest first, including undone ones."""
         in_force = set(self.in_force())
         found = [record for record in self._back() if record.kind == "compaction"]
         return [compaction_of(record, undone=record.seq not in in_force) for record in reversed(found)]
 
     def written(self, after: int) -> list[tuple[Record, str]]:
-        """The compactions after record `after` whose summaries were written by a model, a person or another tool, with their words.
+        """Compactions after record `after` whose summary was written by a model, a person or another tool, with that text.
 
-        Oldest first, those undone included: what was written stays, whatever the view goes on from.
+        Oldest first, including undone ones.
         """
         found = takewhile(lambda record: record.seq > after, self._back())
         told = [(record, unpacked(record.data).get("written")) for record in found if record.kind == "compaction"]
         return [(record, words) for record, words in reversed(told) if words]
 
     def in_force(self) -> list[int]:
-        """Numbers of the compactions that the view goes on from, newest first."""
+        """Numbers of the compactions that the view is based on, newest first."""
         found, seq = [], self._base
         while (record := last_readable_compaction(self._log, seq)) is not None:
             found.append(record.seq)
@@ -128,7 +128,7 @@ class CompactionChain:
         return found
 
     def to_undo(self, compaction_id: str | None) -> int:
-        """The compaction in force that is meant, by default the newest one of our own. Raises SettingError without one."""
+        """The compaction to undo: the given one, else the newest not imported. Raises SettingError if it is not in force."""
         in_force = self.in_force()
         if compaction_id is None:
             own = [seq for seq in in_force if unpacked(compaction_at(self._log, seq).data)["stage"] != IMPORT]
@@ -139,11 +139,11 @@ class CompactionChain:
             return own[0]
         seq = seq_of(compaction_id)
         if seq not in in_force:
-            raise SettingError("compaction_id", f"{short_repr(compaction_id)} is no compaction in force")
+            raise SettingError("compaction_id", f"{short_repr(compaction_id)} is not a compaction in force")
         return seq
 
     def to_redo(self, compaction_id: str | None) -> int:
-        """The undone compaction that is meant, by default the newest. Raises SettingError without one."""
+        """The undone compaction to redo, by default the newest. Raises SettingError if there is none."""
         undone = [compaction.id for compaction in self.compactions() if compaction.undone]
         chosen = undone[-1] if compaction_id is None and undone else compaction_id
         if chosen not in undone:
@@ -151,7 +151,7 @@ class CompactionChain:
         return seq_of(chosen)
 
     def _back(self) -> Iterator[Record]:
-        """Every event, newest first."""
+        """Yield every event, newest first."""
         seq = self._newest
         while seq is not None:
             record = _event_at(self._log, seq)

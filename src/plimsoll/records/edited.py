@@ -1,4 +1,4 @@
-"""What an edit of the history does to a view that was made before it."""
+"""The effect of an edit of the history on a view that was made before it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from plimsoll.records.values import is_plain
 
 
 def items_left(data: Mapping[str, Any], branch: Branch, *, since: int) -> list[Any]:
-    """The items of the view in a compaction's record, of what is in the history still, changed messages as they read now.
+    """The items of a recorded view whose messages are still in the history; changed messages are replaced by their new wording.
 
-    Where messages have left, a result that stood for a later one is shown itself again: the later one may be gone.
+    If messages have left, a result collapsed to a pointer at a later result is shown in full: the later one may be gone.
     """
     if branch == Branch():
         return list(data["view"])
@@ -34,18 +34,18 @@ def items_left(data: Mapping[str, Any], branch: Branch, *, since: int) -> list[A
 
 
 def _points_to_later(item: Mapping[str, Any]) -> bool:
-    """Whether an item of a view may hold a result that says no more than that a later one has the same content."""
+    """True if an item may contain a result that only refers to a later result with the same content."""
     return any(line in str(item) for line in REPEATED.values())
 
 
 def may_replace(piece: ViewMessage, message: Message, format: Format) -> bool:
-    """Whether a message may take the place of a piece, and nothing around it has to change."""
+    """True if a message can replace a piece without affecting its neighbours."""
     says = bool(message.parts) and all(map(_says_something, message.parts))
     return says and is_plain(piece) and tied([piece.message]) == tied([message]) and format.is_sound(message)
 
 
 def tied(messages: Iterable[Message]) -> list[tuple[str, list[str], list[str]]]:
-    """What ties messages to each other: who speaks, which calls are made, and which are answered."""
+    """What connects messages to each other: the role, the ids of calls and the ids of answered calls."""
     return [
         (message.role, [call.id for call in message.calls], [result.call_id for result in message.results])
         for message in messages
@@ -53,5 +53,5 @@ def tied(messages: Iterable[Message]) -> list[tuple[str, list[str], list[str]]]:
 
 
 def _says_something(part: Part) -> bool:
-    """Whether a part has words, or is of a kind that needs none."""
+    """True if a part has text, or is of a kind that needs none."""
     return not isinstance(part, Text | ToolResult | Reasoning) or bool(words_of(part).strip())

@@ -1,4 +1,4 @@
-"""What the records of a session say besides its view: pins, what was counted, and what was noted."""
+"""The state of a session apart from its view: pins, statistics, calibration and notes."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from plimsoll.tokens.calibrate import Calibrator
 
 @dataclass(slots=True, kw_only=True)
 class Facts:
-    """What holds after a record. Each compaction and rollback repeats it in its `state`, so nothing before is read again."""
+    """State after a record. Compactions and rollbacks repeat it in `state`, so that no earlier record has to be read."""
 
     pins: set[int] = field(default_factory=set)
     stats: Stats = field(default_factory=Stats)
     calibration: Calibrator = field(default_factory=Calibrator)
     reported: int | None = None
-    """What the provider counted for the newest request since the last compaction, rollback or edit."""
+    """The provider's count for the newest request since the last compaction, rollback or edit."""
     context: int | None = None
-    """Number of the newest note about where the session runs; None while that is what the session record says."""
+    """Number of the newest context note; None if the session record is current."""
     title: str | None = None
-    """The title it was given since it was made; None while that is what the session record says."""
+    """The title set after creation; None if the session record is current."""
     reader: Reader | None = None
-    """The tool that the view is kept for, where it reads one back in words of its own."""
+    """The tool that loads this session's view and rewrites it in its own words."""
 
     def take(self, record: Record) -> None:
-        """Let a record have its effect."""
+        """Apply a record."""
         match record.kind:
             case "compaction" | "rollback":
                 self._restore(record.data["state"])
@@ -50,7 +50,7 @@ class Facts:
                 pass
 
     def copied(self) -> Facts:
-        """The same, to be changed apart from these."""
+        """An independent copy."""
         return replace(self, pins=set(self.pins))
 
     def to_data(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class Facts:
         }
 
     def _restore(self, data: Mapping[str, Any]) -> None:
-        """Go by what `to_data` wrote."""
+        """Restore what `to_data` wrote."""
         self.reported = None
         self.stats = Stats.of_totals(data["stats"])
         self.pins = set(data["pins"])

@@ -1,7 +1,7 @@
-"""Which messages of a log its history is made of.
+"""The history of a log: the messages that its edits have left.
 
-A log only grows. When a host takes messages back, removes or changes them, an `edit` record says so: messages leave the history and
-stay in the log under their numbers, and a changed message reads as the record says.
+A log is append-only. When a host removes or changes messages, an `edit` record stores it: removed messages stay in the log under
+their numbers, and changed messages get the wording in the record.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ Run: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
-    """What the edits of a log have come to. Without any, every message of the log is in the history as it was appended."""
+    """The accumulated effect of edits. Without edits every message of the log is in the history, unchanged."""
 
     left: tuple[Run, ...] = ()
-    """Positions that are no longer in the history, as separate runs in order."""
+    """Positions no longer in the history, as disjoint runs in order."""
     changed: Mapping[int, int] = field(default_factory=dict)
-    """Position -> the number of the record that says how the message there reads now."""
+    """Position -> number of the record with the message's current wording."""
     unbound: frozenset[int] = frozenset()
-    """Positions of messages whose thinking is no longer good: what it was made for has changed since."""
+    """Positions of messages whose thinking is invalid because the messages it depends on have changed."""
 
     def holds(self, position: int) -> bool:
-        """Whether the message at a position is in the history."""
+        """True if the message at a position is in the history."""
         at = bisect_right(self.left, (position, position)) if self.left else 0
         return not ((at and self.left[at - 1][1] > position) or (at < len(self.left) and self.left[at][0] == position))
 
     def runs(self, start: int, stop: int) -> list[Run]:
-        """The positions in `[start, stop)` that are in the history."""
+        """The runs of positions in `[start, stop)` that are in the history."""
         found: list[Run] = []
         for first, end in self.left:
             if first > start:
@@ -53,7 +53,7 @@ class Branch:
     def edited(
         self, left: Iterable[Sequence[int]], changed: Iterable[int], seq: int, unbound: Iterable[int] = ()
     ) -> Branch:
-        """The branch after the edit record `seq`. A changed position that had left is in the history again."""
+        """The branch after edit record `seq`. A removed position that is changed returns to the history."""
         back = dict.fromkeys(changed, seq)
         gone = _joined([*self.left, *((run[0], run[1]) for run in left)])
         for position in back:
@@ -82,11 +82,11 @@ class Branch:
 NONE_KNOWN: Mapping[int, Message] = MappingProxyType({})
 
 READ_THROUGH_MESSAGES = 32
-"""Messages that are read and passed over rather than looking for the place after them: about the same work."""
+"""Gaps up to this many messages are read through, which costs about as much as searching for the next position."""
 
 
 class History:
-    """Reads the messages of a log's history, as they read now."""
+    """Reads the messages of a history in their current wording."""
 
     def __init__(self, log: SessionLog, format: Format) -> None:
         self._log = log
@@ -95,64 +95,64 @@ class History:
         self.branch = Branch()
 
     def take(self, record: Record) -> None:
-        """Let an edit record have its effect."""
+        """Apply an edit record."""
         changed = dict(record.data["changed"])
         self.branch = self.branch.edited(record.data["left"], changed, record.seq, record.data.get("unbound", ()))
         self._wordings.update(changed)
 
     def go_back(self, branch: Branch) -> None:
-        """Read by what a record says the edits had come to."""
+        """Restore the branch that a record stores."""
         if branch != self.branch:
             self.branch = branch
             self._wordings.clear()
 
     def __copy__(self) -> History:
-        """A reader that edits may change apart from this one."""
+        """An independent copy."""
         reader = History(self._log, self._format)
         reader.branch, reader._wordings = self.branch, dict(self._wordings)
         return reader
 
     def read(self, start: int, stop: int) -> list[Message]:
-        """Messages of the history at positions `[start, stop)`."""
-        return [message for _, message in self.said(start, stop)]
+        """Decode the messages at positions `[start, stop)` of the history."""
+        return [message for _, message in self.decoded(start, stop)]
 
-    def said(self, start: int, stop: int) -> Iterator[tuple[int, Message]]:
-        """The same, each with its position."""
+    def decoded(self, start: int, stop: int) -> Iterator[tuple[int, Message]]:
+        """Like `read`, with positions."""
         for record in self.messages(start, stop):
             yield record.position, self._format.decode(record.data["m"], record.position)
 
     def gathered(self, runs: Iterable[Run], known: Mapping[int, Message] = NONE_KNOWN) -> dict[int, Message]:
-        """The messages of the history in some runs `[start, stop)`, by position: those known already, the others read."""
+        """Messages of the history in runs `[start, stop)`, by position. Reads only those not in `known`."""
         wanted = {position for run in runs for position in range(*run)}
         found = {position: known[position] for position in wanted & known.keys()}
         for start, stop in _few_runs(sorted(wanted - found.keys())):
-            found |= {position: message for position, message in self.said(start, stop) if position in wanted}
+            found |= {position: message for position, message in self.decoded(start, stop) if position in wanted}
         return found
 
     @property
     def is_edited(self) -> bool:
-        """Whether any message has left or reads otherwise."""
+        """True if any message was removed or changed."""
         return self.branch != Branch()
 
     def positions(self) -> Iterator[int]:
-        """The positions of its messages, in order."""
+        """Yield the positions of the history in order."""
         for run in self.branch.runs(0, self._log.messages):
             yield from range(*run)
 
     @property
     def count(self) -> int:
-        """How many messages are in the history."""
+        """Number of messages in the history."""
         return sum(stop - start for start, stop in self.branch.runs(0, self._log.messages))
 
     def messages(self, start: int = 0, stop: int | None = None) -> Iterator[Record]:
-        """The messages at positions `[start, stop)` that are in the history and can be read, in order."""
+        """Yield the readable records of the history at positions `[start, stop)`, in order and in their current wording."""
         branch = self.branch
         for record in self._log.read_messages(start, stop):
             if branch.holds(record.position):
                 yield replace(record, data=self._reworded(record)) if record.position in branch.changed else record
 
     def wordings(self, position: int) -> Iterator[Wire]:
-        """Everything that a message has ever said, also where it has left the history. Reads the log."""
+        """Yield every wording that a message has had, even if it left the history. Reads the whole log."""
         if self.branch == Branch():
             return
         for record in self._log.read_messages(position, position + 1):
@@ -162,7 +162,7 @@ class History:
                 yield from (wire for at, wire in record.data["changed"] if at == position)
 
     def _reworded(self, record: Record) -> Mapping[str, Any]:
-        """What a changed message says now; where the record that says so cannot be read, what it said before."""
+        """The current wording of a changed message; the original if the edit record cannot be read."""
         position = record.position
         if position not in self._wordings:
             try:
@@ -179,7 +179,7 @@ class History:
 
 
 def _joined(runs: Iterable[Run]) -> list[Run]:
-    """Runs in order, those that touch as one."""
+    """Sort runs and merge those that touch or overlap."""
     found: list[Run] = []
     for start, stop in sorted(runs):
         if found and start <= found[-1][1]:
@@ -197,7 +197,7 @@ def _without(run: Run, position: int) -> list[Run]:
 
 
 def _few_runs(positions: Iterable[int]) -> list[Run]:
-    """Positions in order as few runs `[start, stop)`, with what lies between them where that is little."""
+    """Sorted positions as few runs `[start, stop)`, which include small gaps."""
     runs: list[Run] = []
     for position in positions:
         if runs and position - runs[-1][1] <= READ_THROUGH_MESSAGES:

@@ -1,8 +1,8 @@
-"""How to get from one JSON value to another, as a JSON value: small where the two have much in common.
+"""A compact diff between two JSON values, itself a JSON value.
 
-`{"=": value}` replaces. `{"{}": {key: change}, "-": [keys]}` changes an object, keys to remove in `-`. `{"[]": [...]}` rebuilds a
-list from runs `[start, stop]` of the old one, new rows `{"+": row}`, and `{"at": index, "~": change}` for a row that is the old
-one changed. `{"~": [...]}` rebuilds a text from stretches `[start, stop]` of the old one, in code points, and new text.
+`{"=": value}` replaces. `{"{}": {key: diff}, "-": [keys]}` changes an object and removes the keys in `-`. `{"[]": [...]}` rebuilds
+a list from runs `[start, stop]` of the old one, new rows `{"+": row}`, and changed rows `{"at": index, "~": diff}`.
+`{"~": [...]}` rebuilds a string from slices `[start, stop]` of the old one, in code points, and new text.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 LEVELS_MAX: Final = 6
-"""Levels of objects and lists that are compared. What lies deeper is replaced whole: a change nests little deeper itself."""
+"""Depth to which objects and lists are compared. Deeper values are replaced, which also limits the depth of a diff."""
 
 BLOCK_CHARS: Final = 24
-"""Least text in common that is looked for."""
+"""Shortest common text that is searched for."""
 
 INDEXED_CHARS_MAX: Final = 1 << 20
-"""Characters at either end of the old text that are looked in."""
+"""Characters indexed at each end of the old text."""
 
 _ABSENT: Final = object()
 
 
 def changes(before: Any, after: Any, *, levels: int = LEVELS_MAX) -> dict[str, Any]:
-    """The change from `before` to `after`. Linear."""
+    """The diff from `before` to `after`. Takes linear time."""
     if levels and isinstance(before, dict) and isinstance(after, dict):
         changed = {
             key: changes(before.get(key), value, levels=levels - 1)
@@ -42,7 +42,7 @@ def changes(before: Any, after: Any, *, levels: int = LEVELS_MAX) -> dict[str, A
 
 
 def changed(before: Any, change: Mapping[str, Any]) -> Any:
-    """The value that `changes` described, given the one it began with. Shares parts with both."""
+    """Apply a diff made by `changes`. The result shares parts with both arguments."""
     if "=" in change:
         return change["="]
     if "~" in change:
@@ -60,7 +60,7 @@ def _step(before: Sequence[Any], step: Any) -> Sequence[Any]:
 
 
 def _rows(before: Sequence[Any], after: Sequence[Any], levels: int) -> list[Any]:
-    """A list as runs of an older one, rows of it changed, and new rows."""
+    """A list as runs of the old one, changed rows and new rows."""
     places = {json.dumps(row): index for index, row in enumerate(before)}
     alike = len(before) == len(after)
     rows: list[Any] = []
@@ -78,7 +78,7 @@ def _rows(before: Sequence[Any], after: Sequence[Any], levels: int) -> list[Any]
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text is written and read back code point by code point; two lone surrogates may come back as one character."""
+    """False if a text contains surrogates: two lone ones may read back as one character."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -87,7 +87,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _stretches(before: str, after: str) -> list[Any]:
-    """A text as stretches of an older one and what is new. Each block of the older one is known by where it first is."""
+    """A string as slices of the old one and new text. Each block of the old text is found where it first occurs."""
     places = _places(before)
     found: list[Any] = []
     start = index = 0
@@ -115,7 +115,7 @@ def _places(text: str) -> dict[str, int]:
 
 
 def _common(before: str, place: int, after: str, index: int) -> int:
-    """How many characters from there on are the same, or a few less. Takes ever larger steps, then ever smaller ones."""
+    """Length of the common text, or slightly less. Doubles the step while texts agree, then halves it."""
     longest = min(len(before) - place, len(after) - index)
     size, step, is_growing = 0, BLOCK_CHARS, True
     while step := min(step, longest - size):

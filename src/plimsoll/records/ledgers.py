@@ -1,7 +1,7 @@
-"""The ledger in a session's log: each compaction records what it changed, and now and then the whole.
+"""Storage of the ledger in a session's log: each compaction records a diff, and sometimes the whole ledger.
 
-Reading it back follows the changes to the last whole one. A whole one is written when the changes since would be longer, so
-neither the log nor the reading grows faster than the facts.
+Reading applies the diffs since the last whole ledger. A whole one is written once the diffs would be longer than it, so neither
+the log nor the cost of reading grows faster than the facts.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from plimsoll.records.json_diff import changed, changes
 from plimsoll.summary.ledger import Ledger, extend
 
 _CHARS_ENDLESS = 1 << 62
-"""How long changes are that lead back to nothing: a whole ledger is shorter."""
+"""Length of diffs whose base is lost: any whole ledger is shorter, so the next one is written whole."""
 
 
 def ledger_data(before: Ledger, after: Ledger, since: int | None, changes_chars: int) -> dict[str, Any]:
-    """What a compaction's record says of the ledger. `since` is the record that `before` was in, None at the beginning.
+    """The `ledger` field of a compaction record. `since` is the record that holds `before`; None at the beginning.
 
-    `changes_chars` is how long the changes since the last whole ledger are already.
+    `changes_chars` is the length of the diffs since the last whole ledger.
     """
     whole = after.to_dict()
     size = _chars(whole)
@@ -35,8 +35,8 @@ def ledger_data(before: Ledger, after: Ledger, since: int | None, changes_chars:
     return {"since": since, "changes": found, "chars": grown}
 
 
-def read_again(said: Iterable[tuple[int, Message]], ledger: Ledger | None = None) -> Ledger:
-    """The ledger, by default an empty one, with the facts of messages by their positions; some may be missing."""
+def extend_by_position(said: Iterable[tuple[int, Message]], ledger: Ledger | None = None) -> Ledger:
+    """Extend a ledger, by default an empty one, with the facts of messages given by position. Positions may be missing."""
     runs: list[tuple[int, list[Message]]] = []
     for position, message in said:
         if not runs or runs[-1][0] + len(runs[-1][1]) != position:
@@ -49,10 +49,10 @@ def read_again(said: Iterable[tuple[int, Message]], ledger: Ledger | None = None
 
 
 class Ledgers:
-    """The ledgers of one session, by the record of the compaction they are in. `read` gives the `ledger` field of a record.
+    """The ledgers of one session by compaction record. `read` returns the `ledger` field of a record.
 
-    The one asked for last is at hand, so that the next is read from its own changes alone. Where a record that changes go back
-    to cannot be read, `anew` gathers the facts from the history again, and the next ledger is written whole.
+    The last one requested is cached, so the next needs only its own diff. If a base record cannot be read, `anew` rebuilds the
+    ledger from the history, and the next one is written whole.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Ledgers:
         self._held = Ledger.empty(), 0
 
     def at(self, seq: int | None) -> tuple[Ledger, int]:
-        """The ledger as of a compaction's record, None for the beginning; and how long its changes are."""
+        """The ledger after a compaction (None: at the beginning), and the length of its diffs since the last whole one."""
         if seq is None:
             return Ledger.empty(), 0
         if seq != self._seq:
@@ -80,7 +80,7 @@ class Ledgers:
         return self._held
 
     def _back_from(self, seq: int) -> tuple[list[Mapping[str, Any]], Any]:
-        """The changes since a whole ledger, newest first, and that ledger: one written down, or the one at hand."""
+        """The diffs since the last whole or cached ledger, newest first, and that ledger."""
         pending: list[Mapping[str, Any]] = []
         while seq != self._seq:
             data = self._read(seq)

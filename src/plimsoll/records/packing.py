@@ -1,4 +1,4 @@
-"""The large fields of a compaction's record, deflated."""
+"""Compression of the large fields of compaction records."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from plimsoll.formats.wire import json_text
 from plimsoll.limits import RECORD_SIZE_BYTES_MAX
 
 _PACKED = ("summary", "written", "view", "actions", "ledger")
-"""The fields of a compaction's record that grow with what it did."""
+"""The fields that grow with the amount compacted."""
 
 _PACKED_CHARS_MIN = 2_000
-"""Shorter ones stay readable as they are."""
+"""Shorter fields stay uncompressed and readable."""
 
 _ACTIONS_CHARS_MAX = 20_000
-"""Longer actions are packed by themselves: there is one for each exchange, and a session that is opened does not need them."""
+"""Longer actions are compressed separately, since opening a session does not need them."""
 
 
 def packed(data: Mapping[str, Any], *, compresses: bool = True) -> dict[str, Any]:
-    """The payload of a compaction's record with its large fields deflated (zlib) in `z`: a JSON object, in base64.
+    """A compaction payload with its large fields deflated (zlib) in `z`, as JSON in base64.
 
-    A summary repeats what the history says in other words, and compactions are many: unpacked they would make the log half as
-    long again. Very many actions are in `y`, by themselves and also without `compresses`.
+    Uncompressed summaries would make the log half as long again. Long actions are always deflated in `y`, even if not `compresses`.
     """
     kept, actions = dict(data), json_text(data.get("actions"))
     if len(actions) > _ACTIONS_CHARS_MAX:
@@ -41,7 +40,7 @@ def packed(data: Mapping[str, Any], *, compresses: bool = True) -> dict[str, Any
 
 
 def unpacked(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The payload that `packed` was given; its actions are read by `actions_in`. Raises FormatError for what it would not write."""
+    """Inverse of `packed`, except for long actions (see `action_rows`). Raises FormatError if `z` is invalid."""
     if "z" not in data:
         return data
     fields = _inflated(data["z"])
@@ -49,7 +48,7 @@ def unpacked(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def action_rows(data: Mapping[str, Any]) -> Any:
-    """What an unpacked payload has in the place of its actions. Raises FormatError where that cannot be inflated."""
+    """The actions in an unpacked payload, as stored. Raises FormatError if they cannot be inflated."""
     return _inflated(data["y"]) if "y" in data else data.get("actions")
 
 

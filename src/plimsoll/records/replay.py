@@ -1,7 +1,6 @@
-"""What a session's log means: the state of the view after each record. Live use and resuming run the same code.
+"""Replaying a log: the state of the session's view after each record.
 
-A session changes only by appending a record and letting the state take it in; so what is computed when the log is read back
-is what was computed when it was written.
+A session changes only by appending a record and applying it, and resuming applies the same records with the same code.
 """
 
 from __future__ import annotations
@@ -32,20 +31,20 @@ from plimsoll.records.values import is_plain, pieces_of, positions_in
 from plimsoll.tokens.calibrate import is_plausible
 
 RETRY_GROWTH_SHARE = 0.05
-"""A run that could make no progress is tried again when the view has grown by this share of the budget."""
+"""After a compaction without progress, the view must grow by this share of the budget before the next attempt."""
 
 _CHANGING = frozenset({"message", "compaction", "rollback", "edit", "pin"})
-"""Kinds of records that change the view, or what the next one may show."""
+"""Kinds of records that change the current or the next view."""
 
 _BEGINNING = frozenset({"compaction", "rollback"})
-"""Kinds of records that a reader may start at."""
+"""Kinds of records at which replay can start, because they store the whole state."""
 
 _NOWHERE = -1
-"""Stands for the position of what is no message of the history, while it is normalized. Never written down."""
+"""Placeholder position for messages that are not part of the history, during normalisation. Never stored."""
 
 
 class Arrival(NamedTuple):
-    """A message that came, and what it becomes in the view."""
+    """An appended message and the messages that represent it in the view."""
 
     message: Message
     normalized: Sequence[NormalizedMessage]
@@ -53,35 +52,35 @@ class Arrival(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class ViewState:
-    """The state of a session: its view, and what the next compaction goes on from. Sizes in tokens."""
+    """The state of a session: its view and what the next compaction needs. Sizes in tokens."""
 
     format: Format
     weigh: Callable[[Message], int]
     log: SessionLog
     normalizer: HistoryNormalizer
     tally: Tally = field(default_factory=Tally)
-    """The view since the last compaction or rollback, and what it costs."""
+    """The view, with token counts in total and since the last compaction or rollback."""
     base: int | None = None
-    """Number of the compaction's record that the view goes on from; None for the beginning."""
+    """Number of the compaction record that the view is based on; None at the beginning."""
     event: int | None = None
-    """Number of the last compaction or rollback record."""
+    """Number of the last compaction, rollback or edit record."""
     changed: int = 0
-    """How many records there were up to the newest that changed the view."""
+    """Number of records up to the newest that changed the view."""
     covers: tuple[int, int] | None = None
     facts: Facts = field(default_factory=Facts)
     format_fixed: bool = False
-    """Whether a message, or an option, has said which format the session is in."""
-    told_at: int = 0
-    """Number of the record that says which format the session is in: messages before it were normalized for another, perhaps."""
+    """True if a message or an option determined the format."""
+    format_seq: int = 0
+    """Number of the record that determined the format. Earlier messages may have been normalized for another one."""
     has_gaps: bool = False
-    """Whether messages were lost."""
+    """True if messages were lost."""
     no_progress_at: tuple[Level, int] | None = None
-    """Level, and number of pieces of the view, when a run made no progress, or was taken back."""
+    """Level, and number of pieces in the view, at the last compaction that made no progress or was rolled back."""
     anchor: tuple[int, int] | None = None
-    """A request that the view as it stands begins with: how many pieces of it, and what the provider counted."""
+    """The last request measured by the provider: the number of leading pieces that it consisted of, and its token count."""
     _sending: Sending | None = None
     history: History = field(init=False)
-    """The messages of the log as its edits have left them."""
+    """The messages of the log as edited."""
 
     def __post_init__(self) -> None:
         self.history = History(self.log, self.format)
@@ -93,7 +92,7 @@ class ViewState:
 
     @property
     def tokens(self) -> int:
-        """Of the pieces, without what every view pays besides."""
+        """Tokens of the pieces, without the fixed cost of every request."""
         return self.tally.tokens
 
     @classmethod
@@ -106,38 +105,38 @@ class ViewState:
         known: bool = True,
         newest: Sequence[Record] | None = None,
     ) -> ViewState:
-        """The state a log has come to. Reads back to the newest compaction and no further.
+        """The state at the end of a log. Reads back to the newest compaction or rollback.
 
-        `known` is False where the log does not say which format it is in: then its messages were normalized for another, perhaps.
-        `newest` are its `newest_records`, where they have been read already.
-        Where records cannot be read, what ties the others to each other is looked at again: a result may have lost its call.
+        `known` is False if the log does not contain the format; its messages may then have been normalized for another one.
+        `newest` is the result of `newest_records`, if the caller has it already. If records are missing, calls and results are
+        paired again, since a result may have lost its call.
         """
-        line = cls(format=format, weigh=weigh, log=log, normalizer=HistoryNormalizer(format))
-        line.told_at = 0 if known else log.length
+        state = cls(format=format, weigh=weigh, log=log, normalizer=HistoryNormalizer(format))
+        state.format_seq = 0 if known else log.length
         newer = list(newest_records(log) if newest is None else newest)
         notes = (record for record in newer if record.kind == "note" and record.data.get("what") == "format")
-        line.told_at = min((note.seq for note in notes), default=line.told_at)
+        state.format_seq = min((note.seq for note in notes), default=state.format_seq)
         if newer and newer[-1].kind in _BEGINNING:
-            line.take(newer.pop())
+            state.take(newer.pop())
         is_damaged = any(found.kind != "torn" for found in log.damage)
-        line.has_gaps = line.has_gaps or is_damaged or any(map(_stands_for_lost, newer))
+        state.has_gaps = state.has_gaps or is_damaged or any(map(_is_loss_note, newer))
         for record in reversed(newer):
-            if record.kind == "message" and line.has_gaps:
-                line.changed = record.seq + 1
-                line._say(record, again=True)
+            if record.kind == "message" and state.has_gaps:
+                state.changed = record.seq + 1
+                state._append(record, replayed=True)
             else:
-                line.take(record)
-        return line
+                state.take(record)
+        return state
 
     def take(self, record: Record, arrival: Arrival | None = None) -> None:
-        """Let a record have its effect. Kinds that say nothing of the view have none.
+        """Apply a record. Kinds that do not concern the view have no effect.
 
-        `arrival` is the message of the record, where it has been decoded and normalized already.
+        `arrival` is the decoded and normalized message of the record, if the caller has it already.
         """
         if record.kind in _CHANGING:
             self.changed = record.seq + 1
         if record.kind == "message":
-            self._say(record, arrival)
+            self._append(record, arrival)
             return
         self.facts.take(record)
         match record.kind:
@@ -153,69 +152,69 @@ class ViewState:
                 pass
 
     def edited(self, record: Record) -> ViewState:
-        """The state that an edit leads to, beside this one, which stays as it is."""
-        line = copy(self)
-        line.history, line.tally, line.facts = copy(self.history), self.tally.copied(), self.facts.copied()
-        line.take(record)
-        return line
+        """The state after an edit record. Does not change this one."""
+        state = copy(self)
+        state.history, state.tally, state.facts = copy(self.history), self.tally.copied(), self.facts.copied()
+        state.take(record)
+        return state
 
-    def then(self, record: Record) -> ViewState:
-        """The state that a compaction led to."""
-        line = ViewState(format=self.format, weigh=self.weigh, log=self.log, normalizer=HistoryNormalizer(self.format))
-        line.take(record)
-        return line
+    def after(self, record: Record) -> ViewState:
+        """The state after a compaction record."""
+        state = ViewState(format=self.format, weigh=self.weigh, log=self.log, normalizer=HistoryNormalizer(self.format))
+        state.take(record)
+        return state
 
     def originals(self, pieces: Iterable[ViewMessage], held: Callable[[int], Message | None]) -> dict[int, Wire]:
-        """What was said where these pieces of a view come from, as far as they show it in another way."""
+        """The original wire messages, by position, of the pieces that are not shown unchanged."""
         places = [piece.position for piece in pieces if piece.position is not None and not is_plain(piece)]
         known = {place: message for place in places if (message := held(place)) is not None}
         found = self.history.gathered([(place, place + 1) for place in places], known)
         return {place: message.wire for place, message in found.items() if message.wire is not None}
 
     def reweigh(self, weigh: Callable[[Message], int]) -> None:
-        """Count the view again, by a counter that knows better."""
+        """Count the view again with a better counter."""
         self.weigh = weigh
         self.tally = self.tally.reweighed(weigh)
         self._sending = None
 
     @property
     def sending(self) -> Sending:
-        """What puts pieces in the order in which they are sent."""
+        """Orders pieces as they are sent."""
         if self._sending is None:
             self._sending = Sending(self.format, self.weigh)
         return self._sending
 
     def sendable(self) -> Sequence[ViewMessage]:
-        """The view as it is sent: each result behind its call, and something in the place of those that are missing."""
+        """The view as it is sent: each result follows its call, and placeholders stand for missing results."""
         return self.pieces if self.normalizer.is_settled else self.sending.view(self.tally)
 
     @property
     def missing_tokens(self) -> int:
-        """What stands in for missing results costs."""
+        """Tokens of the placeholders for missing results."""
         return 0 if self.normalizer.is_settled else self.sending.tokens(self.tally) - self.tokens
 
     @property
     def revision(self) -> Revision:
-        """What the session has come to."""
+        """Identifies the current state of the session."""
         where = f"{self.log.where} {id(self.log)}"
         return Revision(where, self.changed, self.log.messages, self.event, self.format.name)
 
     def followed(self, pieces: Sequence[ViewMessage], made_at: Revision, waiting: Mapping[str, Any]) -> ViewState:
-        """A view that was planned at an earlier revision, with every message said since then at its end.
+        """A view planned at an earlier revision, with the messages appended since then.
 
-        `waiting` is the state of the normalizer then.
+        `waiting` is the serialised normalizer at that revision.
         """
         held = [(position, position + 1) for position in waiting["held"]]
         normalizer = self._normalizer(waiting, pieces, self.history.gathered(held))
-        line = ViewState(format=self.format, weigh=self.weigh, log=self.log, normalizer=normalizer)
-        line.tally.pieces += pieces
-        line.history = self.history
+        state = ViewState(format=self.format, weigh=self.weigh, log=self.log, normalizer=normalizer)
+        state.tally.pieces += pieces
+        state.history = self.history
         for record in self.history.messages(made_at.messages):
-            line._say(record, again=True)
-        return line
+            state._append(record, replayed=True)
+        return state
 
     def snapshot(self) -> dict[str, Any]:
-        """What a reader who starts at this record cannot read from the view."""
+        """The state that replay needs when it starts at this record, apart from the view."""
         return {
             "format": self.format.name if self.format_fixed else None,
             **self.facts.to_data(),
@@ -224,13 +223,13 @@ class ViewState:
         }
 
     def is_stuck(self, level: Level, budget_tokens: int) -> bool:
-        """Whether a run at that level would only repeat one that made no progress, or was taken back."""
+        """True if a compaction at that level would repeat one that made no progress or was rolled back."""
         if self.no_progress_at is None or level > self.no_progress_at[0]:
             return False
         return self.tally.tokens_since(self.no_progress_at[1]) < budget_tokens * RETRY_GROWTH_SHARE
 
     def _reported(self, data: Mapping[str, Any]) -> None:
-        """A report on the view as it stands says what its beginning costs."""
+        """Take over the provider's token count if it was reported for the current view."""
         if data.get("event", -1) != self.event or not is_plausible(data.get("counted", 0), data["prompt"]):
             return
         stop, answer = len(self.pieces), data.get("position", 0)
@@ -238,19 +237,19 @@ class ViewState:
             stop -= 1
         self.anchor = (stop, data["prompt"])
 
-    def _say(self, record: Record, arrival: Arrival | None = None, *, again: bool = False) -> None:
-        """Let a message have its effect: as its record says that the view shows it, else as the rules of the format have it.
+    def _append(self, record: Record, arrival: Arrival | None = None, *, replayed: bool = False) -> None:
+        """Append a message to the view: as its record shows it, else normalized by the rules of the format.
 
-        Said `again`, to another view than the one it came to, what it answers may be gone, or be there again: where the record
-        ties it to other messages than there are, the rules decide.
+        If `replayed` onto a different base view, its tool call or result may be missing there: the recorded form is then only used
+        if it has the same calls and results as the normalized one.
         """
         if arrival is None:
             message = self.format.decode(record.data["m"], record.position)
             arrival = Arrival(message, self.normalizer.add(message, record.position))
         message, normalized = arrival
-        is_told = "shown" in record.data and record.seq >= self.told_at
-        pieces = self._recorded(record, message) if is_told else None
-        if pieces is not None and again:
+        is_recorded = "shown" in record.data and record.seq >= self.format_seq
+        pieces = self._recorded(record, message) if is_recorded else None
+        if pieces is not None and replayed:
             ties = tied([piece.message for piece in pieces]) == tied([found.message for found in normalized])
             pieces = pieces if ties else None
         shown = [self._piece(found, message) for found in normalized] if pieces is None else pieces
@@ -258,38 +257,38 @@ class ViewState:
         self.tally.pieces += unbound_at(shown, bound) if bound else shown
 
     def _recorded(self, record: Record, message: Message) -> Sequence[ViewMessage]:
-        """How the view shows a message by what its record says."""
+        """The pieces of a message as stored in its record."""
         items = record.data["shown"]
         history = self.history.gathered(positions_in(items), {record.position: message})
         return pieces_of(items, self.format, self.weigh, history)
 
-    def _piece(self, normalized: NormalizedMessage, came: Message) -> ViewMessage:
-        plain = ViewMessage(message=came, weigh=self.weigh, position=normalized.position)
-        return plain if normalized.message is came else piece_of(normalized, self.weigh)
+    def _piece(self, normalized: NormalizedMessage, original: Message) -> ViewMessage:
+        plain = ViewMessage(message=original, weigh=self.weigh, position=normalized.position)
+        return plain if normalized.message is original else piece_of(normalized, self.weigh)
 
     def _compacted(self, record: Record) -> None:
         self._restore(record.data["state"])
-        self._view_of(record, self._known())
+        self._restore_view(record, self._known())
         self.base = self.event = record.seq
         self.no_progress_at = (Level.emergency, len(self.pieces)) if record.data["trigger"] == "import" else None
 
     def _rolled_back(self, record: Record) -> None:
-        """Go on from another compaction: its view, and every message since."""
+        """Return to an earlier compaction: its view, and the messages since then."""
         self._restore(record.data["state"])
-        self._go_on_from(record, self._known())
+        self._rebuild(record, self._known())
         self.tally = Tally(unbound_at(self.pieces, record.data.get("unbound", ())))
         self.no_progress_at = (Level.emergency, len(self.pieces))
 
     def _edited(self, record: Record) -> None:
-        """Messages have left the history or read otherwise: go on from a compaction that does not speak of them."""
+        """Apply removed and changed messages: patch the view, or rebuild it from a compaction that does not cover them."""
         self.history.take(record)
         if not self._patched(record):
             changed = dict(record.data["changed"])
-            self._go_on_from(record, {at: message for at, message in self._known().items() if at not in changed})
+            self._rebuild(record, {at: message for at, message in self._known().items() if at not in changed})
         self.event, self.no_progress_at, self.anchor, self._sending = record.seq, None, None, None
 
     def _patched(self, record: Record) -> bool:
-        """Put changed messages in the place of those the view shows, where nothing else of it depends on what they say."""
+        """Replace changed messages in the view if nothing else depends on their content; returns False if something does."""
         unbound = set(record.data.get("unbound", ()))
         if record.data["left"] or record.data["base"] != self.base or any(p.position in unbound for p in self.pieces):
             return False
@@ -304,26 +303,26 @@ class ViewState:
         return True
 
     def _known(self) -> dict[int, Message]:
-        """Messages of the history that need not be read, by position."""
+        """Decoded messages of the history by position, which need not be read again."""
         holds = self.history.branch.holds
         whole = ((piece.position, piece.message) for piece in self.pieces if piece.whole)
         return {position: message for position, message in whole if position is not None and holds(position)}
 
-    def _go_on_from(self, record: Record, known: Mapping[int, Message]) -> None:
-        """The view that the compaction in a record's `base` led to, with every message since."""
+    def _rebuild(self, record: Record, known: Mapping[int, Message]) -> None:
+        """Rebuild the view from the compaction `base` of a record and the messages after it."""
         base = last_readable_compaction(self.log, record.data["base"])
         self.tally, self.covers = Tally(), None
         self.normalizer = HistoryNormalizer(self.format)
         if base is not None:
-            self._view_of(base, known)
+            self._restore_view(base, known)
         since, start = (0, 0) if base is None else (base.seq + 1, base.position)
-        self.told_at = self.told_at or _told_at(self.log.read(since), before=record.seq)
+        self.format_seq = self.format_seq or _format_record_seq(self.log.read(since), before=record.seq)
         for earlier in self.history.messages(start, record.position):
-            self._say(earlier, again=True)
+            self._append(earlier, replayed=True)
         self.base, self.event = None if base is None else base.seq, record.seq
 
-    def _view_of(self, record: Record, known: Mapping[int, Message]) -> None:
-        """The view and the open exchange as a compaction left them, without what has left the history since."""
+    def _restore_view(self, record: Record, known: Mapping[int, Message]) -> None:
+        """Restore the view and open tool calls stored by a compaction, without messages that were removed since."""
         data = unpacked(record.data)
         items = items_left(data, self.history.branch, since=record.seq)
         state = data["state"]["open"]
@@ -345,7 +344,7 @@ class ViewState:
     def _normalizer(
         self, state: Mapping[str, Any], pieces: Sequence[ViewMessage], history: Mapping[int, Message]
     ) -> HistoryNormalizer:
-        """The normalizer of a view with these pieces, as its `state` was written down."""
+        """Restore the normalizer that was stored with a view."""
         return HistoryNormalizer.of_dict(
             self.format,
             {**state, "held": [position for position in state["held"] if position in history]},
@@ -356,7 +355,7 @@ class ViewState:
         )
 
     def _normalized_again(self, pieces: Iterable[ViewMessage]) -> list[ViewMessage]:
-        """A view some of whose messages are lost, or were said before the format was known, such that a provider takes it."""
+        """Normalise a view again, after messages were lost or the format became known, so that the provider accepts it."""
         held, self.normalizer = self.normalizer.held, HistoryNormalizer(self.format)
         normalized: list[ViewMessage] = []
         for piece in pieces:
@@ -372,7 +371,7 @@ class ViewState:
 
 
 def newest_records(log: SessionLog) -> list[Record]:
-    """The records from the newest back to a compaction or rollback, which says all that those before it say of the state."""
+    """The newest records, newest first, back to the compaction or rollback at which replay starts."""
     found: list[Record] = []
     for record in log.read_back():
         found.append(record)
@@ -381,20 +380,20 @@ def newest_records(log: SessionLog) -> list[Record]:
     return found
 
 
-def _told_at(records: Iterable[Record], *, before: int) -> int:
-    """The number of the first of these records that says which format the session is in; 0 where none does."""
+def _format_record_seq(records: Iterable[Record], *, before: int) -> int:
+    """The number of the first record that determines the format, if it is below `before`; else 0."""
     notes = (record for record in records if record.kind == "note" and record.data.get("what") == "format")
     found = next(notes, None)
     return found.seq if found is not None and found.seq < before else 0
 
 
-def _stands_for_lost(record: Record) -> bool:
-    """Whether a repaired copy has it in the place of a record that was lost."""
+def _is_loss_note(record: Record) -> bool:
+    """True for a note that takes the place of a lost record in a repaired copy."""
     return record.kind == "note" and "lost" in record.data
 
 
 def _renormalized(normalized: NormalizedMessage, piece: ViewMessage) -> ViewMessage:
-    """A piece of a view that was normalized again. One that is of no message of the history stays what it was."""
+    """The piece for a normalized message. A piece outside the history keeps its other attributes."""
     if normalized.position != _NOWHERE:
         return piece_of(normalized, piece.weigh)
     return replace(piece, message=normalized.message, whole=False, repairs=normalized.repairs)

@@ -1,4 +1,4 @@
-"""What compactions have done: how many there were, and how much they saved."""
+"""Statistics of compactions: how many there were and how much they saved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plimsoll.policy.budget import Level
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """What compactions have done so far. A value: `after` gives the next one, so threads can share it."""
+    """Statistics of compactions. Immutable and thus safe to share between threads; `after` returns the next value."""
 
     compactions: int = 0
     emergencies: int = 0
@@ -21,13 +21,13 @@ class Stats:
 
     @property
     def mean_ratio(self) -> float:
-        """Mean of tokens after / tokens before, in [0, 1]; 1.0 while nothing was compacted."""
+        """Mean of tokens after / tokens before, in [0, 1]; 1.0 without compactions."""
         return self.ratio_sum / self.compactions if self.compactions else 1.0
 
     def after(self, *, tokens_before: int, tokens_after: int, level: Level) -> Stats:
-        """The stats once this compaction is counted: once, whatever its level and however many steps it took.
+        """The statistics with one more compaction, counted once whatever its level and number of steps.
 
-        Compacting nothing is not counted. One that grew counts as having saved nothing.
+        Ignores an empty view. A compaction that grew the view counts as having saved nothing.
         """
         if tokens_before <= 0:
             return self
@@ -40,12 +40,12 @@ class Stats:
         )
 
     def totals(self) -> list[float]:
-        """As a row for the log: compactions, emergencies, tokens saved, sum of ratios."""
+        """The row for the log: compactions, emergencies, tokens saved, sum of ratios."""
         return [self.compactions, self.emergencies, self.tokens_saved, self.ratio_sum]
 
     @classmethod
     def of_totals(cls, row: Sequence[Any]) -> Stats:
-        """The stats that `totals` gave."""
+        """Inverse of `totals`."""
         compactions, emergencies, saved, ratio = row
         return cls(compactions=compactions, emergencies=emergencies, tokens_saved=saved, ratio_sum=ratio)
 

@@ -1,4 +1,4 @@
-"""What a provider counted for a request and its answer: read from each provider's own words for it, kept, and learnt from."""
+"""Token usage reported by providers: parsing, storage and calibration."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from plimsoll.tokens.calibrate import Calibrator
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a provider counted for one request and its answer. All sizes in tokens.
+    """Token usage of one request and its answer, as the provider counted.
 
-    `prompt_tokens` is the whole request: `cached_tokens` (read from the provider's cache) and `cache_write_tokens` (written to it)
-    are parts of it.
+    `prompt_tokens` is the whole request, including `cached_tokens` (read from the provider's cache) and `cache_write_tokens`.
     """
 
     prompt_tokens: int
@@ -25,11 +24,11 @@ class Usage:
     cache_write_tokens: int = 0
     model: str | None = None
     position: int | None = None
-    """Position of the answer in the history; the answer itself may not be there yet. None when it is not known."""
+    """Position of the answer in the history, where it may be appended later. None if unknown."""
     at_ms: int | None = None
-    """When it was recorded: Unix time in milliseconds."""
+    """Time of recording: Unix time in milliseconds."""
     counted_tokens: int | None = None
-    """What the request was counted as here, without any correction."""
+    """This library's uncorrected count of the request."""
 
     @property
     def id(self) -> str | None:
@@ -38,7 +37,7 @@ class Usage:
 
     @property
     def total_tokens(self) -> int:
-        """Of the request and its answer."""
+        """Tokens of the request and the answer."""
         return self.prompt_tokens + self.completion_tokens
 
     def to_dict(self) -> dict[str, Any]:
@@ -47,10 +46,10 @@ class Usage:
 
 
 def usage_of(told: object, *, model: str | None = None) -> Usage | None:
-    """The usage in an object as providers and tools write it; None where there is none, or only zeros.
+    """Parse a usage object; None if it is not one or counts nothing.
 
-    Known are the objects of OpenAI (chat completions and Responses), Anthropic, Codex and pi. Anthropic and pi count the cached
-    tokens apart from the input; here they are part of the prompt.
+    Supports OpenAI (Chat Completions and Responses), Anthropic, Codex and pi. Anthropic and pi report cached tokens apart from the
+    input; they are added to the prompt.
     """
     if not isinstance(told, Mapping):
         return None
@@ -86,7 +85,7 @@ def _mapping(told: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _count(told: Mapping[str, Any], *names: str) -> int:
-    """The first of these fields that is a number of tokens; 0 without one."""
+    """The first of these fields that holds a valid token count; 0 if none does."""
     for name in names:
         value = told.get(name)
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= SETTING_TOKENS_MAX:
@@ -94,11 +93,11 @@ def _count(told: Mapping[str, Any], *names: str) -> int:
     return 0
 
 
-# --- as the log keeps it
+# --- storage
 
 
 def usage_data(usage: Usage, event: int | None) -> dict[str, Any]:
-    """The payload of a usage record. `event` is the compaction or rollback that the view of the request went on from."""
+    """The payload of a usage record. `event` is the compaction, rollback or edit on which the request's view was based."""
     data = {
         "prompt": usage.prompt_tokens,
         "completion": usage.completion_tokens,
@@ -113,7 +112,7 @@ def usage_data(usage: Usage, event: int | None) -> dict[str, Any]:
 
 
 def usage_from(data: Mapping[str, Any], at_ms: int) -> Usage:
-    """The usage that `usage_data` wrote."""
+    """Inverse of `usage_data`."""
     return Usage(
         prompt_tokens=data["prompt"],
         completion_tokens=data["completion"],
@@ -127,14 +126,14 @@ def usage_from(data: Mapping[str, Any], at_ms: int) -> Usage:
 
 
 def whole_prompt(usage: Usage) -> Usage:
-    """The usage with the cached tokens in the prompt: where they are more than it, they were counted apart."""
+    """Add the cached tokens to the prompt if they exceed it: then they were reported separately."""
     if usage.cached_tokens <= usage.prompt_tokens:
         return usage
     return replace(usage, prompt_tokens=usage.prompt_tokens + usage.cached_tokens)
 
 
 def learnt(calibration: Calibrator, data: Mapping[str, Any]) -> Calibrator:
-    """What a calibration becomes by a usage record. One that was not counted here teaches nothing."""
+    """The calibration after a usage record. Ignores records without a local count."""
     if "counted" not in data:
         return calibration
     return calibration.record(counted=data["counted"], reported=data["prompt"])

@@ -1,4 +1,4 @@
-"""What the records of a session say: values to JSON objects and back. docs/format.md lists every field."""
+"""Conversion between values and the payloads of records. docs/format.md lists every field."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from plimsoll.records.packing import action_rows, unpacked
 from plimsoll.regex import regex
 
 POSITIONS_MAX = 10**12
-"""No number in a record that counts anything is larger."""
+"""Upper limit of any count or position in a record."""
 
 _TIME_MS_MIN = -62_135_596_800_000
 """The beginning of the year 1."""
 
 
 def moment_of(at_ms: int) -> datetime:
-    """A Unix time in UTC. A clock may be wrong by any number of years: one that no calendar has is the nearest that one has."""
+    """Unix time as a UTC datetime, clamped to the range of datetime because clocks can be wrong."""
     return datetime.fromtimestamp(min(max(at_ms, _TIME_MS_MIN), TIME_MS_MAX) / 1000, UTC)
 
 
 Trigger: TypeAlias = Literal["manual", "auto"]
-"""What a caller may say of why a compaction is made."""
+"""Why a compaction is made, as a caller may state it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Compaction(ShortRepr):
-    """A compaction that was carried out. Sizes in tokens, `at_ms` Unix time in milliseconds.
+    """A completed compaction. Sizes in tokens, `at_ms` Unix time in milliseconds.
 
-    `covers` are the positions `[start, end)` its summary speaks for. `id` is None when there was nothing to do and nothing
-    was recorded; `note` then says why. `undone` says that a rollback has taken it back since.
+    `covers` are the positions `[start, end)` that its summary covers. `id` is None if there was nothing to do and nothing was
+    recorded; `note` then says why. `undone` is True if it was rolled back.
     """
 
     id: str | None
@@ -53,20 +53,20 @@ class Compaction(ShortRepr):
     tokens_before: int
     tokens_after: int
     summary: str | None
-    """What the view said of the past."""
+    """The summary in the view."""
     covers: tuple[int, int] | None
     lost: tuple[Action, ...]
     actions: tuple[Action, ...]
     note: str | None = None
     undone: bool = False
     position: int = 0
-    """How many messages had been said."""
+    """Number of messages in the session at the time."""
     kept: tuple[tuple[int, int], ...] = ()
-    """The positions `[start, end)` of messages that stayed in the view, whole or cut."""
+    """The positions `[start, end)` of messages kept in the view, whole or cut."""
     actual_pre_tokens: int | None = None
-    """What the provider counted for the newest request before it; None where nothing was reported."""
+    """The provider's token count of the newest request before it; None if not reported."""
     written: str | None = None
-    """What a model, a person or another tool wrote for the summary, whole, of which the view may show less."""
+    """The full text that a model, a person or another tool wrote as the summary; the view may contain less of it."""
 
     def _facts(self) -> Iterable[Fact]:
         yield "id", repr(self.id) if self.id else "nothing to do"
@@ -81,11 +81,11 @@ class Compaction(ShortRepr):
 
     @property
     def at(self) -> datetime:
-        """When, in UTC."""
+        """Time of the compaction, in UTC."""
         return moment_of(self.at_ms)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; the level as its name."""
+        """JSON-ready; the level by name."""
         return {
             "id": self.id,
             "at": self.at.isoformat(timespec="milliseconds"),
@@ -110,12 +110,11 @@ class Compaction(ShortRepr):
 def view_items(
     pieces: Sequence[ViewMessage], format: Format, history: Mapping[int, Wire], *, summary: str | None = None
 ) -> list[Any]:
-    """A view as data: `[first, last]` for messages shown as they were said, an object for each that is not.
+    """Serialise a view: `[first, last]` for runs of unchanged messages, an object for any other message.
 
-    The object holds where the message came from (`o`), its position (`p`, absent when it was made here), `a` when it stays apart
-    from a neighbour of the same role, `j` when it goes out in one message with the one before it, and the message: as a change
-    (`c`) of the one in the history at that position, or of one that says the summary; whole (`m`) where that is shorter or
-    `history` has none there.
+    Keys of the object: origin `o`; position `p` (absent if the message is not from the history); `a` if it is not merged with a
+    neighbour of the same role; `j` if it is sent in one message with the one before it; and the message, either as a diff `c`
+    against the one in `history` or against a message with the summary, or whole as `m` if that is shorter or there is no base.
     """
     items: list[Any] = []
     for piece in pieces:
@@ -131,7 +130,7 @@ def view_items(
 def _item(piece: ViewMessage, format: Format, base: Wire | None) -> dict[str, Any]:
     wire = format.encode(piece.message)
     if said_by := (piece.message.wire or {}).get("model"):
-        wire["model"] = said_by  # is never sent; says whether thinking is bound to what was before it
+        wire["model"] = said_by  # never sent; needed to tell which model's thinking it is
     patch = None if base is None else changes(base, wire)
     is_shorter = patch is not None and len(json_text(patch)) < len(json_text(wire))
     item: dict[str, Any] = {**({"c": patch} if is_shorter else {"m": wire}), "o": piece.origin}
@@ -147,14 +146,14 @@ def _item(piece: ViewMessage, format: Format, base: Wire | None) -> dict[str, An
 def _base(
     position: int | None, origin: str, format: Format, history: Mapping[int, Wire], summary: str | None
 ) -> Wire | None:
-    """What a message of a view is written as a change of."""
+    """The message that a message of a view is stored as a diff of."""
     if position is not None:
         return history.get(position)
     return format.encode(text_message("user", summary)) if origin == "summary" and summary else None
 
 
 def is_plain(piece: ViewMessage) -> bool:
-    """Whether a view shows a message of the history as it was said."""
+    """True if a view shows a message of the history unchanged."""
     return (
         piece.position is not None and piece.whole and piece.origin == "history" and not (piece.apart or piece.joined)
     )
@@ -168,7 +167,7 @@ def pieces_of(
     *,
     summary: str | None = None,
 ) -> list[ViewMessage]:
-    """The pieces that `view_items` wrote, from the messages at `positions_in` them. What is not in `history` is left out."""
+    """Inverse of `view_items`, given the messages at `positions_in(items)`. Omits messages that are not in `history`."""
     pieces: list[ViewMessage] = []
     for item in items:
         if isinstance(item, list):
@@ -190,7 +189,7 @@ def positions_in(items: Sequence[Any]) -> list[tuple[int, int]]:
 def _shown(
     item: Mapping[str, Any], format: Format, history: Mapping[int, Message], summary: str | None
 ) -> Message | None:
-    """The message of an item; None when what it is a change of is gone."""
+    """The message of an item; None if the base of its diff is missing."""
     position = item.get("p")
     if "m" in item:
         return format.decode(item["m"], position or 0)
@@ -215,7 +214,7 @@ def _piece(item: Mapping[str, Any], message: Message, weigh: Callable[[Message],
 
 
 def action_data(action: Action) -> list[Any]:
-    """An action as a short row: compactions are many and their actions more."""
+    """An action as a compact row, since compactions have many."""
     return [
         action.decision,
         action.first,
@@ -229,7 +228,7 @@ def action_data(action: Action) -> list[Any]:
 
 
 def action_of(row: Sequence[Any]) -> Action:
-    """The action that `action_data` wrote."""
+    """Inverse of `action_data`."""
     decision, first, last, what, reason, before, after, references = row
     return Action(
         decision=decision,
@@ -244,7 +243,7 @@ def action_of(row: Sequence[Any]) -> Action:
 
 
 def is_action_row(row: object) -> bool:
-    """Whether `action_of` can read a row."""
+    """True if `action_of` accepts a row."""
     if not isinstance(row, list) or len(row) != 8:
         return False
     decision, first, last, what, reason, before, after, references = row
@@ -259,7 +258,7 @@ def is_action_row(row: object) -> bool:
 
 
 def compaction_data(compaction: Compaction) -> dict[str, Any]:
-    """What a compaction's record says of it, besides the view and the state it led to."""
+    """The fields of a compaction record, except the view and the state."""
     return {
         "trigger": compaction.trigger,
         "level": str(compaction.level),
@@ -276,7 +275,7 @@ def compaction_data(compaction: Compaction) -> dict[str, Any]:
 
 
 def compaction_from(outline: Outline, trigger: str, at_ms: int, actual_pre_tokens: int | None = None) -> Compaction:
-    """A plan that is about to be carried out, as a compaction without an id."""
+    """The Compaction for a plan that is about to be recorded; it has no id yet."""
     return Compaction(
         id=None,
         at_ms=at_ms,
@@ -299,13 +298,13 @@ _COMPACTION_ID = regex(r"c([0-9]{1,15})")
 
 
 def seq_of(compaction_id: str | None) -> int:
-    """The number of the record that a compaction's id names; -1 for anything that is none."""
+    """The record number in a compaction's id; -1 if the id is invalid."""
     match = _COMPACTION_ID.fullmatch(compaction_id) if isinstance(compaction_id, str) else None
     return int(match[1]) if match else -1
 
 
 def compaction_of(record: Record, *, undone: bool = False) -> Compaction:
-    """The compaction of a record."""
+    """The Compaction in a record."""
     data = unpacked(record.data)
     actions = actions_in(data)
     covers = data["covers"]
@@ -331,7 +330,7 @@ def compaction_of(record: Record, *, undone: bool = False) -> Compaction:
 
 
 def actions_in(data: Mapping[str, Any]) -> tuple[Action, ...]:
-    """The actions in the unpacked payload of a compaction's record; none where they cannot be read."""
+    """The actions in an unpacked compaction payload; empty if they cannot be read."""
     try:
         rows = action_rows(data)
     except FormatError:
@@ -340,7 +339,7 @@ def actions_in(data: Mapping[str, Any]) -> tuple[Action, ...]:
 
 
 def kept_runs(items: Sequence[Any]) -> list[tuple[int, int]]:
-    """The positions that a recorded view shows, as runs `[start, end)`, in order."""
+    """The positions that a recorded view shows, as runs `[start, end)` in order."""
     runs: list[tuple[int, int]] = []
     shown = (
         item if isinstance(item, list) else [item["p"], item["p"]]

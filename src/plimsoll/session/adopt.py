@@ -18,7 +18,7 @@ from plimsoll.message import Message
 from plimsoll.policy.budget import Level
 from plimsoll.records.adoption import Adopted, Adoption
 from plimsoll.records.compactions import IMPORT
-from plimsoll.records.ledgers import read_again
+from plimsoll.records.ledgers import extend_by_position
 from plimsoll.records.values import Compaction, is_plain
 from plimsoll.session.compact import task_for
 from plimsoll.session.recorder import SessionRecorder
@@ -60,9 +60,9 @@ def adopt(recorder: SessionRecorder, adoption: Adoption, before: Sequence[ViewMe
 def _speaking_for(recorder: SessionRecorder, task: Task, left: Sequence[int]) -> Task:
     """The task with the facts of messages of the history in its ledger, and these covered."""
     wanted, (start, end) = frozenset(left), (min(left), max(left) + 1)
-    said = ((at, as_said(message)) for at, message in recorder.state.history.said(0, end) if at in wanted)
+    said = ((at, as_said(message)) for at, message in recorder.state.history.decoded(0, end) if at in wanted)
     covers = (start, end) if task.covers is None else (min(start, task.covers[0]), max(end, task.covers[1]))
-    return replace(task, ledger=read_again(said, task.ledger), covers=covers)
+    return replace(task, ledger=extend_by_position(said, task.ledger), covers=covers)
 
 
 def _summaries(pieces: Sequence[ViewMessage], reader: readers.Reader | None) -> list[str]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 
 from plimsoll.errors import SessionExists, SessionNotFound
 from plimsoll.protocols import Durability, SessionInfo, SessionLog, Store
-from plimsoll.records.checks import flaw_within
+from plimsoll.records.checks import full_record_problem
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.open import StoreSpec, open_store
 from plimsoll.store.verify import Repaired, Verified
@@ -74,7 +74,7 @@ def verify(name: str, store: StoreSpec = None) -> Verified:
     """
     with _using(store) as place:
         found(place, name).close()
-        return verify_log(place, name, flaw=flaw_within)
+        return verify_log(place, name, check=full_record_problem)
 
 
 def repair(name: str, store: StoreSpec = None, *, into: StoreSpec = None, copy_name: str | None = None) -> Repaired:
@@ -93,7 +93,7 @@ def repair(name: str, store: StoreSpec = None, *, into: StoreSpec = None, copy_n
     """
     with _using(store) as place, _using(place if into is None else into) as target:
         found(place, name).close()
-        return repair_log(place, name, into=target, copy_name=copy_name, flaw=flaw_within)
+        return repair_log(place, name, into=target, copy_name=copy_name, check=full_record_problem)
 
 
 def is_taken(name: str, store: StoreSpec = None) -> bool:

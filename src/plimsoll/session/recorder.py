@@ -31,7 +31,7 @@ from plimsoll.protocols import Record, RecordDraft, SessionLog
 from plimsoll.records.arrival import FIXED, Arrivals, as_stored
 from plimsoll.records.checks import record_problem
 from plimsoll.records.compactions import IMPORT, CompactionChain, compaction_at, record_at, totals_at, turned_at
-from plimsoll.records.ledgers import Ledgers, ledger_data, read_again
+from plimsoll.records.ledgers import Ledgers, extend_by_position, ledger_data
 from plimsoll.records.packing import packed, unpacked
 from plimsoll.records.replay import ViewState
 from plimsoll.records.usage import Usage, usage_data
@@ -123,7 +123,9 @@ class SessionRecorder:
         )
         self._ledgers = Ledgers(
             lambda seq: unpacked(compaction_at(log, seq).data)["ledger"],
-            lambda seq: read_again(self.state.history.said(0, (compaction_at(log, seq).data["covers"] or (0, 0))[1])),
+            lambda seq: extend_by_position(
+                self.state.history.decoded(0, (compaction_at(log, seq).data["covers"] or (0, 0))[1])
+            ),
         )
         self.calibrate()
 
@@ -181,13 +183,13 @@ class SessionRecorder:
         record = record_at(self.log, seq) if 0 <= seq < self.log.length else None
         if record is not None and record.kind == "compaction":
             return record
-        raise SettingError("compaction_id", f"{short_repr(compaction_id)} is no compaction of this session")
+        raise SettingError("compaction_id", f"{short_repr(compaction_id)} is not a compaction of this session")
 
     def view_after(self, compaction_id: str) -> View:
         """The view that a compaction led to. Raises SettingError."""
         record = self.compaction(compaction_id)
         format = self.meter.format
-        pieces = self.state.then(record).sendable()
+        pieces = self.state.after(record).sendable()
         return View(written(pieces, format, self.meter.marks_beside), lambda: origins(pieces, format))
 
     # --- messages
@@ -296,7 +298,7 @@ class SessionRecorder:
     def _go_on_from(self, base: int | None, about: int) -> Compaction:
         state = self.state
         undone = {**state.snapshot(), "stats": totals_at(self.log, base)}
-        bound = self.meter.bound(state.history.said(turned_at(self.log, base), self.log.messages))
+        bound = self.meter.bound(state.history.decoded(turned_at(self.log, base), self.log.messages))
         told = {"about": about, "base": base, "prev": state.event, "unbound": bound, "state": undone}
         self._write("rollback", told)
         return compaction_of(record_at(self.log, about), undone=about not in self._chain().in_force())

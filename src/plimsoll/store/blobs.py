@@ -1,4 +1,4 @@
-"""Blobs in a folder: each in a file named after its SHA-256, in a folder named after the first two digits of it."""
+"""Blobs in a folder: each in a file named by its SHA-256, in a subfolder named by the first two digits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from plimsoll.store.folder import Folder
 from plimsoll.validation import short_repr
 
 TEMPORARY = "tmp-"
-"""What the names of unfinished files begin with. A writer removes those a dead one left."""
+"""Name prefix of unfinished files. A writer removes those that dead writers left."""
 
 _REFERENCE = regex(rf"[0-9a-f]{{{BLOB_REFERENCE_CHARS_MIN},64}}")
 _FAN = regex(r"[0-9a-f]{2}")
@@ -22,12 +22,12 @@ _READ_SIZE_BYTES = 1 << 20
 
 
 def is_blob_name(reference: object) -> bool:
-    """Whether a reference is the SHA-256 of a blob, or enough of its beginning."""
+    """True if a reference is the SHA-256 of a blob, or a prefix long enough to identify one."""
     return isinstance(reference, str) and _REFERENCE.fullmatch(reference) is not None
 
 
 def text_of_blob(data: bytes) -> str:
-    """The text that was stored. Bytes that are no text are shown as escapes."""
+    """The stored text. Bytes that are not valid UTF-8 are shown as escapes."""
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -35,7 +35,7 @@ def text_of_blob(data: bytes) -> str:
 
 
 class BlobFolder:
-    """The `blobs` folder of a session. Raises OSError as the system says it."""
+    """The `blobs` folder of a session. Methods raise OSError for failed system calls."""
 
     def __init__(self, session: Folder, *, name: str, durable: bool) -> None:
         self._session = session
@@ -43,7 +43,7 @@ class BlobFolder:
         self._durable = durable
 
     def put(self, data: bytes) -> str:
-        """Store bytes and return their digest. A file that no longer holds its bytes is replaced."""
+        """Store bytes and return their digest. Replaces a file that no longer holds its bytes."""
         digest = digest_of(data)
         if self._is_stored(digest, data):
             return digest
@@ -57,7 +57,7 @@ class BlobFolder:
         return digest
 
     def get(self, reference: str) -> bytes:
-        """The bytes, checked. Raises ReferenceNotFound, SessionDamaged."""
+        """The bytes, verified against their digest. Raises ReferenceNotFound, SessionDamaged."""
         fan_name = checked_reference(reference)[:2]
         try:
             with self._session.folder("blobs") as blobs, blobs.folder(fan_name) as fan:
@@ -67,7 +67,7 @@ class BlobFolder:
             raise ReferenceNotFound(reference) from None
 
     def digests(self) -> Iterator[str]:
-        """Every digest, in order."""
+        """Yield every digest in order."""
         try:
             blobs = self._session.folder("blobs")
         except FileNotFoundError:
@@ -87,23 +87,21 @@ class BlobFolder:
 
 
 def digest_of(data: bytes) -> str:
-    """SHA-256 in hexadecimal. Raises LimitExceeded for more bytes than a blob may have, FormatError for what is no
-    bytes.
-    """
+    """SHA-256 in hexadecimal. Raises LimitExceeded if too large for a blob, FormatError if not bytes."""
     if len(data) > BLOB_SIZE_BYTES_MAX:
         raise LimitExceeded("BLOB_SIZE_BYTES_MAX", allowed=BLOB_SIZE_BYTES_MAX, found=len(data))
     return hashlib.sha256(data).hexdigest()
 
 
 def checked_reference(reference: str) -> str:
-    """The reference, if it may be one. Raises ReferenceNotFound."""
+    """Return the reference if it is a valid digest prefix. Raises ReferenceNotFound."""
     if not isinstance(reference, str) or not _REFERENCE.fullmatch(reference):
         raise ReferenceNotFound(reference if isinstance(reference, str) else short_repr(reference))
     return reference
 
 
 def only_match(reference: str, digests: list[str]) -> str:
-    """The one digest that begins so. Raises ReferenceNotFound for none, and for several: then more of it is needed."""
+    """The single digest with that prefix. Raises ReferenceNotFound if there is none or more than one."""
     found = [digest for digest in digests if digest.startswith(reference)]
     if len(found) != 1:
         raise ReferenceNotFound(reference)
@@ -111,7 +109,7 @@ def only_match(reference: str, digests: list[str]) -> str:
 
 
 def checked_blob(session: str, digest: str, data: bytes) -> bytes:
-    """The bytes, if they are those of the digest. Raises SessionDamaged."""
+    """Return the bytes if they match the digest. Raises SessionDamaged."""
     if hashlib.sha256(data).hexdigest() != digest:
         raise SessionDamaged(session, detail=f"the content of blob {digest[:16]} has changed")
     return data

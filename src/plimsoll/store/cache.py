@@ -1,4 +1,4 @@
-"""A cache with a bounded number of entries that are each good for a time: least recently used out first."""
+"""A least-recently-used cache with a size limit and a time to live."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheStats:
-    """What a cache has done since it was made."""
+    """Counters of a cache since its creation."""
 
     entries: int
     hits: int
     misses: int
     evictions: int
-    """Live entries that made room for others."""
+    """Live entries removed to make room."""
     expirations: int
-    """Entries whose time had passed."""
+    """Entries removed because their time to live was over."""
 
 
 class Cache(Generic[Key, Value]):
-    """At most `entries_max` entries, each good for `ttl_s` seconds by a clock that never goes back.
+    """A cache of at most `entries_max` entries with a time to live of `ttl_s` seconds on a monotonic clock.
 
-    Reading an entry makes it the most recently used; it does not make it good for longer. A time to live of 0 has
-    passed at once, so such an entry is not kept; infinity never passes. Every operation takes O(log n) at most,
-    spread over many.
+    Reading an entry makes it the most recently used but does not extend its life. An entry with `ttl_s` 0 is not stored; one with
+    infinity never expires. Operations take amortised O(log n) time.
     """
 
     def __init__(
@@ -49,13 +48,13 @@ class Cache(Generic[Key, Value]):
         self._ttl_s = _checked(ttl_s)
         self._clock_s = clock_s
         self._mutex = Mutex()
-        self._entries: OrderedDict[Key, tuple[Value, float, int]] = OrderedDict()  # value, good until, its turn
-        self._times: list[tuple[float, int, Key]] = []  # a heap; entries replaced since are recognised by their turn
+        self._entries: OrderedDict[Key, tuple[Value, float, int]] = OrderedDict()  # value, expiry, sequence number
+        self._times: list[tuple[float, int, Key]] = []  # a heap; the sequence number tells replaced entries
         self._turns = count()
         self._hits = self._misses = self._evictions = self._expirations = 0
 
     def get(self, key: Key) -> Value | None:
-        """The value, or None when there is none or its time has passed."""
+        """The value; None if missing or expired."""
         with self._mutex:
             found = self._entries.get(key)
             if found is not None and found[1] <= self._clock_s():
@@ -70,7 +69,7 @@ class Cache(Generic[Key, Value]):
             return found[0]
 
     def set(self, key: Key, value: Value, *, ttl_s: float | None = None) -> None:
-        """Keep a value, for `ttl_s` seconds or the cache's own time. Replacing one makes no other leave."""
+        """Store a value for `ttl_s` seconds, by default the cache's own. Replacing a value evicts no other entry."""
         good_for_s = self._ttl_s if ttl_s is None else _checked(ttl_s)
         with self._mutex:
             now_s = self._clock_s()
@@ -87,24 +86,24 @@ class Cache(Generic[Key, Value]):
             self._remember(now_s + good_for_s, turn, key)
 
     def delete(self, key: Key) -> bool:
-        """Forget one entry; says whether there was one that was still good."""
+        """Remove an entry; returns True if there was a live one."""
         with self._mutex:
             found = self._entries.pop(key, None)
             return found is not None and found[1] > self._clock_s()
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Remove all entries."""
         with self._mutex:
             self._entries.clear()
             self._times.clear()
 
     def cleanup(self) -> int:
-        """Forget those whose time has passed; says how many."""
+        """Remove expired entries; returns their number."""
         with self._mutex:
             return self._purge(self._clock_s())
 
     def stats(self) -> CacheStats:
-        """Counts since the cache was made."""
+        """Counters since the cache was created."""
         with self._mutex:
             return CacheStats(
                 entries=len(self._entries),
@@ -132,7 +131,7 @@ class Cache(Generic[Key, Value]):
         if math.isinf(until_s):
             return
         heapq.heappush(self._times, (until_s, turn, key))
-        if len(self._times) > 2 * len(self._entries) + 64:  # mostly of entries that are gone: begin the heap anew
+        if len(self._times) > 2 * len(self._entries) + 64:  # most of the heap is stale: rebuild it
             live = ((until, turn, key) for key, (_value, until, turn) in self._entries.items())
             self._times = [one for one in live if not math.isinf(one[0])]
             heapq.heapify(self._times)

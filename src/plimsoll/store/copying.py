@@ -1,6 +1,6 @@
-"""What a copy of a session is made of: every line that can be read, byte for byte, and every blob.
+"""Copies of a session: every readable line, byte for byte, and every blob.
 
-Numbers and message positions stay what they were: where records are gone, notes saying so take their numbers.
+Record numbers and message positions do not change: notes take the numbers of lost records.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from typing import Any, Final
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SessionExists
 from plimsoll.protocols import Record, RecordCheck, RecordDraft, SessionLog, Store
 from plimsoll.store.header import header_line
-from plimsoll.store.log import no_flaw
+from plimsoll.store.log import accept_any
 from plimsoll.store.memory import MemoryStore
 from plimsoll.store.record import decode, encode
 
 _STEM_CHARS: Final = 56
-"""Of a name, in the names of its forks."""
+"""Characters of a session's name used in the names of its forks."""
 
 
 class Copy:
-    """The lines of a copy of a log, up to the record numbered `stop`. Can be gone through again.
+    """The lines of a copy of a log, up to the record numbered `stop`. Can be iterated repeatedly.
 
-    `header` is the line of another session record than the log's own. Records with a flaw count as gone.
+    `header` replaces the session record. Records that `check` rejects count as lost.
     """
 
     def __init__(
-        self, log: SessionLog, *, header: bytes | None = None, stop: int | None = None, flaw: RecordCheck = no_flaw
+        self, log: SessionLog, *, header: bytes | None = None, stop: int | None = None, check: RecordCheck = accept_any
     ) -> None:
         self._log = log
-        self._flaw = flaw
+        self._check = check
         self._header = header
         self._stop = stop
         self.records = 0
-        """Lines carried over, byte for byte."""
+        """Lines copied byte for byte."""
         self.lost = 0
-        """Records that are gone."""
+        """Lost records."""
         self.blobs_lost: list[str] = []
 
     def __iter__(self) -> Iterator[bytes]:
@@ -51,7 +51,7 @@ class Copy:
             assert isinstance(record, Record)
             if record.seq >= stop:
                 break
-            if self._flaw(record) is not None:
+            if self._check(record) is not None:
                 continue
             yield from self._notes(expected, record.seq, position, at_ms)
             yield line
@@ -60,7 +60,7 @@ class Copy:
         yield from self._notes(expected, stop, position, at_ms)
 
     def blobs(self) -> Iterator[bytes]:
-        """Every blob that can be read; `blobs_lost` names the others."""
+        """Yield every readable blob; `blobs_lost` names the others."""
         self.blobs_lost = []
         for digest in digests_of(self._log) or ():
             data = blob_of(self._log, digest)
@@ -78,12 +78,12 @@ class Copy:
             yield encode(draft, seq=lost, position=position, at_ms=at_ms).removesuffix(b"\n")
 
 
-def fork(  # noqa: PLR0913 - a copy that says what it is
+def fork(  # noqa: PLR0913 - the fields of the new session record
     log: SessionLog, store: Store, about: Mapping[str, Any], *, stop: int | None, name: str | None, now_ms: int
 ) -> str:
-    """A new session that begins as a copy of a log, whole or not at all; its name, which is one nobody has taken.
+    """Create a session that begins as a copy of a log, completely or not at all; returns its name, by default a free one.
 
-    Raises SessionExists where a given name is taken, and what Store.create_from raises.
+    Raises SessionExists if a given name is taken, and what Store.create_from raises.
     """
     names = _free_names(log, store) if name is None else iter((name,))
     while True:
@@ -100,7 +100,7 @@ def fork(  # noqa: PLR0913 - a copy that says what it is
 
 @contextmanager
 def drafted(place: Store, name: str) -> Iterator[Store]:
-    """A store to make a session of that name in, which `place` takes over when the block ends: whole or not at all.
+    """A store in which to create the session; `place` takes it over when the block ends, completely or not at all.
 
     Raises SessionExists, and what Store.create_from raises.
     """
@@ -122,14 +122,14 @@ def _free_names(log: SessionLog, store: Store) -> Iterator[str]:
 
 
 def digests_of(log: SessionLog) -> list[str] | None:
-    """The digests of a session's blobs, None if they cannot be listed."""
+    """The digests of a session's blobs; None if they cannot be listed."""
     with suppress(SessionDamaged):
         return list(log.blobs())
     return None
 
 
 def blob_of(log: SessionLog, digest: str) -> bytes | None:
-    """A blob's bytes, None if they are damaged."""
+    """A blob's bytes; None if they are damaged."""
     with suppress(SessionDamaged, ReferenceNotFound):
         return log.get_blob(digest)
     return None

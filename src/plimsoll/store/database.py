@@ -1,6 +1,4 @@
-"""One SQLite file, as the SQLite store uses it: made safely, opened late, written in transactions, its errors made
-ours.
-"""
+"""The SQLite file behind the SQLite store: safe creation, lazy connection, transactions, and translation of errors."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ APPLICATION_ID: Final = 0x504C4D53  # "PLMS"
 
 _BUSY_TIMEOUT_S: Final = 30.0
 _PAGE_SIZE_BYTES: Final = 16_384
-"""Large enough that a page holds several messages. Larger ones leave no less of the file empty and cost more to sync."""
+"""Large enough for several messages per page. Larger pages waste as much space and cost more to sync."""
 
 _CHECKPOINT_PAGES: Final = 256
 _FINDINGS_MAX: Final = 20
@@ -40,14 +38,14 @@ CREATE TABLE blob (session INTEGER NOT NULL, digest TEXT NOT NULL, data BLOB NOT
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION}
 """
-"""A record's id is its session's and its number in one integer, so that rows lie in the order they are read in."""
+"""A record's id combines session and number in one integer, so that rows are stored in reading order."""
 
 _abandoned: list[sqlite3.Connection] = []
-"""Connections of the process this one was forked from. Closing them here would meddle with its files."""
+"""Connections inherited over a fork. Closing them in the child would release the parent's file locks."""
 
 
 class Database:
-    """A connection that is made when first needed and made again after a fork or an I/O error. Shared by threads."""
+    """A connection opened on first use, and again after a fork or an I/O error. Shared by threads."""
 
     def __init__(self, path: str, *, durability: Durability) -> None:
         self.path = path
@@ -60,17 +58,17 @@ class Database:
         self._close_after_use = False
 
     def exists(self) -> bool:
-        """Whether there is a file to open."""
+        """True if the file exists."""
         return os.path.lexists(self.path)
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Rows of a statement. Values are always parameters."""
+        """All rows of a statement. Values are always passed as parameters."""
         with self._used(), self._errors():
             return self._connected().execute(sql, values).fetchall()
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction: committed, and so durable, when the block ends; undone if it raises."""
+        """A write transaction: committed durably when the block ends, rolled back if it raises."""
         with self._used(), self._errors():
             self.check_writable()
             connection = self._connected()
@@ -80,7 +78,7 @@ class Database:
                 connection.execute("COMMIT")
 
     def findings(self) -> tuple[str, ...]:
-        """What SQLite's own check says of the file; nothing where it is whole."""
+        """The messages of SQLite's integrity check; empty if the file is intact."""
         try:
             found = [str(row[0]) for row in self.query(f"PRAGMA integrity_check({_FINDINGS_MAX})")]
         except SessionDamaged as error:
@@ -88,17 +86,16 @@ class Database:
         return tuple(text for text in found if text != "ok")
 
     def check_writable(self) -> None:
-        """Raise StoreUnusable where only reading is possible."""
+        """Raise StoreUnusable if the file can only be read."""
         with self.mutex, self._errors():
             self._connected()
             if self._read_only:
                 raise StoreUnusable(self.path, reason="not allowed to write there")
 
     def close(self) -> None:
-        """Close the connection; it is made again when needed.
+        """Close the connection; it reopens when needed.
 
-        A session that is garbage-collected while this thread is inside a statement must not close the connection under it:
-        then it is closed when the statement is done.
+        If this thread is inside a statement (a session was garbage-collected during it), closing waits until the statement is done.
         """
         with self.mutex:
             if self._uses:
@@ -115,7 +112,7 @@ class Database:
 
     @contextmanager
     def _used(self) -> Iterator[None]:
-        """Hold the connection for one statement or transaction."""
+        """Hold the connection during one statement or transaction."""
         with self.mutex:
             self._uses += 1
             try:
@@ -137,7 +134,7 @@ class Database:
         return self._connection
 
     def _make_file(self) -> None:
-        """A new file for the owner alone, or none of what is there: the log beside it gets the same mode from SQLite."""
+        """Create the file with owner-only permissions if it is missing. SQLite gives the WAL file the same mode."""
         folder_path, name = os.path.split(self.path)
         with store_errors(self.path):
             folder = open_root(OsCalls(), folder_path, create=True, forbidden=0o002)
@@ -149,7 +146,7 @@ class Database:
                         fd = folder.open_file(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
                         os.close(fd)
                         folder.sync()
-                for end in ("", "-wal", "-shm", "-journal"):  # SQLite would wait for a pipe to be opened
+                for end in ("", "-wal", "-shm", "-journal"):  # SQLite would block on opening a FIFO
                     there = folder.stat_name(f"{name}{end}")
                     if there is not None and not stat.S_ISREG(there.st_mode):
                         raise StoreUnusable(f"{self.path}{end}", reason="not a regular file")
@@ -177,7 +174,7 @@ class Database:
         return connection
 
     def _connect_read_only(self, cause: sqlite3.Error) -> sqlite3.Connection:
-        """Where nothing may be written there is no log to share either; without one the file can be taken as it is."""
+        """Open read-only. Where nothing may be written no WAL can be shared either; if there is none, the file is complete."""
         if os.path.lexists(f"{self.path}-wal"):
             raise cause
         connection = _open(f"file:{quote(self.path)}?mode=ro&immutable=1", uri=True)
@@ -224,33 +221,33 @@ def _prepare(connection: sqlite3.Connection, path: str, *, durability: Durabilit
 
 def _create(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:  # else another process was first
+    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:  # otherwise another process was faster
         for statement in _SCHEMA.split(";"):
             connection.execute(statement)
     connection.execute("COMMIT")
 
 
 def _check_version(connection: sqlite3.Connection, path: str) -> bool:
-    """Whether the file is empty. Raises NewerFormat, and StoreUnusable for a database of something else."""
+    """True if the file is empty. Raises NewerFormat, and StoreUnusable for another application's database."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if version == 0 and application == 0 and tables == 0:
         return True
     if application != APPLICATION_ID:
-        raise StoreUnusable(path, reason="a database of something else")
+        raise StoreUnusable(path, reason="a database of another application")
     if version > SCHEMA_VERSION:
         raise NewerFormat(path, version=version, supported=SCHEMA_VERSION)
     return False
 
 
 def _primary(error: sqlite3.Error) -> int:
-    """SQLite's result code without its extension."""
+    """SQLite's primary result code."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _is_at_size_limit(error: sqlite3.Error, path: str) -> bool:
-    """Whether a write failed at the process's own limit on file sizes, which SQLite does not tell from other failures."""
+    """True if a write hit the process's file size limit, which SQLite reports like any other I/O error."""
     if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_IOERR_WRITE:
         return False
     try:

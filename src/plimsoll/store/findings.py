@@ -1,4 +1,4 @@
-"""What reading a log found that cannot be read, or lies where it should not."""
+"""The damage found while reading a log."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from plimsoll.store.record import Span
 
 
 class DamageFindings:
-    """Damage found so far, each once."""
+    """Damage found so far, without duplicates."""
 
     def __init__(self, damage: Iterable[Damage] = ()) -> None:
         self._damage = {(found.kind, found.seq, found.offset): found for found in damage}
 
     def all(self, *more: Damage) -> tuple[Damage, ...]:
-        """By number and offset, with what is not kept."""
+        """All damage, in order of record number and offset, with `more` that is not stored."""
         return tuple(sorted((*self._damage.values(), *more), key=lambda one: (one.seq, one.offset or 0)))
 
     def between(self, bad: Bad, seq: int, records: int) -> None:
-        """So many records from a number on are gone, and these bytes are where they may have been."""
+        """Record that `records` records from number `seq` on are missing, and where their bytes may be."""
         if bad.size_bytes:
             found = Damage(
                 kind="unreadable",
@@ -36,11 +36,11 @@ class DamageFindings:
         self._add(found)
 
     def lacks(self, seq: int) -> bool:
-        """Whether the record of that number was found to be missing."""
+        """True if the record of that number was reported missing."""
         return any(one.kind == "missing" and one.seq <= seq < one.seq + one.records for one in self._damage.values())
 
     def at(self, span: Span) -> None:
-        """A record that can be read, and does not lie where its number belongs, or is there twice."""
+        """Record a readable record that is out of order or a duplicate."""
         assert span.record is not None
         self._add(
             Damage(
@@ -49,7 +49,7 @@ class DamageFindings:
                 records=0,
                 offset=span.offset,
                 size_bytes=span.size_bytes,
-                reason="its number belongs elsewhere, or was already taken",
+                reason="its number is out of order, or already taken",
             )
         )
 
@@ -58,7 +58,7 @@ class DamageFindings:
 
 
 class Bad:
-    """Unreadable spans that lie next to each other: one finding."""
+    """Adjacent unreadable spans, reported as one finding."""
 
     __slots__ = ("_spans", "offset", "reason", "size_bytes")
 
@@ -68,11 +68,11 @@ class Bad:
         self.reason = ""
 
     def explains(self, gone: int) -> bool:
-        """Whether so many records may have been where these bytes are: one a line."""
+        """True if `gone` records may have been in these bytes, at one per line."""
         return 0 <= gone <= self._spans
 
     def add_after(self, span: Span) -> None:
-        """One more, after those so far."""
+        """Append a span."""
         if not self.size_bytes:
             self.offset = span.offset
             self.reason = span.reason
@@ -80,7 +80,7 @@ class Bad:
         self._spans += 1
 
     def add_before(self, span: Span) -> None:
-        """One more, before those so far."""
+        """Prepend a span."""
         self.offset = span.offset
         self.reason = span.reason
         self.size_bytes += span.size_bytes

@@ -1,4 +1,4 @@
-"""A folder held by its descriptor: what is below it is reached by name, one level at a time, and no link is followed."""
+"""A folder held by its descriptor. Names are opened one level at a time, and symbolic links are never followed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 
 
 class Folder:
-    """An open folder. Methods raise OSError as the system says it; the stores turn that into StoreError."""
+    """An open folder. Methods raise OSError for failed system calls; the stores convert it to StoreError."""
 
     def __init__(self, calls: OsCalls, fd: int, path: str) -> None:
         self.calls = calls
@@ -30,20 +30,20 @@ class Folder:
 
     @property
     def fd(self) -> int:
-        """The descriptor. Raises StoreUnusable once closed, so that a number used again is never mistaken for it."""
+        """The descriptor. Raises StoreUnusable once closed, since the number may be reused by then."""
         if self._fd < 0:
             raise StoreUnusable(self.path, reason="closed")
         return self._fd
 
     def open_file(self, name: str, flags: int) -> int:
-        """A descriptor of a regular file in it. A file made here is the owner's alone."""
-        fd = self.calls.open(name, flags | os.O_NONBLOCK, FILE_MODE, dir_fd=self.fd)  # a FIFO must not make us wait
+        """Open a regular file in the folder. A new file gets owner-only permissions."""
+        fd = self.calls.open(name, flags | os.O_NONBLOCK, FILE_MODE, dir_fd=self.fd)  # opening a FIFO must not block
         with on_failure(partial(self.calls.close, fd)):
             _check_file(self.calls.stat(fd).st_mode, f"{self.path}/{name}")
         return fd
 
     def write_new(self, name: str, data: bytes, *, durable: bool) -> None:
-        """A new file with these bytes, or none: what was begun is removed. The name itself is durable after `sync`."""
+        """Create a file with these bytes, removing it on failure. The name is durable only after `sync`."""
         fd = self.open_file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         with on_failure(partial(self.remove_begun, name)):
             try:
@@ -54,7 +54,7 @@ class Folder:
                 self.calls.close(fd)
 
     def folder(self, name: str, *, create: bool = False) -> Folder:
-        """A folder in it."""
+        """Open a subfolder."""
         made = create and self._make_folder(name)
         inner = Folder(self.calls, self.calls.open(name, _FOLDER_FLAGS, dir_fd=self.fd), f"{self.path}/{name}")
         if made:
@@ -63,7 +63,7 @@ class Folder:
         return inner
 
     def _make_folder(self, name: str) -> bool:
-        """Make a folder in it; says whether it was not there."""
+        """Create a subfolder; returns False if it existed."""
         try:
             self.calls.make_folder(name, FOLDER_MODE, dir_fd=self.fd)
         except FileExistsError:
@@ -71,28 +71,28 @@ class Folder:
         return True
 
     def names(self) -> list[str]:
-        """The names in it, sorted."""
+        """The names in the folder, sorted."""
         return sorted(self.calls.names(self.fd))
 
     def has(self, name: str) -> bool:
-        """Whether there is anything of that name."""
+        """True if the name exists."""
         return self.stat_name(name) is not None
 
     def stat_name(self, name: str) -> os.stat_result | None:
-        """What a name is, None when there is none."""
+        """The status of a name; None if it does not exist."""
         try:
             return self.calls.stat_name(name, dir_fd=self.fd)
         except FileNotFoundError:
             return None
 
     def is_at(self, parent: Folder, name: str) -> bool:
-        """Whether this folder is still the one that `parent` calls so."""
+        """True if `parent` still has this folder under that name."""
         there = parent.stat_name(name)
         here = self.calls.stat(self.fd)
         return there is not None and (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
 
     def move(self, name: str, to: Folder, new_name: str) -> None:
-        """Rename, durably. A folder is moved only over nothing or an empty folder."""
+        """Rename, durably. A folder only replaces nothing or an empty folder."""
         self.calls.rename(name, new_name, old_fd=self.fd, new_fd=to.fd)
         to.sync()
         if to is not self:
@@ -103,12 +103,12 @@ class Folder:
         self.calls.remove(name, dir_fd=self.fd)
 
     def remove_begun(self, name: str) -> None:
-        """Remove a file that was not finished, if that can be done."""
+        """Remove an unfinished file, ignoring errors."""
         with suppress(OSError):
             self.remove(name)
 
     def remove_tree(self, name: str, *, depth_max: int = 8) -> None:
-        """Remove a file, a link, or a folder with what is in it. What another process removes meanwhile is fine."""
+        """Remove a file, a link, or a folder with its contents. Ignores names that another process removes meanwhile."""
         there = self.stat_name(name)
         if there is None:
             return
@@ -124,11 +124,11 @@ class Folder:
             self.calls.remove_folder(name, dir_fd=self.fd)
 
     def sync(self) -> None:
-        """Make its names durable."""
+        """Make the names in the folder durable."""
         self.calls.sync(self.fd)
 
     def close(self) -> None:
-        """Close it; twice is fine."""
+        """Close the folder. Idempotent."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             self.calls.close(fd)
@@ -141,11 +141,10 @@ class Folder:
 
 
 def open_root(calls: OsCalls, path: str, *, create: bool, forbidden: int = 0o022) -> Folder | None:
-    """The folder a store lives in; None when it is not there and `create` is off.
+    """The root folder of a store; None if it does not exist and `create` is False.
 
-    How the user reaches it is the user's affair, except that its last step may not be a link and that nobody else may
-    be able to swap what is in it: StoreUnusable when others can write to it, or anybody to the folder it is in (a
-    sticky folder such as /tmp is fine).
+    Links in the path are followed except at its last step. Raises StoreUnusable if the last step is a link, if other users can
+    write to the folder, or if anybody can write to its parent (a sticky folder such as /tmp is accepted).
     """
     if os.open not in os.supports_dir_fd or not hasattr(os, "O_NOFOLLOW"):
         raise StoreUnusable(path, reason=NEEDS_POSIX)
@@ -163,7 +162,7 @@ def open_root(calls: OsCalls, path: str, *, create: bool, forbidden: int = 0o022
 
 
 def _make(calls: OsCalls, path: str) -> None:
-    """Make a folder and those above it that are missing, for the owner alone."""
+    """Create a folder and its missing parents with owner-only permissions."""
     missing = []
     while not os.path.lexists(path):
         missing.append(path)

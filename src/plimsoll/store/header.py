@@ -1,4 +1,4 @@
-"""The first record of a session, which says what it is, and what a copy of a session has to begin and go on with."""
+"""The session record, which is the first of a log, and validation of the lines of a new session."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from plimsoll.store.log import Tail
 from plimsoll.store.record import FORMAT, SEAL_SIZE_BYTES, Unreadable, decode, encode, seal
 
 _KIND = regex(rb'\{"n": \d+, "m": \d+, "k": "(compaction|rollback|note)"')
-"""How the records begin that may say which title a session was given since it was made."""
+"""The start of records that can carry a title set after the session was created."""
 
 _BATCH = regex(rb'(\{"n": \d+, "m": \d+, "k": "[^"]*", "t": -?\d+, )"b": \d+, ')
 
 
 def header_line(name: str, about: Mapping[str, Any], now_ms: int) -> bytes:
-    """The line of a session record: "format", "name", and whatever else is known about the session."""
+    """The line of a session record: "format", "name" and the fields in `about`."""
     own = {"format": FORMAT, "name": name}
     return encode(RecordDraft(kind="session", data={**own, **about, **own}), seq=0, position=0, at_ms=now_ms)
 
 
 def refuse_newer(name: str, header: Record | None) -> None:
-    """Raise NewerFormat if the session record says so. One that is unreadable says nothing; its loss is damage."""
+    """Raise NewerFormat if the session record requires it. An unreadable one is reported as damage instead."""
     version = None if header is None else header.data.get("format")
     if isinstance(version, int) and version > FORMAT:
         raise NewerFormat(name, version=version, supported=FORMAT)
 
 
 def newest_title(lines_back: Iterable[bytes]) -> str | None:
-    """The title a session was given since it was made, by its lines from the last to the first; None where it was given none.
+    """The latest title set after creation, from lines in reverse order; None if there is none.
 
-    Only few are decoded: a compaction repeats the title that held, so nothing before the newest one is looked at.
+    Stops at the newest compaction, which repeats the current title, so few lines are decoded.
     """
     for line in lines_back:
         kind = _KIND.match(line)
@@ -48,10 +48,10 @@ def newest_title(lines_back: Iterable[bytes]) -> str | None:
     return None
 
 
-def session_info(  # noqa: PLR0913 - what stores know of a session
+def session_info(  # noqa: PLR0913 - the fields of SessionInfo
     name: str, header: Record | None, tail: Tail, *, lines_back: Iterable[bytes], size_bytes: int, archived: bool
 ) -> SessionInfo:
-    """What a list of sessions says of one."""
+    """The entry for one session in a list of sessions."""
     said = {} if header is None else header.data
     title, context = newest_title(lines_back) or said.get("title"), said.get("context")
     agent_id = context.get("agent_id") if isinstance(context, dict) else None
@@ -69,10 +69,9 @@ def session_info(  # noqa: PLR0913 - what stores know of a session
 
 
 def checked_lines(name: str, lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines of a new session, with newlines. Raises FormatError unless they are records numbered from 0, a
-    session first.
+    """Yield the lines of a new session with newlines. Raises FormatError unless they are numbered from 0, the session record first.
 
-    Where they stop in the middle of an append, those of it that are there become an append by themselves.
+    If the lines end inside an append, its lines become an append of their own.
     """
     batch: list[bytes] = []
     seq = left = -1
@@ -83,18 +82,18 @@ def checked_lines(name: str, lines: Iterable[bytes]) -> Iterator[bytes]:
             yield from (one + b"\n" for one in batch)
             batch = []
     if seq < 0:
-        raise FormatError("a session has at least its session record")
+        raise FormatError("a session needs at least its session record")
     size = len(batch)
     yield from (_with_batch_left(line, size - index - 1) + b"\n" for index, line in enumerate(batch))
 
 
 def _checked(name: str, seq: int, line: bytes) -> int:
-    """How many records of its append follow the line."""
+    """The number of records that follow the line in its append."""
     record = decode(line)
     if isinstance(record, Unreadable):
         raise FormatError(f"not a record: {record.reason}", position=seq)
     if record.seq != seq or (seq == 0 and record.kind != "session"):
-        raise FormatError(f"record {record.seq} ({record.kind}) is out of its place", position=seq)
+        raise FormatError(f"record {record.seq} ({record.kind}) is out of order", position=seq)
     if seq == 0:
         refuse_newer(name, record)
     return record.batch_left

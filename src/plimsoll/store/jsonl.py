@@ -1,12 +1,12 @@
-"""The default store: a directory with a folder for each session, and in it `log.jsonl`, `lock` and `blobs/`.
+"""The default store: a directory with one folder per session.
 
 DIRECTORY/
-  my-session/log.jsonl          the log, one record a line (docs/format.md)
-  my-session/lock               held by the writer, if there is one
-  my-session/blobs/ab/ab12…     content that left the log, named by its SHA-256
-  my-session/torn-1200-5f3a…    what an append left that did not finish; kept for people
-  .archive/                     sessions moved out of the list
-  .work/                        sessions being made or removed
+  my-session/log.jsonl          the log, one record per line (docs/format.md)
+  my-session/lock               held by the writer, if any
+  my-session/blobs/ab/ab12…     content moved out of the log, named by its SHA-256
+  my-session/torn-1200-5f3a…    the bytes of an interrupted append, kept for inspection
+  .archive/                     archived sessions
+  .work/                        sessions being created or removed
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ WORK: Final = ".work"
 _WRITE_SIZE_BYTES: Final = 1 << 20
 
 _STALE_AFTER_MS: Final = 3_600_000
-"""Age at which a session that was never finished being made is taken for a dead process's."""
+"""Age at which an unfinished session is taken to be left over from a dead process."""
 
 
 class JsonlStore:
-    """See Store. Nothing is made on disk before the first session is."""
+    """See Store. Creates nothing on disk before the first session."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class JsonlStore:
         self._clock = clock
 
     def sessions(self, *, archived: bool = False) -> list[SessionInfo]:
-        """See Store. A folder whose log cannot be opened for reading is not in it."""
+        """See Store. Omits folders whose log cannot be opened for reading."""
         root = open_root(self._calls, self.where, create=False)
         if root is None:
             return []
@@ -81,9 +81,9 @@ class JsonlStore:
 
     @contextmanager
     def drafted(self, name: str) -> Iterator[JsonlStore]:
-        """A store out of sight to make a session of that name in, which is moved here when the block ends.
+        """A hidden store in which to create the session; the session is moved here when the block ends.
 
-        Raises SessionExists where the name is taken by then.
+        Raises SessionExists if the name is taken by then.
         """
         root = open_root(self._calls, self.where, create=True)
         assert root is not None
@@ -109,11 +109,11 @@ class JsonlStore:
                 undo.pop_all()
             try:
                 return self._log(folder, name, lock)
-            except FileNotFoundError:  # a reader has no lock against its removal
+            except FileNotFoundError:  # readers hold no lock, so the session can be deleted meanwhile
                 raise SessionNotFound(name) from None
 
     def open_sorted(self, name: str) -> Log:
-        """An existing session for reading, its records by number wherever they lie in the file. Reads all of it first."""
+        """Open a session for reading with its records sorted by number. Reads the whole file first."""
         with self._root(name) as root, store_errors(f"{self.where}/{folder_of(name)}"), ExitStack() as undo:
             folder = self._folder(root, name)
             undo.callback(folder.close)
@@ -127,7 +127,7 @@ class JsonlStore:
         return log
 
     def delete(self, name: str) -> None:
-        """See Store. The session is gone at once; what a crash leaves of it, the next delete removes."""
+        """See Store. The session disappears at once; the next delete removes what a crash leaves behind."""
         with self._owned(name) as root, root.folder(WORK, create=True) as work:
             root.move(folder_of(name), work, f"gone-{os.urandom(8).hex()}")
             self._sweep(work)
@@ -156,11 +156,11 @@ class JsonlStore:
                     archive.move(f"{folder_name}+{max(numbers)}", root, folder_name)
 
     def findings(self) -> tuple[str, ...]:
-        """See Store. A folder can always be listed, or not be opened at all."""
+        """See Store. Always empty: a folder that can be opened can be listed."""
         return ()
 
     def close(self) -> None:
-        """Nothing is held between calls."""
+        """Do nothing: no resource is held between calls."""
 
     def _root(self, name: str) -> Folder:
         safe_name(name)
@@ -170,7 +170,7 @@ class JsonlStore:
         return root
 
     def _make(self, name: str, lines: Iterable[bytes], blobs: Iterable[bytes] = ()) -> Log:
-        """Put a session together out of sight, and give it its name when it is whole."""
+        """Build the session in the work folder and rename it when it is complete."""
         root = open_root(self._calls, self.where, create=True)
         assert root is not None
         with root, store_errors(f"{self.where}/{folder_of(name)}"), root.folder(WORK, create=True) as work:
@@ -204,7 +204,7 @@ class JsonlStore:
             folder.sync()
 
     def _folder(self, root: Folder, name: str) -> Folder:
-        """The folder of a session that is there."""
+        """The folder of an existing session."""
         try:
             folder = root.folder(folder_of(name))
         except FileNotFoundError:
@@ -217,7 +217,7 @@ class JsonlStore:
         return folder
 
     def _lock(self, root: Folder, folder: Folder, name: str) -> Lock:
-        """The lock of a session that was not deleted or archived before we had it."""
+        """The lock of a session, checked not to belong to one deleted or archived before the lock was acquired."""
         lock = Lock(folder, session=name)
         with ExitStack() as undo:
             undo.callback(lock.release)
@@ -228,7 +228,7 @@ class JsonlStore:
 
     @contextmanager
     def _owned(self, name: str) -> Iterator[Folder]:
-        """The store's folder, while nobody else writes that session."""
+        """The store's folder, with the session locked against other writers."""
         with (
             self._root(name) as root,
             store_errors(f"{self.where}/{folder_of(name)}"),
@@ -241,7 +241,7 @@ class JsonlStore:
                 lock.release()
 
     def _log(self, folder: Folder, name: str, lock: Lock | None) -> Log:
-        """The open log of a folder; for writing, if there is a lock. Takes over folder and lock."""
+        """The open log of a folder, writable if there is a lock. Takes ownership of folder and lock."""
         flags = os.O_RDONLY if lock is None else os.O_RDWR | os.O_APPEND
         path = f"{folder.path}/{LOG_NAME}"
         with ExitStack() as undo:
@@ -279,7 +279,7 @@ class JsonlStore:
                     file.close()
 
     def _sweep(self, work: Folder) -> None:
-        """Remove what is on its way out, and what a dead process began to make and left."""
+        """Remove sessions being deleted, and what dead processes left unfinished."""
         for name in work.names():
             there = work.stat_name(name)
             if name.startswith("gone-") or (there and self._clock() - there.st_mtime * 1000 > _STALE_AFTER_MS):
@@ -287,13 +287,13 @@ class JsonlStore:
 
 
 def _remove_quietly(place: Folder, name: str) -> None:
-    """Remove what was begun; where even that fails, a later delete does."""
+    """Remove an unfinished folder, ignoring errors: a later delete sweeps it."""
     with suppress(OSError, StoreError):
         place.remove_tree(name)
 
 
 def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines in portions that are worth a write."""
+    """Join lines into blocks that are worth a system call."""
     held: list[bytes] = []
     size = 0
     for line in lines:
@@ -310,7 +310,7 @@ def _newest_first(found: Iterable[SessionInfo]) -> list[SessionInfo]:
 
 
 def _archived_as(archive: Folder, folder_name: str) -> list[int]:
-    """The numbers under which sessions of that folder name are archived; a later one has a higher number."""
+    """The numbers under which sessions of that folder name are archived. The highest is the newest."""
     matches = (re.fullmatch(r"(.+)\+(\d{1,9})", name) for name in archive.names())
     return [int(match[2]) for match in matches if match and match[1] == folder_name]
 

@@ -1,4 +1,4 @@
-"""The lines of one session folder: its log file, its blobs, and what opening it to write puts right."""
+"""The lines of one session folder: its log file, its blobs, and the repairs made on opening it for writing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class JsonlLines:
         self._committed = acknowledged(folder)
 
     def tail(self) -> Tail:
-        """See Lines. What was acknowledged and is not there counts: it is missing."""
+        """See Lines. Acknowledged records that are absent count as missing."""
         tail, come = self._end(), self._committed
         return tail if come is None else no_less(tail, records=come.records, messages=come.messages)
 
@@ -45,7 +45,7 @@ class JsonlLines:
             self._lock.acknowledge(CommittedLength(session=0, records=tail.seq, messages=tail.messages))
 
     def _end(self) -> Tail:
-        """Where the file ends; looked for again only when it has another size."""
+        """The end of the file, searched for again only when the size has changed."""
         with store_errors(self._file.path):
             for _ in range(_TAIL_TRIES):
                 size = self._file.size()
@@ -58,14 +58,14 @@ class JsonlLines:
         raise StoreUnusable(self._file.path, reason="it keeps changing while it is read")
 
     def header(self) -> Record | None:
-        """The session record, if it can be read."""
+        """The session record, or None if it cannot be read."""
         with store_errors(self._file.path):
             records = (span.record for span in self._file.spans(0, self._end().end))
             first = next((record for record in records if record is not None), None)
             return first if first is not None and first.seq == 0 else None
 
     def raw_back(self) -> Iterator[bytes]:
-        """The lines, from the last to the first, as they are."""
+        """Yield the raw lines, last to first."""
         with store_errors(self._file.path):
             yield from (piece.data for piece in self._file.pieces_back(self._end().end))
 
@@ -107,7 +107,7 @@ class JsonlLines:
             yield from self._blobs.digests()
 
     def mend(self, session: str, now_ms: int) -> list[Damage]:
-        """Make the log fit to append to, as its writer: put a torn end aside, end the last line, begin an empty log."""
+        """Prepare the log for appending: move a torn end aside, end the last line with a newline, give an empty log a header."""
         damage = []
         with store_errors(self._file.path):
             for name in self._folder.names():
@@ -116,7 +116,7 @@ class JsonlLines:
             while (tail := self._end()).torn_bytes:
                 kept_in = self._put_aside(tail)
                 self._file.cut(tail.end)
-                damage.append(torn(tail, reason="an append that did not finish", kept_in=kept_in))
+                damage.append(torn(tail, reason="an append that was interrupted", kept_in=kept_in))
         if tail.end and self._file.read_at(tail.end - 1, 1) != b"\n":
             self._file.append(b"\n", tail.end, durable=self._durable)
         if self._committed is None:
@@ -129,7 +129,7 @@ class JsonlLines:
         return damage
 
     def _check_end(self, session: str) -> None:
-        """Look at the whole log, once, where nobody knows how far it had come: the next number must be a new one."""
+        """Scan the whole log once if no acknowledged length is known, so that no record number is given out twice."""
         with store_errors(self._file.path):
             tail = self._end()
             records = (span.record for span in self._file.spans(0, tail.end))
@@ -138,9 +138,7 @@ class JsonlLines:
             raise out_of_order(session, highest)
 
     def _put_aside(self, tail: Tail) -> str:
-        """Copy what follows the end into a file of its own; the copy of an earlier try that did not finish is
-        replaced.
-        """
+        """Copy the bytes after the end into a `torn-` file, replacing the copy of an earlier interrupted attempt."""
         data = self._file.read_at(tail.end, tail.torn_bytes)
         name = f"torn-{tail.end}-{zlib.crc32(data):08x}"
         temporary = f"{TEMPORARY}{os.urandom(8).hex()}"

@@ -1,9 +1,8 @@
-"""The write lock of a session: the operating system's own, on an open file, so that it dies with its owner.
+"""The write lock of a session: an operating system lock on an open file, so it is released when its process dies.
 
-A lock file that is left behind locks nothing; only a living process can hold it. A forked child does not inherit it.
+A leftover lock file locks nothing: only a living process can hold it. A forked child does not inherit it.
 
-In it stands how far its session has come: what was acknowledged. A log that ends earlier has lost its end, which by itself
-it could not tell.
+The file also holds the acknowledged length of the log, so that a log that lost its end can be recognised.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _COME_SIZE_BYTES_MAX = 80
 
 
 class CommittedLength(NamedTuple):
-    """How far a session has come: so many records, and messages among them. `session` tells those apart that had one name."""
+    """Numbers of acknowledged records and messages. `session` is the database id: it tells sessions apart that reused a name."""
 
     session: int
     records: int
@@ -33,10 +32,10 @@ class CommittedLength(NamedTuple):
 
 
 class Lock:
-    """Held from its making until `release`, or until the process dies."""
+    """An exclusive lock, held from construction until `release` or the end of the process."""
 
     def __init__(self, folder: Folder, *, session: str, name: str = LOCK_NAME) -> None:
-        """Take it, without waiting. Raises SessionBusy when it is held, by this process or another."""
+        """Acquire the lock without waiting. Raises SessionBusy if this or another process holds it."""
         self._calls = folder.calls
         self._name = name
         self._file = (-1, -1)
@@ -50,18 +49,18 @@ class Lock:
         _held[self._file] = self
 
     def acknowledge(self, come: CommittedLength) -> None:
-        """Write down how far the session has come. It is stored already: where this fails, nothing is lost but the witness."""
+        """Write the acknowledged length. Failure is ignored: the records are stored already, only the later check is lost."""
         text = b"%d %d %d" % come
         with suppress(OSError):
             self._calls.write_at(self._fd, b"%s %08x\n" % (text, zlib.crc32(text)), 0)
 
     def is_at(self, folder: Folder) -> bool:
-        """Whether the lock file is still the one of its name: not so when it was removed before we had the lock."""
+        """False if the lock file was removed or replaced before the lock was acquired."""
         there = folder.stat_name(self._name)
         return there is not None and _identity(there) == self._file
 
     def release(self) -> None:
-        """Let go; twice is fine."""
+        """Release the lock. Idempotent."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             if _held.get(self._file) is self:
@@ -70,7 +69,7 @@ class Lock:
 
 
 def acknowledged(folder: Folder, name: str = LOCK_NAME) -> CommittedLength | None:
-    """How far the session of a lock file had come at least; None where nobody can say. Never raises."""
+    """The acknowledged length in a lock file; None if it is unknown. Never raises."""
     with suppress(OSError, StoreUnusable):
         fd = folder.open_file(name, os.O_RDONLY)
         try:
@@ -95,11 +94,11 @@ def _identity(found: os.stat_result) -> tuple[int, int]:
 
 
 _held: WeakValueDictionary[tuple[int, int], Lock] = WeakValueDictionary()
-"""The locks that this process holds, by device and inode: a file that is open keeps its inode."""
+"""Locks held by this process, by device and inode. An open file keeps its inode."""
 
 
 def _forget_in_child() -> None:
-    """A child shares its parent's open files, and with them the lock, which then would outlive the parent."""
+    """Close the inherited lock files in a forked child: an open copy would keep the lock held after the parent's exit."""
     for lock in list(_held.values()):
         with suppress(OSError):
             lock.release()

@@ -1,6 +1,6 @@
-"""One session's log, the same over every store: numbering, batches, gaps, damage, and who may write.
+"""The log of one session, the same for every store: record numbers, batches, missing records, damage and write access.
 
-What differs between stores is where lines are kept: `Lines`. What is in a line is the codec's business (`record`).
+Stores differ in where they keep lines (`Lines`). The codec (`record`) defines what a line contains.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ Clock = Callable[[], int]
 """Unix time in milliseconds."""
 
 
-def no_flaw(_record: Record) -> str | None:
-    """For who does not look at what records say."""
+def accept_any(_record: Record) -> str | None:
+    """The default record check: accepts every record."""
     return None
 
 
 def wall_clock_ms() -> int:
-    """The system's time. For people to read; nothing is ordered by it."""
+    """The system time in milliseconds. Informative only: records are never ordered by it."""
     return time.time_ns() // 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tail:
-    """Where a log ends."""
+    """The end of a log."""
 
     seq: int = 0
-    """The number the next record gets."""
+    """Number of the next record."""
     messages: int = 0
-    """How many messages there are."""
+    """Number of messages."""
     at_ms: int | None = None
-    """The time of the last record that can be read."""
+    """Time of the last readable record."""
     end: int = 0
-    """Byte after the last record, in a store that has bytes."""
+    """Byte offset after the last record, in stores that have offsets."""
     torn_bytes: int = 0
-    """Bytes after `end`: an append that did not finish, or is going on."""
+    """Bytes after `end`: an append that was interrupted or is still running."""
 
 
 def no_less(tail: Tail, *, records: int, messages: int) -> Tail:
-    """The tail of a log of which so much was acknowledged. What it lacks of that is missing, and numbers go on behind it."""
+    """The tail, at least as far as the acknowledged numbers. Acknowledged records that are absent count as missing."""
     if tail.seq >= records:
         return tail
     return replace(tail, seq=records, messages=max(tail.messages, messages))
 
 
 def torn(tail: Tail, *, reason: str, kept_in: str | None = None) -> Damage:
-    """The finding that bytes follow the end of a log."""
+    """The damage entry for bytes after the end of a log."""
     return Damage(
         kind="torn",
         seq=tail.seq,
@@ -69,37 +69,37 @@ def torn(tail: Tail, *, reason: str, kept_in: str | None = None) -> Damage:
 
 
 def out_of_order(name: str, seq: int) -> SessionDamaged:
-    """The error that lines do not lie in the order of their numbers."""
+    """The error for lines that are not in the order of their record numbers."""
     return SessionDamaged(
-        name, detail=f"record {seq} lies out of order; `plimsoll verify {name} --repair` makes a copy that is in order"
+        name, detail=f"record {seq} is out of order; `plimsoll verify {name} --repair` makes a copy that is in order"
     )
 
 
 class Lines(Protocol):
-    """Where one session's lines are kept. Spans come in the order they lie in, whatever is in them."""
+    """Storage for the lines of one session. Yields spans in storage order, readable or not."""
 
     def tail(self) -> Tail:
-        """Where the log ends now."""
+        """The current end of the log."""
         ...
 
     def forward(self, seq: int, tail: Tail) -> Iterator[Span]:
-        """From just after the last readable record numbered below `seq`, up to the tail."""
+        """Yield spans from just after the last readable record numbered below `seq`, up to the tail."""
         ...
 
     def backward(self, tail: Tail) -> Iterator[Span]:
-        """From the tail back."""
+        """Yield spans from the tail to the beginning."""
         ...
 
     def first(self, holds: Callable[[Record], bool], tail: Tail) -> Record | None:
-        """The first readable record for which `holds`, which must hold for every record after it."""
+        """The first readable record for which `holds` is true. `holds` must be monotonic: true for every later record."""
         ...
 
     def write(self, lines: Sequence[bytes], tail: Tail) -> None:
-        """Put lines at the tail, all or none, durably."""
+        """Write lines at the tail durably, all or none."""
         ...
 
     def acknowledge(self, tail: Tail) -> None:
-        """Remember that the log has come so far, for a reader who finds it shorter. Never raises."""
+        """Remember how long the log is, so that a later reader can tell if its end is lost. Never raises."""
         ...
 
     def put_blob(self, data: bytes) -> str:
@@ -115,14 +115,14 @@ class Lines(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go."""
+        """Release all resources."""
         ...
 
 
 class Log:
-    """A SessionLog over some lines."""
+    """A SessionLog over `Lines`."""
 
-    def __init__(  # noqa: PLR0913 - made by stores only
+    def __init__(  # noqa: PLR0913 - called by stores only
         self,
         lines: Lines,
         *,
@@ -141,7 +141,7 @@ class Log:
         self._pid = os.getpid()
         self._unusable: str | None = None
         self._closed = False
-        self._check: RecordCheck = no_flaw
+        self._check: RecordCheck = accept_any
         self._found = DamageFindings(damage)
         self._tail = lines.tail()
         if writable:
@@ -153,20 +153,20 @@ class Log:
 
     @property
     def length(self) -> int:
-        """Records."""
+        """Number of records."""
         return self._end().seq
 
     @property
     def messages(self) -> int:
-        """Messages."""
+        """Number of messages."""
         return self._end().messages
 
     @property
     def damage(self) -> tuple[Damage, ...]:
-        """What was found so far."""
+        """Damage found so far."""
         if not self._tail.torn_bytes:
             return self._found.all()
-        return self._found.all(torn(self._tail, reason="an append that did not finish, or is going on"))
+        return self._found.all(torn(self._tail, reason="an append that was interrupted or is still running"))
 
     def append(self, drafts: Sequence[RecordDraft]) -> list[Record]:
         """See SessionLog."""
@@ -223,7 +223,7 @@ class Log:
             if record.kind == "message":
                 yield record
                 if record.position + 1 == stop:
-                    return  # what follows may be a compaction's large record
+                    return  # the next record may be a compaction, which is large
 
     def lines(self, from_seq: int = 0) -> Iterator[bytes]:
         """See SessionLog."""
@@ -263,7 +263,7 @@ class Log:
         self.close()
 
     def _end(self) -> Tail:
-        """Where the log ends: a writer knows, a reader looks."""
+        """The end of the log. Only a reader has to look for it again: the log has one writer."""
         with self._mutex:
             self._check_open()
             if not self.writable:
@@ -282,7 +282,7 @@ class Log:
         return (span.record for span in self._spans(from_seq, self._judged) if span.record is not None)
 
     def _spans(self, from_seq: int, guarded: Callable[[Iterator[Span]], Iterator[Span]]) -> Iterator[Span]:
-        """Spans with a record, in order and each number once; what lies between them is noted."""
+        """Yield spans that hold a record, each number once and in order; record the damage between them."""
         tail = self._end()
         expected = min(from_seq, tail.seq)
         bad = Bad()
@@ -299,9 +299,9 @@ class Log:
         self._found.between(bad, expected, max(tail.seq - expected, 0))
 
     def _misplaced(self, span: Span, record: Record) -> None:
-        """Note a record whose number has been passed. One that is there twice is passed over.
+        """Record a span whose number was passed already. A duplicate is skipped.
 
-        Raises SessionDamaged for one that is nowhere else: only a pass over the whole log can put it where it belongs.
+        Raises SessionDamaged for a record that was reported missing: only a pass over the whole log could yield it in order.
         """
         if self._found.lacks(record.seq):
             raise out_of_order(self.name, record.seq)
@@ -313,10 +313,10 @@ class Log:
             self._check_open()
 
     def _judged(self, spans: Iterator[Span]) -> Iterator[Span]:
-        """The spans, those with a flaw as what cannot be read."""
+        """Turn records that the record check rejects into unreadable spans."""
         for span in spans:
-            flaw = None if span.record is None else self._check(span.record)
-            yield span if flaw is None else span._replace(record=None, reason=flaw)
+            problem = None if span.record is None else self._check(span.record)
+            yield span if problem is None else span._replace(record=None, reason=problem)
             self._check_open()
 
     def _understood(self, record: Record) -> Record:

@@ -1,8 +1,7 @@
-"""The bytes of one `log.jsonl`: lines forwards and backwards, finding a record without an index, appending, and the
-tail.
+"""The bytes of one `log.jsonl`: reading lines in both directions, finding records, appending, and locating the tail.
 
-No index is kept. Records are numbered and found by halving the file, which damage, copying and other tools cannot bring
-out of step.
+There is no index: records are numbered, so a binary search over the file finds them. An index could disagree with the file
+after damage, copying or edits by other tools.
 """
 
 from __future__ import annotations
@@ -26,44 +25,44 @@ _LARGE_SIZE_BYTES: Final = 1 << 16
 
 
 class RawLine(NamedTuple):
-    """What lies between two newlines, or before the end."""
+    """The bytes between two newlines, or before the end of the file."""
 
     offset: int
     data: bytes
-    """Without its newline. Empty if longer than any record."""
+    """Without the newline. Empty if longer than any record."""
     size_bytes: int
-    """With its newline."""
+    """With the newline."""
     ended: bool
-    """Whether a newline ends it."""
+    """True if a newline ends the line."""
 
 
 class CutShort(StoreUnusable):
-    """The log became shorter while it was read: its writer took back an append. Reading again helps."""
+    """The log became shorter during the read because its writer undid an append. Reading again succeeds."""
 
 
 class LogFile:
-    """An open log. Reading raises OSError as the system says it; `append` raises StoreFull and StoreUnusable."""
+    """An open log file. Reading raises OSError; `append` raises StoreFull and StoreUnusable."""
 
     def __init__(self, calls: OsCalls, fd: int, path: str) -> None:
         self._calls = calls
         self._fd = fd
         self.path = path
         self._large: tuple[RawLine, list[Span]] | None = None
-        """The large line that was decoded last."""
+        """The large line decoded last."""
 
     @property
     def fd(self) -> int:
-        """The descriptor. Raises StoreUnusable once closed."""
+        """The file descriptor. Raises StoreUnusable once closed."""
         if self._fd < 0:
             raise StoreUnusable(self.path, reason="closed")
         return self._fd
 
     def size(self) -> int:
-        """Bytes in the file."""
+        """Size of the file in bytes."""
         return self._calls.stat(self.fd).st_size
 
     def read_at(self, offset: int, size_bytes: int) -> bytes:
-        """So many bytes from there, or all there are."""
+        """Read up to `size_bytes` bytes at `offset`."""
         portions = []
         while size_bytes > 0 and (portion := self._calls.read_at(self.fd, size_bytes, offset)):
             portions.append(portion)
@@ -72,17 +71,17 @@ class LogFile:
         return portions[0] if len(portions) == 1 else b"".join(portions)
 
     def spans(self, start: int, end: int) -> Iterator[Span]:
-        """Records and what is none, in order, of the lines that begin in `[start, end)`; `start` begins one."""
+        """Yield records and unreadable bytes of the lines beginning in `[start, end)`, in order. A line must begin at `start`."""
         for piece in self._pieces(start, end):
             yield from self.spans_of(piece)
 
     def spans_back(self, end: int) -> Iterator[Span]:
-        """The same, from the end back."""
+        """Like `spans`, from the last line ending at `end` back to the first."""
         for piece in self.pieces_back(end):
             yield from reversed(self.spans_of(piece))
 
     def spans_of(self, piece: RawLine) -> list[Span]:
-        """The spans of a line. Opening a session meets its newest compaction several times: such a line is decoded once."""
+        """The spans of a line. The last large line is cached: opening a session reads its newest compaction several times."""
         if piece.size_bytes < _LARGE_SIZE_BYTES:
             return piece_spans(piece)
         if self._large is None or self._large[0] != piece:
@@ -90,10 +89,9 @@ class LogFile:
         return self._large[1]
 
     def locate(self, holds: Callable[[Record], bool], end: int) -> int:
-        """Where to read from to meet the first record for which `holds`: just after the last readable one before it.
+        """The offset to read from to find the first record for which `holds`: just after the last readable one before it.
 
-        `holds` must hold for every record after the first. Reads a number of blocks that grows with the logarithm of
-        the file's size.
+        `holds` must be true for every record after the first. Reads O(log n) blocks.
         """
         low = self._halve(holds, end)
         for span in self.spans(low, end):
@@ -104,9 +102,7 @@ class LogFile:
         return self._line_start(low)
 
     def _halve(self, holds: Callable[[Record], bool], end: int) -> int:
-        """An offset at or shortly before what `locate` looks for: 0, or the end of a record for which it does not
-        hold.
-        """
+        """An offset at or shortly before the result of `locate`: 0, or the end of a record for which `holds` is false."""
         low, high = 0, end
         while high - low > _BLOCK_SIZE_BYTES_MIN:
             middle = (low + high) // 2
@@ -118,7 +114,7 @@ class LogFile:
         return self._line_start(low)
 
     def append(self, data: bytes, end: int, *, durable: bool) -> None:
-        """Write bytes at `end`, where the file must end. Whatever goes wrong, they are taken away again."""
+        """Write bytes at `end`, which must be the end of the file. On failure the file is cut back to `end`."""
         try:
             fd = self.fd
             here = self._calls.stat(fd)
@@ -139,7 +135,7 @@ class LogFile:
                 self._calls.sync_data(fd)
             done = True
         except OSError as error:
-            if written:  # the system may have dropped what it could not write and will not say so twice
+            if written:  # after a failed sync the kernel may drop the pages and report success the next time
                 raise StoreUnusable(self.path, reason=f"sync failed: {error.strerror}") from error
             raise
         finally:
@@ -147,20 +143,18 @@ class LogFile:
                 self._undo(end)
 
     def cut(self, end: int) -> None:
-        """Take away what follows `end`, durably."""
+        """Truncate the file at `end`, durably."""
         self._calls.truncate(self.fd, end)
         self._calls.sync_data(self.fd)
 
     def close(self) -> None:
-        """Close it; twice is fine."""
+        """Close the file. Idempotent."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             self._calls.close(fd)
 
     def _undo(self, end: int) -> None:
-        """Take back an append that failed. Where even that fails, the next append sees a file of another size and
-        refuses.
-        """
+        """Undo a failed append. If that fails too, the next append finds a file of another size and refuses."""
         with suppress(OSError):
             self._calls.truncate(self.fd, end)
 

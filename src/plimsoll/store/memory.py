@@ -1,6 +1,4 @@
-"""Sessions in this process's memory, gone with it. Lines go through the same codec as on disk, so they behave the
-same.
-"""
+"""Sessions in the memory of this process. They use the same codec as sessions on disk, so they behave the same."""
 
 from __future__ import annotations
 
@@ -25,10 +23,10 @@ from plimsoll.store.rows import Row, RowReader
 @dataclass(slots=True, eq=False)
 class _Session:
     lines: list[bytes] = field(default_factory=list)
-    """Without newlines; the number is the index."""
+    """Without newlines; the index is the record number."""
     blobs: dict[str, bytes] = field(default_factory=dict)
     size_bytes: int = 0
-    """Of the lines, newlines counted."""
+    """Total bytes of the lines, newlines included."""
     has_writer: bool = False
 
 
@@ -51,15 +49,15 @@ class MemoryLines(RowReader):
         last = len(self._session.lines) if stop is None else stop
         return (Row(index, self._session.lines[index]) for index in range(last - 1, -1, -1))
 
-    def write(self, lines: Sequence[bytes], tail: Tail) -> None:  # noqa: ARG002 - lines end where the list does
+    def write(self, lines: Sequence[bytes], tail: Tail) -> None:  # noqa: ARG002 - the list itself gives the end
         """See Lines."""
         size = sum(len(line) for line in lines)
         self._store.reserve(size)
-        self._session.lines.extend([line.removesuffix(b"\n") for line in lines])  # at once: a thread may be reading
+        self._session.lines.extend([line.removesuffix(b"\n") for line in lines])  # one step: a thread may be reading
         self._session.size_bytes += size
 
     def acknowledge(self, tail: Tail) -> None:
-        """See Lines. Memory loses nothing by itself."""
+        """See Lines. Does nothing: memory cannot lose acknowledged records."""
 
     def put_blob(self, data: bytes) -> str:
         """See SessionLog."""
@@ -89,9 +87,7 @@ class MemoryLines(RowReader):
 
 
 class MemoryStore:
-    """See Store. `size_bytes_max` caps lines and blobs together: past it, appending raises StoreFull; nothing is
-    dropped.
-    """
+    """See Store. `size_bytes_max` limits lines and blobs together; appending beyond it raises StoreFull and drops nothing."""
 
     def __init__(
         self, where: str = "memory:", *, size_bytes_max: int | None = None, clock: Clock = wall_clock_ms
@@ -161,10 +157,10 @@ class MemoryStore:
         return ()
 
     def close(self) -> None:
-        """The sessions stay as long as the store object does."""
+        """Do nothing: the sessions live as long as the store object."""
 
     def reserve(self, size_bytes: int) -> None:
-        """Take room for so many more bytes, or raise StoreFull."""
+        """Reserve `size_bytes` more bytes. Raises StoreFull."""
         with self._mutex:
             if self._size_bytes_max is not None and self._size_bytes + size_bytes > self._size_bytes_max:
                 raise StoreFull(self.where)
@@ -214,6 +210,6 @@ _sharing = Mutex()
 
 
 def shared_memory_store(where: str) -> MemoryStore:
-    """The one store of that name in this process, so that a session can be opened again, listed and deleted by name."""
+    """The store of that name in this process, so that a session can be reopened, listed and deleted by name."""
     with _sharing:
         return _shared.setdefault(where, MemoryStore(where))

@@ -1,4 +1,4 @@
-"""From the way a store is named to the store, and what can be done with any store."""
+"""Opening a store by its specification, and operations on any store."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from plimsoll.protocols import Durability, SessionLog, Store
 from plimsoll.validation import one_of
 
 StoreSpec = str | os.PathLike[str] | Store | None
-"""Where sessions are kept: see `open_store`."""
+"""Specification of a store, see `open_store`."""
 
 
 def open_store(spec: StoreSpec = None, *, durability: Durability = "fsync") -> Store:
-    """The store that `spec` names. Nothing is made on disk before the first session is.
+    """The store that `spec` names. Creates nothing on disk before the first session.
 
-    None: the user's data directory ($PLIMSOLL_HOME, else the XDG one). "project:" or "project:/path": a folder of its own in
-    there for the project around the current or that folder. A path: JSON lines in that directory. "sqlite:///file.db"
-    (relative) or "sqlite:////absolute/file.db": one SQLite file. "memory:" or "memory:label": this process's memory, the same
-    store for the same text. A Store is taken as it is.
+    - None: the user's data directory ($PLIMSOLL_HOME, else the XDG data directory).
+    - "project:" or "project:/path": a folder there for the project that contains the current or the given folder.
+    - a path: JSON lines in that directory.
+    - "sqlite:///file.db" (relative) or "sqlite:////absolute/file.db": one SQLite file.
+    - "memory:" or "memory:label": memory of this process, shared by equal specs.
+    - a Store: returned unchanged.
+
     Raises SettingError for anything else.
     """
     one_of("durability", durability, get_args(Durability))
@@ -34,7 +37,7 @@ def open_store(spec: StoreSpec = None, *, durability: Durability = "fsync") -> S
 
 
 def open_or_create(store: Store, name: str, about: Mapping[str, Any] | None = None) -> SessionLog:
-    """The session of that name, for writing; a new one if there is none, also when several processes try at once.
+    """Open a session for writing, creating it if missing. Safe against concurrent creation.
 
     Raises what Store.open and Store.create raise, except SessionNotFound and SessionExists.
     """
@@ -46,13 +49,13 @@ def open_or_create(store: Store, name: str, about: Mapping[str, Any] | None = No
                 return store.create(name, about)
             except SessionExists:
                 continue
-    raise SessionBusy(name)  # it comes and goes faster than we can look
+    raise SessionBusy(name)  # other processes keep creating and deleting it
 
 
 def archive_oldest(store: Store, *, sessions_max: int) -> list[str]:
-    """Archive the sessions that were changed longest ago until `sessions_max` are listed; returns their names.
+    """Archive the least recently changed sessions until `sessions_max` are listed; returns the archived names.
 
-    Nothing is deleted. A session that is being written stays listed. Raises SettingError for a negative number.
+    Deletes nothing. A session that is being written stays listed. Raises SettingError for a negative number.
     """
     if sessions_max < 0:
         raise SettingError("sessions_max", "must not be negative")
@@ -60,15 +63,15 @@ def archive_oldest(store: Store, *, sessions_max: int) -> list[str]:
     for info in store.sessions()[sessions_max:]:
         try:
             store.archive(info.name)
-        except (SessionBusy, SessionNotFound, UnsafeName):  # the last: somebody wrote it into a database by hand
+        except (SessionBusy, SessionNotFound, UnsafeName):  # UnsafeName: a name edited into a database by hand
             continue
         archived.append(info.name)
     return archived
 
 
 def _default_dir(project: str | None = None) -> str:
-    """The sessions of everything, or of the project around a folder (empty text: the current one)."""
-    from plimsoll.store.paths import sessions_dir  # noqa: PLC0415 - loaded when one is used
+    """The default directory of sessions, or that of the project containing a folder (empty text: the current one)."""
+    from plimsoll.store.paths import sessions_dir  # noqa: PLC0415 - imported only when used
 
     if project is None:
         return str(sessions_dir())
@@ -90,7 +93,7 @@ def _checked_text(spec: str | os.PathLike[str]) -> str:
 
 def _named(text: str, durability: Durability) -> Store:
     if text.startswith("memory:"):
-        from plimsoll.store.memory import shared_memory_store  # noqa: PLC0415 - loaded when one is used
+        from plimsoll.store.memory import shared_memory_store  # noqa: PLC0415 - imported only when used
 
         return shared_memory_store(text)
     if text.startswith("project:"):
@@ -101,12 +104,12 @@ def _named(text: str, durability: Durability) -> Store:
     path = rest.removeprefix("/")
     if scheme != "sqlite" or path == rest or not path or path.startswith(":"):
         raise SettingError("store", 'must be a directory, "project:", "sqlite:///file.db" or "memory:"')
-    from plimsoll.store.sqlite import SqliteStore  # noqa: PLC0415 - loaded when one is used
+    from plimsoll.store.sqlite import SqliteStore  # noqa: PLC0415 - imported only when used
 
     return SqliteStore(path, durability=durability)
 
 
 def _directory(path: str, durability: Durability) -> Store:
-    from plimsoll.store.jsonl import JsonlStore  # noqa: PLC0415 - loaded when one is used
+    from plimsoll.store.jsonl import JsonlStore  # noqa: PLC0415 - imported only when used
 
     return JsonlStore(path, durability=durability)

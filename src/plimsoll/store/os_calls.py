@@ -1,4 +1,4 @@
-"""The only door to the disk: every system call a file store makes. A test passes one whose k-th call fails."""
+"""Every system call that a file store makes, in one class, so that tests can make the k-th call fail."""
 
 from __future__ import annotations
 
@@ -11,69 +11,67 @@ from typing import Final
 from plimsoll.errors import StoreFull, StoreUnusable
 
 NO_SPACE: Final = frozenset({ENOSPC, EDQUOT, EFBIG})
-"""What the system says when there is no room: the disk, a quota, the process's own file size limit."""
+"""Error codes for lack of space: on the disk, in the quota, or under the process's file size limit."""
 
 _READ_ONLY: Final = frozenset({EACCES, EPERM, EROFS})
 
 
 def _not_here(*_: object) -> int:
-    """A system call that this system does not have."""
+    """A system call that this platform lacks."""
     raise OSError(ENOSYS, os.strerror(ENOSYS))
 
 
 class OsCalls:
-    """System calls by descriptor. A path is always relative to a folder's descriptor, and a link at its end is not
-    followed.
-    """
+    """System calls on descriptors. Paths are relative to a folder's descriptor; a final symbolic link is not followed."""
 
     def open(self, path: str, flags: int, mode: int = 0o600, *, dir_fd: int | None = None) -> int:
-        """A descriptor that children do not inherit."""
+        """Open a file. Child processes do not inherit the descriptor."""
         return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=dir_fd)
 
     def close(self, fd: int) -> None:
-        """Close it."""
+        """Close the descriptor."""
         os.close(fd)
 
     def read_at(self, fd: int, size_bytes: int, offset: int) -> bytes:
-        """Up to so many bytes from there."""
+        """Read up to `size_bytes` bytes at `offset`."""
         return os.pread(fd, size_bytes, offset)
 
     write = staticmethod(os.write)
-    """Write some of it; says how many bytes."""
+    """Write part or all of the data; returns the number of bytes written."""
 
     write_at = staticmethod(getattr(os, "pwrite", _not_here))
-    """Write at an offset; says how many bytes."""
+    """Write at an offset; returns the number of bytes written."""
 
     sync_data = staticmethod(getattr(os, "fdatasync", os.fsync))
-    """Bring a file's bytes, and what is needed to find them, to stable storage."""
+    """Flush a file's data, and the metadata needed to read it, to stable storage."""
 
     sync = staticmethod(os.fsync)
-    """Bring a new file, or a folder's list of names, to stable storage."""
+    """Flush a new file, or the entries of a folder, to stable storage."""
 
     truncate = staticmethod(os.ftruncate)
-    """Cut a file."""
+    """Truncate a file."""
 
     stat = staticmethod(os.fstat)
-    """What the descriptor is of."""
+    """Status of an open file."""
 
     def stat_name(self, name: str, *, dir_fd: int) -> os.stat_result:
-        """What a name in a folder is; of a link, the link."""
+        """Status of a name in a folder; symbolic links are not followed."""
         return os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
 
     def names(self, fd: int) -> list[str]:
-        """The names in a folder."""
+        """Names in a folder."""
         return os.listdir(fd)
 
     def make_folder(self, name: str, mode: int = 0o700, *, dir_fd: int | None = None) -> None:
-        """A new folder."""
+        """Create a folder."""
         os.mkdir(name, mode, dir_fd=dir_fd)
 
     def rename(self, old: str, new: str, *, old_fd: int, new_fd: int) -> None:
-        """Give a file or folder another name, replacing a file or an empty folder."""
+        """Rename a file or folder, replacing a file or an empty folder."""
         os.rename(old, new, src_dir_fd=old_fd, dst_dir_fd=new_fd)
 
     def remove(self, name: str, *, dir_fd: int) -> None:
-        """Remove a file's name."""
+        """Unlink a file."""
         os.unlink(name, dir_fd=dir_fd)
 
     def remove_folder(self, name: str, *, dir_fd: int) -> None:
@@ -82,7 +80,7 @@ class OsCalls:
 
 
 def write_all(calls: OsCalls, fd: int, data: bytes) -> None:
-    """Write every byte; the system may take them in portions."""
+    """Write all bytes, in several calls if needed."""
     rest = memoryview(data)
     while rest:
         rest = rest[calls.write(fd, rest) :]
@@ -90,7 +88,7 @@ def write_all(calls: OsCalls, fd: int, data: bytes) -> None:
 
 @contextmanager
 def store_errors(path: str) -> Iterator[None]:
-    """Turn what the system says into a StoreError about `path`."""
+    """Convert OSError into a StoreError about `path`."""
     try:
         yield
     except OSError as error:
@@ -98,11 +96,11 @@ def store_errors(path: str) -> Iterator[None]:
 
 
 def store_error(error: OSError, path: str) -> StoreFull | StoreUnusable:
-    """The StoreError for what the system said about `path`."""
+    """The StoreError that corresponds to an OSError about `path`."""
     if error.errno in NO_SPACE:
         return StoreFull(path)
     if error.errno in {ELOOP, ENOTDIR}:
-        return StoreUnusable(path, reason="a link, or not a folder, where a folder is needed")
+        return StoreUnusable(path, reason="a symbolic link or a file where a folder is needed")
     if error.errno in _READ_ONLY:
-        return StoreUnusable(path, reason="not allowed to write or read there")
+        return StoreUnusable(path, reason="permission to read or write denied")
     return StoreUnusable(path, reason=error.strerror or type(error).__name__)

@@ -1,4 +1,4 @@
-"""Names and places: which session names are allowed, what their folders are called, and where the data directory is."""
+"""Valid session names, the folder names derived from them, and the location of the data directory."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ _FOLDER = regex(r"([a-z0-9_-][a-z0-9._-]{0,63})(?:~([0-9a-f]{1,16}))?")
 _DEVICES: Final = frozenset(
     {"con", "prn", "aux", "nul", *(f"com{digit}" for digit in range(10)), *(f"lpt{digit}" for digit in range(10))}
 )
-"""Names that Windows takes for devices, with any extension."""
+"""Device names on Windows, with or without an extension."""
 
 _TAIL_CHARS_MAX: Final = 32
 
 
 def safe_name(name: object) -> str:
-    """The name, unchanged, if it may name a session. Raises UnsafeName. Nothing is ever made safe by rewriting it.
+    """Return the name unchanged if it is a valid session name. Raises UnsafeName; names are never rewritten.
 
-    One to 64 of A-Z, a-z, 0-9, '.', '_' and '-'; not beginning or ending with '.', without '..', and not a Windows
-    device.
+    Valid: 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-', no '.' at either end, no '..', and not a Windows device.
     """
     if not isinstance(name, str):
         raise UnsafeName(f"<{type(name).__name__}>")
@@ -37,17 +36,17 @@ def safe_name(name: object) -> str:
 
 
 def folder_of(name: str) -> str:
-    """The folder of a session: its name in lower case and, if it has capitals, '~' and where they are.
+    """The folder of a session: the lower-case name and, if it has capitals, '~' and a hexadecimal bit mask of their positions.
 
-    The places are a hexadecimal number with bit i set for a capital at i. So names that differ only by case get folders
-    that differ by more, on any file system, and the name can be read back from the folder. '~' is in no name.
+    Names that differ only in case thus get distinct folders on any file system, and `name_of` inverts the mapping. No name
+    contains '~'.
     """
     capitals = sum(1 << index for index, char in enumerate(name) if "A" <= char <= "Z")
     return f"{name.lower()}~{capitals:x}" if capitals else name
 
 
 def name_of(folder: str) -> str | None:
-    """The name a folder belongs to; None for one that no session has."""
+    """The session name of a folder; None if no name maps to it."""
     match = _FOLDER.fullmatch(folder)
     if match is None:
         return None
@@ -60,15 +59,15 @@ def name_of(folder: str) -> str | None:
 
 
 def data_dir() -> Path:
-    """The user's data directory: $PLIMSOLL_HOME, else plimsoll in $XDG_DATA_HOME or ~/.local/share.
+    """The user's data directory: $PLIMSOLL_HOME, else `plimsoll` in $XDG_DATA_HOME or ~/.local/share.
 
-    Raises SettingError when a variable is not an absolute path, or nobody knows the home directory.
+    Raises SettingError if $PLIMSOLL_HOME is not an absolute path or the home directory is unknown.
     """
     home = os.environ.get("PLIMSOLL_HOME")
     if home:
         return _absolute("PLIMSOLL_HOME", home)
     shared = os.environ.get("XDG_DATA_HOME")
-    if shared and Path(shared).is_absolute():  # the XDG specification: a relative path is invalid and must be ignored
+    if shared and Path(shared).is_absolute():  # the XDG specification says to ignore a relative path
         return Path(shared, "plimsoll")
     try:
         return Path.home() / ".local" / "share" / "plimsoll"
@@ -77,20 +76,16 @@ def data_dir() -> Path:
 
 
 def sessions_dir(project: str | os.PathLike[str] | None = None) -> Path:
-    """Where sessions are kept by default: `sessions` in the data directory, or a folder of a project's own in
-    `projects`.
-    """
+    """The default directory of sessions: `sessions` in the data directory, or a project's folder below `projects`."""
     if project is None:
         return data_dir() / "sessions"
     return data_dir() / "projects" / project_folder(project)
 
 
 def project_folder(project: str | os.PathLike[str]) -> str:
-    """A folder name for a project's directory: the end of its path, to read, and 128 bits of its SHA-256, to tell it
-    apart.
+    """The folder name for a project: a readable part of its path and 128 bits of the path's SHA-256.
 
-    Two paths never share a folder, whatever characters, length or case they have. Links in the path are resolved, so a
-    project reached another way is the same project.
+    Distinct paths get distinct folders. Symbolic links are resolved first, so a project has one folder however it is reached.
     """
     try:
         path = os.path.realpath(project)

@@ -1,11 +1,10 @@
-"""The record codec: one record, one line. Pure; `docs/format.md` gives it byte by byte.
+"""The record codec: one record per line. Pure functions; `docs/format.md` specifies the bytes.
 
     {"n": 17, "m": 12, "k": "message", "t": 1763000000000, "d": {"role":"user"}, "c": "8d3f01aa"}
 
-The envelope has a space after each colon and comma, the payload has none, and both are ASCII. Outside strings a space
-can therefore only be the envelope's, and inside strings a quote is always escaped: the six bytes `{"n": ` begin a
-record and occur nowhere else. So a record can be found again in the middle of damage, and no text inside a message
-can pass for one.
+Both the envelope and the payload are ASCII, but only the envelope has a space after each colon and comma. Quotes inside
+strings are escaped, so the six bytes `{"n": ` occur at the start of a record and nowhere else: records can be found again
+after damage, and message text cannot imitate one.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ from plimsoll.protocols import Record, RecordDraft
 from plimsoll.regex import regex
 
 FORMAT: Final = 1
-"""Version of the format this module writes, kept in the session record."""
+"""Format version written by this module, stored in the session record."""
 
 KINDS: Final = frozenset({"session", "message", "compaction", "rollback", "edit", "pin", "usage", "blob", "note"})
-"""The kinds this version knows."""
+"""Record kinds known to this version."""
 
 START: Final = b'{"n": '
 SEAL_SIZE_BYTES: Final = 18
 """`, "c": "` + 8 hexadecimal digits + `"}`."""
 
 RECORD_SIZE_BYTES_MIN: Final = 48
-"""A damaged line shorter than this never was a record: an editor's empty line, half of a line broken in two."""
+"""A damaged line shorter than this was never a record: an empty line, or part of a broken one."""
 
 _KIND = regex(r"[a-z][a-z0-9_.-]{0,31}")
 _SEALED = regex(rb', "c": "[0-9a-f]{8}"\}')
@@ -43,35 +42,33 @@ _INTEGER_MAX: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """A line that is no record, and why."""
+    """A line that is not a record, with the reason."""
 
     reason: str
 
 
 class Span(NamedTuple):
-    """A stretch of a log: one record, or bytes that are none."""
+    """A stretch of a log: one record, or bytes that are not a record."""
 
     offset: int
-    """Where it begins, in bytes; in a store that keeps records by number, that number."""
+    """Byte offset; in a store that keeps records by number, the number."""
     line: bytes
-    """Its bytes, without a newline. Empty where they are too many to hold."""
+    """The bytes without a newline. Empty if too many to hold."""
     size_bytes: int
     record: Record | None
     reason: str
 
 
 def encode(draft: RecordDraft, *, seq: int, position: int, at_ms: int, batch_left: int = 0) -> bytes:
-    """The line of a record, with its newline.
+    """The line of a record, with its newline. A surrogate pair in two halves reads back as one character, a limit of JSON.
 
-    Raises FormatError for a kind or payload that cannot be written so that reading gives the same back, and
-    LimitExceeded for one nested too deeply or too large. A high and a low surrogate next to each other read back as
-    the character they spell: JSON has no way to keep them apart.
+    Raises FormatError for a kind or payload that would not read back as it is, LimitExceeded if nested too deeply or too large.
     """
     return _encoded(draft, seq, position, at_ms, batch_left)[0]
 
 
 def _encoded(draft: RecordDraft, seq: int, position: int, at_ms: int, batch_left: int) -> tuple[bytes, bool]:
-    """The line, and whether reading it gives the payload as it was given."""
+    """The line, and whether it reads back as the same payload."""
     if not isinstance(draft.kind, str) or not _KIND.fullmatch(draft.kind):
         raise FormatError("a record's kind is 1 to 32 of a-z, 0-9, '.', '_' and '-', beginning with a letter")
     if not isinstance(at_ms, int) or abs(at_ms) > _INTEGER_MAX:
@@ -87,14 +84,14 @@ def _encoded(draft: RecordDraft, seq: int, position: int, at_ms: int, batch_left
 
 
 def seal(body: bytes | memoryview) -> bytes:
-    """The end of a line whose bytes so far are `body`: the CRC-32 (zlib's, of IEEE 802.3) of exactly those."""
+    """The end of a line: the CRC-32 (IEEE 802.3, as in zlib) of the bytes before it."""
     return b', "c": "%08x"}' % zlib.crc32(body)
 
 
 def encode_batch(
     drafts: Sequence[RecordDraft], *, seq: int, position: int, now_ms: int
 ) -> tuple[list[bytes], list[Record]]:
-    """Lines for the records of one append, and the records as reading them gives them."""
+    """Lines for the records of one append, and the records as they will be read back."""
     lines, records = [], []
     for index, draft in enumerate(drafts):
         at_ms = now_ms if draft.at_ms is None else draft.at_ms
@@ -119,31 +116,31 @@ def _record_of(draft: RecordDraft, seq: int, position: int, at_ms: int, batch_le
 
 
 def _decoded(line: bytes) -> Record:
-    """The record of a line that was just encoded."""
+    """Decode a line that was just encoded."""
     record = decode(line.removesuffix(b"\n"))
     assert isinstance(record, Record)
     return record
 
 
 def payload_text(data: Mapping[str, Any]) -> tuple[str, bool]:
-    """A payload as compact ASCII JSON, and whether that reads back as it is. Raises FormatError or LimitExceeded.
+    """The payload as compact ASCII JSON, and whether it reads back unchanged. Raises FormatError or LimitExceeded.
 
-    JSON has no tuples, and joins two halves of a character that stand next to each other.
+    JSON has no tuples and joins adjacent surrogate halves.
     """
     if not isinstance(data, dict):
         data = dict(data) if isinstance(data, Mapping) else _refuse(type(data).__name__)
     has_tuples = _check(data)
     try:
         text = _ENCODER.encode(data)
-    except ValueError as error:  # NaN, infinities, and integers longer than Python turns into text
+    except ValueError as error:  # NaN, infinities, and integers too long for Python to print
         raise FormatError(f"a record's payload is not JSON: {error}") from None
     return text, not (has_tuples or "\\ud" in text)
 
 
 def decode(line: bytes) -> Record | Unreadable:
-    """The record of a line without its newline. Total: whatever the bytes, the result is one or the other."""
+    """Decode a line without its newline. Never raises: returns `Unreadable` for anything else."""
     if not line.startswith(START):
-        return Unreadable(reason="no record begins here")
+        return Unreadable(reason="not the beginning of a record")
     if line[-SEAL_SIZE_BYTES:] != seal(memoryview(line)[:-SEAL_SIZE_BYTES]):
         return Unreadable(reason="the checksum does not match")
     try:
@@ -154,9 +151,9 @@ def decode(line: bytes) -> Record | Unreadable:
 
 
 def spans(line: bytes, offset: int = 0) -> list[Span]:
-    """The records in a line that should hold one, and the bytes between them: more than one only after damage.
+    """The records in a line that should hold one, and the bytes between them. Only a damaged line yields more than one span.
 
-    `offset` is where the line begins. Linear in its length.
+    `offset` is the offset of the line. Takes linear time.
     """
     whole = decode(line)
     if isinstance(whole, Record):
@@ -176,7 +173,7 @@ def spans(line: bytes, offset: int = 0) -> list[Span]:
 
 
 def _candidates(line: bytes) -> list[tuple[int, int]]:
-    """Where records may lie in a damaged line: from each start mark to the first seal before the next start mark."""
+    """Possible records in a damaged line: from each start mark to the first seal before the next start mark."""
     starts = [match.start() for match in re.finditer(re.escape(START), line)]
     pairs = []
     for start, end in pairwise([*starts, len(line)]):
@@ -187,16 +184,16 @@ def _candidates(line: bytes) -> list[tuple[int, int]]:
 
 
 def _record(fields: Any, line: bytes) -> Record | Unreadable:
-    """The record of a line's fields. Fields that this version does not know are left to `raw` and to copying by line."""
+    """The record of decoded fields. Unknown fields are kept only in the raw line."""
     try:
         seq, position, at_ms, kind, data = fields["n"], fields["m"], fields["t"], fields["k"], fields["d"]
     except (KeyError, TypeError):
         return Unreadable(reason="a field is missing")
     left = fields.get("b", 0)
     if not (type(seq) is type(position) is type(left) is type(at_ms) is int) or min(seq, position, left) < 0:
-        return Unreadable(reason="a number is none")
+        return Unreadable(reason="a number is invalid")
     if type(kind) is not str or type(data) is not dict:
-        return Unreadable(reason="the kind is no text, or the payload no object")
+        return Unreadable(reason="the kind is not a string, or the payload not an object")
     return Record(
         seq=seq,
         position=position,
@@ -213,10 +210,7 @@ _SCALARS: Final = (str, int, float, type(None))  # bool is an int
 
 
 def _check(data: dict[str, Any]) -> bool:
-    """Refuse what `json` would write as something else, recurse into too deeply, or never finish with.
-
-    Returns whether there are tuples in it.
-    """
+    """Refuse what `json` would change, or recurse into too deeply or endlessly. Returns True if there are tuples."""
     level: list[Any] = [data]
     nodes = 0
     has_tuples = False

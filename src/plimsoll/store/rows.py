@@ -1,4 +1,4 @@
-"""Lines kept by number, as a database or a list keeps them: what reading them has in common."""
+"""Reading lines that are stored by record number, in a database or a list."""
 
 from __future__ import annotations
 
@@ -10,54 +10,54 @@ from plimsoll.store.log import Tail
 from plimsoll.store.record import Span, Unreadable, decode
 
 GAP_RECORDS_MAX: Final = 4_096
-"""Records that may be missing in a row. A row further away does not stand under its own number."""
+"""Longest run of missing records that is believed. A row further away has a damaged number."""
 
 
 class Row(NamedTuple):
-    """A line without its newline, under the number it is kept by."""
+    """A line without its newline, with the number it is stored under."""
 
     seq: int
     line: object
-    """bytes, unless somebody else wrote the row; None where it cannot be read."""
+    """bytes, unless another program wrote the row; None if it cannot be read."""
 
 
 class Rows(Protocol):
-    """Where one session's rows are."""
+    """Storage of one session's rows."""
 
     def rows(self, seq: int, stop: int) -> Iterator[Row]:
-        """Those numbered in `[seq, stop)`, in order."""
+        """Rows numbered in `[seq, stop)`, in order."""
         ...
 
     def rows_back(self, stop: int | None) -> Iterator[Row]:
-        """Those numbered below `stop`, or all, from the last to the first."""
+        """Rows numbered below `stop`, or all rows, last to first."""
         ...
 
 
 class RowReader:
-    """The reading half of Lines, over rows."""
+    """The reading half of `Lines`, over rows."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def tail(self) -> Tail:
-        """Where the log ends. Rows after the last readable one may each have been a message."""
+        """The end of the log. Unreadable rows after the last readable one each count as a possible message."""
         lost = end = 0
         for row in self._rows.rows_back(None):
             end = end or row.seq + 1
             record = span_of(row).record
             if record is not None:
-                far = end > record.seq + 1 + lost + GAP_RECORDS_MAX  # a number that is damaged itself
+                far = end > record.seq + 1 + lost + GAP_RECORDS_MAX  # the number itself is damaged
                 seq = record.seq + 1 + lost if far else end
                 return Tail(seq=seq, messages=record.messages + lost, at_ms=record.at_ms)
             lost += 1
         return Tail(seq=lost if end > GAP_RECORDS_MAX else end, messages=lost)
 
     def header(self) -> Record | None:
-        """The session record, if it can be read."""
+        """The session record, or None if it cannot be read."""
         return next((span_of(row).record for row in self._rows.rows(0, 1)), None)
 
     def raw_back(self) -> Iterator[bytes]:
-        """The lines that can be read, from the last to the first, as they are."""
+        """Yield the raw readable lines, last to first."""
         return (row.line for row in self._rows.rows_back(None) if isinstance(row.line, bytes))
 
     def forward(self, seq: int, tail: Tail) -> Iterator[Span]:
@@ -69,7 +69,7 @@ class RowReader:
         return (span_of(row) for row in self._rows.rows_back(tail.seq))
 
     def first(self, holds: Callable[[Record], bool], tail: Tail) -> Record | None:
-        """See Lines. Halves the numbers."""
+        """See Lines. A binary search over the numbers."""
         low, high = 0, tail.seq
         while low < high:
             middle = (low + high) // 2
@@ -86,7 +86,7 @@ class RowReader:
 
 
 def span_of(row: Row) -> Span:
-    """What a row holds. Rows have no place in bytes; their offset is their number."""
+    """The span of a row. Its offset is the record number, since rows have no byte offsets."""
     if not isinstance(row.line, bytes):
         reason = "its page in the database cannot be read" if row.line is None else "not bytes"
         return Span(row.seq, b"", 1, None, reason)
@@ -99,5 +99,5 @@ def span_of(row: Row) -> Span:
 
 
 def lost_header() -> Damage:
-    """The finding that a session had no record left, and got a new session record."""
+    """The damage entry for a session without any record, which was given a new session record."""
     return Damage(kind="missing", seq=0, records=1, reason="the log was empty; a session record was written again")

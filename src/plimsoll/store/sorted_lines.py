@@ -1,7 +1,7 @@
-"""Lines that do not lie in the order of their numbers: moved, doubled, or put in from another log. For verifying and repairing.
+"""Records that are not in the order of their numbers: moved, duplicated, or inserted from another log.
 
-Numbers are under the checksum, so they say where a record belongs. Nothing else reads a log so: it takes a pass over the file, and
-some bytes of memory a record.
+Used by verify and repair only, since it needs a pass over the file and some bytes of memory per record. The checksum covers
+the numbers, so they tell where a record belongs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from plimsoll.store.record import Span, spans
 
 
 class _Place(NamedTuple):
-    """Where a record lies, with what cannot be read before it."""
+    """The location of a record, with the unreadable spans before it."""
 
     seq: int
     offset: int
@@ -30,7 +30,7 @@ class _Place(NamedTuple):
 
 
 class SortedLines(JsonlLines):
-    """The records of a log file by their numbers, as far as it goes now. Of several with one number the first counts."""
+    """The records of a log file sorted by number. Of several with the same number the first counts. A snapshot."""
 
     def __init__(self, folder: Folder, file: LogFile, *, session: str) -> None:
         super().__init__(folder, file, None, session=session, durable=False)
@@ -44,16 +44,16 @@ class SortedLines(JsonlLines):
                 self._tail = no_less(replace(end, at_ms=last.at_ms), records=last.seq + 1, messages=last.messages)
 
     def tail(self) -> Tail:
-        """See Lines. Where the log ended when it was opened."""
+        """See Lines. The end of the log at the time of opening."""
         return self._tail
 
     def misplaced(self) -> list[Damage]:
-        """The records that lie behind one with a higher number. Those that are there twice are found when they are read."""
+        """Records located after one with a higher number. Duplicates are found when the records are read."""
         found: list[Damage] = []
         highest = -1
         for place in self._lying:
             if place.seq < highest:
-                reason = "it does not lie where its number belongs"
+                reason = "not in the order of its number"
                 found.append(
                     Damage(
                         kind="misplaced",
@@ -67,8 +67,8 @@ class SortedLines(JsonlLines):
             highest = max(highest, place.seq)
         return found
 
-    def forward(self, seq: int, tail: Tail) -> Iterator[Span]:  # noqa: ARG002 - it does not grow
-        """See Lines. What cannot be read comes before the record that lies behind it."""
+    def forward(self, seq: int, tail: Tail) -> Iterator[Span]:  # noqa: ARG002 - the snapshot does not grow
+        """See Lines. Unreadable spans come before the record that follows them in the file."""
         with store_errors(self._file.path):
             for place in self._places[bisect_left(self._places, seq, key=lambda place: place.seq) :]:
                 yield from place.bad
@@ -99,7 +99,7 @@ class SortedLines(JsonlLines):
 
 
 def _places(found: Iterator[Span]) -> tuple[list[_Place], list[Span]]:
-    """The records in the order in which they lie, and what cannot be read after the last of them."""
+    """The records in file order, and the unreadable spans after the last one."""
     places: list[_Place] = []
     bad: list[Span] = []
     for span in found:

@@ -1,7 +1,6 @@
-"""Many sessions in one SQLite file, with a write-ahead log. Rows hold the same lines as the files of the default store.
+"""Many sessions in one SQLite file in WAL mode. Rows hold the same lines as the files of the default store.
 
-Which process writes a session is decided by a lock file in `FILE-locks`, as everywhere: SQLite's own locks are held for
-one transaction only.
+A lock file per session in `FILE-locks` decides which process may write it: SQLite's own locks last for one transaction only.
 """
 
 from __future__ import annotations
@@ -32,9 +31,7 @@ from plimsoll.store.paths import folder_of, safe_name
 from plimsoll.store.rows import GAP_RECORDS_MAX, Row, RowReader, lost_header
 
 _SEQ_BITS: Final = 36
-"""Of a row's 63 bits, those that hold the record's number: 69 thousand million records in each of 134 million
-sessions.
-"""
+"""Bits of the 63-bit row id for the record number: 69 billion records in each of 134 million sessions."""
 
 _PUT_BLOB: Final = (
     "INSERT INTO blob (session, digest, data) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"
@@ -60,7 +57,7 @@ class SqliteLines(RowReader):
         self._committed = come
 
     def tail(self) -> Tail:
-        """See Lines. What was acknowledged and is not there counts: it is missing."""
+        """See Lines. Acknowledged records that are absent count as missing."""
         tail, come = super().tail(), self._committed
         if come is None or come.session != self._session:
             return tail
@@ -72,7 +69,7 @@ class SqliteLines(RowReader):
             self._lock.acknowledge(CommittedLength(session=self._session, records=tail.seq, messages=tail.messages))
 
     def rows(self, seq: int, stop: int) -> Iterator[Row]:
-        """See Rows. What a damaged page keeps from being found with others is looked for by itself."""
+        """See Rows. If a damaged page makes a range unreadable, its rows are read one at a time."""
         many = 1
         while seq < stop:
             found = self._found(_FORTH, seq, stop, many)
@@ -103,7 +100,7 @@ class SqliteLines(RowReader):
             many = min(many * 2, _ROWS_AT_ONCE)
 
     def _found(self, sql: str, start: int, stop: int, many: int) -> list[Row] | None:
-        """Rows numbered in `[start, stop)`, or so many of them; None where a damaged page is in the way."""
+        """Up to `many` rows numbered in `[start, stop)`; None if a damaged page prevents the query."""
         try:
             found = self._query(sql, (self._first_id + start, self._first_id + stop, many))
         except SessionDamaged:
@@ -113,12 +110,12 @@ class SqliteLines(RowReader):
         return found if numbers == in_order and all(start <= number < stop for number in numbers) else None
 
     def _row(self, seq: int) -> Row:
-        """One row; without a line where it is not to be found."""
+        """One row; its line is None if it cannot be read."""
         found = self._found(_FORTH, seq, seq + 1, 1)
         return found[0] if found else Row(seq, None)
 
     def _findable(self, stop: int) -> int:
-        """The largest number, at most `stop`, below which the last row can be found: no row, or one on a page that is whole."""
+        """The largest number, at most `stop`, below which the last row can be looked up without hitting a damaged page."""
         low, high = 0, stop
         while low < high:
             middle = (low + high + 1) // 2 if high < stop else high
@@ -129,7 +126,7 @@ class SqliteLines(RowReader):
         return low
 
     def size_bytes(self) -> int:
-        """Bytes of all its lines, newlines counted."""
+        """Total bytes of all lines, newlines included."""
         sql = "SELECT size_bytes FROM record WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1"
         found = self._database.query(sql, (self._first_id, self._first_id + (1 << _SEQ_BITS)))
         return found[0][0] if found and isinstance(found[0][0], int) else 0
@@ -147,7 +144,7 @@ class SqliteLines(RowReader):
             connection.executemany("INSERT INTO record (id, size_bytes, line) VALUES (?, ?, ?)", rows)
 
     def put_blob(self, data: bytes) -> str:
-        """See SessionLog. Content that changed under its digest is replaced."""
+        """See SessionLog. Content that does not match its digest is replaced."""
         digest = digest_of(data)
         if self._blob(digest) != data:
             with self._database.transaction() as connection:
@@ -158,7 +155,9 @@ class SqliteLines(RowReader):
         """See SessionLog."""
         reference = checked_reference(reference)
         sql = "SELECT digest FROM blob WHERE session = ? AND digest >= ? AND digest < ? LIMIT 2"
-        found = self._database.query(sql, (self._session, reference, f"{reference}g"))  # g follows f
+        found = self._database.query(
+            sql, (self._session, reference, f"{reference}g")
+        )  # "g" sorts after every hex digit
         digest = only_match(reference, [str(row[0]) for row in found])
         data = self._blob(digest)
         if not isinstance(data, bytes):
@@ -169,7 +168,7 @@ class SqliteLines(RowReader):
         """See SessionLog."""
         try:
             found = self._database.query("SELECT digest FROM blob WHERE session = ? ORDER BY digest", (self._session,))
-        except SessionDamaged:  # the index perhaps, and not the table
+        except SessionDamaged:  # perhaps only the index is damaged, not the table
             found = self._database.query("SELECT digest FROM blob NOT INDEXED WHERE session = ?", (self._session,))
         return (str(row[0]) for row in found)
 
@@ -188,7 +187,7 @@ class SqliteLines(RowReader):
 
 
 class SqliteStore:
-    """See Store. Nothing is made on disk before the first session is."""
+    """See Store. Creates nothing on disk before the first session."""
 
     def __init__(
         self, path: str | os.PathLike[str], *, durability: Durability = "fsync", clock: Clock = wall_clock_ms
@@ -267,11 +266,11 @@ class SqliteStore:
                 raise SessionNotFound(name)
 
     def findings(self) -> tuple[str, ...]:
-        """See Store. Every page of the file is looked at."""
+        """See Store. Checks every page of the file."""
         return self._database.findings() if self._database.exists() else ()
 
     def close(self) -> None:
-        """Close the database. It opens again when needed."""
+        """Close the database. It reopens when needed."""
         self._database.close()
 
     def _id(self, name: str) -> int:
@@ -282,7 +281,7 @@ class SqliteStore:
         return int(found[0][0])
 
     def _refuse_taken(self, name: str) -> None:
-        """A session that is there exists, also while another process writes it. Makes the file if there is none."""
+        """Raise SessionExists if the name is taken, even while another process writes that session. Creates the file if missing."""
         self._database.check_writable()
         with suppress(SessionNotFound):
             self._id(safe_name(name))
@@ -335,7 +334,7 @@ class SqliteStore:
             lock.release()
 
     def _committed(self, name: str) -> CommittedLength | None:
-        """How far the session of that name had come at least."""
+        """The acknowledged length of the session, or None if unknown."""
         with suppress(StoreUnusable):
             locks = open_root(OsCalls(), f"{self.where}-locks", create=False)
             if locks is not None:
@@ -350,7 +349,7 @@ class SqliteStore:
                 locks.remove(f"{folder_of(name)}.lock")
 
     def _take_lock(self, name: str) -> Lock:
-        """The session's lock; one on a file that a delete removed meanwhile is none."""
+        """Acquire the session's lock; retry if a delete removed its file meanwhile."""
         path = f"{self.where}-locks"
         locks = open_root(OsCalls(), path, create=True)
         assert locks is not None

@@ -1,4 +1,4 @@
-"""Proving a session: every record and every blob read and checked. And a repaired copy, beside the original."""
+"""Verifying a session by reading every record and blob, and writing a repaired copy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from plimsoll.protocols import Damage, Record, RecordCheck, SessionLog, Store
 from plimsoll.regex import regex
 from plimsoll.store.copying import Copy, blob_of, digests_of
 from plimsoll.store.jsonl import JsonlStore
-from plimsoll.store.log import no_flaw
+from plimsoll.store.log import accept_any
 from plimsoll.store.record import KINDS, decode
 
 _NAME_CHARS_MAX = 64
@@ -20,45 +20,45 @@ _DIGEST = regex(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """What a session holds and what of it is damaged. Nothing was changed to find out."""
+    """What a session holds and what of it is damaged. Verifying changes nothing."""
 
     name: str
     records: int
-    """Records that can be read."""
+    """Readable records."""
     messages: int
     """Messages among them."""
     kinds: Mapping[str, int]
-    """How many records there are of each kind."""
+    """Number of records by kind."""
     unknown_required: tuple[str, ...]
-    """Kinds a newer plimsoll wrote that this one must not touch."""
+    """Required kinds written by a newer plimsoll, which this version must not modify."""
     damage: tuple[Damage, ...]
     blobs: int
     blobs_damaged: tuple[str, ...]
-    """Digests of blobs whose content has changed, or that a record names and that are gone."""
+    """Digests of blobs whose content has changed, or that are missing though a record names them."""
     store_damage: tuple[str, ...] = ()
-    """What is wrong with the place that holds the session, in its own words. Others in it may be damaged as well."""
+    """Damage of the database file that holds the session, in SQLite's words. Other sessions in it may be damaged as well."""
 
     @property
     def ok(self) -> bool:
-        """Whether all of it can be read and used by this version."""
+        """True if this version can read and use all of it."""
         return not (self.damage or self.blobs_damaged or self.unknown_required or self.store_damage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repaired:
-    """A copy of a damaged session with everything in it that can be read."""
+    """A copy of a damaged session with everything that can be read."""
 
     name: str
-    """Of the copy."""
+    """Name of the copy."""
     records: int
-    """Records carried over, byte for byte."""
+    """Records copied byte for byte."""
     lost: int
-    """Record numbers whose records are gone; a note says so in their place."""
+    """Lost records; notes take their numbers."""
     blobs_lost: tuple[str, ...]
 
 
-def verify(store: Store, name: str, *, flaw: RecordCheck = no_flaw) -> Verified:
-    """Read all of a session and check it; `flaw` says what is wrong with what a record says. Damage is a result.
+def verify(store: Store, name: str, *, check: RecordCheck = accept_any) -> Verified:
+    """Read and check a whole session; `check` validates the contents of records. Damage is returned, not raised.
 
     Raises UnsafeName, SessionNotFound, NewerFormat, StoreUnusable.
     """
@@ -68,7 +68,7 @@ def verify(store: Store, name: str, *, flaw: RecordCheck = no_flaw) -> Verified:
         named: set[str] = set()
         unsound: list[Damage] = []
         for record in _records(log):
-            if (reason := flaw(record)) is not None:
+            if (reason := check(record)) is not None:
                 unsound.append(Damage(kind="unreadable", seq=record.seq, records=1, reason=reason))
                 continue
             kinds[record.kind] += 1
@@ -91,17 +91,16 @@ def verify(store: Store, name: str, *, flaw: RecordCheck = no_flaw) -> Verified:
 
 
 def repair(
-    store: Store, name: str, *, into: Store | None = None, copy_name: str | None = None, flaw: RecordCheck = no_flaw
+    store: Store, name: str, *, into: Store | None = None, copy_name: str | None = None, check: RecordCheck = accept_any
 ) -> Repaired:
-    """Write what can be read of a session into a new one, in `into` or the same store; the original stays as it is.
+    """Copy what can be read of a session into a new one, in `into` or the same store; the original is not changed.
 
-    Numbers and message positions stay the same: where records are gone, notes saying so take their numbers. The copy is
-    called `copy_name`, or the name with ".repaired" and, where that is taken, a number. Raises what `verify` and
-    Store.create_from raise.
+    Record numbers and message positions do not change: notes take the numbers of lost records. The copy is called `copy_name`, by
+    default the name with ".repaired" and, if taken, a number. Raises what `verify` and Store.create_from raise.
     """
     target = store if into is None else into
     with _in_order(store, name) as log:
-        made = Copy(log, flaw=flaw)
+        made = Copy(log, check=check)
         copied = _create(target, name, copy_name, made)
         named = {digest for record in _records(log) for digest in _named(record) if blob_of(log, digest) is None}
         lost = tuple(sorted({*made.blobs_lost, *named}))
@@ -109,7 +108,7 @@ def repair(
 
 
 def _in_order(store: Store, name: str) -> SessionLog:
-    """A session's log for reading, with its records in order also where their lines are not."""
+    """A session's log for reading, sorted by number if its lines are out of order."""
     return store.open_sorted(name) if isinstance(store, JsonlStore) else store.open(name, writable=False)
 
 
@@ -130,13 +129,13 @@ def _create(target: Store, name: str, copy_name: str | None, copy: Copy) -> str:
 
 
 def _named(record: Record) -> set[str]:
-    """The digest of the blob that a record names, if it names one."""
+    """The digest of the blob that a record names, if any."""
     digest = record.data.get("blob")
     return {digest} if isinstance(digest, str) and _DIGEST.fullmatch(digest) else set()
 
 
 def _records(log: SessionLog) -> Iterator[Record]:
-    """Every readable record, of whatever kind."""
+    """Yield every readable record of any kind."""
     for line in log.lines():
         record = decode(line)
         assert isinstance(record, Record)

@@ -270,7 +270,7 @@ class _Reading:
         since = recorder.state.history.gathered([(record.position, recorder.log.messages)])
         added = [ViewMessage(message=said, weigh=weigh, position=at) for at, said in sorted(since.items())]
         holds = recorder.state.history.branch.holds
-        then = recorder.state.then(record).pieces
+        then = recorder.state.after(record).pieces
         return self._view([*(piece for piece in then if piece.position is None or holds(piece.position)), *added])
 
     def _holds_summary(self, index: int) -> bool:
