@@ -1,4 +1,4 @@
-"""Going on from a view that another tool made: recorded as a compaction with that tool's trigger."""
+"""Continuing from a view that another tool made, recorded as a compaction with that tool's trigger."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from plimsoll.summary.reread import recollected
 
 
 def adopt(recorder: SessionRecorder, adoption: Adoption, before: Sequence[ViewMessage] = ()) -> Compaction:
-    """Go on from a view as another tool left it, or from one of ours and that behind it. Until it grows it stays as it is.
+    """Continue from another tool's view. It stays unchanged until it grows.
 
-    Compactions from now on lead to views that the adoption's reader can read back.
+    `before` are pieces of this session that come first. Later compactions make views that the adoption's reader can load.
     """
     meter, normalizer = recorder.meter, HistoryNormalizer(recorder.meter.format)
     pieces = [*before, *as_pieces(recorder, adoption)]
@@ -58,7 +58,7 @@ def adopt(recorder: SessionRecorder, adoption: Adoption, before: Sequence[ViewMe
 
 
 def _speaking_for(recorder: SessionRecorder, task: Task, left: Sequence[int]) -> Task:
-    """The task with the facts of messages of the history in its ledger, and these covered."""
+    """The task with the removed messages added to its ledger and its covered range."""
     wanted, (start, end) = frozenset(left), (min(left), max(left) + 1)
     said = ((at, as_said(message)) for at, message in recorder.state.history.decoded(0, end) if at in wanted)
     covers = (start, end) if task.covers is None else (min(start, task.covers[0]), max(end, task.covers[1]))
@@ -66,34 +66,34 @@ def _speaking_for(recorder: SessionRecorder, task: Task, left: Sequence[int]) ->
 
 
 def _summaries(pieces: Sequence[ViewMessage], reader: readers.Reader | None) -> list[str]:
-    """The summaries in a view, without the words that a tool puts around them."""
+    """The summaries in a view, without the text that a tool puts around them."""
     return [piece.message.text for piece in readers.bare(pieces, reader) if piece.origin == "summary"]
 
 
 def _told(ledger: Ledger, summaries: Iterable[str]) -> Ledger:
-    """The ledger with what another tool's summaries say: no message may say it."""
+    """The ledger extended by another tool's summaries, whose facts may be in no message."""
     for text in filter(None, summaries):
         ledger = recollected(ledger, text)
     return ledger
 
 
 def as_pieces(recorder: SessionRecorder, adoption: Adoption) -> list[ViewMessage]:
-    """Another tool's view as pieces, which go out as it sent them."""
+    """Another tool's view as pieces, in the form in which it sent them."""
     unchanged = {piece.position: piece.message for piece in recorder.state.pieces if is_plain(piece)}
     pieces = [piece for item in adoption.view for piece in _adopted(recorder, item, unchanged)]
     return kept_apart(pieces, recorder.meter.format)
 
 
 def _adopted(recorder: SessionRecorder, item: Adopted, unchanged: Mapping[int | None, Message]) -> list[ViewMessage]:
-    """A message of another tool's view as a piece: plain where it is the session's own, word for word.
+    """A message of another tool's view as a piece; an unchanged one if it equals the session's own message.
 
-    A view of plimsoll's that comes back in a file may have a summary and the user's words in one message: those are parted. A
-    text stays one: until the view is compacted again it goes out as the tool sends it.
+    A view made by plimsoll and stored in a tool's file may hold a summary and user text in one message, as separate parts. These
+    become separate pieces; a single text is not split until the next compaction.
 
     Args:
-        recorder: The session that takes the view over.
+        recorder: The session that adopts the view.
         item: The message.
-        unchanged: Messages that the session's view shows unchanged, by position.
+        unchanged: Messages shown unchanged in the session's view, by position.
 
     """
     message = item.message or recorder.meter.format.decode(item.wire, item.position or 0)

@@ -1,4 +1,4 @@
-"""What a session does for callers that await, and what both kinds of callers share: its turn and its compactions."""
+"""The async methods of a session, and what they share with the sync ones: the compaction turn and the compactions."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from plimsoll.validation import integer, one_of
 
 
 class AwaitedSession(ABC):
-    """The half of a session that awaits. Its work is done in a thread, so the event loop is never blocked.
+    """The async half of a session. Work runs in a thread, so the event loop is never blocked.
 
-    When a caller is cancelled the session is sound: a compaction or an append that had begun is carried out whole, one that had
-    not is not.
+    Cancellation leaves the session consistent: an append or compaction that has begun completes, others do not start.
     """
 
     def __init__(self, recorder: SessionRecorder, summarizer: AsyncSummarizer | None) -> None:
@@ -44,19 +43,19 @@ class AwaitedSession(ABC):
         """See Session."""
 
     async def aappend(self, message: MessageLike) -> str:
-        """`append` for callers that await."""
+        """Async `append`."""
         return await in_worker(partial(self.append, message))
 
     async def aextend(
         self, messages: Sequence[MessageLike], *, times_ms: Sequence[int | None] | None = None
     ) -> list[str]:
-        """`extend` for callers that await."""
+        """Async `extend`."""
         return await in_worker(partial(self.extend, messages, times_ms=times_ms))
 
     async def aview(self, query: str | None = None) -> View:
-        """`view` for callers that await; the summariser may be a coroutine function.
+        """Async `view`; the summarizer may be a coroutine function.
 
-        While it writes, the session may be used: what is appended then is in the view. Compactions wait for each other.
+        The session can be used while it runs; messages appended meanwhile are in the view. Compactions wait for each other.
         """
         steps = self._viewing(query)
         async with self._turn.aheld():
@@ -73,14 +72,14 @@ class AwaitedSession(ABC):
         actual_pre_tokens: int | None = None,
         target_tokens: int | None = None,
     ) -> Compaction:
-        """`compact` for callers that await. What is appended meanwhile follows the compacted view."""
+        """Async `compact`. Messages appended meanwhile follow the compacted view."""
         options = options_for(self._recorder, focus, policy, target_tokens)
         steps = self._compacting(plan, trigger, options, rebase=rebase, actual=actual_pre_tokens)
         async with self._turn.aheld():
             return await adrive(steps, self._summarizer, THREADS, self._recorder.access)
 
     async def aclose(self) -> None:
-        """`close` for callers that await."""
+        """Async `close`."""
         await in_worker(self.close)
 
     async def __aenter__(self) -> Self:
@@ -94,7 +93,7 @@ class AwaitedSession(ABC):
 
     @property
     def _asks_model(self) -> bool:
-        """A summariser that uses its own session is not asked again for that: rules write what it needs."""
+        """False inside this session's own summarizer: a compaction made there uses rules instead of asking it again."""
         return self._summarizer is not None and not self._turn.is_ours()
 
     def _viewing(self, query: str | None) -> Carrying[View]:

@@ -1,4 +1,4 @@
-"""What is done with sessions by their names, without opening them: list, delete, archive, restore, verify, repair."""
+"""Operations on sessions by name, without opening them: list, delete, archive, restore, verify, repair."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from plimsoll.validation import boolean, text_or_none
 
 
 def sessions(store: StoreSpec = None, *, archived: bool = False, agent_id: str | None = None) -> list[SessionInfo]:
-    """The sessions of a store, the last changed first.
+    """The sessions of a store, most recently changed first.
 
     Args:
         store: as in `plimsoll.open`.
-        archived: list those that were archived instead.
-        agent_id: list only those that were made for that agent.
+        archived: list archived sessions instead.
+        agent_id: list only sessions created for that agent.
 
     Raises: StoreUnusable, SettingError.
 
@@ -34,7 +34,7 @@ def sessions(store: StoreSpec = None, *, archived: bool = False, agent_id: str |
 
 
 def delete(name: str, store: StoreSpec = None) -> None:
-    """Remove a session and everything in it, for good; an archived one where none of that name is listed.
+    """Delete a session permanently; if none of that name is listed, the archived one.
 
     Raises: SessionNotFound, SessionBusy, UnsafeName, StoreUnusable.
     """
@@ -47,7 +47,7 @@ def delete(name: str, store: StoreSpec = None) -> None:
 
 
 def archive(name: str, store: StoreSpec = None) -> None:
-    """Take a session off the list without changing anything in it. Opening it, or `restore`, lists it again.
+    """Remove a session from the list without changing it. Opening it, or `restore`, lists it again.
 
     Raises: SessionNotFound, SessionBusy, UnsafeName, StoreUnusable.
     """
@@ -56,19 +56,18 @@ def archive(name: str, store: StoreSpec = None) -> None:
 
 
 def restore(name: str, store: StoreSpec = None) -> None:
-    """List a session again that was archived.
+    """List an archived session again.
 
-    Raises: SessionNotFound where no archived session has that name, SessionExists where a listed one has it, UnsafeName,
-    StoreUnusable.
+    Raises: SessionNotFound if no archived session has that name, SessionExists if a listed one does, UnsafeName, StoreUnusable.
     """
     with _using(store) as place:
         place.restore(name)
 
 
 def verify(name: str, store: StoreSpec = None) -> Verified:
-    """Read and check all of a session: every record and everything stored with it. Changes nothing.
+    """Read and check a whole session: every record and every blob. Changes nothing.
 
-    Returns: what the session holds and what of it is damaged; `ok` where nothing is.
+    Returns: what the session holds and what of it is damaged; `ok` is True if nothing is.
 
     Raises: SessionNotFound, UnsafeName, NewerFormat, StoreUnusable.
     """
@@ -78,17 +77,17 @@ def verify(name: str, store: StoreSpec = None) -> Verified:
 
 
 def repair(name: str, store: StoreSpec = None, *, into: StoreSpec = None, copy_name: str | None = None) -> Repaired:
-    """Write what can be read of a session into a new one. The damaged session stays as it is.
+    """Copy what can be read of a session into a new one. The damaged session is not changed.
 
     Args:
-        name: the session that is damaged.
-        store: where it is, as in `plimsoll.open`.
+        name: the damaged session.
+        store: its store, as in `plimsoll.open`.
         into: the store of the copy; None: the same one.
-        copy_name: what the copy is called; None: the name with ".repaired" and, where that is taken, a number.
+        copy_name: the name of the copy; None: the name with ".repaired" and, if taken, a number.
 
-    Returns: the name of the copy, how much was carried over, and what is lost.
+    Returns: the name of the copy, the number of records copied, and what is lost.
 
-    Raises: as `verify`, SessionExists where `copy_name` is taken, StoreFull.
+    Raises: as `verify`, SessionExists if `copy_name` is taken, StoreFull.
 
     """
     with _using(store) as place, _using(place if into is None else into) as target:
@@ -97,7 +96,7 @@ def repair(name: str, store: StoreSpec = None, *, into: StoreSpec = None, copy_n
 
 
 def is_taken(name: str, store: StoreSpec = None) -> bool:
-    """Whether a session of that name is listed. Raises UnsafeName, NewerFormat, StoreUnusable."""
+    """True if a session of that name is listed. Raises UnsafeName, NewerFormat, StoreUnusable."""
     with _using(store) as place, suppress(SessionNotFound):
         place.open(name, writable=False).close()
         return True
@@ -105,7 +104,7 @@ def is_taken(name: str, store: StoreSpec = None) -> bool:
 
 
 def found(place: Store, name: str, *, writable: bool = False) -> SessionLog:
-    """The log of a session that exists; an archived one is listed again.
+    """The log of an existing session; an archived one is listed again.
 
     Raises: UnsafeName, SessionNotFound, SessionBusy, NewerFormat, StoreUnusable.
     """
@@ -116,13 +115,13 @@ def found(place: Store, name: str, *, writable: bool = False) -> SessionLog:
 
 
 def store_for(store: StoreSpec, durability: Durability = "fsync") -> Store:
-    """The store that is meant. Each "memory:" is a new one, as with SQLite: its sessions have nothing to do with another's."""
+    """The store for a spec. Each "memory:" without a label is a new store, as in SQLite."""
     place = open_store(store, durability=durability)
     return MemoryStore() if store == "memory:" else place
 
 
 def _bring_back(place: Store, name: str) -> None:
-    """Put an archived session on the list again. Raises SessionNotFound."""
+    """List an archived session again. Raises SessionNotFound."""
     if all(info.name != name for info in place.sessions(archived=True)):
         raise SessionNotFound(name)
     with suppress(SessionExists):
@@ -131,7 +130,7 @@ def _bring_back(place: Store, name: str) -> None:
 
 @contextmanager
 def _using(store: StoreSpec) -> Iterator[Store]:
-    """A store for one call. One that the caller made stays open."""
+    """A store for one call. A store passed in by the caller is not closed."""
     place = store_for(store)
     try:
         yield place

@@ -1,6 +1,6 @@
-"""Carrying compactions out: planned for the view as it stands, recorded with whatever was said while a model wrote.
+"""Compaction of a session's view: planned for the current view, recorded together with messages appended while a model writes.
 
-Most are generators, because a model may be asked: compaction/drive.py resumes them for sync and async callers.
+Most functions are generators, since they may ask a model; compaction/drive.py runs them for sync and async callers.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ Carrying: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 
 
 def kept_within(recorder: SessionRecorder, query: str | None, *, asks_model: bool) -> Carrying[None]:
-    """Compact the view while that is due, then hand it out.
+    """Compact until no compaction is due, then mark the view as handed out.
 
-    What is said meanwhile may make a compaction due again; nobody waits for a model a third time.
+    Messages appended during a compaction may make another one due. The third run uses rules only, so that a caller waits for at
+    most two model calls.
     """
 
     def plan(asks: bool) -> Compacting:  # noqa: FBT001 - as _recorded calls it
@@ -69,7 +70,7 @@ def viewed(recorder: SessionRecorder, query: str | None, *, asks_model: bool) ->
 def compacted(
     recorder: SessionRecorder, options: CompactionOptions, trigger: str, *, asks_model: bool, actual: int | None = None
 ) -> Carrying[Compaction]:
-    """Compact because somebody asked for it. `actual` is what the provider counted before."""
+    """Compact on request. `actual` is the provider's token count before the compaction."""
 
     def plan(asks: bool) -> Compacting:  # noqa: FBT001 - as _recorded calls it
         return planned(recorder, options, asks_model=asks)
@@ -80,8 +81,8 @@ def compacted(
 def carried_out(  # noqa: PLR0913 - how a plan is carried out
     recorder: SessionRecorder, plan: Plan, trigger: str, *, rebase: bool, asks_model: bool, actual: int | None = None
 ) -> Carrying[Compaction]:
-    """Record a plan that was made before. When the session is no longer as it was for, a new one with its edited summary takes
-    its place where `rebase` allows it; else PlanIsStale is raised.
+    """Record a plan made earlier. If the session has changed since, a new plan with the edited summary replaces it if `rebase` is
+    True; otherwise PlanIsStale is raised.
     """
     if not isinstance(plan, Plan):
         raise SettingError("plan", f"a plan made by preview() is needed, not {type(plan).__name__}")
@@ -98,7 +99,7 @@ def carried_out(  # noqa: PLR0913 - how a plan is carried out
 def options_for(
     recorder: SessionRecorder, focus: str | None, policy: PolicyChoice | None, target_tokens: int | None = None
 ) -> CompactionOptions:
-    """Validate the options of a compaction. A policy is a name, a Policy, or fields to change. Raises SettingError."""
+    """Validated options: the policy may be a name, a Policy, or fields that replace the session's own. Raises SettingError."""
     return CompactionOptions(
         focus=text_or_none("focus", focus),
         policy=None if policy is None else policy_of(policy, recorder.meter.policy),
@@ -109,7 +110,7 @@ def options_for(
 def _working_view(
     recorder: SessionRecorder, pieces: Sequence[ViewMessage], meter: ContextMeter | None = None
 ) -> WorkingView:
-    """Pieces to work on, with references into this session."""
+    """A working view of pieces, with references into this session."""
     meter = meter or recorder.meter
     language = language_of((piece.message for piece in recorder.state.pieces), meter.policy.language)
     view = meter.working_view(pieces, refer=partial(reference_of, read=recorder.message_cache.find), language=language)
@@ -125,7 +126,7 @@ def task_for(
     asks_model: bool = False,
     meter: ContextMeter | None = None,
 ) -> Task:
-    """What to do about the view now. Asked for, it is done whatever the load: down to half of what there is."""
+    """The compaction task for the current view. If `asked` for, it compacts at any load, to half of the view at most."""
     total = recorder.total()
     task = (meter or recorder.meter).task(
         total,
@@ -141,7 +142,7 @@ def task_for(
 
 
 def planning(recorder: SessionRecorder, options: CompactionOptions, *, asked: bool, asks_model: bool) -> Compacting:
-    """The steps to a compaction of the view as it stands, as it is wished."""
+    """Plan a compaction of the current view with the given options."""
     meter = recorder.meter if options.policy is None else recorder.meter.with_policy(options.policy)
     task = task_for(recorder, options.focus, asked=asked, asks_model=asks_model, meter=meter)
     if options.target_tokens is not None:
@@ -159,7 +160,7 @@ def planning(recorder: SessionRecorder, options: CompactionOptions, *, asked: bo
 
 
 def planned(recorder: SessionRecorder, options: CompactionOptions, *, asks_model: bool) -> Compacting:
-    """The steps to a plan that somebody asked for, whatever the load."""
+    """Plan a compaction that was asked for, at any load."""
     return planning(recorder, options, asked=True, asks_model=asks_model)
 
 
@@ -171,7 +172,7 @@ def _recorded(
     asks_model: bool,
     actual: int | None = None,
 ) -> Carrying[Compaction]:
-    """Plan and record. When the view went on from another compaction meanwhile, that is done again, without the model."""
+    """Plan and record. If the view is based on another compaction by then, plan again without the model."""
     while True:
         made_at, waiting = recorder.state.revision, recorder.state.normalizer.to_dict()
         outline = yield from plans(asks_model)
@@ -185,7 +186,7 @@ def _recorded(
 def _followed(
     recorder: SessionRecorder, outline: Outline, made_at: Revision, waiting: Mapping[str, Any]
 ) -> tuple[Outline, HistoryNormalizer]:
-    """The outline with everything at the end of its view that was said since it was begun."""
+    """The outline with the messages appended since planning began."""
     state, meter = recorder.state, recorder.meter
     if made_at.messages == recorder.log.messages or not outline.changed:
         return outline, state.normalizer
@@ -210,7 +211,7 @@ def _anew(recorder: SessionRecorder, plan: Plan, asks_model: bool) -> Compacting
 
 
 def upcoming(recorder: SessionRecorder) -> list[dict[str, Any]]:
-    """The view that the next request is made of: compacted by rules where that is due. Records nothing."""
+    """The view for the next request, compacted by rules if that is due. Records nothing."""
     if not recorder.check().should_compact:
         return recorder.written()
     return drive(previewed(recorder, CompactionOptions(), asked=False, asks_model=False), None).apply().messages
@@ -219,8 +220,8 @@ def upcoming(recorder: SessionRecorder) -> list[dict[str, Any]]:
 def previewed(
     recorder: SessionRecorder, options: CompactionOptions, *, asked: bool = True, asks_model: bool
 ) -> Carrying[Plan]:
-    """A plan to look at, to edit, and to carry out while the session is as it is now."""
-    made_at, hold = recorder.state.revision, recorder.held()  # a plan can be applied when its session was dropped
+    """A plan to inspect, edit and apply while the session stays as it is."""
+    made_at, hold = recorder.state.revision, recorder.held()  # the plan must work after its session was dropped
     outline = yield from planning(recorder, options, asked=asked, asks_model=asks_model)
 
     def reword(outline: Outline, text: str) -> Outline:

@@ -10,7 +10,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.protocols import Record, RecordDraft
 from plimsoll.records.arrival import as_stored
-from plimsoll.records.compactions import CompactionChain, last_readable_compaction
+from plimsoll.records.compactions import last_readable_compaction
 from plimsoll.records.history import Branch, Run
 from plimsoll.records.packing import unpacked
 from plimsoll.records.values import kept_runs
@@ -109,11 +109,6 @@ def _base(recorder: SessionRecorder, edit: Edit, bases: dict[int, Base | None]) 
             return None if found is None else found.seq
         seq = found.before
     return None
-
-
-def chain_of(recorder: SessionRecorder) -> CompactionChain:
-    """What has happened to the view of a session."""
-    return CompactionChain(recorder.log, newest=recorder.state.event, base=recorder.state.base)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Changes of a session's level, told to the program's own log. Everything told here is also returned by `check`."""
+"""Logging of changes of a session's load level. Everything logged is also returned by `check`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _SEVERITY = {Level.none: "DEBUG", Level.normal: "INFO", Level.aggressive: "WARNI
 
 
 def log_level_change(session: str, before: Level, found: Check) -> Level:
-    """The level a check found. Where it is another than before, one record says so: its fields are in `extra`."""
+    """Log a change of level, with its fields in `extra`. Returns the new level."""
     if found.level == before:
         return before
-    import logging  # noqa: PLC0415 - most sessions never come here
+    import logging  # noqa: PLC0415 - not needed by most sessions
 
     logger = logging.getLogger(LOGGER)
     if not logger.handlers:
-        logger.addHandler(logging.NullHandler())  # a program without a log of its own is told nothing
+        logger.addHandler(logging.NullHandler())  # otherwise warnings go to stderr in programs without logging
     logger.log(
         getattr(logging, _SEVERITY[found.level]),
         "session %s: level %s, was %s: %s",

@@ -1,4 +1,4 @@
-"""Messages of the history as they were said, read back from the log one by one: those read lately are held on to."""
+"""Original messages of the history, read from the log one by one, with a cache of those read recently."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from plimsoll.message import Media, Message, Opaque, ToolResult
 from plimsoll.store.cache import Cache, CacheStats
 
 READ_AHEAD_MESSAGES = 16
-"""Messages that are read at a time: finding the first of them is most of the work."""
+"""Messages read at a time: most of the cost is in finding the first one."""
 
 
 class MessageCache:
-    """Finds messages by position. What it holds on to is bounded by number, by size and by time, whatever the history's length.
+    """Finds messages by position. The cache is limited in entries, message size and time, whatever the length of the history.
 
-    A compaction looks at what it cut before, and a tool result is read page by page: each is decoded once.
+    Compactions look again at messages cut before, and tool results are read page by page; the cache saves decoding them each time.
     """
 
     def __init__(self, read: Callable[[int, int], Mapping[int, Message]], storage: Storage | None = None) -> None:
@@ -29,11 +29,11 @@ class MessageCache:
         self._large: Cache[int, Message] = Cache(storage.large_messages_held_max, ttl_s=hold_s)
 
     def held(self, position: int) -> Message | None:
-        """The message, if it was read lately."""
+        """The message if it is cached."""
         return self._small.get(position) or self._large.get(position)
 
     def find(self, position: int) -> Message | None:
-        """The message; None where there is none, or none that can be read. Those after it are read too: they are asked for next."""
+        """The message; None if missing or unreadable. The following messages are cached as well, since they are often requested next."""
         found = self.held(position)
         if found is None:
             said = self._read(position, position + READ_AHEAD_MESSAGES)
@@ -43,12 +43,12 @@ class MessageCache:
         return found
 
     def clear(self) -> None:
-        """Forget all of them: some read otherwise now."""
+        """Empty the cache, because an edit changed messages."""
         self._small.clear()
         self._large.clear()
 
     def info(self) -> CacheStats:
-        """How often a message was there already, and how many are held."""
+        """Cache counters."""
         small, large = self._small.stats(), self._large.stats()
         return CacheStats(
             entries=small.entries + large.entries,
@@ -60,7 +60,7 @@ class MessageCache:
 
 
 def _is_small(message: Message) -> bool:
-    """Whether its words are few. Where it holds media or parts of unknown kinds, its whole wire form counts."""
+    """True if the text is short. Messages with media or unknown parts are measured by their wire form."""
     if any(isinstance(part, Opaque | Media) or (isinstance(part, ToolResult) and part.media) for part in message.parts):
         return len(str(message.wire)) <= MESSAGE_CACHE_CHARS_MAX
     return sum(len(words_of(part)) for part in message.parts) <= MESSAGE_CACHE_CHARS_MAX

@@ -1,6 +1,6 @@
-"""A session's log and the state it has come to: the only place that writes records.
+"""The state of an open session and its log. This is the only module that writes records.
 
-Each change is a record first and an effect second, so a write that fails changes nothing.
+Every change is first written as a record and then applied, so a failed write changes nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from plimsoll.validation import boolean, short_repr
 
 
 class Recorded(Protocol):
-    """What works on a recorder."""
+    """An object that works on a recorder."""
 
     _recorder: SessionRecorder
 
@@ -57,7 +57,7 @@ Own = TypeVar("Own", bound=Recorded)
 
 
 def locked(method: Callable[Concatenate[Own, P], Result]) -> Callable[Concatenate[Own, P], Result]:
-    """A method of a session that has the session to itself while it runs. Raises SessionClosed once that is closed."""
+    """Run a session's method with exclusive access to the session. Raises SessionClosed if it is closed."""
 
     @wraps(method)
     def alone(self: Own, /, *args: P.args, **kwargs: P.kwargs) -> Result:
@@ -68,45 +68,45 @@ def locked(method: Callable[Concatenate[Own, P], Result]) -> Callable[Concatenat
 
 
 class Requests:
-    """The views that requests may have been made of which are not answered yet."""
+    """The views that were handed out for requests not answered yet."""
 
     def __init__(self) -> None:
         self._events: set[int | None] = set()
         self._is_answered = False
 
     def show(self, event: int | None) -> None:
-        """A view was handed out. `event` is the record that it goes on from."""
+        """A view was handed out. `event` is the record on which it is based."""
         if self._is_answered:
             self._events.clear()
         self._events.add(event)
         self._is_answered = False
 
     def answer(self) -> None:
-        """An answer came. The next one may be to the same view and what was said since."""
+        """An answer was appended. Another may follow to the same view."""
         self._is_answered = True
 
     def are_of_other_than(self, event: int | None) -> bool:
-        """Whether an answer that comes now may have been thought behind another view than the one that goes on from `event`."""
+        """True if an answer appended now may have been generated for a view based on another record than `event`."""
         return not self._events <= {event}
 
 
 class Hold:
-    """What keeps a recorder open: once nobody refers to it any more, the log is closed."""
+    """Keeps a recorder open: the log is closed once the last reference to this object is gone."""
 
     def __init__(self, recorder: SessionRecorder) -> None:
         self.recorder = recorder
 
 
 class SessionRecorder:
-    """One open session: its log, its state, and the meter that measures its view."""
+    """An open session: its log, its state, and the meter that counts its view."""
 
     def __init__(
         self, log: SessionLog, meter: ContextMeter, kept: Kept, newest: Sequence[Record] | None = None
     ) -> None:
-        """`newest` are the `newest_records` of the log, where they have been read already."""
+        """`newest` is the result of `newest_records(log)`, if the caller has it already."""
         self.log = log
         self.lock = RLock()
-        """Held by whoever reads or changes the state below; not while a model is asked."""
+        """Guards the state below. Not held while a model is asked."""
         self._hold: ReferenceType[Hold] | None = None
         self.is_closed = False
         self.meter = meter
@@ -132,11 +132,11 @@ class SessionRecorder:
     # --- reading
 
     def total(self) -> int:
-        """Tokens of the view as it stands, upper bound."""
+        """Upper bound of the tokens of the current view."""
         return self.reserve() + self.state.tokens
 
     def check(self) -> Check:
-        """Whether a compaction is due: over the budget always, past a line when it can make progress."""
+        """Whether a compaction is due: always above the budget, and above a load line if it can make progress."""
         meter, state, total = self.meter, self.state, self.total()
         fresh = None if state.base is None else state.tally.fresh_tokens
         found = check_view(total, meter.policy, meter.budget.tokens, new_tokens=fresh)
@@ -146,21 +146,21 @@ class SessionRecorder:
         return replace(found, should_compact=due)
 
     def tell_level(self, found: Check) -> None:
-        """Tell the program's log where the level of the view is another than the one told last."""
+        """Log the level if it has changed since the last call."""
         self._level = log_level_change(self.log.name, self._level, found)
 
     def written(self) -> View:
-        """The view as it stands, in the session's format."""
+        """The current view in the session's format."""
         pieces, format = list(self.state.sendable()), self.meter.format
         return View(self._writer.write(pieces, format, self.meter.marks_beside), lambda: origins(pieces, format))
 
     def history(self, *, all: bool = False) -> list[dict[str, Any]]:
-        """Every message of the history, whole; or `all` that were ever appended."""
+        """Every message of the history in full, or with `all` every message ever appended."""
         records = self.log.read_messages() if boolean("all", all) else self.state.history.messages()
         return [copied(record.data["m"]) for record in records]
 
     def message(self, position: int, reference: str) -> Message:
-        """A message of the history. Raises ReferenceNotFound, or SessionDamaged where it was and cannot be read."""
+        """A message of the history. Raises ReferenceNotFound if there is none, SessionDamaged if it cannot be read."""
         found = self.message_cache.find(position)
         if found is not None:
             return found
@@ -169,13 +169,13 @@ class SessionRecorder:
         raise ReferenceNotFound(reference)
 
     def cost(self, message: MessageLike) -> int:
-        """Tokens a message would add to the view. Raises FormatError."""
+        """Tokens that a message would add to the view. Raises FormatError."""
         format = self.kept.knowledge.format_of([message], self.meter.format)
         return sum(self.meter.weigh(format.decode(wire, 0)) for wire in received([message]).wires)
 
     def compactions(self) -> list[Compaction]:
         """Every compaction, oldest first."""
-        return self._chain().compactions()
+        return self.chain().compactions()
 
     def compaction(self, compaction_id: str) -> Record:
         """The record of a compaction. Raises SettingError."""
@@ -186,7 +186,7 @@ class SessionRecorder:
         raise SettingError("compaction_id", f"{short_repr(compaction_id)} is not a compaction of this session")
 
     def view_after(self, compaction_id: str) -> View:
-        """The view that a compaction led to. Raises SettingError."""
+        """The view after a compaction. Raises SettingError."""
         record = self.compaction(compaction_id)
         format = self.meter.format
         pieces = self.state.after(record).sendable()
@@ -202,9 +202,9 @@ class SessionRecorder:
         *,
         read: Sequence[Message] = (),
     ) -> list[int]:
-        """Add messages, all or none, after an edit of those before; their positions. Raises as `Session.extend` does.
+        """Append messages, all or none, after an optional edit of earlier ones. Returns their positions. Raises as `Session.extend`.
 
-        `read` are messages that were read already, in the session's format, in the place of `messages`.
+        `read` are the same messages decoded in the session's format, if the caller has them; `messages` is then ignored.
         """
         taken = received(messages)
         told = self.kept.knowledge.told(taken, self.meter.format)
@@ -240,9 +240,9 @@ class SessionRecorder:
         actual: int | None = None,
         at_ms: int | None = None,
     ) -> Compaction:
-        """Record a compaction and let it have its effect. One that changes nothing is remembered, not recorded.
+        """Record and apply a compaction. One that changes nothing is only noted in memory, so that it is not repeated.
 
-        `normalizer` stands at the end of the outline's view.
+        `normalizer` is the state of the normalizer at the end of the outline's view.
         """
         compaction = compaction_from(outline, trigger, _now_ms(), actual or self.state.facts.reported)
         if not outline.changed:
@@ -254,7 +254,7 @@ class SessionRecorder:
     def _compaction_record(
         self, compaction: Compaction, outline: Outline, normalizer: HistoryNormalizer
     ) -> dict[str, Any]:
-        """Everything a reader needs who starts at this record."""
+        """The payload of a compaction record, with the whole state, since replay starts at it."""
         state = self.state
         before, chars = self._ledgers.at(state.base)
         stats = state.facts.stats
@@ -273,11 +273,11 @@ class SessionRecorder:
         }
 
     def ledger(self, seq: int | None) -> Ledger:
-        """The ledger as a compaction left it; None for the beginning."""
+        """The ledger after a compaction; None: at the beginning."""
         return self._ledgers.at(seq)[0]
 
     def note(self, data: Mapping[str, Any]) -> None:
-        """Put a note beside the messages; its kind is in `what`."""
+        """Append a note; `data["what"]` is its kind."""
         self._write("note", data)
 
     def notes(self, what: str) -> list[Mapping[str, Any]]:
@@ -285,14 +285,14 @@ class SessionRecorder:
         return [record.data for record in self.log.read() if record.kind == "note" and record.data.get("what") == what]
 
     def rollback(self, compaction_id: str | None) -> Compaction:
-        """Take back a compaction in force and those after it."""
-        chain = self._chain()
+        """Undo a compaction in force and those after it."""
+        chain = self.chain()
         seq = chain.to_undo(compaction_id)
         return self._go_on_from(chain.before(seq), seq)
 
     def reapply(self, compaction_id: str | None) -> Compaction:
-        """Go on again from a compaction that was taken back."""
-        seq = self._chain().to_redo(compaction_id)
+        """Redo a compaction that was undone."""
+        seq = self.chain().to_redo(compaction_id)
         return self._go_on_from(seq, seq)
 
     def _go_on_from(self, base: int | None, about: int) -> Compaction:
@@ -301,18 +301,18 @@ class SessionRecorder:
         bound = self.meter.bound(state.history.decoded(turned_at(self.log, base), self.log.messages))
         told = {"about": about, "base": base, "prev": state.event, "unbound": bound, "state": undone}
         self._write("rollback", told)
-        return compaction_of(record_at(self.log, about), undone=about not in self._chain().in_force())
+        return compaction_of(record_at(self.log, about), undone=about not in self.chain().in_force())
 
     # --- pins, usage, forks
 
     def pin(self, message_id: str | int, *, pinned: bool) -> None:
-        """Keep a message in every view, or let it leave again."""
+        """Pin or unpin a message. Pinned messages stay in every view."""
         self._write("pin", {"position": self.position(message_id), "pinned": pinned})
 
     def record_usage(self, usages: Sequence[Usage], event: int | None) -> None:
-        """Note what was reported on requests that were made of the view since that compaction or rollback, and count by it.
+        """Record usage reported for requests of the view based on `event`, and calibrate by it.
 
-        The next report is for another request.
+        The next report belongs to another request.
         """
         drafts = [RecordDraft(kind="usage", data=usage_data(one, event), at_ms=one.at_ms) for one in usages]
         for record in self.log.append(drafts):
@@ -321,7 +321,7 @@ class SessionRecorder:
         self.calibrate()
 
     def calibrate(self) -> None:
-        """Measure by what has been reported from now on."""
+        """Count by the usage reported so far."""
         self.meter, before = self.meter.calibrated(self.state.facts.calibration), self.meter
         self._result_limit = self.meter.policy.tool_result_limit(self.meter.budget.tokens)
         if self.meter.counter is not before.counter:
@@ -332,7 +332,7 @@ class SessionRecorder:
         warn_of_excess(self.log.name, before, self.meter)
 
     def fork(self, at: str | int | None, name: str | None) -> SessionRecorder:
-        """A new session whose log begins as a copy of this one's, up to and including message `at`."""
+        """A new session whose log is a copy of this one's, up to and including message `at`."""
         place, stop, forked_at = None if at is None else self.position(at), None, None
         if place is not None:
             stop, forked_at = self._message_record(place).seq, f"m{place}"
@@ -350,14 +350,14 @@ class SessionRecorder:
 
     @contextmanager
     def access(self) -> Iterator[None]:
-        """Have the session's state to oneself. Raises SessionClosed."""
+        """Exclusive access to the session. Raises SessionClosed."""
         with self.lock:
             if self.is_closed:
                 raise SessionClosed(self.log.name, path=self.log.where)
             yield
 
     def held(self) -> Hold:
-        """Keep the log open while the result is referred to."""
+        """A handle that keeps the log open as long as it is referenced."""
         hold = None if self._hold is None else self._hold()
         if hold is None:
             hold = Hold(self)
@@ -366,35 +366,36 @@ class SessionRecorder:
         return hold
 
     def close(self) -> None:
-        """Let go of the log, and of what its store holds open. Twice is fine."""
+        """Close the log and its store. Idempotent."""
         if not self.is_closed:
             self.is_closed = True
             self.log.close()
             self.kept.store.close()
 
     def position(self, message_id: str | int) -> int:
-        """Where a message stands in the history. Raises SettingError for an id that is not in it."""
+        """The position of a message. Raises SettingError if the id is not in the history."""
         found = position_named(message_id)
         if found is None or found >= self.log.messages:
-            raise SettingError("message_id", f"{short_repr(message_id)} is no message of this session")
+            raise SettingError("message_id", f"{short_repr(message_id)} is not a message of this session")
         return found
 
     # --- records
 
     def reserve(self) -> int:
-        """Tokens of what every view pays besides its pieces, placeholder results included."""
+        """Tokens of a request apart from the view's messages, placeholders for missing results included."""
         return self.meter.reserve_tokens + self.state.missing_tokens
 
     def _write(self, kind: str, data: Mapping[str, Any], at_ms: int | None = None) -> Record:
-        """Append one record and let it have its effect."""
+        """Append and apply one record."""
         written = packed(data, compresses=self.kept.storage.compress) if kind == "compaction" else data
         (record,) = self.log.append([RecordDraft(kind=kind, data=written, at_ms=at_ms)])
         if kind == "compaction" and ("z" in written or "y" in written):
-            record = replace(record, data=data)  # what is packed reads back as it was
+            record = replace(record, data=data)  # saves inflating the fields that were just packed
         self.state.take(record)
         return record
 
-    def _chain(self) -> CompactionChain:
+    def chain(self) -> CompactionChain:
+        """The compactions, rollbacks and edits of the session."""
         return CompactionChain(self.log, newest=self.state.event, base=self.state.base)
 
 

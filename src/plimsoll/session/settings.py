@@ -1,4 +1,4 @@
-"""What a session was opened with and goes on with, besides what measures it."""
+"""The settings of an open session, apart from its meter."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from plimsoll.records.arrival import FIXED, Knowledge
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """The same in every fork of a session."""
+    """Settings shared with the forks of a session."""
 
     store: Store
     knowledge: Knowledge = FIXED
-    """What is known of the format that the session is in."""
+    """What is known about the session's format."""
     storage: Storage = field(default_factory=Storage)
     default_filter: Filter | None = None
     stats: bool = True
-    """Whether compactions are counted."""
+    """True if compactions are counted."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """The options that hold: those given at opening, else those that the session remembers."""
+    """The effective options: those given on opening, else those recorded in the session."""
     is_other_model: bool = False
-    """Whether the model given at opening is another than the remembered one, for which usage was reported."""
+    """True if the model given on opening differs from the recorded one, to which earlier usage reports refer."""

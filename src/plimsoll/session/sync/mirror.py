@@ -15,7 +15,7 @@ from plimsoll.formats.intake import received
 from plimsoll.message import Message
 from plimsoll.records.compactions import compaction_at
 from plimsoll.records.values import is_plain
-from plimsoll.session.edit import Base, Edit, chain_of, edit_draft, unbound_by
+from plimsoll.session.edit import Base, Edit, edit_draft, unbound_by
 from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.sync.alignment import Match, Saying, Side, align, saying_of
 from plimsoll.session.sync.likeness import atoms
@@ -260,7 +260,7 @@ class _Reading:
         if len(pieces) != self._recorder.state.history.count or not all(map(is_plain, pieces)):
             yield self._view(pieces)
         if is_first or any(map(self._holds_summary, range(len(self._given)))):
-            for seq in chain_of(self._recorder).in_force()[1:]:
+            for seq in self._recorder.chain().in_force()[1:]:
                 yield self._view_since(seq)
 
     def _view_since(self, seq: int) -> Known:
