@@ -37,7 +37,7 @@ def inspection_now(recorder: SessionRecorder) -> Inspection:
         from plimsoll.report.page import page  # noqa: PLC0415 - only where a page is drawn
 
         with recorder.lock:
-            reports, made = usages(recorder.log), recorder.compactions()
+            reports, made = usages(recorder.log), recorder.chain().compactions()
         places = subject.places
         strips = strips_of(subject.messages, counter, report.actions, names=places, places=places)
         return page(found, Story(strips=strips, points=points_of(reports), marks=tuple(_marks(made))))

@@ -33,7 +33,7 @@ class MessageCache:
         return self._small.get(position) or self._large.get(position)
 
     def find(self, position: int) -> Message | None:
-        """The message; None if missing or unreadable. The following messages are cached as well, since they are often requested next."""
+        """The message; None if missing or unreadable. The following messages are cached too, as they are often requested next."""
         found = self.held(position)
         if found is None:
             said = self._read(position, position + READ_AHEAD_MESSAGES)

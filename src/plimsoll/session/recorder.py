@@ -173,10 +173,6 @@ class SessionRecorder:
         format = self.kept.knowledge.format_of([message], self.meter.format)
         return sum(self.meter.weigh(format.decode(wire, 0)) for wire in received([message]).wires)
 
-    def compactions(self) -> list[Compaction]:
-        """Every compaction, oldest first."""
-        return self.chain().compactions()
-
     def compaction(self, compaction_id: str) -> Record:
         """The record of a compaction. Raises SettingError."""
         seq = seq_of(compaction_id)
@@ -202,9 +198,9 @@ class SessionRecorder:
         *,
         read: Sequence[Message] = (),
     ) -> list[int]:
-        """Append messages, all or none, after an optional edit of earlier ones. Returns their positions. Raises as `Session.extend`.
+        """Append messages, all or none, after an optional edit of earlier ones. Returns positions. Raises as `Session.extend`.
 
-        `read` are the same messages decoded in the session's format, if the caller has them; `messages` is then ignored.
+        `read` are messages already decoded in the session's format, instead of `messages`.
         """
         taken = received(messages)
         told = self.kept.knowledge.told(taken, self.meter.format)
@@ -333,20 +329,18 @@ class SessionRecorder:
 
     def fork(self, at: str | int | None, name: str | None) -> SessionRecorder:
         """A new session whose log is a copy of this one's, up to and including message `at`."""
-        place, stop, forked_at = None if at is None else self.position(at), None, None
-        if place is not None:
-            stop, forked_at = self._message_record(place).seq, f"m{place}"
-        about = {**record_at(self.log, 0).data, "forked_from": self.log.name, "forked_at": forked_at}
+        about = {**record_at(self.log, 0).data, "forked_from": self.log.name, "forked_at": None}
+        stop = None
+        if at is not None:
+            position = self.position(at)
+            about["forked_at"] = f"m{position}"
+            stop = next((record.seq for record in self.log.read_messages(position, position + 1)), None)
+            if stop is None:
+                raise SessionDamaged(self.log.name, detail=f"message {position} cannot be read")
         chosen = fork(self.log, self.kept.store, about, stop=stop, name=name, now_ms=_now_ms())
         log = self.kept.store.open(chosen)
         log.set_check(record_problem)
         return SessionRecorder(log, self.meter, self.kept)
-
-    def _message_record(self, position: int) -> Record:
-        found = next(iter(self.log.read_messages(position, position + 1)), None)
-        if found is None:
-            raise SessionDamaged(self.log.name, detail=f"message {position} cannot be read")
-        return found
 
     @contextmanager
     def access(self) -> Iterator[None]:

@@ -202,7 +202,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
     @locked
     def compactions(self) -> list[Compaction]:
         """Every compaction carried out, oldest first, those undone since included."""
-        return self._recorder.compactions()
+        return self._recorder.chain().compactions()
 
     @locked
     def view_after(self, compaction_id: str) -> View:
