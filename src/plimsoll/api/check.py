@@ -38,7 +38,7 @@ def check(  # noqa: PLR0913 - the options of fit
     meter = meter_for(
         found, model=model, max_tokens=max_tokens, tools=tools, policy=policy_of(policy, "ladder"), counter=counter
     )
-    budget, beside = meter.budget.tokens, replace(meter, system=system).reserve_tokens
-    tokens = beside + sum(map(meter.messages.message, decoded))
-    made = check_view(tokens, meter.policy, budget)
-    return replace(made, should_compact=made.should_compact or tokens > budget)
+    budget, reserve_tokens = meter.budget.tokens, replace(meter, system=system).reserve_tokens
+    tokens = reserve_tokens + sum(map(meter.messages.message, decoded))
+    checked = check_view(tokens, meter.policy, budget)
+    return replace(checked, should_compact=checked.should_compact or tokens > budget)

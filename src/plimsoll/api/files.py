@@ -75,13 +75,13 @@ def with_files(
     """
     if checked(summarizer) is None:
         raise SettingError("summarizer", "a summarizer is required")
-    asked: Callable[[SummaryRequest], Answer] = getattr(summarizer, "summarize", summarizer)
+    ask: Callable[[SummaryRequest], Answer] = getattr(summarizer, "summarize", summarizer)
     integer("limit", limit)
     read_files((), root=root, lines_max=lines_max)  # fail early if root is invalid
 
     def summarize(request: SummaryRequest) -> Answer:
         chosen = mentioned(request.messages, limit=limit)
-        return asked(request.with_files(read_files(chosen, root=root, lines_max=lines_max)))
+        return ask(request.with_files(read_files(chosen, root=root, lines_max=lines_max)))
 
     return summarize
 

@@ -228,9 +228,9 @@ def _report(request: _Request) -> Report:
 def _plan(request: _Request, summarizer: Summarizer | None, query: str | None) -> Plan[Any]:
     from plimsoll.compaction.drive import checked, drive  # noqa: PLC0415 - see above
 
-    asked = checked(summarizer)
+    summarize = checked(summarizer)
     conversation = _conversation(request)
-    outline = drive(conversation.planned(text_or_none("query", query), asks=asked is not None), asked)
+    outline = drive(conversation.planned(text_or_none("query", query), asks=summarize is not None), summarize)
     return conversation.plan_of(outline)
 
 

@@ -96,7 +96,7 @@ def inspect(  # noqa: PLR0913 - the options of fit, and a label
         integer("max_tokens", max_tokens, least=1)
     subject = _subject(loaded, model, max_tokens, _label(source, loaded, label))
     meter = _meter(loaded, subject, is_given=model is not None, policy=policy)
-    made = plan(
+    planned = plan(
         loaded.view(),
         max_tokens=meter.budget.tokens + meter.budget.tools_tokens,
         model=meter.model,
@@ -106,8 +106,8 @@ def inspect(  # noqa: PLR0913 - the options of fit, and a label
         system=loaded.system,
         counter=None if meter.counter.exact else meter.counter,
     ).report
-    found = inspection_of(measured(subject, meter), meter, made, places=subject.places)
-    return replace(found, draw=partial(_page, loaded, subject, meter, found))
+    inspection = inspection_of(measured(subject, meter), meter, planned, places=subject.places)
+    return replace(inspection, draw=partial(_page, loaded, subject, meter, inspection))
 
 
 def _loaded(
@@ -119,10 +119,10 @@ def _loaded(
         return source if format is None else replace(source, format=format)
     if isinstance(source, str | PathLike | bytes):
         return _loaded(load_file(source), tools, format)
-    taken = received(source)
+    content = received(source)
     return Conversation(
-        format=format_of(taken, format).name,
-        messages=tuple(taken.wires),
+        format=format_of(content, format).name,
+        messages=tuple(content.wires),
         tools=tuple(map(dict, checked_tools(tools) or ())),
     )
 
@@ -147,23 +147,27 @@ def _subject(loaded: Transcript | Conversation, model: str | None, max_tokens: i
     )
 
 
-def _recorded(found: Transcript) -> RecordedRequest:
+def _recorded(transcript: Transcript) -> RecordedRequest:
     """The usage that the file records for its newest request."""
-    told = recorded(
-        found, replace(meter_for(format_named(found.format), model=_known(found.model)), system=found.system)
+    known = recorded(
+        transcript,
+        replace(
+            meter_for(format_named(transcript.format), model=_registered_model(transcript.model)),
+            system=transcript.system,
+        ),
     )
-    newest = found.usage
-    usage = None if newest is None else next(one for one in reversed(told.usages) if one.position == newest.position)
+    newest = transcript.usage
+    usage = None if newest is None else next(one for one in reversed(known.usages) if one.position == newest.position)
     return RecordedRequest(
         usage=usage,
-        calibration=told.calibration,
-        window_tokens=told.window_tokens,
-        budget_tokens=told.budget_tokens,
-        is_of_view=told.is_of_view,
+        calibration=known.calibration,
+        window_tokens=known.window_tokens,
+        budget_tokens=known.budget_tokens,
+        is_of_view=known.is_of_view,
     )
 
 
-def _known(model: str | None) -> str | None:
+def _registered_model(model: str | None) -> str | None:
     """The file's model if the registry knows it: an unknown one would only shrink the window."""
     return model if model is not None and look_up(model).match != "unknown" else None
 
@@ -172,32 +176,32 @@ def _meter(
     loaded: Transcript | Conversation, subject: Subject, *, is_given: bool, policy: PolicyChoice = "fill"
 ) -> ContextMeter:
     """The meter of a conversation, calibrated by recorded usage."""
-    told = subject.recorded
+    recorded = subject.recorded
     meter = meter_for(
         format_named(loaded.format),
-        model=subject.model if is_given else _known(loaded.model),
-        max_tokens=subject.budget_tokens or (None if told is None else told.budget_tokens),
+        model=subject.model if is_given else _registered_model(loaded.model),
+        max_tokens=subject.budget_tokens or (None if recorded is None else recorded.budget_tokens),
         tools=loaded.tools or None,
         policy=policy,
     )
     meter = replace(meter, system=loaded.system)
-    return meter if told is None else meter.calibrated(told.calibration)
+    return meter if recorded is None else meter.calibrated(recorded.calibration)
 
 
-def _page(loaded: Transcript | Conversation, subject: Subject, meter: ContextMeter, found: Inspection) -> str:
+def _page(loaded: Transcript | Conversation, subject: Subject, meter: ContextMeter, inspection: Inspection) -> str:
     """An HTML page of the view with the plan's actions, and the compactions the file records."""
     from plimsoll.report.page import page  # noqa: PLC0415 - only needed to render a page
 
-    counter, actions = likely_counter(subject, meter), found.plan.actions
+    counter, actions = likely_counter(subject, meter), inspection.plan.actions
     strips = strips_of(subject.messages, counter, actions, names=subject.places)
     if isinstance(loaded, Conversation):
-        return page(found, Story(strips=strips))
-    return page(found, Story(strips=strips, points=points_of(loaded.usages), marks=tuple(_marks(loaded))))
+        return page(inspection, Story(strips=strips))
+    return page(inspection, Story(strips=strips, points=points_of(loaded.usages), marks=tuple(_marks(loaded))))
 
 
-def _marks(found: Transcript) -> Iterator[Mark]:
+def _marks(transcript: Transcript) -> Iterator[Mark]:
     """The compactions of the tool whose times are known."""
-    for made in found.compactions:
+    for made in transcript.compactions:
         if (at_ms := time_ms(made.at)) is not None:
             label = f"{made.trigger} compaction"
             yield Mark(label=label, at_ms=at_ms, tokens_before=made.tokens_before, tokens_after=made.tokens_after)

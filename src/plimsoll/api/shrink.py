@@ -95,11 +95,11 @@ def shrink(  # noqa: PLR0913 - one call with its options
 
 def _stored(text: str, label: object, port: Offload) -> tuple[str | None, str | None]:
     """The reference of the stored text, or the reason why it was not stored."""
-    with ErrorCatcher() as asked:
+    with ErrorCatcher() as guarded:
         reference = port.put(text, label=str(label))
         check_reference(reference or "")
         return reference, None
-    return None, f"{type(asked.error).__name__}: {asked.error}"[:300]
+    return None, f"{type(guarded.error).__name__}: {guarded.error}"[:300]
 
 
 def cut(  # noqa: PLR0913 - one call with its options

@@ -37,13 +37,13 @@ def tool_context(messages: Iterable[Timed]) -> ToolContext:
     """The calls in these messages, each with the first later result that has its id."""
     messages = list(messages)
     calls: list[RecentCall] = []
-    asked: OpenCalls[tuple[int, ToolCall]] = OpenCalls()
+    open_calls: OpenCalls[tuple[int, ToolCall]] = OpenCalls()
     for at_ms, message in messages:
         for part in message.parts:  # a message may hold a call and its result
             if isinstance(part, ToolCall):
-                asked.ask(part.id, (len(calls), part))
+                open_calls.ask(part.id, (len(calls), part))
                 calls.append(RecentCall(tool_name=part.name, at_ms=at_ms, success=None))
-            elif isinstance(part, ToolResult) and (answered := asked.answer(part.call_id)) is not None:
+            elif isinstance(part, ToolResult) and (answered := open_calls.answer(part.call_id)) is not None:
                 index, call = answered
                 success = succeeded(understand(call.name, call.arguments), part, message.wire)
                 calls[index] = RecentCall(tool_name=call.name, at_ms=at_ms, success=success)
@@ -56,24 +56,26 @@ def tool_context(messages: Iterable[Timed]) -> ToolContext:
 
 def _dependencies(messages: Iterable[Message]) -> dict[str, tuple[str, ...]]:
     """Tool -> the tools whose results first named the paths, ids or numbers it was called with."""
-    found: dict[str, dict[str, None]] = {}
+    dependencies: dict[str, dict[str, None]] = {}
     named_by: dict[str, str | None] = {}
-    asked: dict[str, str] = {}
+    tool_of_call: dict[str, str] = {}
     for message in messages:
         for part in message.parts:
             match part:
                 case ToolResult():
-                    _record(named_by, part.content, asked.get(part.call_id))
+                    _record(named_by, part.content, tool_of_call.get(part.call_id))
                 case Text():
                     _record(named_by, part.text, None)
                 case ToolCall():
-                    asked[part.id] = part.name
+                    tool_of_call[part.id] = part.name
                     sources = [tool for name in _names(part.arguments) if (tool := named_by.get(name))]
-                    found.setdefault(part.name, {}).update(dict.fromkeys(tool for tool in sources if tool != part.name))
+                    dependencies.setdefault(part.name, {}).update(
+                        dict.fromkeys(tool for tool in sources if tool != part.name)
+                    )
                     _record(named_by, part.arguments, None)
                 case _:
                     pass
-    return {tool: tuple(sources) for tool, sources in found.items() if sources}
+    return {tool: tuple(sources) for tool, sources in dependencies.items() if sources}
 
 
 def _record(named_by: dict[str, str | None], text: str, tool: str | None) -> None:

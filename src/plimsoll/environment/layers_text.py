@@ -24,8 +24,8 @@ _WORD = regex(r"[^\W_]+")
 
 def relevance_scores(layers: ContextLayers, query: str) -> dict[str, float]:
     """Layer -> share of the query's words in its text, 0 to 1."""
-    asked = _words(query)
-    return {name: len(asked & _words(text)) / max(1, len(asked)) for name, text in _texts(layers).items()}
+    query_words = _words(query)
+    return {name: len(query_words & _words(text)) / max(1, len(query_words)) for name, text in _texts(layers).items()}
 
 
 def context_text(layers: ContextLayers, *, tokens_max: int, counter: TokenCounter) -> str:
@@ -93,10 +93,10 @@ def _session(layers: ContextLayers) -> Iterator[str]:
 
 
 def _conversation(layers: ContextLayers) -> Iterator[str]:
-    talk = layers.conversation
-    if talk.messages:
-        yield f"Conversation: {pluralize(talk.messages, 'message')}" + "".join(
-            f"; asked: {topic}" for topic in talk.topics
+    conversation = layers.conversation
+    if conversation.messages:
+        yield f"Conversation: {pluralize(conversation.messages, 'message')}" + "".join(
+            f"; asked: {topic}" for topic in conversation.topics
         )
 
 

@@ -84,9 +84,9 @@ class SharedSession(AwaitedSession):
 
         Empty for a session that came from no tool.
         """
-        from plimsoll.session.transfer.export import not_held  # noqa: PLC0415 - only where something is exported
+        from plimsoll.session.transfer.export import unsupported  # noqa: PLC0415 - only where something is exported
 
-        return not_held(self._recorder)
+        return unsupported(self._recorder)
 
     @locked
     def update(self, source: str | PathLike[str] | bytes | None = None) -> int:

@@ -172,10 +172,10 @@ def is_plausible(counted: int, reported: int) -> bool:
 
 def _check(name: str, value: Any) -> None:
     optional = name in {"counted", "reported"}
-    whole = optional or name == "differences"
+    is_integer = optional or name == "differences"
     if value is None and optional:
         return
-    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+    if isinstance(value, bool) or not isinstance(value, int if is_integer else (int, float)):
         raise SettingError(f"calibration.{name}", "must be a number")
     if not (abs(value) <= SETTING_TOKENS_MAX and isfinite(value)) or (value < 0 and name != "weighted"):
         raise SettingError(f"calibration.{name}", "must be a number of tokens")

@@ -100,9 +100,9 @@ def custom_counter(counter: object) -> CustomCounter:
         hash(counter)
     except TypeError:
         return CustomCounter(counter)
-    return _known(counter)
+    return _wrapped(counter)
 
 
 @lru_cache(maxsize=8)
-def _known(counter: Any) -> CustomCounter:
+def _wrapped(counter: Any) -> CustomCounter:
     return CustomCounter(counter)

@@ -207,8 +207,8 @@ def _origin(item: ReplayedItem) -> int:
     """The index of an item's message, else SUMMARY for a user message not written by the tool, else MADE."""
     if item.messages:
         return item.messages[0]
-    speaks = item.wire.get("type") == "message" and item.wire.get("role") == "user"
-    return SUMMARY if speaks and not is_context(item.wire) else MADE
+    is_user = item.wire.get("type") == "message" and item.wire.get("role") == "user"
+    return SUMMARY if is_user and not is_context(item.wire) else MADE
 
 
 def _matched(replacement: Sequence[Wire], history: Iterable[ReplayedItem]) -> list[ReplayedItem]:

@@ -102,8 +102,8 @@ class CodexWriter(Writer):
         self._line("event_msg", {"type": "context_compacted"})
 
     def _count(self, last: Mapping[str, int]) -> None:
-        told = {"total_token_usage": self._total, "last_token_usage": last, "model_context_window": self._window_tokens}
-        self._line("event_msg", {"type": "token_count", "info": told, "rate_limits": None})
+        info = {"total_token_usage": self._total, "last_token_usage": last, "model_context_window": self._window_tokens}
+        self._line("event_msg", {"type": "token_count", "info": info, "rate_limits": None})
 
     def _line(self, kind: str, payload: Mapping[str, Any]) -> None:
         value: dict[str, Any] = {"timestamp": self._clock.stamp(), "type": kind, "payload": payload}
@@ -132,6 +132,6 @@ def _last_ordinal(source: Transcript) -> int | None:
 def _last_total(source: Transcript) -> dict[str, int]:
     """The running totals of the source; zeros if it has none."""
     payloads = (mapping_of(mapping_of(entry.value).get("payload")) for entry in reversed(source.entries))
-    told = (mapping_of(payload.get("info")) for payload in payloads if payload.get("type") == "token_count")
-    total = next((mapping_of(info["total_token_usage"]) for info in told if "total_token_usage" in info), {})
+    infos = (mapping_of(payload.get("info")) for payload in payloads if payload.get("type") == "token_count")
+    total = next((mapping_of(info["total_token_usage"]) for info in infos if "total_token_usage" in info), {})
     return {name: maybe_count(total.get(name)) or 0 for name in _NO_USAGE}

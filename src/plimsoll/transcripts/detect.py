@@ -75,13 +75,13 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def read_transcript(found: Source, tool: ToolName, *, sidechain_paths: tuple[str, ...] = ()) -> Transcript:
+def read_transcript(source: Source, tool: ToolName, *, sidechain_paths: tuple[str, ...] = ()) -> Transcript:
     """Read the lines as a session file of that tool, without detection."""
-    entries, findings = lines.read_entries(found.lines(), reduce=_field_filter(tool))
-    if not found.whole:
+    entries, findings = lines.read_entries(source.lines(), reduce=_field_filter(tool))
+    if not source.whole:
         findings = lines.with_torn_end(entries, findings)
     return replace(
-        _as_tool_reads(entries, tool, (*found.findings, *findings)), sidechain_paths=sidechain_paths, raw=found.data
+        _as_tool_reads(entries, tool, (*source.findings, *findings)), sidechain_paths=sidechain_paths, raw=source.data
     )
 
 
@@ -127,19 +127,19 @@ def _objects(raw: Sequence[bytes]) -> list[Mapping[str, Any]]:
     return found
 
 
-def _conversation(found: Source) -> Conversation:
-    raw = b"\n".join(found.lines())
+def _conversation(source: Source) -> Conversation:
+    raw = b"\n".join(source.lines())
     _check_encoding(raw)
     try:
         document = lines.parse(raw)
     except ValueError as error:
         if raw.lstrip()[:1] == b"[":
             raise FormatError(f"not JSON: {error}") from None
-        return _from_lines(found)
+        return _from_lines(source)
     if isinstance(document, list):
-        return _from_messages(document, {}, found.findings)
+        return _from_messages(document, {}, source.findings)
     if isinstance(document, dict):
-        return _from_body(document, found.findings)
+        return _from_body(document, source.findings)
     raise FormatError("not a session file and not messages")
 
 
@@ -151,14 +151,14 @@ def _check_encoding(raw: bytes) -> None:
         raise FormatError(f"not UTF-8: byte {raw[error.start]:#04x} at {error.start:,}") from None
 
 
-def _from_lines(found: Source) -> Conversation:
-    entries, findings = lines.read_entries(found.lines())
-    if not found.whole:
+def _from_lines(source: Source) -> Conversation:
+    entries, findings = lines.read_entries(source.lines())
+    if not source.whole:
         findings = lines.with_torn_end(entries, findings)
     values = [entry.value for entry in entries if entry.value is not None]
     if not values:
         raise FormatError("neither JSON nor JSON lines")
-    return replace(_from_messages(values, {}, (*found.findings, *findings)), is_lines=True)
+    return replace(_from_messages(values, {}, (*source.findings, *findings)), is_lines=True)
 
 
 def _from_body(body: Mapping[str, Any], findings: tuple[Finding, ...]) -> Conversation:

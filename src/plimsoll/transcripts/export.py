@@ -252,13 +252,13 @@ def _times(known: Sequence[str | None], count: int) -> list[str | None]:
 
 def _usages(known: Sequence[Usage | None], before: Sequence[Wire], after: Sequence[Wire]) -> list[Usage | None]:
     """The usage of messages after a conversion: on the first message of each answer."""
-    made: list[Usage | None] = [None] * len(after)
+    usages: list[Usage | None] = [None] * len(after)
     answers, places = _answers(before), _answers(after)
     if not known or len(answers) != len(places):
-        return made
+        return usages
     for answer, place in zip(answers, places, strict=True):
-        made[place.start] = next((usage for usage in known[answer.start : answer.stop] if usage is not None), None)
-    return made
+        usages[place.start] = next((usage for usage in known[answer.start : answer.stop] if usage is not None), None)
+    return usages
 
 
 def _answers(wires: Sequence[Wire]) -> list[range]:

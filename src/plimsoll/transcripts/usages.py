@@ -54,9 +54,9 @@ def claude_window(usages: Iterable[Usage], compactions: Iterable[ToolCompaction]
     return CLAUDE_LONG_WINDOW_TOKENS if long and max(long) > max(own, default=-1) else CLAUDE_WINDOW_TOKENS
 
 
-def _is_automatic(found: ToolCompaction) -> bool:
-    usual = CLAUDE_WINDOW_TOKENS // 2 < (found.tokens_before or 0) <= CLAUDE_WINDOW_TOKENS
-    return found.trigger == "auto" and usual and not found.cleared
+def _is_automatic(compaction: ToolCompaction) -> bool:
+    usual = CLAUDE_WINDOW_TOKENS // 2 < (compaction.tokens_before or 0) <= CLAUDE_WINDOW_TOKENS
+    return compaction.trigger == "auto" and usual and not compaction.cleared
 
 
 class HistoryItem(Protocol):

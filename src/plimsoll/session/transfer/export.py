@@ -71,7 +71,7 @@ def export_view(recorder: SessionRecorder, *, to: str | None, writes: bool) -> C
     raise SettingError("to", f"{short_repr(to)} is not one of {', '.join(FORMATS)}: a tool's file holds the history")
 
 
-def not_held(recorder: SessionRecorder) -> list[ExportLoss]:
+def unsupported(recorder: SessionRecorder) -> list[ExportLoss]:
     """The losses if the view were written to a file of the session's own tool."""
     tool = next((source["tool"] for source in recorder.notes("source")), None)
     return [] if tool is None else supported(recorder.written(), tool)[1]

@@ -27,9 +27,9 @@ from plimsoll.session.session import Session
 from plimsoll.session.transfer.recorded_usage import (
     Recorded,
     adoption_of,
-    left_of,
     reader_of,
     recorded,
+    removed_positions,
     replayed,
     times_ms,
     view_of,
@@ -88,19 +88,19 @@ def _created(
     source: Any, name: str | None, path: str | PathLike[str] | None, store: StoreSpec, options: Mapping[str, Any]
 ) -> tuple[str, Store, dict[str, Any]]:
     """Create the session. Returns its name, its store and the options to open it with."""
-    found = _loaded(source)
-    name = _name_for(found, _given_path(source, path)) if name is None else name
+    content = _loaded(source)
+    name = _name_for(content, _given_path(source, path)) if name is None else name
     place = store_for(store, options.get("durability") or "fsync")
     if is_taken(name, place):
         raise SessionExists(name)
     given = {key: value for key, value in options.items() if value is not None}
-    chosen, known, about = _counted(found, {"format": found.format, **_options_in(found), **given}, given)
+    chosen, known, about = _counted(content, {"format": content.format, **_options_in(content), **given}, given)
     chosen = {"project": False, **chosen}  # imported conversations did not happen in the current project
     with drafted(place, name) as draft:
         open_session(name, store=draft, **chosen).close()
         counter = {"counter": chosen["counter"]} if "counter" in chosen else {}
         with closing(recorder_of(draft.open(name), draft, counter)) as recorder:
-            _fill(recorder, found, known, {"path": _path_of(source, path), **about})
+            _fill(recorder, content, known, {"path": _path_of(source, path), **about})
     if given.get("max_sessions") is not None:
         archive_oldest(place, sessions_max=given["max_sessions"])
     return name, place, chosen
@@ -135,35 +135,35 @@ def _given_path(source: Any, path: str | PathLike[str] | None) -> str | None:
     return None if known is None else path_text("path", known)
 
 
-def _options_in(found: Transcript | Conversation) -> dict[str, Any]:
+def _options_in(content: Transcript | Conversation) -> dict[str, Any]:
     """The options of `open` that a file contains. Unknown models are ignored, as they would only shrink the window."""
-    model = found.meta.model if isinstance(found, Transcript) else found.model
+    model = content.meta.model if isinstance(content, Transcript) else content.model
     chosen: dict[str, Any] = {"model": model if model and look_up(model).match != "unknown" else None}
-    if isinstance(found, Conversation):
-        chosen |= {"tools": list(found.tools) or None, "system": found.system}
+    if isinstance(content, Conversation):
+        chosen |= {"tools": list(content.tools) or None, "system": content.system}
     else:
-        chosen |= {"title": found.meta.title, "system": found.system}
+        chosen |= {"title": content.meta.title, "system": content.system}
     return {key: value for key, value in chosen.items() if value is not None}
 
 
 def _counted(
-    found: Transcript | Conversation, options: Mapping[str, Any], given: Mapping[str, Any]
+    content: Transcript | Conversation, options: Mapping[str, Any], given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Recorded | None, dict[str, int | None]]:
     """The options with the tool's budget, the usage in the file with counts of ours, and what the source note says of both.
 
     The tool did send its view, so a view larger than any known budget is the budget; then the known one is noted, too.
     """
-    if isinstance(found, Conversation):
+    if isinstance(content, Conversation):
         return dict(options), None, {}
     meter = meter_for(
-        format_named(found.format),
+        format_named(content.format),
         model=options.get("model"),
         max_tokens=options.get("max_tokens"),
         tools=options.get("tools"),
         policy=policy_of(options.get("policy") or "ladder", "ladder"),
         counter=options.get("counter"),
     )
-    usage = recorded(found, replace(meter, system=options.get("system")))
+    usage = recorded(content, replace(meter, system=options.get("system")))
     if options.get("max_tokens") is not None:
         return dict(options), usage, {"window": usage.window_tokens}
     known = None if given.get("model") else usage.budget_tokens
@@ -179,10 +179,10 @@ def import_name(path: str | PathLike[str]) -> str:
     return _named_for(file) or _name_for(load_file(file), file)
 
 
-def _name_for(found: Transcript | Conversation, path: str | None) -> str:
+def _name_for(content: Transcript | Conversation, path: str | None) -> str:
     """The file's name if it is a valid session name, else one made from the id in the file or from the file's name."""
     stem = "" if path is None else stem_of(path)
-    known = found.meta.session_id if isinstance(found, Transcript) else None
+    known = content.meta.session_id if isinstance(content, Transcript) else None
     return _named_for(path) or (_UNSAFE.sub("-", known or stem).strip(".-") or "imported")[:64]
 
 
@@ -193,36 +193,39 @@ def _named_for(path: str | PathLike[str] | None) -> str | None:
 
 
 def _fill(
-    recorder: SessionRecorder, found: Transcript | Conversation, known: Recorded | None, about: Mapping[str, Any]
+    recorder: SessionRecorder, content: Transcript | Conversation, known: Recorded | None, about: Mapping[str, Any]
 ) -> None:
     """Append all messages, with the tool's compactions in their places. `about` goes into the source note."""
-    if isinstance(found, Conversation):
-        recorder.append(found.messages)
+    if isinstance(content, Conversation):
+        recorder.append(content.messages)
         return
-    times, done = times_ms(found), 0
-    made = replayed(found)[-FOREIGN_COMPACTIONS_MAX:]
+    times, done = times_ms(content), 0
+    made = replayed(content)[-FOREIGN_COMPACTIONS_MAX:]
     places = [compaction.stop for compaction in made]
-    for compaction, place, following in zip(made, places, [*places, len(found.messages)][1:], strict=True):
-        adoption = adoption_of(found, compaction, following)
+    for compaction, place, following in zip(made, places, [*places, len(content.messages)][1:], strict=True):
+        adoption = adoption_of(content, compaction, following)
         needed = [part.position + 1 for part in adoption.view if part.position is not None]
         until = max(place, done, *needed)  # the lines of a damaged file may be in another order
-        _append(recorder, found, times, range(done, until))
+        _append(recorder, content, times, range(done, until))
         adopt(recorder, adoption)
         done = until
-    _append(recorder, found, times, range(done, len(found.messages)))
-    note = source_note(found.tool, recorder.log.put_blob(found.raw()), taken=len(found.messages), **about)
-    newest = next((compaction.summary for compaction in reversed(found.compactions) if compaction.summary), None)
-    adopt(recorder, Adoption(view=view_of(found), summary=newest, reader=reader_of(found), left=left_of(found)))
+    _append(recorder, content, times, range(done, len(content.messages)))
+    note = source_note(content.tool, recorder.log.put_blob(content.raw()), taken=len(content.messages), **about)
+    newest = next((compaction.summary for compaction in reversed(content.compactions) if compaction.summary), None)
+    adopt(
+        recorder,
+        Adoption(view=view_of(content), summary=newest, reader=reader_of(content), left=removed_positions(content)),
+    )
     recorder.note(note)
     is_of_view = known is not None and known.is_of_view
     recorder.record_usage(() if known is None else known.usages, recorder.state.event if is_of_view else None)
 
 
-def _append(recorder: SessionRecorder, found: Transcript, times: Sequence[int | None], places: range) -> None:
+def _append(recorder: SessionRecorder, transcript: Transcript, times: Sequence[int | None], places: range) -> None:
     """Append messages of the file in batches, to bound memory."""
     for start in range(places.start, places.stop, BATCH_MESSAGES):
         stop = min(start + BATCH_MESSAGES, places.stop)
-        recorder.append((), times[start:stop], read=[one.message for one in found.messages[start:stop]])
+        recorder.append((), times[start:stop], read=[one.message for one in transcript.messages[start:stop]])
 
 
 def export(session: Session, *, to: str, at: str | None = None) -> Exported | Converted:

@@ -16,7 +16,7 @@ from plimsoll.records.adoption import Adoption
 from plimsoll.records.usage import Usage
 from plimsoll.session.adopt import adopt, as_pieces
 from plimsoll.session.recorder import SessionRecorder
-from plimsoll.session.transfer.recorded_usage import left_of, recorded, times_ms, view_of
+from plimsoll.session.transfer.recorded_usage import recorded, removed_positions, times_ms, view_of
 from plimsoll.session.transfer.source import SourceFile, own_compaction
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.source import unpacked
@@ -61,7 +61,7 @@ class _Update:
 
     def take_in(self, where: str, raw: bytes, path: str | None) -> int:
         """Append the new messages, adopt the resulting view and note the file."""
-        recorder, since = self._recorder, self._same + self._known_already(where)
+        recorder, since = self._recorder, self._same + self._count_known(where)
         before = list(recorder.state.pieces)
         fresh = self._new.messages[since:]
         recorder.append([one.wire for one in fresh], times_ms(self._new)[since:])
@@ -89,7 +89,7 @@ class _Update:
                 found.append(replace(usage, position=place, counted_tokens=counted_tokens))
         return found
 
-    def _known_already(self, where: str) -> int:
+    def _count_known(self, where: str) -> int:
         """How many of the new messages the session already has. It may have no others."""
         own = self._recorder.history()[self._source.taken :]
         fresh = [dict(one.wire) for one in self._new.messages[self._same : self._same + len(own)]]
@@ -102,7 +102,7 @@ class _Update:
         """The messages of the view that stay, and the view after them: ours if the tool only extended its own, else the tool's."""
         reader = self._recorder.state.facts.reader
         if own_compaction(self._recorder) is None or not self._is_extension():
-            view, left = view_of(self._new, self._place), left_of(self._new, self._place)
+            view, left = view_of(self._new, self._place), removed_positions(self._new, self._place)
             return [], Adoption(view=view, reader=reader, left=left)
         grown = {self._source.position(index) for index in range(self._same, len(self._old.messages))} - {None}
         kept = [piece for piece in before if piece.position not in grown]
