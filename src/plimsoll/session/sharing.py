@@ -1,4 +1,4 @@
-"""What a session does with other tools' files: it comes from one, takes in what that has grown by, and becomes one again."""
+"""The methods of a session for blobs, notes, and the files of other tools: export and update."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 class SharedSession(AwaitedSession):
-    """The part of a session that other tools have a share in."""
+    """The methods of a session for blobs, notes and other tools' files."""
 
     @locked
     def put_blob(self, data: bytes) -> str:
-        """Keep bytes beside the session and return the name that `get_blob` reads them by. Raises StoreError."""
+        """Store bytes with the session and return their reference for `get_blob`. Raises StoreError."""
         return self._recorder.log.put_blob(data)
 
     @locked
     def get_blob(self, reference: str) -> bytes:
-        """The same bytes, checked by hash. Raises ReferenceNotFound, SessionDamaged."""
+        """The stored bytes, verified by hash. Raises ReferenceNotFound, SessionDamaged."""
         return self._recorder.log.get_blob(reference)
 
     @locked
     def notes(self, what: str) -> list[Mapping[str, Any]]:
-        """Notes of one kind that were put beside the messages, oldest first."""
+        """Notes of one kind that are stored with the messages, oldest first."""
         return self._recorder.notes(what)
 
     @locked
@@ -43,27 +43,26 @@ class SharedSession(AwaitedSession):
         at: str | None = None,
         view: bool = False,
     ) -> Exported | Converted:
-        """The session as a file of Claude Code, Codex or pi, or its history in another format, with what could not be carried.
+        """Export the session to a file of Claude Code, Codex or pi, or its history to another format, with the losses.
 
-        A session imported from the same tool gives its lines back byte for byte, and then what is new. Where the view is not what
-        the tool would make of the messages, a compaction of the tool's own kind and the view follow them: the tool goes on from
-        the view, word for word. A loss of the kind "view" says that it would read something else.
+        A session imported from the same tool begins with the file's own lines, byte for byte. If the tool would build another view
+        from the messages, they are followed by a compaction of its own kind and the view, which it continues from verbatim. A loss
+        of the kind "view" means that it would still read something else.
 
         Args:
             to: "claude-code", "codex", "pi" or the name of a message format; None: with `in_place` the file's own tool.
-            path: where a tool's file is written, whole or not at all; None: nowhere.
-            in_place: write it over the file that the session came from. That has to be as it was read last, and a backup of it
-                is kept.
-            at: the ISO time of what is new; None: now.
-            view: for a message format, the messages that `view` would give next, and not the history. Records nothing.
+            path: the tool's file to write, atomically; None: write none.
+            in_place: write over the file that the session was imported from. It must be unchanged since; a backup is kept.
+            at: the ISO time of new lines; None: now.
+            view: for a message format, export what `view` would return next instead of the history. Records nothing.
 
-        Returns: the lines or messages, the losses and, of a tool's file, where it belongs and the command that goes on with it.
+        Returns: the lines or messages, the losses and, for a tool's file, its path and the command that resumes the session.
 
-        Raises: SettingError for a target that is none, or a session that came from no file; SourceChanged; ViewDiffers, where a
-        file would be written that its tool reads otherwise; StoreError.
+        Raises: SettingError for an invalid target, or a session that was not imported; SourceChanged; ViewDiffers if the tool would
+        read another view from the file; StoreError.
 
         """
-        from plimsoll.session.transfer.export import (  # noqa: PLC0415 - only where something is exported
+        from plimsoll.session.transfer.export import (  # noqa: PLC0415 - only needed for an export
             export,
             export_in_place,
             export_to,
@@ -80,24 +79,24 @@ class SharedSession(AwaitedSession):
 
     @locked
     def not_exportable(self) -> list[ExportLoss]:
-        """What a file of the tool that the session came from cannot hold of the view as it is now, so that `in_place` is refused.
+        """The losses if the current view were written to the file the session was imported from; `in_place` is refused with any.
 
-        Empty for a session that came from no tool.
+        Empty for a session that was not imported from a tool.
         """
-        from plimsoll.session.transfer.export import unsupported  # noqa: PLC0415 - only where something is exported
+        from plimsoll.session.transfer.export import unsupported  # noqa: PLC0415 - only needed for an export
 
         return unsupported(self._recorder)
 
     @locked
     def update(self, source: str | PathLike[str] | bytes | None = None) -> int:
-        """Take in what the file that the session came from has grown by; how many messages were new.
+        """Append the messages added to the file that the session was imported from. Returns how many were new.
 
-        `source` is the file, or its bytes; None: where it was. It must begin with what was read before, and the session have no
-        messages that the file has not. After a compaction of this session the view goes on with what is new, unless the tool has
-        compacted, or gone back, itself.
+        `source` is the file's path or bytes; None: its last known path. It must begin with what was read before, and the session
+        may have no messages that it lacks. After a compaction of this session, the view continues with the new messages, unless
+        the tool itself has compacted or rewound.
 
-        Raises: SettingError for a session that came from no file; SourceChanged; LimitExceeded; StoreError.
+        Raises: SettingError for a session that was not imported; SourceChanged; LimitExceeded; StoreError.
         """
-        from plimsoll.session.transfer.update import update  # noqa: PLC0415 - only where a file is read again
+        from plimsoll.session.transfer.update import update  # noqa: PLC0415 - only needed for an update
 
         return update(self._recorder, source)

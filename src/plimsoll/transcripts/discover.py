@@ -16,7 +16,7 @@ from plimsoll.errors import MissingExtra, PlimsollError
 from plimsoll.regex import regex
 from plimsoll.transcripts import lines
 from plimsoll.transcripts.codex import kind_and_payload
-from plimsoll.transcripts.places import folder_of
+from plimsoll.transcripts.session_paths import folder_of
 from plimsoll.transcripts.source import read_head
 from plimsoll.transcripts.usages import newest_prompt
 from plimsoll.transcripts.values import ToolName
@@ -53,7 +53,7 @@ def discover(home: str | os.PathLike[str] | None = None, env: Mapping[str, str] 
     CLAUDE_CONFIG_DIR, CODEX_HOME, PI_CODING_AGENT_DIR. Unreadable folders are skipped.
     """
     settings = {**(os.environ if env is None else env), **({} if home is None else {"HOME": os.fspath(home)})}
-    found = [session for tool, path in _files(settings) if (session := _look(tool, path)) is not None]
+    found = [session for tool, path in _files(settings) if (session := _session_file(tool, path)) is not None]
     return sorted(found, key=lambda session: (session.modified, session.path), reverse=True)
 
 
@@ -85,7 +85,7 @@ def _walk(folder: Path, *, depth: int) -> Iterator[Path]:
             yield from _walk(Path(entry.path), depth=depth - 1)
 
 
-def _look(tool: ToolName, path: Path) -> SessionFile | None:
+def _session_file(tool: ToolName, path: Path) -> SessionFile | None:
     try:
         status = path.lstat()
         head, tail = _ends(path, status.st_size)

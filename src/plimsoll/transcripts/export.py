@@ -20,7 +20,7 @@ from plimsoll.transcripts.claude_write import ClaudeWriter
 from plimsoll.transcripts.codex_write import CodexWriter
 from plimsoll.transcripts.lines import list_of, mapping_of, text_of
 from plimsoll.transcripts.pi_write import PiWriter
-from plimsoll.transcripts.places import is_in_place, own_name, place_of, resume_command
+from plimsoll.transcripts.session_paths import codex_name, is_in_sessions_folder, resume_command, session_path
 from plimsoll.transcripts.supported import supported
 from plimsoll.transcripts.values import (
     Checkpoint,
@@ -51,8 +51,8 @@ def write(source: Transcript | Outgoing, *, to: ToolName) -> Exported:
     exported = _append(outgoing, known) if known is not None and is_own else _new_file(outgoing, to)
     session = session_uuid(outgoing.meta, to)
     path = outgoing.path if is_own else None
-    name = own_name(to, path, session) or exported.name
-    place = path if path is not None and is_in_place(to, path) else place_of(to, name, outgoing.meta.cwd)
+    name = codex_name(to, path, session) or exported.name
+    place = path if path is not None and is_in_sessions_folder(to, path) else session_path(to, name, outgoing.meta.cwd)
     return replace(exported, name=name, place=place, resume=resume_command(to, session, place, outgoing.meta.cwd))
 
 

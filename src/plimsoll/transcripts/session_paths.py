@@ -28,7 +28,7 @@ def folder_of(tool: ToolName, env: Mapping[str, str] | None = None) -> Path:
             return Path(settings.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent") / "sessions"
 
 
-def place_of(tool: ToolName, name: str, cwd: str | None, env: Mapping[str, str] | None = None) -> str:
+def session_path(tool: ToolName, name: str, cwd: str | None, env: Mapping[str, str] | None = None) -> str:
     """The path where the tool looks for a session file of that name, started in the folder `cwd`."""
     folder, begun = folder_of(tool, env), cwd or "/"
     match tool:
@@ -42,12 +42,12 @@ def place_of(tool: ToolName, name: str, cwd: str | None, env: Mapping[str, str] 
     return str(folder / name)
 
 
-def is_in_place(tool: ToolName, path: str) -> bool:
+def is_in_sessions_folder(tool: ToolName, path: str) -> bool:
     """Whether a file is below the tool's sessions folder."""
     return Path(path).is_relative_to(os.path.realpath(folder_of(tool)))
 
 
-def own_name(tool: ToolName, path: str | None, session_id: str) -> str | None:
+def codex_name(tool: ToolName, path: str | None, session_id: str) -> str | None:
     """A name given by Codex, which contains the start in an unknown time zone; None for other names."""
     name = Path(path).name if path is not None else ""
     is_given = tool == "codex" and _DAY.match(name) is not None and name.endswith(f"{session_id}.jsonl")
