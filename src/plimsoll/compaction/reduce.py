@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from plimsoll.compaction.calls import Place, call_units, without_calls
+from plimsoll.compaction.keep import NEWEST_REQUEST
 from plimsoll.compaction.notes import note_of
-from plimsoll.compaction.shrink import LEAST_TOKENS, cut_spots, part_tokens, shrink_to, spots
+from plimsoll.compaction.shrink import LEAST_TOKENS, cut_spots, drop_reasoning, part_tokens, shrink_to, spots
 from plimsoll.compaction.view_message import ViewExchange, ViewMessage
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.dataclass import dataclass
@@ -36,14 +37,17 @@ MARKED_TOKENS_MIN = 48
 def reduce_to(view: WorkingView, block: ViewExchange, tokens_max: int, reason: str, *, to_line: bool = True) -> bool:
     """Reduce an exchange to at most `tokens_max`, keeping its newest parts longest; True on success.
 
-    After cutting to previews, opaque parts are replaced by markers, the largest first, then the oldest calls are removed with
-    their results. Calls without a result stay, because it may still arrive. If that is not enough, one line replaces the whole
-    exchange unless `to_line` is False.
+    If cutting to previews is not enough, reasoning is removed from exchanges older than the newest request, where no provider
+    requires it. Then opaque parts are replaced by markers, the largest first, and the oldest calls are removed with their
+    results. Calls without a result stay, because it may still arrive. If that is not enough, one line replaces the whole
+    exchange, with as much of its results as there is room for, unless `to_line` is False.
     """
     if block.tokens <= tokens_max:
         return True
     whole = list(block.pieces)
     room = _Room(view=view, block=block, tokens_max=tokens_max, preview_tokens=_preview_tokens(tokens_max))
+    if room.is_short(block.pieces) and _may_lose_reasoning(view, block):
+        drop_reasoning(view, block)
     if room.is_short(block.pieces):
         _mark_opaque_parts(room)
     if room.is_short(block.pieces):
@@ -52,8 +56,16 @@ def reduce_to(view: WorkingView, block: ViewExchange, tokens_max: int, reason: s
     if block.tokens > tokens_max and block.is_request and block.exchange.calls_tools:
         _keep_the_words(view, block, whole, tokens_max, reason)
     if to_line and block.tokens > tokens_max:
-        _become_one_line(view, block, reason)
+        _become_one_line(view, block, whole, tokens_max, reason)
     return block.tokens <= tokens_max
+
+
+def _may_lose_reasoning(view: WorkingView, block: ViewExchange) -> bool:
+    """True if the exchange is older than the newest request, and not of UI messages: their calls may name reasoning by its id."""
+    if view.format.rules.keeps_message_fields:
+        return False
+    newest = next((other.first for other in view.blocks if other.kept_as == NEWEST_REQUEST), None)
+    return newest is not None and block.last is not None and block.last < newest
 
 
 def is_stubborn(view: WorkingView, block: ViewExchange, tokens_max: int) -> bool:
@@ -184,15 +196,40 @@ def _leave_calls(room: _Room) -> None:
 # --- the whole exchange
 
 
-def _become_one_line(view: WorkingView, block: ViewExchange, reason: str) -> None:
-    """Replace the exchange by one line if that is smaller. A tool result remains recognisable as one."""
+def _become_one_line(
+    view: WorkingView, block: ViewExchange, whole: Sequence[ViewMessage], tokens_max: int, reason: str
+) -> None:
+    """Replace the exchange by one line if that is smaller, and by as much of its results as there is room for.
+
+    A tool result remains recognisable as one.
+    """
     references = [view.refer(piece, index) for piece in block.pieces for index in range(len(piece.message.parts))]
     piece = _line(view, block)
     if piece.tokens >= block.tokens:
         return
-    block.pieces = [piece]
+    block.pieces = [_with_results(view, block, piece, whole, tokens_max, reason)]
     for reference in references:
         block.decide("offload" if reference else "shrink", reason, reference=reference)
+
+
+def _with_results(  # noqa: PLR0913, PLR0917 - what to show, where, and how much of it
+    view: WorkingView,
+    block: ViewExchange,
+    line: ViewMessage,
+    whole: Sequence[ViewMessage],
+    tokens_max: int,
+    reason: str,
+) -> ViewMessage:
+    """The line of an exchange with its results below, cut to the room; the line alone if the room shows little of them."""
+    contents = [result.content for piece in whole for result in piece.message.results if result.content]
+    text = line.message.parts[0]
+    if line.origin != "made" or not contents or not isinstance(text, Text):
+        return line
+    message = text_message("user", "\n".join((text.text, *contents)))
+    piece = replace(line, message=message, weigh=view.weigh)
+    bare = ViewExchange(pieces=[piece], exchange=block.exchange, pieces_before=block.pieces_before)
+    shrink_to(view, bare, tokens_max, reason)
+    return bare.pieces[0] if line.tokens + LEAST_TOKENS < bare.tokens <= tokens_max else line
 
 
 def _keep_the_words(

@@ -61,7 +61,8 @@ def shrink_to(view: WorkingView, block: ViewExchange, tokens_max: int, reason: s
     """
     if block.tokens <= tokens_max:
         return
-    _drop_reasoning(view, block)
+    if not block.exchange.calls_tools:  # some providers require reasoning next to a call
+        drop_reasoning(view, block)
     for _ in range(3):
         excess = block.tokens - tokens_max
         if excess <= 0:
@@ -185,10 +186,8 @@ def _cut(view: WorkingView, part: Part, text: str, tokens_max: int, reference: s
     ).text
 
 
-def _drop_reasoning(view: WorkingView, block: ViewExchange) -> None:
-    """Reasoning of an answer without tool calls may be removed. Some providers require it beside calls."""
-    if block.exchange.calls_tools:
-        return
+def drop_reasoning(view: WorkingView, block: ViewExchange) -> None:
+    """Remove reasoning from messages that hold other parts as well."""
     for number, piece in enumerate(block.pieces):
         kept = [part for part in piece.message.parts if not isinstance(part, Reasoning)]
         if kept and len(kept) < len(piece.message.parts):

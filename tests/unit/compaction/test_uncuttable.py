@@ -279,3 +279,32 @@ def test_messages_that_say_nothing_are_not_summarised() -> None:
     assert fitted.report.lost == ()
     assert "[Summary of messages" not in json.dumps(fitted.messages)
     assert plimsoll.fit(fitted.messages, max_tokens=1_500, format="anthropic").messages == fitted.messages
+
+
+@pytest.mark.parametrize("policy", ["fill", "ladder"])
+def test_results_outlive_thinking_that_has_no_room(policy: Any) -> None:
+    """Sealed thinking larger than the budget costs the calls after it, not what came of them."""
+    found = "The load line is at ZQ-1930. " * 5
+    call, result = thought()
+    result["content"][0]["content"] = found
+    answer = {"role": "assistant", "content": "Done."}
+    messages = [{"role": "user", "content": "Go on."}, call, result, answer]
+    fitted = plimsoll.fit(messages, max_tokens=1_500, format="anthropic", policy=policy)
+
+    proof.fits(fitted.messages, 1_500, "anthropic")
+    assert found.strip() in json.dumps(fitted.messages)
+    assert BLOB[:100] not in json.dumps(fitted.messages)
+    again = plimsoll.fit(fitted.messages, max_tokens=1_500, format="anthropic", policy=policy)
+    assert again.messages == fitted.messages
+
+
+def test_thinking_before_the_newest_request_leaves_alone() -> None:
+    """No provider asks for it any more: the calls that it led to stay with their results."""
+    call, result = thought()
+    ask, answer = {"role": "user", "content": "Go on."}, {"role": "assistant", "content": "Done."}
+    messages = [ask, call, result, answer, {"role": "user", "content": "And now?"}]
+    fitted = plimsoll.fit(messages, max_tokens=1_500, format="anthropic")
+
+    proof.fits(fitted.messages, 1_500, "anthropic")
+    assert fitted.messages == [ask, {**call, "content": call["content"][1:]}, result, *messages[3:]]
+    assert plimsoll.fit(fitted.messages, max_tokens=1_500, format="anthropic").messages == fitted.messages
