@@ -1,7 +1,7 @@
-"""What lets a session be used from several threads and event loops: whose turn it is to compact, and where work runs.
+"""Use of a session from threads and event loops: the order of compactions, and the thread that work runs in.
 
-The library's work is CPU-bound Python, so several threads would not do more of it at a time: they would only take the interpreter
-from the event loop more often. One worker thread is shared by all sessions of the process.
+The work is CPU-bound Python, so more threads would not speed it up and would take the interpreter from the event loop more
+often. All sessions of the process share one worker thread.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 SWITCH_INTERVAL_S = 0.0005
-"""How long the worker keeps the interpreter from a thread that waits for it."""
+"""Longest time for which the worker keeps the interpreter from a waiting thread."""
 
 _PAUSE_S_MIN = 0.005
 _PAUSE_S_MAX = 0.1
 
 _compacting: ContextVar[frozenset[int]] = ContextVar("plimsoll_compacting", default=frozenset())
-"""The turns that the caller holds already: a summariser may use the session that asks it."""
+"""The turns held by the current context, since a summarizer may use the session that called it."""
 
 
 class CompactionTurn:
-    """One compaction of a session at a time, among threads and event loops, in the order in which they ask.
+    """Serializes the compactions of a session among threads and event loops, first come, first served.
 
-    Only for not asking a model twice for the same thing: what keeps the session's state sound is its lock.
+    Only avoids asking a model twice for the same summary: the session's lock protects its state.
     """
 
     def __init__(self) -> None:
@@ -47,12 +47,12 @@ class CompactionTurn:
         self._waiting: deque[Future[None]] = deque()
 
     def is_ours(self) -> bool:
-        """Whether the caller holds the turn already, as a summariser does for the compaction that asks it."""
+        """True if the current context holds the turn, as a summarizer called by a compaction does."""
         return id(self) in _compacting.get()
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Wait for the turn, blocking this thread, and hold it."""
+        """Acquire the turn, blocking this thread."""
         if self.is_ours():
             yield
             return
@@ -65,13 +65,13 @@ class CompactionTurn:
 
     @asynccontextmanager
     async def aheld(self) -> AsyncIterator[None]:
-        """The same for callers that await: the event loop is not blocked."""
+        """Acquire the turn without blocking the event loop."""
         if self.is_ours():
             yield
             return
         waiting = self._asked()
         if waiting is not None:
-            from asyncio import wrap_future  # noqa: PLC0415 - callers that do not await need not load it
+            from asyncio import wrap_future  # noqa: PLC0415 - not needed by sync callers
 
             with on_failure(partial(self._withdraw, waiting)):
                 await wrap_future(waiting)
@@ -88,19 +88,19 @@ class CompactionTurn:
             self._pass_on()
 
     def _asked(self) -> Future[None] | None:
-        """None when the turn is ours at once, else what is done when it is."""
+        """None if the turn was acquired at once, else a future that completes when it is."""
         with self._mutex:
             if not self._taken:
                 self._taken = True
                 return None
-            from concurrent.futures import Future  # noqa: PLC0415 - only where somebody has to wait
+            from concurrent.futures import Future  # noqa: PLC0415 - only needed if the turn is taken
 
             waiting: Future[None] = Future()
             self._waiting.append(waiting)
             return waiting
 
     def _withdraw(self, waiting: Future[None]) -> None:
-        if not waiting.cancel():  # it was our turn already
+        if not waiting.cancel():  # the turn was passed to this waiter already
             self._pass_on()
 
     def _pass_on(self) -> None:
@@ -118,21 +118,21 @@ _starting = threading.Lock()
 
 
 def _worker() -> ThreadPoolExecutor:
-    global _executor  # noqa: PLW0603 - one for the process
+    global _executor  # noqa: PLW0603 - one per process
     with _starting:
         if _executor is None:
-            from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - callers that do not await need not load it
+            from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - not needed by sync callers
 
             _executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="plimsoll")
         return _executor
 
 
 def _yielding(function: Callable[[], Result]) -> Result:
-    """Run a step so that the event loop need not wait long for the interpreter.
+    """Run a step with a shorter switch interval, so that the event loop gets the interpreter sooner.
 
-    A thread that wants to run waits a switch interval for the one that does, and one turn of an event loop wants to run several
-    times: when its wait ends, and for each read of what woke it. At Python's 5 ms such turns took 40 to 60 ms beside this thread,
-    at half a millisecond up to 15 ms, with no loss of speed. The interval is the whole process's; it is put back after each step.
+    One iteration of an event loop may wait for the interpreter several times: after its wait, and for each read. At Python's
+    default of 5 ms iterations took 40 to 60 ms beside this thread, at 0.5 ms up to 15 ms, without loss of speed. The interval
+    applies to the whole process and is restored after each step.
     """
     before_s = sys.getswitchinterval()
     if before_s <= SWITCH_INTERVAL_S:
@@ -142,12 +142,12 @@ def _yielding(function: Callable[[], Result]) -> Result:
     try:
         return function()
     finally:
-        if sys.getswitchinterval() == set_s:  # else somebody has chosen another meanwhile
+        if sys.getswitchinterval() == set_s:  # otherwise another thread has changed it meanwhile
             sys.setswitchinterval(before_s)
 
 
 def _forget_worker() -> None:
-    """A forked child has no threads but the one that forked."""
+    """After a fork only the forking thread exists in the child, so the executor is unusable."""
     global _executor, _starting
     _executor, _starting = None, threading.Lock()
 
@@ -157,21 +157,21 @@ if hasattr(os, "register_at_fork"):
 
 
 class Threads:
-    """Runs steps away from the event loop. See compaction.drive.Away."""
+    """Runs steps outside the event loop. See compaction.drive.Away."""
 
     @staticmethod
     async def work(function: Callable[[], Result]) -> Result:
-        """Run CPU-bound or synced work in the worker thread.
+        """Run CPU-bound or file work in the worker thread.
 
-        When the caller is cancelled, work that has not begun is not done, and work that has begun ends by itself.
+        On cancellation work that has not begun is skipped; work that has begun completes.
         """
-        from asyncio import wrap_future  # noqa: PLC0415 - callers that do not await need not load it
+        from asyncio import wrap_future  # noqa: PLC0415 - not needed by sync callers
 
         return await wrap_future(_worker().submit(copy_context().run, _yielding, function))
 
     @staticmethod
     async def call(function: Callable[[], Result]) -> Result:
-        """Run other people's code, which may wait long, in a thread of the event loop's own executor."""
+        """Run callbacks of the caller, which may block, in the default executor of the event loop."""
         from asyncio import to_thread  # noqa: PLC0415 - as above
 
         return await to_thread(function)
@@ -186,7 +186,7 @@ def in_worker(function: Callable[[], Result]) -> Awaitable[Result]:
 
 
 def pauses_s(wait_s: object) -> Iterator[float]:
-    """How long to sleep before each further try, until `wait_s` seconds have passed. Raises SettingError."""
+    """Yield the pauses between tries until `wait_s` seconds have passed. Raises SettingError."""
     if isinstance(wait_s, bool) or not isinstance(wait_s, (int, float)) or not wait_s >= 0:
         raise SettingError("wait_s", f"a number of seconds, 0 or more, is needed, not {short_repr(wait_s)}")
     return _pauses_s(float(wait_s))

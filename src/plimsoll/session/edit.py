@@ -1,4 +1,4 @@
-"""Edits: a host has taken messages back, removed or changed them. The log keeps them all; the view goes on without them."""
+"""Edits: messages that a host removed or changed. The log keeps the originals; the view continues without them."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ from plimsoll.session.recorder import SessionRecorder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """What a host's list says of messages that were appended before."""
+    """Changes of earlier messages, as found in a host's list."""
 
     left: Sequence[Run] = ()
-    """Positions that are in it no longer."""
+    """Positions of removed messages."""
     changed: Mapping[int, Message] = field(default_factory=dict)
-    """Position -> the message as it reads there now; one that had left may come back so."""
+    """Position -> new wording. A removed message may return this way."""
 
     def __bool__(self) -> bool:
         return bool(self.left or self.changed)
 
     @property
     def first(self) -> int:
-        """The first position that it changes; -1 where what is sent before all messages has changed."""
+        """The first changed position; -1 if the system text or tools before all messages have changed."""
         return min([*self.changed, *(run[0] for run in self.left)], default=-1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """A compaction that a view may go on from."""
+    """A compaction that a view may be based on."""
 
     seq: int
     position: int
-    """How many messages there were."""
+    """Number of messages at the time."""
     covered: int
-    """Its summary speaks of nothing from this position on."""
+    """End of the positions that its summary covers."""
     shown: frozenset[int]
-    """Positions of the messages that its view shows."""
+    """Positions of the messages in its view."""
     before: int | None
-    """The compaction it went on from."""
+    """The compaction on which it is based."""
 
     @classmethod
     def of(cls, record: Record) -> Base:
-        """What the record of a compaction says."""
+        """The fields of interest of a compaction record."""
         data = unpacked(record.data)
         return cls(
             seq=record.seq,
@@ -65,10 +65,10 @@ class Base:
 def edit_draft(
     recorder: SessionRecorder, edit: Edit, bases: dict[int, Base | None], behind: Sequence[tuple[int, Message]] = ()
 ) -> RecordDraft:
-    """The record of an edit: what has left, what reads otherwise, and which compaction the view goes on from.
+    """The record of an edit: removed and changed messages, and the compaction that the view is based on from now on.
 
-    `bases` are the compactions that were looked at before; those that are looked at now are added. `behind` are the messages that
-    are appended with it and stand behind what has changed.
+    `bases` caches compactions examined before and is extended. `behind` are the messages appended with the edit that follow a
+    changed one.
     """
     format = recorder.meter.format
     stored = {position: as_stored(message, format, position) for position, message in sorted(edit.changed.items())}
@@ -85,7 +85,7 @@ def edit_draft(
 
 
 def unbound_by(recorder: SessionRecorder, edit: Edit, base: int | None) -> list[int]:
-    """Positions of the messages whose thinking was made for what an edit changes, as far as the view may show them."""
+    """Positions of messages in the view whose thinking depends on what an edit changes."""
     state = recorder.state
     said = {piece.position: piece.message for piece in state.pieces if piece.position is not None}
     if base != state.base:
@@ -97,7 +97,7 @@ def unbound_by(recorder: SessionRecorder, edit: Edit, base: int | None) -> list[
 
 
 def _base(recorder: SessionRecorder, edit: Edit, bases: dict[int, Base | None]) -> int | None:
-    """The newest compaction in force that says nothing of what was taken back or reads otherwise now."""
+    """The newest compaction in force whose summary covers no removed or changed message."""
     log, seq = recorder.log, recorder.state.base
     touched = _Touched.by(edit, recorder.state.history.branch, log.messages)
     while seq is not None:
@@ -113,18 +113,18 @@ def _base(recorder: SessionRecorder, edit: Edit, bases: dict[int, Base | None]) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Touched:
-    """Positions that decide how far a view has to go back."""
+    """The positions that decide how far a view must go back."""
 
     end: int
-    """From here on nothing of what there was is left: the conversation was taken back to this place."""
+    """No earlier message from this position on remains: the conversation was rewound to here."""
     words: frozenset[int]
-    """Changed messages that are more than a tool's result."""
+    """Changed messages, except those in which only a tool result changed."""
     back: frozenset[int]
-    """Messages that had left and are there again."""
+    """Removed messages that have returned."""
 
     @classmethod
     def by(cls, edit: Edit, before: Branch, stop: int) -> _Touched:
-        """What an edit touches. Messages in the middle that leave may leave a summary that speaks of them where it is."""
+        """The positions that an edit touches. Removing messages in the middle may keep a summary that covers them."""
         after = before.edited(edit.left, edit.changed, 0).runs(0, stop)
         return cls(
             end=after[-1][1] if after else 0,
@@ -133,7 +133,7 @@ class _Touched:
         )
 
     def spares(self, base: Base) -> bool:
-        """Whether a compaction's summary speaks of nothing that was taken back, and its view shows whatever changed."""
+        """True if the summary covers nothing that was rewound or changed, and the view shows every changed message."""
         if self.end < base.covered or any(position < base.position for position in self.back):
             return False
         return all(position >= base.position or position in base.shown for position in self.words)

@@ -1,4 +1,4 @@
-"""What a session's log says of where it runs and whose it is: recorded when it is made, and again when it has changed."""
+"""Recording where a session runs and who owns it: on creation, and again when it changes."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ from plimsoll.session.recorder import SessionRecorder
 from plimsoll.validation import integer, short_repr
 
 Project = str | os.PathLike[str] | bool | None
-"""A project's folder; True for the current one; False for nothing about any, nor about the computer. None is False, except that
-a session whose log says something of them already is brought up to date."""
+"""A project's folder; True for the current one; False to record nothing about project and computer. None is False, but updates a
+session that has recorded them already.
+"""
 
 
 def surroundings(
@@ -38,9 +39,9 @@ def surroundings(
     preferences: Mapping[str, Any] | None,
     configuration: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """What is known now, JSON-ready; what was not given is not in it. Raises SettingError for what JSON cannot hold.
+    """The current context, JSON-ready, without values that were not given. Raises SettingError for values that are not JSON.
 
-    The computer and the folder are looked at only where a project is asked for: a log may be shared.
+    The computer and the folder are examined only if a project is asked for, since a log may be shared.
     """
     owners = {"user_id": user_id, "agent_id": agent_id}
     for name, owner in owners.items():
@@ -52,11 +53,11 @@ def surroundings(
         "configuration": _object("configuration", configuration),
     }
     found |= {name: value for name, value in {**owners, **given}.items() if value is not None}
-    return dict(json.loads(json.dumps(found)))  # as it will be read back
+    return dict(json.loads(json.dumps(found)))  # in the form in which it will be read back
 
 
 def _around(project: Project) -> dict[str, Any]:
-    """The computer and the project, as far as they are asked for."""
+    """The computer and the project, if asked for."""
     if project is None or project is False:
         return {}
     if project is True:
@@ -81,7 +82,7 @@ def _object(field: str, value: Mapping[str, Any] | None) -> dict[str, Any] | Non
 
 
 def recorded(recorder: SessionRecorder) -> dict[str, Any]:
-    """What the log says: its newest note about it, else its session record."""
+    """The recorded context: the newest note about it, else the session record."""
     seq = recorder.state.facts.context
     record = next(recorder.log.read(seq or 0), None)
     if record is None or record.seq != (seq or 0):
@@ -91,7 +92,7 @@ def recorded(recorder: SessionRecorder) -> dict[str, Any]:
 
 
 def keep(recorder: SessionRecorder, now: Mapping[str, Any], project: Project, title: str | None) -> None:
-    """Write down what has changed. A project that was named stays the session's until another is named."""
+    """Record what has changed. A project that was named once stays until another one is named."""
     before = recorded(recorder)
     if "workspace" in before and (project is None or project is True):
         named = before.get("project")
@@ -104,14 +105,14 @@ def keep(recorder: SessionRecorder, now: Mapping[str, Any], project: Project, ti
 
 
 def _title(recorder: SessionRecorder) -> str | None:
-    """The title it was given last."""
+    """The last title."""
     first = next(recorder.log.read(), None)
     made = first.data.get("title") if first is not None and first.seq == 0 else None
     return recorder.state.facts.title or (made if isinstance(made, str) else None)
 
 
 def layers(recorder: SessionRecorder, *, query: str | None = None, priorities: object = None) -> ContextLayers:
-    """Every layer: what the log holds of them, and what its newest messages show. Raises SettingError."""
+    """All layers: the recorded ones, and those computed from the newest messages. Raises SettingError."""
     if query is not None and not isinstance(query, str):
         raise SettingError("query", "must be text")
     data, log = recorded(recorder), recorder.log

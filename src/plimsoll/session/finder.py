@@ -1,4 +1,4 @@
-"""Recall for a session: its index, kept up with its log, and what its view does not show."""
+"""Full-text search in a session: an index that follows the log, restricted to what the view does not show."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from plimsoll.validation import integer
 
 
 class Finder:
-    """Finds what was said in one session. The index is made at the first search and grows with the log."""
+    """Searches the history of one session. The index is built on the first search and extended later."""
 
     def __init__(self, names: ToolNames) -> None:
         self._names = names
@@ -24,14 +24,11 @@ class Finder:
     def find(
         self, query: str, state: ViewState, *, counter: TokenCounter, max_tokens: int, limit: int | None = None
     ) -> list[Hit]:
-        """The hits in what the view does not show word for word, best first, in at most `max_tokens` of text.
+        """Hits in text that the view does not show verbatim, best first: at most `limit`, and `max_tokens` of text in total.
 
-        Searched are the messages, and what models, people and other tools wrote for summaries: no message says that.
-
-        There are at most `limit` of them.
-
-        The first search costs about half a second a million tokens of history; later ones the new messages, and some 20 ms.
-        Raises SettingError for a query that is no text or a size that is no number, StoreError.
+        Searches messages and the summaries written by models, people and other tools. The first search takes about half a
+        second per million tokens of history, later ones some 20 ms plus the time for new messages. Raises SettingError for an
+        invalid query or size, StoreError.
         """
         if not isinstance(query, str):
             raise SettingError("query", f"text is needed, not {type(query).__name__}")
@@ -46,7 +43,7 @@ class Finder:
 
     @property
     def first_position(self) -> int:
-        """Position of the oldest message that is searched: 0 until the history is larger than the index may be."""
+        """Position of the oldest message in the index: 0 unless the history is larger than the index may be."""
         return self._index.first_position
 
     def _begin_again(self, changed: Mapping[int, int]) -> None:
@@ -55,7 +52,7 @@ class Finder:
         self._changed = changed
 
     def _follow(self, state: ViewState) -> None:
-        """Take in what is new; all of it where a message that is searched reads otherwise by now."""
+        """Index new messages; rebuild the index if a message in it was changed."""
         changed = state.history.branch.changed
         if changed != self._changed:
             stale = {position for position, seq in changed.items() if self._changed.get(position) != seq}
@@ -72,13 +69,13 @@ class Finder:
 
 
 def _shown(state: ViewState) -> set[int]:
-    """The positions whose messages the view shows word for word."""
+    """Positions of the messages that the view shows verbatim."""
     as_said = (piece.position for piece in state.pieces if piece.whole and piece.origin == "history")
     return {position for position in as_said if position is not None}
 
 
 class _Hidden:
-    """What is not searched: what the view shows, and messages that have left the history. Summaries have negative numbers."""
+    """What is excluded from a search: messages in the view and removed ones. Summaries have negative numbers."""
 
     def __init__(self, shown: Container[int], holds: Callable[[int], bool]) -> None:
         self._shown = shown

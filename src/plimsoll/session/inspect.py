@@ -1,4 +1,4 @@
-"""What fills a session's window, for people to look at."""
+"""A report on what fills a session's window."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from plimsoll.session.usage_reports import newest_report, usages
 
 
 def measure_of(recorder: SessionRecorder) -> Measure:
-    """The measure of a session's view."""
+    """Measure a session's view."""
     return measured(_subject(recorder), recorder.meter)
 
 
 def inspection_now(recorder: SessionRecorder) -> Inspection:
-    """A session's view and the plan for it, made without a model. The rest of the log is read when the page is drawn."""
+    """A session's view and the plan for it, made without a model. The rest of the log is read when the page is rendered."""
     report = drive(previewed(recorder, CompactionOptions(), asks_model=False), None).report
     subject, meter = _subject(recorder), recorder.meter
     counter = likely_counter(subject, meter)
     found = inspection_of(measured(subject, meter), meter, report)
 
     def draw() -> str:
-        from plimsoll.report.page import page  # noqa: PLC0415 - only where a page is drawn
+        from plimsoll.report.page import page  # noqa: PLC0415 - only needed to render a page
 
         with recorder.lock:
             reports, made = usages(recorder.log), recorder.chain().compactions()
@@ -62,7 +62,7 @@ def _subject(recorder: SessionRecorder) -> Subject:
 
 
 def _recorded(recorder: SessionRecorder, options: Mapping[str, Any]) -> RecordedRequest:
-    """What a session was told. A window that its file named is its own until the user sets a budget."""
+    """The recorded request options. A window taken from an imported file counts as the session's own until a budget is set."""
     source: Mapping[str, Any] = next(iter(recorder.notes("source")), {})
     window, reserve = source.get("window"), ANSWER_TOKENS.get(source.get("tool", ""), 0)
     budget = options.get("max_tokens")

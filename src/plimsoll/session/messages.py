@@ -1,4 +1,4 @@
-"""A session's history as values: stretches of it, each message with its id and its time, and the files it names."""
+"""Reading a session's history: messages with ids and times, texts by reference, and the files it names."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from plimsoll.summary.ledger import extend
 from plimsoll.validation import integer, number_or_none, short_repr
 
 State: TypeAlias = Literal["current", "changed", "left"]
-"""What became of a message that was appended."""
+"""What became of an appended message."""
 
 NO_FILTER = Filter(max_tokens=None, max_messages=None, time_window_s=None)
 
 _STEP = 64
-"""Messages that are read at a time."""
+"""Messages read at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryMessage:
-    """One message of the history, whole. `id` is what `pin` and `fork` take, `at_ms` Unix time in milliseconds.
+    """A message of the history in full. `id` is accepted by `pin` and `fork`; `at_ms` is Unix time in milliseconds.
 
-    `usage` is what the provider reported with an answer, where that was recorded. `state` is "current", "changed" where the history
-    has another wording now, or "left" where `sync` took the message out; the last two only come where all are asked for.
+    `usage` is the provider's report on an answer, if recorded. `state` is "current", "changed" if the history has another
+    wording now, or "left" if `sync` removed the message; the last two occur only if all messages are requested.
     """
 
     id: str
@@ -52,11 +52,11 @@ class HistoryMessage:
 
     @property
     def position(self) -> int:
-        """Its place in the history, from 0: the number in its id."""
+        """Position in the history, from 0: the number in its id."""
         return int(self.id[1:])
 
 
-def newest(  # noqa: PLR0913 - the bounds of the contract
+def newest(  # noqa: PLR0913 - the bounds of `Session.messages`
     recorder: SessionRecorder,
     *,
     last: int | None,
@@ -65,9 +65,9 @@ def newest(  # noqa: PLR0913 - the bounds of the contract
     before: str | int | None,
     all: bool = False,
 ) -> list[HistoryMessage]:
-    """The newest messages that all the bounds allow, in order; bounds that are not given are the session's own.
+    """The newest messages within all bounds, in order; missing bounds come from the session's default filter.
 
-    With `all` the messages of the log, which edits have not changed. Reads these and few more. Raises SettingError.
+    With `all` the original messages of the log. Reads little more than it returns. Raises SettingError.
     """
     usual = NO_FILTER if all else recorder.kept.default_filter or NO_FILTER
     room = usual.max_tokens if max_tokens is None else integer("max_tokens", max_tokens)
@@ -103,7 +103,7 @@ def _current(_position: int) -> State:
 
 
 def one_message(recorder: SessionRecorder, message_id: str | int) -> HistoryMessage:
-    """A message of the history. Raises SettingError for an id that is not in it, SessionDamaged where it cannot be read."""
+    """A message of the history. Raises SettingError for an id that is not in it, SessionDamaged if it cannot be read."""
     position = recorder.position(message_id)
     for record in recorder.state.history.messages(position, position + 1):
         return replace(_with_id(record), usage=usage_since(recorder.log, position).get(position))
@@ -117,7 +117,7 @@ def _with_id(record: Record) -> HistoryMessage:
 
 
 def files(recorder: SessionRecorder, compaction_id: str | None) -> list[FileMention]:
-    """The files named so far, or up to where a compaction's summary reached, in order of path. Raises SettingError."""
+    """The files named so far, or in what a compaction's summary covers, sorted by path. Raises SettingError."""
     if compaction_id is None:
         found = recorder.ledger(recorder.state.base)
         found = extend(found, recorder.state.history.read(found.end, recorder.log.messages), found.end)
@@ -136,7 +136,7 @@ def files(recorder: SessionRecorder, compaction_id: str | None) -> list[FileMent
 
 
 def checked_times(times_ms: Sequence[int | None], count: int) -> list[int | None]:
-    """The times of so many messages, each from 1970 to 9999 or not known. Raises SettingError."""
+    """Validate `count` times: each None or in the years 1970 to 9999. Raises SettingError."""
     times = list(times_ms) if isinstance(times_ms, Sequence) and not isinstance(times_ms, (str, bytes)) else []
     if len(times) != count:
         raise SettingError("times_ms", "one time is needed for each message")
@@ -149,7 +149,7 @@ def checked_times(times_ms: Sequence[int | None], count: int) -> list[int | None
 
 
 def _back(read: Callable[[int, int], Iterator[Record]], stop: int) -> Iterator[Record]:
-    """Message records before a position, newest first; `read` gives those of a stretch."""
+    """Message records before a position, newest first; `read` returns those of a range."""
     while stop > 0:
         start = max(0, stop - _STEP)
         yield from reversed(list(read(start, stop)))
@@ -157,7 +157,7 @@ def _back(read: Callable[[int, int], Iterator[Record]], stop: int) -> Iterator[R
 
 
 def _messages_at(recorder: SessionRecorder, position: int, reference: str) -> list[Message]:
-    """A message of the log as it reads now, and where it was changed or has left the history, as it was said before."""
+    """A message in its current wording, followed by earlier ones if it was changed or removed."""
     decode, branch = recorder.meter.format.decode, recorder.state.history.branch
     now = [recorder.message(position, reference)] if branch.holds(position) else []
     if now and position not in branch.changed:
@@ -167,7 +167,7 @@ def _messages_at(recorder: SessionRecorder, position: int, reference: str) -> li
 
 
 def text_at(recorder: SessionRecorder, reference: str) -> str:
-    """The text that a reference or the name of a blob means, or all of a message by its name.
+    """The text of a reference or blob, or of a whole message by its id.
 
     Raises ReferenceNotFound, SessionDamaged.
     """

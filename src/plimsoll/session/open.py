@@ -1,4 +1,4 @@
-"""Open sessions."""
+"""Opening sessions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from plimsoll.validation import boolean, integer, short_repr
 Result = TypeVar("Result")
 
 
-def open(  # noqa: PLR0913 - the options of the contract
+def open(  # noqa: PLR0913 - the options of a session
     name: str | None = None,
     *,
     store: StoreSpec = None,
@@ -77,38 +77,38 @@ def open(  # noqa: PLR0913 - the options of the contract
     read_only: bool = False,
     wait_s: float = 0,
 ) -> Session:
-    """The session of that name, made if there is none; without a name a new one, named by the time and some chance.
+    """Open a session, creating it if missing. Without a name, create one named by time and random digits.
 
-    Options of a new session are remembered, and hold where later openings give none. docs/library.md says more of each.
+    Options of a new session are recorded and apply when later calls do not give them. docs/library.md describes each in detail.
 
     Args:
         name: 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-'.
-        store: None (the user's data directory, or $PLIMSOLL_HOME), "project:" (the current project's own place in it;
-            "project:/path" another's), a directory, "sqlite:///file.db", "memory:" (this session's alone; "memory:label" is
-            shared in this process), or a Store.
-        model: whose tokens and window count.
+        store: None (the user's data directory, or $PLIMSOLL_HOME), "project:" (a directory there for the current project;
+            "project:/path": for another), a directory, "sqlite:///file.db", "memory:" (private; "memory:label" is shared in
+            this process), or a Store.
+        model: the model whose tokenizer and context window are used.
         max_tokens: the budget for messages and tools; None: the model's window less its reply.
-        policy: "ladder" where none is given. A mapping replaces some fields of the policy that holds.
-        tools: tool definitions that are sent with every view. They count.
-        summarizer: as in `fit`; a coroutine function is awaited by the awaited methods.
-        format: the messages' format; None: the first message says it.
-        recall_tools: whether the model is given `session.tools()` with `tools`; a mapping gives "recall" and "read" other names.
-        system: Anthropic's system text, which is sent apart.
-        project: a folder, or True for the current one, to record in the log what it and the computer are. By default nothing is.
+        policy: a name, a Policy, or a mapping of fields to replace in the current one; "ladder" by default.
+        tools: tool definitions sent with every view. They count.
+        summarizer: as in `fit`; the async methods await a coroutine function.
+        format: the format of the messages; None: detected from the first message.
+        recall_tools: True if the model is given `session.tools()` with `tools`; a mapping renames "recall" and "read".
+        system: Anthropic's system text, which is sent apart from the messages.
+        project: a folder, or True for the current one, whose description is recorded with that of the computer; None: nothing.
         user_id: recorded, for `context()`.
         preferences: recorded, for `context()`.
         configuration: recorded, for `context()`.
-        default_filter: bounds of `messages()` where it is called without.
-        title: what `sessions()` shows.
-        max_sessions: each new session beyond this number archives the one that was changed longest ago.
-        durability: what an append survives: "fsync" a loss of power, "os" the death of the process.
-        counter: as in `fit`. One of the caller's own is not remembered: CounterWarning says where another is given.
+        default_filter: default bounds of `messages()`.
+        title: shown by `sessions()`.
+        max_sessions: if a new session exceeds this number, the least recently changed one is archived.
+        durability: what an append survives: "fsync" a power failure, "os" a crash of the process.
+        counter: as in `fit`. A custom counter is not recorded: CounterWarning is given if the next call has another one.
         stats: False: compactions are not counted.
-        storage: what is held in memory, and whether records are compressed.
+        storage: limits of the memory cache, and whether records are compressed.
         agent_id: recorded, for `sessions(agent_id=...)`.
-        create: False: only a session that exists is opened.
-        read_only: that too, and without the write lock, so that another process may be writing it.
-        wait_s: how long to wait at most for a session that is busy.
+        create: False: only open an existing session.
+        read_only: open an existing session without the write lock, even while another process writes it.
+        wait_s: longest time to wait for a session that is busy.
 
     Raises: UnsafeName, SessionBusy, SessionNotFound, NewerFormat, StoreUnusable, StoreFull, SettingError.
 
@@ -131,7 +131,7 @@ def open(  # noqa: PLR0913 - the options of the contract
 
 
 def _given(*options: Any) -> dict[str, Any]:
-    """The options that were given, in the order of their defaults. Raises SettingError for those that cannot be."""
+    """The given options, in the order of their defaults. Raises SettingError for invalid ones."""
     given = {key: value for key, value in zip(_DEFAULTS, options, strict=True) if value is not None}
     if "default_filter" in given:
         given["default_filter"] = _filter_data(given["default_filter"])
@@ -146,7 +146,7 @@ def _most(max_sessions: int | None) -> int | None:
 
 
 Mode = Literal["create", "write", "read"]
-"""Open for writing and make what is not there; open for writing what is there; or open that for reading."""
+"""Open for writing and create if missing; open for writing; or open for reading."""
 
 
 def _mode(name: str | None, *, create: bool, read_only: bool) -> Mode:
@@ -157,7 +157,7 @@ def _mode(name: str | None, *, create: bool, read_only: bool) -> Mode:
 
 
 def _when_free(attempt: Callable[[], Result], pauses: Iterator[float]) -> Result:
-    """What the attempt gives, once nobody else has the session. Raises SessionBusy when there are no more pauses."""
+    """Retry until the session is free. Raises SessionBusy when there are no more pauses."""
     while True:
         try:
             return attempt()
@@ -169,7 +169,7 @@ def _when_free(attempt: Callable[[], Result], pauses: Iterator[float]) -> Result
 
 
 def _remembered(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options as the session record keeps them: a policy with all its fields, of a caller's own counter only the name."""
+    """The options in the form of the session record: a policy with all its fields, a custom counter by name only."""
     kept = {**given, "policy": policy_of(given.get("policy", "ladder"), "ladder").to_dict()}
     if "counter" in kept:
         kept["counter"] = _counter_data(kept["counter"])
@@ -198,7 +198,7 @@ def _filter_data(value: object) -> dict[str, Any] | None:
 
 
 def _opened(place: Store, name: str, about: Mapping[str, Any], mode: Mode) -> tuple[SessionLog, bool]:
-    """The session's log, and whether it was made for this. One that was archived comes back."""
+    """The session's log, and whether it was created. An archived session is listed again."""
     if mode != "create":
         return found(place, name, writable=mode == "write"), False
     with suppress(SessionNotFound):
@@ -210,7 +210,7 @@ def _opened(place: Store, name: str, about: Mapping[str, Any], mode: Mode) -> tu
 
 
 def recorder_of(log: SessionLog, place: Store, given: Mapping[str, Any]) -> SessionRecorder:
-    """The session of a log, with the options it remembers but for those that are given. Closes the log where that fails."""
+    """The recorder of a log; `given` options override the recorded ones. Closes the log on failure."""
     with ExitStack() as undo:
         undo.callback(log.close)
         log.set_check(record_problem)
@@ -238,7 +238,7 @@ def recorder_of(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Sess
 
 
 def _chosen(log: SessionLog, remembered: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that hold: the defaults, what the session remembers, and what is given now."""
+    """The effective options: defaults, overridden by recorded and then by given ones."""
     known, now = remembered["counter"], given.get("counter")
     if isinstance(known, Mapping) and (now is None or _counter_data(now) != known):
         opened_with = "the model's own counter" if now is None else str(_counter_data(now))
@@ -253,12 +253,12 @@ def _chosen(log: SessionLog, remembered: Mapping[str, Any], given: Mapping[str, 
 
 
 def _policy_in(remembered: Any) -> Policy:
-    """The policy of a session record, which says every field; those it does not say are those of a policy without a name."""
+    """The policy in a session record, which contains every field; defaults are those of `Policy`."""
     return Policy.from_dict(remembered) if isinstance(remembered, Mapping) else policy_named(remembered)
 
 
 def _tell_damage(log: SessionLog) -> None:
-    """Damage is in `session.damage` as data; nobody may overlook it. What a crash left unfinished is not worth a warning."""
+    """Warn of damage, which `session.damage` holds as data. The rest of an interrupted append needs no warning."""
     found = [damage for damage in log.damage if damage.kind != "torn"]
     if found:
         count = sum(max(1, damage.records) for damage in found)
@@ -283,7 +283,7 @@ _DEFAULTS: dict[str, Any] = {
 
 
 def _beside(options: Mapping[str, Any]) -> RequestContext:
-    """What is sent beside the messages: it says which format they are in until one of them does."""
+    """Request fields sent with the messages; they suggest the format until a message determines it."""
     tools = checked_tools(options["tools"])
     return RequestContext(model=options["model"], system=options["system"], tools=tools)
 
@@ -295,7 +295,7 @@ def _meter(options: Mapping[str, Any]) -> Any:
     boolean("stats", options["stats"])
     tools = options["tools"]
     if recall:
-        from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only where a model has them
+        from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only needed with recall tools
 
         tools = [*own, *definitions(names=names)]
     meter = meter_for(
@@ -310,7 +310,7 @@ def _meter(options: Mapping[str, Any]) -> Any:
 
 
 def _remembered_options(log: SessionLog, newest: Iterable[Record]) -> dict[str, Any]:
-    """What the session record says, with the format that a message has told since."""
+    """The options in the session record, with the format if it became known later."""
     first = next(iter(log.read()), None)
     if first is None or first.seq != 0:
         raise SessionDamaged(
@@ -323,7 +323,7 @@ def _remembered_options(log: SessionLog, newest: Iterable[Record]) -> dict[str, 
 
 
 def _told_format(newest: Iterable[Record]) -> FormatName | None:
-    """The format by the newest record that knows it: the note of when it was told, or the state of a compaction since."""
+    """The format in the newest record that contains it: a format note, or the state of a compaction."""
     for record in newest:
         if record.kind == "note" and record.data.get("what") == "format":
             return format_named(record.data["format"]).name

@@ -1,4 +1,4 @@
-"""Open a session without blocking the event loop: not even the modules that sessions need are imported in its thread."""
+"""Opening a session without blocking the event loop, not even by importing modules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class OpenOptions(TypedDict, total=False):
-    """What `open` and `aopen` take besides the name."""
+    """The options of `open` and `aopen`."""
 
     store: StoreSpec
     model: str | None
@@ -44,10 +44,10 @@ class OpenOptions(TypedDict, total=False):
     default_filter: Filter | Mapping[str, Any] | None
     title: str | None
     max_sessions: int | None
-    """Each new session beyond them archives the one that was changed longest ago; opening that brings it back."""
+    """Each new session above this number archives the least recently changed one; opening that one lists it again."""
     durability: Durability
     counter: CounterChoice
-    """As in `fit`. One of your own is not remembered: where another, or none, is given CounterWarning says so."""
+    """As in `fit`. A custom counter is not recorded: CounterWarning is given if the next call has another one, or none."""
     stats: bool | None
     storage: Storage | Mapping[str, Any] | None
     agent_id: str | None
@@ -57,21 +57,21 @@ class OpenOptions(TypedDict, total=False):
 
 
 def aopen(name: str | None = None, **options: Unpack[OpenOptions]) -> Opening:
-    """`open` for callers that await, with the same options: `await plimsoll.aopen(...)`, or `async with plimsoll.aopen(...)`,
-    which closes the session at its end. Opening and closing are done in a thread, and `wait_s` blocks nobody.
+    """Async `open` with the same options: `await plimsoll.aopen(...)`, or `async with plimsoll.aopen(...)`, which also closes the
+    session. Opening, closing and `wait_s` do not block the event loop.
     """
     pauses = pauses_s(options.pop("wait_s", 0))
     return Opening(partial(_open, name, options), pauses)
 
 
 def _open(name: str | None, options: OpenOptions) -> Session:
-    from plimsoll.session.open import open as open_session  # noqa: PLC0415 - in the worker thread
+    from plimsoll.session.open import open as open_session  # noqa: PLC0415 - imported in the worker thread
 
     return open_session(name, **options)
 
 
 class Opening:
-    """A session that is about to be opened: await it, or use it with `async with`."""
+    """A session to be opened: await it, or use it with `async with`."""
 
     def __init__(self, attempt: Callable[[], Session], pauses: Iterator[float]) -> None:
         self._attempt = attempt
@@ -93,7 +93,7 @@ class Opening:
             await self._session.aclose()
 
     async def _opened(self) -> Session:
-        from asyncio import sleep  # noqa: PLC0415 - callers that do not await need not load it
+        from asyncio import sleep  # noqa: PLC0415 - not needed by sync callers
 
         while True:
             try:

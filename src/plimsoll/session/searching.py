@@ -1,4 +1,4 @@
-"""What a session does about text that left its view: search it, read it back, and let a model do both."""
+"""The methods of a session for text that left its view: search, reading it back, and tools for a model to do both."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SearchedSession(AwaitedSession, ABC):
-    """The half of a session that looks back."""
+    """The search methods of a session."""
 
     def __init__(self, recorder: SessionRecorder, summarizer: AsyncSummarizer | None) -> None:
         super().__init__(recorder, summarizer)
@@ -29,11 +29,11 @@ class SearchedSession(AwaitedSession, ABC):
 
     @locked
     def read(self, reference: str, *, offset: int = 0, limit: int | None = None) -> str:
-        """Text that left the view, or was stored with the session, by its reference: the same text, checked by hash.
+        """Read back text that left the view or was stored with the session. The text is verified by hash.
 
         Args:
-            reference: as a shortened message or a hit names it; or a message, such as "m12": the text of all its parts. A
-                picture reads as what it was: kind, type, size, hash.
+            reference: as given in a shortened message or a hit; or a message id such as "m12" for the text of all its parts. A
+                picture is described by kind, type, size and hash.
             offset: skip this many characters.
             limit: at most this many characters.
 
@@ -44,21 +44,21 @@ class SearchedSession(AwaitedSession, ABC):
 
     @locked
     def recall(self, query: str, *, max_tokens: int = 2000, limit: int | None = None) -> list[Hit]:
-        """Parts of the history that answer a query and that the view does not show word for word, best first.
+        """Search the part of the history that the view does not show verbatim; best hits first.
 
         The first search reads the whole history.
 
         Args:
-            query: what to look for, in a few words.
-            max_tokens: the most tokens of all texts together.
-            limit: the most hits.
+            query: a few words to look for.
+            max_tokens: limit for all texts together.
+            limit: limit for the number of hits.
 
-        Returns: hits, each with its text and the reference by which `read` gives the whole part back.
+        Returns: hits, each with its text and the reference with which `read` returns the whole part.
 
         Raises: SettingError, StoreError.
 
         """
-        from plimsoll.session.finder import Finder  # noqa: PLC0415 - only where something is searched
+        from plimsoll.session.finder import Finder  # noqa: PLC0415 - only needed to search
 
         recorder = self._recorder
         meter, self._finder = recorder.meter, self._finder or Finder(recorder.meter.tool_names)
@@ -66,8 +66,8 @@ class SearchedSession(AwaitedSession, ABC):
 
     @locked
     def measure(self) -> Measure:
-        """How large the view is: its tokens by role, kind of content and tool, and its largest messages."""
-        from plimsoll.session.inspect import measure_of  # noqa: PLC0415 - only where the sizes are asked for
+        """The size of the view: tokens by role, kind of content and tool, and the largest messages."""
+        from plimsoll.session.inspect import measure_of  # noqa: PLC0415 - only needed to measure
 
         return measure_of(self._recorder)
 
@@ -84,24 +84,24 @@ class SearchedSession(AwaitedSession, ABC):
     def tools(self, format: ToolFormat = "openai-chat") -> list[Any]:
         """`recall` and `read` as tool definitions for the model: openai-chat, openai-responses or anthropic.
 
-        Open the session with `recall_tools=True` where the model is given them: then the budget counts them, and summaries
-        say that the rest can be found. Where one of the caller's `tools` has such a name, ours takes another; so ask `is_tool`.
-        Raises SettingError for another format.
+        Open the session with `recall_tools=True` if the model is given them, so that the budget counts them and summaries
+        mention that the rest can be found. If one of the caller's `tools` has the same name, another is chosen, so use
+        `is_tool`. Raises SettingError for other formats.
         """
-        from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only where a model has them
+        from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only needed with recall tools
 
         return definitions(format, self._recorder.meter.tool_names)
 
     def is_tool(self, name: str) -> bool:
-        """Whether a call of that name is for `call_tool`, and not for one of the caller's own tools."""
+        """True if a call of that name is for `call_tool` and not for one of the caller's tools."""
         return isinstance(name, str) and name in self._recorder.meter.tool_names
 
     @locked
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> str:
-        """Run one of `tools()` for the model; `arguments` as an object or as JSON text.
+        """Run one of `tools()` for the model; `arguments` is an object or JSON text.
 
-        The answer is small enough to stay whole when it is appended; for arguments it cannot use, it says what to do. Raises
-        SettingError for another tool, StoreError.
+        The answer is small enough not to be cut when it is appended; for invalid arguments it explains the error to the model.
+        Raises SettingError for other tools, StoreError.
         """
         from plimsoll.recall.tools import Toolbox  # noqa: PLC0415 - as above
 

@@ -1,4 +1,4 @@
-"""A session: a conversation with a life of its own. Everything said is in its log; what the model sees is a view of it."""
+"""A session: one conversation, stored in a log, of which the model sees a view within its budget."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from plimsoll.summary.file_mentions import FileMention
 from plimsoll.validation import boolean, integer
 
 PolicyGiven: TypeAlias = "PolicyChoice | None"
-"""A policy's name, a policy, or some fields of one in the place of the session's own."""
+"""A policy, its name, or fields that replace some of the session's policy."""
 
 
 class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
-    """One conversation. Make one with `plimsoll.open`.
+    """One conversation. Created by `plimsoll.open`.
 
-    Sizes are in tokens. Appending is durable when it returns. A method that raises leaves the session as it was. A session may be
-    used from several threads at once: each method is carried out whole, one after the other, and while a model writes a summary
-    the others go on. A session that is dropped without `close` lets go of its files and its write lock.
+    Sizes are in tokens. Appends are durable on return. A method that raises leaves the session unchanged. A session may be used
+    from several threads: methods run one at a time, but the others are not blocked while a model writes a summary. A session that
+    is garbage-collected without `close` releases its files and its write lock.
     """
 
     def __init__(self, recorder: SessionRecorder, *, summarizer: AsyncSummarizer | None = None) -> None:
@@ -48,49 +48,49 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
 
     @property
     def name(self) -> str:
-        """Its name in its store."""
+        """Name of the session in its store."""
         return self._recorder.log.name
 
     @property
     def where(self) -> str:
-        """Where it is kept: a path, or the store's name."""
+        """Location of the session: a path, or the name of the store."""
         return self._recorder.log.where
 
     @property
     def message_count(self) -> int:
-        """How many messages were ever appended. The next one's number."""
+        """Number of messages ever appended, which is the position of the next one."""
         return self._recorder.log.messages
 
     @property
     def policy(self) -> Policy:
-        """The policy that it compacts by."""
+        """The policy of compactions."""
         return self._recorder.meter.policy
 
     @property
     def model(self) -> str:
-        """The model whose window and tokens it goes by."""
+        """The model whose context window and tokenizer are used."""
         return self._recorder.meter.model
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options that hold: those given to `open` this time, else those that the session remembers."""
+        """The effective options: those given to `open` this time, else those recorded in the session."""
         return dict(self._recorder.kept.options)
 
     @property
     def summarizer(self) -> AsyncSummarizer | None:
-        """Who is asked for the prose of summaries. Set another one, or None, at any time: the next request goes to it."""
+        """The summarizer that writes the prose of summaries. May be replaced, or set to None, at any time."""
         return self._summarizer
 
     @summarizer.setter
     def summarizer(self, summarizer: AsyncSummarizer | None) -> None:
-        """Raises SettingError for what cannot be asked; the one before then stays."""
+        """Raises SettingError for an invalid summarizer, and keeps the previous one."""
         self._summarizer = checked(summarizer)
 
     def append(self, message: MessageLike) -> str:
-        """Add a message to the end of the history and return its id. Raises FormatError, LimitExceeded, StoreError.
+        """Append a message to the history and return its id. Raises FormatError, LimitExceeded, StoreError.
 
-        An SDK's message is taken as it is, and so is a whole response, which may hold several: then the id is that of the last.
-        A response without output adds nothing; the id is that of the message before it.
+        Accepts dicts, messages of an SDK, and whole responses. A response may hold several messages; the id is that of the last. A
+        response without output appends nothing and returns the id of the newest message.
         """
         added = self.extend([message])
         newest = self._recorder.log.messages - 1
@@ -100,11 +100,11 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
 
     @locked
     def extend(self, messages: Sequence[MessageLike], *, times_ms: Sequence[int | None] | None = None) -> list[str]:
-        """Add several messages, all or none, and return their ids.
+        """Append several messages, all or none, and return their ids.
 
         Args:
             messages: in the order of the history.
-            times_ms: for each its Unix time in milliseconds, or None for now; None: now for all.
+            times_ms: Unix time in milliseconds for each, or None for now; None: now for all.
 
         Raises: FormatError, LimitExceeded, SettingError, StoreError.
 
@@ -114,15 +114,15 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
 
     @locked
     def times_ms(self) -> list[int]:
-        """When each message of the history was said: Unix time in milliseconds."""
+        """Unix time in milliseconds of each message of the history."""
         return [record.at_ms for record in self._recorder.state.history.messages()]
 
     def view(self, query: str | None = None) -> View:
-        """The messages to send now: within the budget, valid for the provider. Compacts first when the load lines say so.
+        """The messages to send now: within the budget and valid for the provider. Compacts first if a load line is passed.
 
-        Between two compactions a view is the one before it and the new messages, byte for byte. `query` says what is asked
-        next: a compaction that is due keeps longer what answers it. The list's `origins` say where in the history each message
-        was said. Raises CannotFit, StoreError.
+        Between compactions a view is the previous one plus the new messages, byte for byte. `query` is the next question: a
+        compaction that is due keeps messages relevant to it for longer. The `origins` of the list are positions in the history.
+        Raises CannotFit, StoreError.
         """
         steps = self._viewing(query)
         with self._turn.held():
@@ -130,13 +130,13 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
 
     @locked
     def peek(self) -> View:
-        """The view as it stands: what `view` would give if no compaction were due. Changes nothing, also when only reading."""
+        """The current view, without compacting. Works on read-only sessions."""
         self._recorder.requests.show(self._recorder.state.event)
         return self._recorder.written()
 
     @locked
     def check(self) -> Check:
-        """Whether a compaction is due, how urgently, and by which line. Changes and logs nothing."""
+        """Whether a compaction is due, how urgently, and by which load line. Changes and logs nothing."""
         return self._recorder.check()
 
     @locked
@@ -146,17 +146,17 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
 
     @locked
     def stats(self) -> Stats:
-        """What compactions have done so far. With `plimsoll.open(stats=False)` nothing is added to it."""
+        """Statistics of the compactions. With `plimsoll.open(stats=False)` nothing is added."""
         return self._recorder.state.facts.stats
 
     @locked
     def cache_info(self) -> CacheStats:
-        """How often a message that was read back from the log was still at hand, and how many are held. Never the whole history."""
+        """Counters of the cache of messages read back from the log. It never holds the whole history."""
         return self._recorder.message_cache.info()
 
     @locked
     def can_append(self, message: MessageLike) -> bool:
-        """Whether the view with this message still fits its budget without a compaction. Raises FormatError."""
+        """True if the view still fits its budget with this message, without a compaction. Raises FormatError."""
         return self._recorder.total() + self._recorder.cost(message) <= self._recorder.meter.budget.tokens
 
     def preview(
@@ -167,7 +167,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
         steps = previewed(self._recorder, options, asks_model=self._asks_model)
         return drive(steps, self._summarizer, self._recorder.access)
 
-    def compact(  # noqa: PLR0913 - what a compaction may be told
+    def compact(  # noqa: PLR0913 - the options of a compaction
         self,
         plan: Plan | None = None,
         *,
@@ -178,18 +178,18 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
         actual_pre_tokens: int | None = None,
         target_tokens: int | None = None,
     ) -> Compaction:
-        """Compact now, or carry out a plan from `preview`. Recorded, and undone by `rollback`.
+        """Compact now, or apply a plan from `preview`. The compaction is recorded; `rollback` undoes it.
 
         Args:
-            plan: what to carry out; None: a plan that is made now, by the options below.
-            trigger: what the record says of why.
-            focus: what is about it stays longer.
-            policy: for this once: a name, a Policy, or fields that replace the session's own.
-            rebase: a plan made before the newest messages is made anew, with its edited summary, in place of PlanIsStale.
-            actual_pre_tokens: what the provider counted before it, where `record_usage` was told something else last.
-            target_tokens: what to come down to; None: the policy's target, and at most half of what there is.
+            plan: the plan to apply; None: plan now, with the options below.
+            trigger: the reason to record.
+            focus: keep messages relevant to this text for longer.
+            policy: for this compaction only: a name, a Policy, or fields that replace the session's own.
+            rebase: if messages were appended after `plan` was made, plan again with its edited summary; False: raise PlanIsStale.
+            actual_pre_tokens: the provider's token count before it, if it differs from the last `record_usage`.
+            target_tokens: size to reach; None: the policy's target, and at most half of the view.
 
-        Returns: the compaction; with nothing to do nothing is recorded, and its `id` is None.
+        Returns: the compaction. If there is nothing to do nothing is recorded, and its `id` is None.
 
         Raises: CannotFit, PlanIsStale, SettingError, StoreError.
 
@@ -201,37 +201,37 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
 
     @locked
     def compactions(self) -> list[Compaction]:
-        """Every compaction carried out, oldest first, those undone since included."""
+        """Every compaction, oldest first, including undone ones."""
         return self._recorder.chain().compactions()
 
     @locked
     def view_after(self, compaction_id: str) -> View:
-        """The view that a compaction led to, as it was then. Raises SettingError for an id of no compaction."""
+        """The view right after a compaction. Raises SettingError for an unknown id."""
         return self._recorder.view_after(compaction_id)
 
     @locked
     def rollback(self, compaction_id: str | None = None) -> Compaction:
-        """Undo a compaction (by default the newest in force) and those after it: the view is again what it was.
+        """Undo a compaction (by default the newest in force) and those after it.
 
-        Messages appended since are in it as they would have been. `reapply` undoes this. Raises SettingError when there is
-        no such compaction in force.
+        The view is then what it would be without them; messages appended since stay in it. `reapply` undoes this. Raises
+        SettingError if no such compaction is in force.
         """
         return self._recorder.rollback(compaction_id)
 
     @locked
     def reapply(self, compaction_id: str | None = None) -> Compaction:
-        """Undo a rollback: the view goes on again from a compaction that was undone (by default the newest such).
+        """Redo an undone compaction (by default the newest): the view is again based on it.
 
-        Raises SettingError when there is none.
+        Raises SettingError if there is none.
         """
         return self._recorder.reapply(compaction_id)
 
     @locked
     def history(self, *, all: bool = False) -> list[Any]:
-        """Every message appended, whole, in order.
+        """Every message of the history in full, in order.
 
-        Where `sync` has found that the host took messages back or changed them, these are the messages as the host holds them;
-        with `all` every message that was ever appended, as it came.
+        If `sync` found that the host removed or changed messages, these are the messages as the host holds them; with `all`, every
+        message ever appended, in its original form.
         """
         return self._recorder.history(all=all)
 
@@ -245,18 +245,17 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
         before: str | int | None = None,
         all: bool = False,
     ) -> list[HistoryMessage]:
-        """The newest messages of the history, in order, each whole and with its id and time.
+        """The newest messages of the history in full, in order, with ids and times.
 
-        Bounds that are not given are those of the session's `default_filter`; without one it gives every message. Reads no
-        further back than the bound that is reached first.
+        Bounds that are not given come from the session's `default_filter`; without one all messages are returned. Reads back no
+        further than the first bound that is reached.
 
         Args:
             last: at most this many messages.
             since_ms: none older than this Unix time in milliseconds.
-            max_tokens: together no larger than this.
-            before: only those before this message, `"m12"` or 12.
-            all: every message that was ever appended, as it came, whatever `sync` has changed since and without the filter.
-                `state` says what became of it.
+            max_tokens: at most this many tokens in total.
+            before: only messages before this one, `"m12"` or 12.
+            all: every message ever appended in its original form, without the default filter; `state` says what `sync` did to it.
 
         Raises: SettingError, StoreError.
 
@@ -266,24 +265,24 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
 
     @locked
     def message(self, message_id: str | int) -> HistoryMessage:
-        """One message of the history, whole, with its time: `"m12"` or 12. Raises SettingError, StoreError."""
+        """One message of the history in full, with its time, by id: `"m12"` or 12. Raises SettingError, StoreError."""
         return one_message(self._recorder, message_id)
 
     @locked
     def files(self, compaction_id: str | None = None) -> list[FileMention]:
-        """The files that calls and commands have named, those a compaction had read of when it is named, in order of path.
+        """The files named in calls and commands, by path; with `compaction_id` those that its summary covers.
 
-        Kept with each compaction, so only messages since the newest are read. Very many are forgotten: the least important first.
-        Raises SettingError, StoreError.
+        Each compaction stores them, so only newer messages are read. Of very many the least important are dropped. Raises
+        SettingError, StoreError.
         """
         return files(self._recorder, compaction_id)
 
     @locked
     def context(self, query: str | None = None, *, priorities: Mapping[str, int] | None = None) -> ContextLayers:
-        """Where the session runs and what goes on in it: system, session, conversation, tools, workspace.
+        """The context of the session in layers: system, session, conversation, tools, workspace.
 
-        System and workspace are as `plimsoll.open` found them last, the session's layer is what it was given; the others are
-        gathered from the newest messages now. With a `query` each layer is scored by it; `priorities` replaces those of some
+        System and workspace are as `plimsoll.open` last found them, the session's layer is what it was given, and the others
+        are computed from the newest messages. `query` scores each layer by relevance; `priorities` replaces those of some
         layers (`plimsoll.environment.layers.PRIORITIES`). Raises SettingError, StoreError.
         """
         return layers(self._recorder, query=query, priorities=priorities)
@@ -292,7 +291,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
     def context_text(
         self, max_tokens: int = 400, *, query: str | None = None, priorities: Mapping[str, int] | None = None
     ) -> str:
-        """The context as lines for a system prompt; where not all fit, the layers of the highest priority and relevance stay.
+        """The context as lines for a system prompt. If not all fit, the layers with the highest priority and relevance are kept.
 
         Raises SettingError, StoreError.
         """
@@ -305,24 +304,23 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
 
     @locked
     def unpin(self, message_id: str | int) -> None:
-        """Let a message leave again. Raises SettingError for an id that is not in the history."""
+        """Unpin a message. Raises SettingError for an id that is not in the history."""
         self._recorder.pin(message_id, pinned=False)
 
     @locked
     def record_usage(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> None:
-        """What the provider reported for the view last handed out: counts and the budget go by it from now on.
+        """Record the usage that the provider reported for the last view, and calibrate counts and the budget by it.
 
-        By how much estimated counts are off is learnt, and how much the provider counts beyond what it was given here, such as
-        a system prompt or tools that the host keeps to itself. That much of the budget is held back (`status().unseen_tokens`);
-        where nothing would be left, views keep a small part and UnseenTokensWarning is given. A report of less than half of
-        what was sent changes nothing. Call it before or after the answer is appended, once for each request.
+        This corrects estimated counts, and reveals tokens of the request that the session does not see, such as a system prompt
+        or tools kept by the host. These are held back from the budget (`status().unseen_tokens`); if they would leave nothing,
+        views keep a small part and UnseenTokensWarning is given. Reports of less than half of the view are ignored. Call this
+        once per request, before or after appending the answer.
 
         Args:
-            prompt_tokens: the whole request, cached tokens included: for Anthropic `input_tokens`,
-                `cache_creation_input_tokens` and `cache_read_input_tokens` together (where `cached_tokens` is the larger one,
-                both are added).
+            prompt_tokens: the whole request including cached tokens: for Anthropic the sum of `input_tokens`,
+                `cache_creation_input_tokens` and `cache_read_input_tokens` (if `cached_tokens` is larger, both are added).
             completion_tokens: the answer.
-            cached_tokens: the part of the request that was read from the provider's cache.
+            cached_tokens: the part of the request read from the provider's cache.
 
         Raises: SettingError.
 
@@ -333,15 +331,15 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
 
     @locked
     def usage(self, *, last: int | None = None) -> list[Usage]:
-        """The newest `last` reports, oldest first, each with the id of the answer it came with; None: all of them.
+        """The newest `last` usage reports, oldest first, with the ids of their answers; None: all.
 
-        Reads back as far as these are. Raises SettingError.
+        Reads back no further than these. Raises SettingError.
         """
         return usages(self._recorder.log, None if last is None else integer("last", last))
 
     @locked
     def fork(self, at: str | int | None = None, *, name: str | None = None) -> Session:
-        """A new session with the same history up to and including message `at` (None: all of it), and its own future.
+        """A new session with a copy of the history up to and including message `at` (None: all of it).
 
         Raises SettingError for an id that is not in the history, StoreError.
         """
@@ -349,21 +347,21 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
 
     @property
     def damage(self) -> tuple[Damage, ...]:
-        """What could not be read of the log so far. Everything else is there; `plimsoll verify` looks at all of it."""
+        """Damage found in the log so far. Everything else can be read; `plimsoll verify` checks the whole log."""
         return self._recorder.log.damage
 
     @property
     def format(self) -> FormatName:
-        """The format its messages came in; "openai-chat" while there are none."""
+        """The format of its messages; "openai-chat" while there are none."""
         return self._recorder.meter.format.name
 
     @property
     def system(self) -> Any:
-        """The system text that is sent beside every view, if it was given apart."""
+        """The system text that is sent apart from the messages, if given."""
         return self._recorder.meter.system
 
     def _facts(self) -> Iterable[Fact]:
-        """Never waits for another thread, nor raises for a session that is closed."""
+        """Never waits for another thread, and does not raise for a closed session."""
         yield "name", repr(self.name)
         lock = self._recorder.lock
         if self._recorder.is_closed:
@@ -381,7 +379,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
             yield from found
 
     def close(self) -> None:
-        """Let go of the log and its write lock. Closing twice is fine; any other method then raises SessionClosed."""
+        """Close the log and release the write lock. Idempotent; any other method then raises SessionClosed."""
         with self._recorder.lock:
             self._recorder.close()
 

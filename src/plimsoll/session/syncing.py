@@ -1,4 +1,4 @@
-"""`sync`: a session for hosts that hold the whole list of messages themselves and hand it over at each call."""
+"""`sync`: sessions for hosts that keep the list of messages themselves and pass all of it on each call."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ Tools = Sequence[Mapping[str, Any]]
 
 
 def _listed(messages: object) -> list[Any]:
-    """The items of a list. Raises FormatError for what is none."""
+    """The items of a list. Raises FormatError for other types."""
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
         raise FormatError(f"messages must be a list, not {type(messages).__name__}")
     return list(messages)
 
 
 class SyncedSession(AwaitedSession):
-    """The part of a session that takes in whole lists."""
+    """The `sync` methods of a session."""
 
     def __init__(self, recorder: SessionRecorder, summarizer: AsyncSummarizer | None) -> None:
         super().__init__(recorder, summarizer)
         self._mirror: Mirror | None = None
-        """What the lists have said so far; None before the first."""
+        """The last synced list; None before the first."""
         self._tools: list[Mapping[str, Any]] | None = None
         self._beside_changed = False
-        """Whether what is sent beside the messages has changed since a list was taken in."""
+        """True if the system text or tools have changed since the last sync."""
 
     @property
     def history_count(self) -> int:
-        """How many messages the history holds: those that were appended, less those that `sync` took out since."""
+        """Number of messages in the history: those appended, less those that `sync` removed."""
         return self._recorder.state.history.count
 
     def sync(
@@ -57,28 +57,28 @@ class SyncedSession(AwaitedSession):
         system: SystemText = None,
         tools: Tools | None = None,
     ) -> View:
-        """Take in a conversation as its host holds it, the whole list at each call, and give the view to send.
+        """Take in a conversation as its host holds it, the whole list on each call, and return the view to send.
 
-        What is new is appended. What the session has seen before is recognised by what it says, also where the host has encoded
-        it anew: SDK objects and dicts, other key order, text or one text block, absent or null fields, moved cache marks, joined
-        neighbours, reasoning left out; and a view of this session that comes back with more messages behind it. Where the list
-        goes another way than the history (a message edited, an answer asked for again, the end taken back), the history goes on
-        from there: what the list no longer holds is in no view, is not found by recall and not in `history()`, and stays in the
-        log, where `history(all=True)`, `read` and `fork(at=...)` find it.
+        New messages are appended. Known messages are recognised by content, even if the host encoded them differently: SDK
+        objects or dicts, key order, text or a single text block, absent or null fields, moved cache marks, merged neighbours,
+        omitted reasoning; also a view of this session followed by more messages. If the list deviates from the history (a
+        message was edited, an answer regenerated, the end removed), the history continues from the list: messages no longer in
+        it are in no view, in no search result and not in `history()`, but stay in the log for `history(all=True)`, `read` and
+        `fork(at=...)`.
 
         Args:
-            messages: The whole list, of dicts and objects of the provider's SDK. It is not changed, and nothing of it is shared
-                with the view.
-            query: What is asked next: a compaction that is due keeps longer what answers it.
-            system: System text that is sent beside the messages. None leaves it as it was.
-            tools: Tool definitions that are sent beside them. None leaves them as they were.
+            messages: The whole list, of dicts and objects of the provider's SDK. It is not modified and shares nothing with the
+                view.
+            query: The next question: a compaction that is due keeps messages relevant to it for longer.
+            system: System text sent apart from the messages. None leaves it unchanged.
+            tools: Tool definitions sent with the messages. None leaves them unchanged.
 
         Returns:
-            The messages to send. `origins` says for each the positions in `messages` that it came from.
+            The messages to send. `origins` lists for each the positions in `messages` that it comes from.
 
         Raises:
-            CannotFit: The frame alone is larger than the budget; what is new was taken in.
-            FormatError, LimitExceeded, SettingError, StoreError: Nothing was taken in.
+            CannotFit: The required part alone exceeds the budget; new messages were appended.
+            FormatError, LimitExceeded, SettingError, StoreError: Nothing was appended.
 
         """
         with self._turn.held():
@@ -94,7 +94,7 @@ class SyncedSession(AwaitedSession):
         system: SystemText = None,
         tools: Tools | None = None,
     ) -> View:
-        """`sync` for callers that await; the summariser may be a coroutine function."""
+        """Async `sync`; the summarizer may be a coroutine function."""
         given = _listed(messages)
         async with self._turn.aheld():
             steps = self._syncing(given, query, system, tools)
@@ -103,7 +103,7 @@ class SyncedSession(AwaitedSession):
     def _syncing(
         self, messages: Sequence[Any], query: str | None, system: SystemText, tools: Tools | None
     ) -> Carrying[View]:
-        from plimsoll.session.sync.mirror import Mirror  # noqa: PLC0415 - only where lists are taken in
+        from plimsoll.session.sync.mirror import Mirror  # noqa: PLC0415 - only needed to sync
 
         self._take_options(system, tools)
         mirror = self._mirror = self._mirror or Mirror()
@@ -113,7 +113,7 @@ class SyncedSession(AwaitedSession):
         return mirror.placed(view)
 
     def _take_options(self, system: SystemText, tools: Tools | None) -> None:
-        """Measure by what the host sends beside the messages this time."""
+        """Count by the system text and tools that the host sends this time."""
         before = self._recorder.meter.system
         if system is not None and system_message(system) and system != before:
             self._beside_changed = self._beside_changed or before is not None
@@ -122,7 +122,7 @@ class SyncedSession(AwaitedSession):
             return
         known = checked_tools(tools) or []
         if self._recorder.meter.recall:
-            from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only where a model has them
+            from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only needed with recall tools
 
             known = [*known, *definitions(names=self._recorder.meter.tool_names)]
         meter = self._recorder.meter

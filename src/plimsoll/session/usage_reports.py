@@ -1,4 +1,4 @@
-"""Reported usage of a session: for which request it is, and what was reported before."""
+"""Usage reports of a session: matching them to requests, and reading earlier ones."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """A view that was handed out: so many pieces of a tally that only grows, and how many messages had been said."""
+    """A view that was handed out: the number of pieces of a tally that only grows, and the number of messages."""
 
     tally: Tally
     pieces: int
     closing: tuple[Message, ...]
     messages: int
     event: int | None
-    """The compaction or rollback that the view goes on from."""
+    """The compaction, rollback or edit that the view is based on."""
 
     def request(self) -> list[Message]:
-        """Its messages, without an answer at its end: a report may come after the answer was appended and shown again."""
+        """The messages of the request, without a trailing answer that was appended before the report."""
         shown = [piece.message for piece in self.tally.pieces[: self.pieces]]
         return without_answer([*shown, *self.closing])
 
 
 def without_answer(messages: list[Message]) -> list[Message]:
-    """The messages up to the newest that is not the assistant's; all of them where there are no others."""
+    """The messages up to the newest not from the assistant; all of them if there is none."""
     stop = len(messages)
     while stop > 0 and messages[stop - 1].role == "assistant":
         stop -= 1
@@ -49,15 +49,15 @@ def without_answer(messages: list[Message]) -> list[Message]:
 
 
 class Estimates:
-    """What requests of one session count without correction. Each begins as the one before did, so only what is new is counted."""
+    """Uncorrected counts of a session's requests. Each request extends the one before, so only new messages are counted."""
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
         self._sizes: list[int] = []
-        """Of requests with the first none, one, two and so on of them."""
+        """Tokens of the first 0, 1, 2... messages of the requests."""
 
     def of(self, messages: list[Message], meter: ContextMeter) -> int:
-        """Tokens of a request, as `meter.estimated` gives them."""
+        """Tokens of a request, as in `meter.estimated`."""
         same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(self._messages, messages, strict=False)))
         added = meter.estimates(messages[same:])
         known = self._sizes[same] if self._sizes else added[0]
@@ -67,7 +67,7 @@ class Estimates:
 
 
 def sent_now(state: ViewState, messages: int) -> Sent:
-    """The view as it stands after so many messages, as it is handed out."""
+    """The current view as handed out, with `messages` messages in the session."""
     return Sent(
         tally=state.tally,
         pieces=len(state.pieces),
@@ -78,12 +78,12 @@ def sent_now(state: ViewState, messages: int) -> Sent:
 
 
 def _closing(pieces: Iterable[ViewMessage]) -> tuple[Message, ...]:
-    """What stands in for missing results."""
+    """The placeholders for missing results."""
     return tuple(piece.message for piece in pieces if piece.origin == "made" and is_placeholder(piece.message))
 
 
 def usage_told(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> Usage:
-    """A report in a caller's words. Raises SettingError."""
+    """A report from a caller's arguments. Raises SettingError."""
     usage = Usage(
         prompt_tokens=integer("prompt_tokens", prompt_tokens),
         completion_tokens=integer("completion_tokens", completion_tokens),
@@ -93,7 +93,7 @@ def usage_told(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -
 
 
 def usage_of(sent: Sent, told: Usage, meter: ContextMeter, estimates: Estimates, originals: MessageCache) -> Usage:
-    """A report with the request it is for: `sent` is the view of that."""
+    """A report combined with the count of the view `sent` that it belongs to."""
     return replace(
         told,
         counted_tokens=estimates.of(sent.request(), meter),
@@ -103,7 +103,7 @@ def usage_of(sent: Sent, told: Usage, meter: ContextMeter, estimates: Estimates,
 
 
 def _answer(sent: Sent, originals: MessageCache) -> int:
-    """Where the answer to a view is in the history, or will be: the first of the assistant's messages at its end, or after it."""
+    """Position of the answer to a view: the first of the trailing assistant messages, or the next position."""
     position = sent.messages
     while position > 0 and (found := originals.find(position - 1)) is not None and found.role == "assistant":
         position -= 1
@@ -111,19 +111,19 @@ def _answer(sent: Sent, originals: MessageCache) -> int:
 
 
 def warn_of_excess(session: str, before: ContextMeter, meter: ContextMeter) -> None:
-    """Warn once when what the provider counts beyond the view leaves it no room in the budget."""
+    """Warn if a report shows that the request has so many other tokens that the budget leaves no room for the view."""
     if meter.unseen_excess and not before.unseen_excess:
         warn(UnseenTokensWarning(session, meter.unseen_excess))
 
 
 def usages(log: SessionLog, last: int | None = None) -> list[Usage]:
-    """The newest `last` reports, oldest first; None: all of them. Reads back as far as these are."""
+    """The newest `last` reports, oldest first; None: all. Reads back no further than these."""
     reports = (usage_from(record.data, record.at_ms) for record in log.read_back() if record.kind == "usage")
     return list(islice(reports, last))[::-1]
 
 
 def newest_report(log: SessionLog, base: int | None) -> tuple[Usage | None, bool]:
-    """The newest report, and whether it is of the view that goes on from the compaction `base`. Reads back as far as that is."""
+    """The newest report, and whether it is for a view based on compaction `base`. Reads back no further than that."""
     record = next((record for record in log.read_back() if record.kind == "usage"), None)
     if record is None:
         return None, True
@@ -132,9 +132,9 @@ def newest_report(log: SessionLog, base: int | None) -> tuple[Usage | None, bool
 
 
 def usage_since(log: SessionLog, position: int) -> Mapping[int, Usage]:
-    """The reports by the position of their answer, from the one at `position` on; of several for one the newest.
+    """Reports by position of their answer, from `position` on; the newest if there are several.
 
-    Reads back no further than that message: a report is recorded after the request, and so after all that was said before.
+    Reads back no further than that message, since a report is recorded after its request.
     """
     found: dict[int, Usage] = {}
     for record in log.read_back():
