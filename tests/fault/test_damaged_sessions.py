@@ -19,7 +19,6 @@ from plimsoll.protocols import Record, RecordDraft
 from plimsoll.records.checks import record_problem
 from plimsoll.records.compactions import CompactionChain, record_at
 from plimsoll.records.packing import unpacked
-from plimsoll.session.transfer.import_file import export
 from plimsoll.store.jsonl import JsonlStore
 from plimsoll.store.open import open_store
 from plimsoll.store.record import decode, encode
@@ -119,7 +118,7 @@ USES: dict[str, Callable[[plimsoll.Session], object]] = {
     "reapply": lambda session: session.reapply(),
     "fork": lambda session: session.fork().close(),
     "fork in the middle": lambda session: session.fork("m20").close(),
-    "export": lambda session: export(session, to="pi"),
+    "export": lambda session: session.export(to="pi"),
     "view": lambda session: session.view(),
 }
 

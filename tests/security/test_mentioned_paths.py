@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.session.transfer.import_file import export
 
 SECRET = "hunter2-and-nothing-else"
 BUDGET = 3_000
@@ -88,7 +87,7 @@ def test_nothing_opens_what_a_message_names(watched: list[str], tmp_path: Path) 
         made.append([hit.text for hit in session.recall(watched[0])])
         session.files()
         session.context()
-        made += [export(session, to=to).lines for to in ("claude-code", "codex", "pi")]
+        made += [session.export(to=to).lines for to in ("claude-code", "codex", "pi")]
     with plimsoll.open("a", store=str(place)) as session:
         made.append(session.view())
 

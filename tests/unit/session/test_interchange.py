@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import plimsoll
-from plimsoll.session.transfer.import_file import export, import_file
+from plimsoll.session.transfer.import_file import import_file
 from plimsoll.transcripts.codex_write import response_item
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.values import Transcript
@@ -35,7 +35,7 @@ def test_real_file_becomes_a_session(path, tmp_path):
         assert same(view, found.view())
         assert plimsoll.validate(view, format=session.format) == []
         assert len(session.history()) == len(found.messages)
-        assert export(session, to=found.tool).data == path.read_bytes()
+        assert session.export(to=found.tool).data == path.read_bytes()
     with plimsoll.open("imported", store=str(tmp_path)) as session:
         assert same(session.view(), view)
 
@@ -107,7 +107,7 @@ def test_codex_keeps_the_very_view(tmp_path):
             session.extend([item, answer])
         session.compact()
         view = [response_item(item) for item in session.view()]
-        exported = export(session, to="codex", at="2026-01-01T00:00:00.000Z")
+        exported = session.export(to="codex", at="2026-01-01T00:00:00.000Z")
     written = load_file(exported.data)
 
     assert isinstance(written, Transcript)
@@ -155,7 +155,7 @@ def test_exported_messages_keep_their_times(tmp_path, to):
     """Each line of a new file has the time its message was said at, or a little later, and lines are in order of time (S1-17)."""
     with plimsoll.open("x", store=str(tmp_path), format="anthropic") as session:
         session.extend([{"role": "user", "content": word} for word in "abcd"], times_ms=[5_000, 9_000, 7_000, 60_000])
-        exported = export(session, to=to)
+        exported = session.export(to=to)
     stamps = [json.loads(line).get("timestamp") for line in exported.lines]
     known = [stamp for stamp in stamps if stamp]
     said = [json.loads(line)["timestamp"] for line in exported.lines if any(f'"{word}"' in line for word in "abcd")]
@@ -169,7 +169,7 @@ def test_what_is_new_is_exported_with_its_time(tmp_path):
     """Behind a file's own lines, which stay as they are, what was said since has the time it was said at."""
     with import_file(claude_file(), name="tides", store=str(tmp_path)) as session:
         session.extend([{"role": "assistant", "content": "At ten."}], times_ms=[TIMES[3] + 90_000])
-        exported = export(session, to="claude-code")
+        exported = session.export(to="claude-code")
 
     assert exported.data.startswith(claude_file())
     assert json.loads(exported.lines[-1])["timestamp"] == "2026-02-04T00:01:30.000Z"
@@ -196,7 +196,7 @@ def test_exported_sessions_are_told_apart(tmp_path, to):
         for name in ("a", "b"):
             with plimsoll.open(name, store=str(tmp_path / store), project=project, title="Tide tables") as session:
                 session.append({"role": "user", "content": "hello"})
-                found[store, name] = [load_file(export(session, to=to).data).meta for _ in range(2)]
+                found[store, name] = [load_file(session.export(to=to).data).meta for _ in range(2)]
     ids = {meta.session_id for metas in found.values() for meta in metas}
     meta = found["one", "a"][0]
 

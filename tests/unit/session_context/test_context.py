@@ -13,7 +13,6 @@ import pytest
 import plimsoll
 from plimsoll.errors import SettingError
 from plimsoll.limits import ACTIVITY_CALLS_MAX, ACTIVITY_TOPICS_MAX
-from plimsoll.session.transfer.import_file import export
 from plimsoll.store.memory import MemoryStore
 
 STORES = ("lines", "sqlite", "memory")
@@ -99,7 +98,7 @@ def test_a_detached_head_is_no_branch(tmp_path: Path, project: Path, kind: str) 
     with plimsoll.open("a", store=store) as session:
         found = session.context().workspace
         session.append({"role": "user", "content": "hello"})
-        lines = export(session, to="claude-code").lines
+        lines = session.export(to="claude-code").lines
     assert found is not None
     assert (found.git_branch, found.git_detached_at) == (None, "0123456")
     assert json.loads(lines[-1])["gitBranch"] == ""

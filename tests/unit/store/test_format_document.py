@@ -11,7 +11,7 @@ import pytest
 import plimsoll
 from plimsoll.protocols import RecordDraft
 from plimsoll.records.packing import unpacked
-from plimsoll.session.transfer.import_file import export, import_file
+from plimsoll.session.transfer.import_file import import_file
 from plimsoll.store.jsonl import JsonlStore
 from plimsoll.store.paths import folder_of
 from plimsoll.store.record import KINDS, decode, encode
@@ -105,7 +105,7 @@ def lived(store: str) -> list[plimsoll.Session]:
     session.rollback()
     session.sync(session.history()[:-1])
     session.compact()
-    return [session, session.fork("m9"), import_file(export(session, to="pi").data, name="b", store=store)]
+    return [session, session.fork("m9"), import_file(session.export(to="pi").data, name="b", store=store)]
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ from typing import Any
 
 from plimsoll.compaction.meter import meter_for
 from plimsoll.errors import SessionExists, UnsafeName
-from plimsoll.formats.format import Converted
 from plimsoll.formats.registry import format_named
 from plimsoll.limits import FOREIGN_COMPACTIONS_MAX
 from plimsoll.policy.policy import policy_of
@@ -41,7 +40,7 @@ from plimsoll.store.paths import safe_name
 from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.source import stem_of
-from plimsoll.transcripts.values import Conversation, Exported, Transcript
+from plimsoll.transcripts.values import Conversation, Transcript
 from plimsoll.validation import boolean, path_text
 
 BATCH_MESSAGES = 500
@@ -149,7 +148,7 @@ def _options_in(content: Transcript | Conversation) -> dict[str, Any]:
 def _counted(
     content: Transcript | Conversation, options: Mapping[str, Any], given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Recorded | None, dict[str, int | None]]:
-    """The options with the tool's budget, the usage in the file with counts of ours, and what the source note says of both.
+    """The options with the tool's budget, the recorded usage with our counts, and the fields of the source note.
 
     The tool did send its view, so a view larger than any known budget is the budget; then the known one is noted, too.
     """
@@ -226,8 +225,3 @@ def _append(recorder: SessionRecorder, transcript: Transcript, times: Sequence[i
     for start in range(places.start, places.stop, BATCH_MESSAGES):
         stop = min(start + BATCH_MESSAGES, places.stop)
         recorder.append((), times[start:stop], read=[one.message for one in transcript.messages[start:stop]])
-
-
-def export(session: Session, *, to: str, at: str | None = None) -> Exported | Converted:
-    """Export a session to a file of Claude Code, Codex or pi, or to messages in another format: `Session.export` without a path."""
-    return session.export(to=to, at=at)
