@@ -202,7 +202,7 @@ class _Window:
                 self._messages(),
                 policy=self.meter.policy,
                 counter=self.meter.counter,
-                weigh=self.meter.weigh,
+                count_message=self.meter.count_message,
                 start_seq=self._start(),
                 budget_override=max(1, budget - held_back),
             )
@@ -229,7 +229,7 @@ class _Window:
         shown = kept_apart(pieces, self.meter.format)
         sent = list(runs(shown, self.meter.format))
         return Windowed(
-            messages=written(shown, self.meter.format, self.meter.marks_beside),
+            messages=written(shown, self.meter.format, self.meter.leading_marks),
             positions=tuple(run[0].position for run in sent),
             sizes=tuple(sum(piece.tokens for piece in run) for run in sent),
             tokens=self.meter.total(pieces),

@@ -24,7 +24,7 @@ def leave_thinking(view: WorkingView) -> None:
             continue
         kept = list(unbound(block.pieces, view.binds))
         if kept:
-            block.pieces = [replace(piece, weigh=view.weigh) for piece in kept]
+            block.pieces = [replace(piece, count_message=view.count_message) for piece in kept]
             block.decide("shrink", "removed thinking that is valid only with the messages before it unchanged")
         else:
             view.leave([block], "drop", "removed thinking that is valid only with the messages before it unchanged")

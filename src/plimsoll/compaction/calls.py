@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from plimsoll.compaction.settle import is_placeholder
-from plimsoll.compaction.view_message import ViewMessage, Weigh
+from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.formats.pairing import OpenCalls
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.regex import regex
@@ -46,7 +46,7 @@ def call_units(pieces: Sequence[ViewMessage]) -> list[CallUnit]:
 
 
 def without_calls(
-    pieces: Sequence[ViewMessage], units: Sequence[CallUnit], weigh: Weigh, language: Language
+    pieces: Sequence[ViewMessage], units: Sequence[CallUnit], count_message: CountMessage, language: Language
 ) -> list[ViewMessage]:
     """The messages without these calls and their results. A marker in their place counts them and those removed earlier."""
     if not units:
@@ -65,8 +65,8 @@ def without_calls(
             if number == first[0]:
                 parts, is_marked = _with_mark(parts, first[1], words), True
             message = piece.message.with_parts(tuple(part for _, part in parts))
-            kept.append(replace(piece, message=message, weigh=weigh, whole=False))
-    return kept if is_marked else [_mark_piece(pieces[first[0]], words, weigh), *kept]
+            kept.append(replace(piece, message=message, count_message=count_message, whole=False))
+    return kept if is_marked else [_mark_piece(pieces[first[0]], words, count_message), *kept]
 
 
 def _with_mark(parts: Sequence[tuple[int, Part]], at: int, words: str) -> list[tuple[int, Part]]:
@@ -81,10 +81,10 @@ def _with_mark(parts: Sequence[tuple[int, Part]], at: int, words: str) -> list[t
     return [*before, (at, Text(text=words)), *after]
 
 
-def _mark_piece(first: ViewMessage, words: str, weigh: Weigh) -> ViewMessage:
+def _mark_piece(first: ViewMessage, words: str, count_message: CountMessage) -> ViewMessage:
     """The marker as a separate message, for formats in which calls are separate messages."""
     message = Message(role="assistant", parts=(Text(text=words),), format=first.message.format)
-    return ViewMessage(message=message, weigh=weigh, origin="made", whole=False)
+    return ViewMessage(message=message, count_message=count_message, origin="made", whole=False)
 
 
 def _mark_words(pieces: Sequence[ViewMessage], calls: Sequence[Place], language: Language) -> str:

@@ -16,7 +16,7 @@ from plimsoll.compaction.drive import drive
 from plimsoll.compaction.fit import prove
 from plimsoll.compaction.held import cut_frame, cut_oversized_kept
 from plimsoll.compaction.keep import mark_kept, open_with_user
-from plimsoll.compaction.losses import is_mark, refill, spoken_for
+from plimsoll.compaction.losses import is_mark, refill, replaced_count
 from plimsoll.compaction.plan import Outline, actions_of
 from plimsoll.compaction.shrink import cut_results, shrink_to
 from plimsoll.compaction.steps import TAIL_SHARE, collapse_repeats, offload_bulk, restore_repeats
@@ -49,7 +49,7 @@ def compact(view: WorkingView, task: Task) -> Compacting:
     over = view.passes(task.budget_tokens)
     leave_thinking(view)
     mark_kept(view, task.pins, task.goal_tokens, last_messages=task.policy.keep_last_messages_min or 0)
-    view.spoken_for = spoken_for(view.blocks)
+    view.replaced_count = replaced_count(view.blocks)
     arrived = _cut_arrivals(view, task)
     cut = over and cut_frame(view, task.budget_tokens)
     outcome = SummaryOutcome(ledger=task.ledger, covers=task.covers)

@@ -15,7 +15,7 @@ from plimsoll.compaction.normalize import NormalizedMessage
 from plimsoll.compaction.notes import BEGINNINGS, is_note
 from plimsoll.compaction.settle import ordered
 from plimsoll.compaction.summary_message import is_summary_or_notice
-from plimsoll.compaction.view_message import Origin, Origins, ViewMessage, Weigh
+from plimsoll.compaction.view_message import CountMessage, Origin, Origins, ViewMessage
 from plimsoll.formats.format import Format
 from plimsoll.message import Message, Part, Reasoning, Role, Text, ToolResult
 from plimsoll.summary.frame import divided
@@ -76,11 +76,11 @@ def _may_be_ours(part: Part) -> bool:
     return text.startswith(BEGINNINGS)
 
 
-def piece_of(normalized: NormalizedMessage, weigh: Weigh) -> ViewMessage:
+def piece_of(normalized: NormalizedMessage, count_message: CountMessage) -> ViewMessage:
     """Make a view message of a normalized one."""
     return ViewMessage(
         message=normalized.message,
-        weigh=weigh,
+        count_message=count_message,
         position=normalized.position,
         origin=origin_of(normalized),
         whole=not normalized.repairs,

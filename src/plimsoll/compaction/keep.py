@@ -53,7 +53,7 @@ def _label_leading_system(view: WorkingView) -> None:
         piece = block.pieces[0]
         message = view.format.labelled(piece.message)
         if message is not None:
-            block.pieces = [replace(piece, message=message, weigh=view.weigh, whole=False)]
+            block.pieces = [replace(piece, message=message, count_message=view.count_message, whole=False)]
             block.decide("repair", LABELLED)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from plimsoll.compaction.keep import MARK, NEWEST_REQUEST, open_with_user
-from plimsoll.compaction.notes import says_nothing
+from plimsoll.compaction.notes import is_filler
 from plimsoll.compaction.reduce import reduce_to
 from plimsoll.compaction.summary_message import omission_notice
 from plimsoll.compaction.task import Task
@@ -45,7 +45,7 @@ def mark_losses(view: WorkingView, task: Task, covers: tuple[int, int] | None) -
     summaries = view.summaries()
     has_words = not all(map(is_mark, summaries))
     gone = [block for block in view.left if not (has_words and _is_covered(block, covers)) and block.first is not None]
-    count = messages_in(gone) + (0 if has_words else view.spoken_for)
+    count = messages_in(gone) + (0 if has_words else view.replaced_count)
     if not count or (summaries and not gone):
         return
     summary = omission_notice(view, task, task.budget_tokens, count)
@@ -55,7 +55,7 @@ def mark_losses(view: WorkingView, task: Task, covers: tuple[int, int] | None) -
     made.kept_as = MARK
     view.blocks = [block for block in view.blocks if not is_mark(block)]
     spoken_up_to = (task.covers or (0, 1))[1] - 1
-    view.speak_for(made, max((block.last or 0 for block in gone), default=spoken_up_to))
+    view.insert_summary(made, max((block.last or 0 for block in gone), default=spoken_up_to))
     _keep_request_apart(view, made)
     open_with_user(view)
 
@@ -79,7 +79,7 @@ def messages_in(blocks: Iterable[ViewExchange]) -> int:
     return sum(piece.position is not None for block in blocks for piece in block.pieces_before)
 
 
-def spoken_for(blocks: Iterable[ViewExchange]) -> int:
+def replaced_count(blocks: Iterable[ViewExchange]) -> int:
     """Number of messages that summaries and notices among these exchanges stand for, as far as they state it."""
     texts = [block.pieces[0].message.text for block in blocks if block.is_summary]
     spans = [unwrapped(text) for text in texts]
@@ -123,7 +123,7 @@ def take_back(view: WorkingView, task: Task, gone: Iterable[ViewExchange]) -> No
         return
     blank: list[ViewExchange] = []
     for block in gone:
-        if says_nothing(block.pieces[0].message):
+        if is_filler(block.pieces[0].message):
             blank.append(block)
         elif made_to_fit(view, block, task.goal_tokens - view.total, task.goal_tokens):
             _return(view, block)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
-from plimsoll.formats.cache_marks import NO_MARKS, MarksBeside, marks_beside
+from plimsoll.formats.cache_marks import NO_MARKS, LeadingMarks, leading_marks
 from plimsoll.formats.detect import tool_list
 from plimsoll.formats.format import Format, SystemText
 from plimsoll.formats.system_text import system_message
@@ -25,7 +25,7 @@ from plimsoll.tokens.framing import MessageCounter
 if TYPE_CHECKING:
     from plimsoll.compaction.normalize import NormalizedMessage
     from plimsoll.compaction.task import Task
-    from plimsoll.compaction.view_message import ViewMessage, Weigh
+    from plimsoll.compaction.view_message import CountMessage, ViewMessage
     from plimsoll.compaction.working_view import Referrer, WorkingView
     from plimsoll.protocols import TokenCounter
     from plimsoll.summary.frame import Language
@@ -58,7 +58,7 @@ class ContextMeter:
     tool_names: ToolNames = TOOL_NAMES
     system: SystemText = None
     """System text sent apart from the messages, as for Anthropic: counted, but not part of the view."""
-    tool_marks: MarksBeside = NO_MARKS
+    tool_marks: LeadingMarks = NO_MARKS
     """Cache marks in the tool definitions, as Anthropic counts them."""
     unseen_excess: int = 0
     """Tokens that the provider counts beyond what was given here and that the budget does not include."""
@@ -70,10 +70,10 @@ class ContextMeter:
         return min(RECALL_OUTPUT_TOKENS_MAX, self.budget.tokens // 4, limit or RECALL_OUTPUT_TOKENS_MAX)
 
     @property
-    def marks_beside(self) -> MarksBeside:
+    def leading_marks(self) -> LeadingMarks:
         """Cache marks in system text and tools, before the first message."""
-        own = marks_beside(self.system, ())
-        return MarksBeside(self.tool_marks.number + own.number, self.tool_marks.has_short or own.has_short)
+        own = leading_marks(self.system, ())
+        return LeadingMarks(self.tool_marks.number + own.number, self.tool_marks.has_short or own.has_short)
 
     @property
     def lines(self) -> ResolvedLines:
@@ -83,8 +83,8 @@ class ContextMeter:
     @property
     def reserve_tokens(self) -> int:
         """Fixed tokens of every view, besides its messages."""
-        beside = 0 if self.system is None else self.messages.message(system_message(self.system))
-        return self.messages.messages(()) + beside
+        system = 0 if self.system is None else self.messages.message(system_message(self.system))
+        return self.messages.messages(()) + system
 
     def calibrated(self, calibration: Calibrator) -> ContextMeter:
         """The meter corrected by the provider's reports: estimates by their ratio, the budget by tokens it counts beyond them."""
@@ -128,14 +128,14 @@ class ContextMeter:
         """Tokens of the messages of a request, given the provider's count of the whole request."""
         return max(0, reported - self.budget.tools_tokens - self.budget.unseen_tokens - self.reserve_tokens)
 
-    def weigh(self, message: Message) -> int:
+    def count_message(self, message: Message) -> int:
         """Tokens of a message as sent. An edited or inserted message is counted by its encoding.
 
         A message with an opaque part is, too: the part is counted with all its fields, and the encoding omits those never sent.
         """
-        beside = message.role == "system" and message.format is None and self.format.rules.user_first
+        is_separate = message.role == "system" and message.format is None and self.format.rules.user_first
         is_sealed = any(isinstance(part, Opaque) for part in message.parts)
-        if not beside and (message.wire is None or message.edited or is_sealed):
+        if not is_separate and (message.wire is None or message.edited or is_sealed):
             return self.messages.message(self.format.decode(self.format.encode(message), 0))
         return self.messages.message(message)
 
@@ -152,13 +152,13 @@ class ContextMeter:
         """The positions of messages with bound thinking."""
         return [position for position, message in said if self.binds(message)]
 
-    def piece(self, normalized: NormalizedMessage, weigh: Weigh | None = None) -> ViewMessage:
-        """A view message of a normalized message. Unchanged messages share one `weigh` function if it is given."""
+    def piece(self, normalized: NormalizedMessage, count_message: CountMessage | None = None) -> ViewMessage:
+        """A view message of a normalized message. Unchanged messages share one `count_message` function if it is given."""
         from plimsoll.compaction.join import piece_of  # noqa: PLC0415 - as in view
 
-        return piece_of(normalized, weigh or self.weigh)
+        return piece_of(normalized, count_message or self.count_message)
 
-    def load(self, pieces: Sequence[ViewMessage]) -> int:
+    def count_from_newest(self, pieces: Sequence[ViewMessage]) -> int:
         """Tokens of a view, counted from the newest message on and only until the budget is exceeded."""
         load = self.reserve_tokens
         for piece in reversed(pieces):
@@ -200,7 +200,7 @@ class ContextMeter:
         return WorkingView(
             blocks=blocks_of(list(pieces)),
             format=self.format,
-            weigh=self.weigh,
+            count_message=self.count_message,
             counter=self.counter,
             reserve_tokens=self.reserve_tokens,
             language=language,
@@ -272,7 +272,7 @@ def meter_for(  # noqa: PLR0913 - the options of fit
         messages=counting,
         model=counted_as,
         choice=counter,
-        tool_marks=marks_beside(None, tools) if tools else NO_MARKS,
+        tool_marks=leading_marks(None, tools) if tools else NO_MARKS,
     )
 
 

@@ -14,7 +14,7 @@ from operator import is_
 from typing import Any
 
 from plimsoll.compaction.notes import EMPTY, OPENER, note_of
-from plimsoll.compaction.settle import UNANSWERED, Maker, is_unsaid, settled
+from plimsoll.compaction.settle import UNANSWERED, Maker, is_empty_answer, settled
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.exchange import speaks
 from plimsoll.formats.format import Format
@@ -69,7 +69,7 @@ class HistoryNormalizer:
     """True if only results have followed the newest answer."""
     out_of_place: bool = False
     """True if a result in the view does not directly follow its call."""
-    has_unsaid: bool = False
+    has_empty_answer: bool = False
     """True if a message in the view is empty, which only the last one may be."""
     held: list[tuple[int, Message]] = field(default_factory=list)
     """Reasoning received before its answer, with its position: OpenAI rejects reasoning on its own."""
@@ -78,15 +78,15 @@ class HistoryNormalizer:
     def is_settled(self) -> bool:
         """True if the view can be sent as it is: every call has its result directly after it."""
         is_open = self.pending and not all(map(is_legacy, self.pending.all()))
-        return not (is_open or self.lost or self.out_of_place or self.has_unsaid)
+        return not (is_open or self.lost or self.out_of_place or self.has_empty_answer)
 
-    def add(self, came: Message, position: int) -> list[NormalizedMessage]:
+    def add(self, original: Message, position: int) -> list[NormalizedMessage]:
         """Normalize the next message. Returns it, possibly repaired, split or after inserted messages; or nothing yet."""
-        if self.format.rules.splits_answers and _only_reasons(came):
-            self.held.append((position, came))
-            return self._opening(came)
+        if self.format.rules.splits_answers and _only_reasons(original):
+            self.held.append((position, original))
+            return self._opening(original)
         repairs: list[str] = []
-        message = self._by_itself(came, position, repairs)
+        message = self._by_itself(original, position, repairs)
         before = [*self._opening(message), *self._released(message)] if self.held else self._opening(message)
         self._follow(message)
         parts: list[Part] = []
@@ -112,7 +112,7 @@ class HistoryNormalizer:
             self._close_within()
         if message.role != "assistant":
             self.in_sequence = self.in_sequence and (follows or (not parts and bool(late)))
-        return [*before, *self._normalized(came, message, position, parts, late, repairs)]
+        return [*before, *self._normalized(original, message, position, parts, late, repairs)]
 
     def _follow(self, message: Message) -> None:
         """Update which answer the message belongs to."""
@@ -130,7 +130,7 @@ class HistoryNormalizer:
 
     def _normalized(  # noqa: PLR0913, PLR0917 - what add has found out about one message
         self,
-        came: Message,
+        original: Message,
         message: Message,
         position: int,
         parts: list[Part],
@@ -148,8 +148,8 @@ class HistoryNormalizer:
         ]
         repairs += [MOVED] if groups else []
         fixed = self._finish(message, parts, repairs)
-        if fixed is came:
-            return [NormalizedMessage(message=came, position=position)]
+        if fixed is original:
+            return [NormalizedMessage(message=original, position=position)]
         note = _is_note(message, fixed)
         return [
             *apart,
@@ -300,8 +300,8 @@ class HistoryNormalizer:
         """The message with its repaired parts in a role that may hold them; the same object if nothing changed."""
         rules = self.format.rules
         says = any(isinstance(part, Text) and part.text and not part.text.isspace() for part in parts)
-        if not says and is_unsaid(message, rules):
-            self.has_unsaid = True
+        if not says and is_empty_answer(message, rules):
+            self.has_empty_answer = True
             return message
         role = message.role
         if role == "tool" and not any(isinstance(part, ToolResult) for part in parts):

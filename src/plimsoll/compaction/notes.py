@@ -21,7 +21,7 @@ _NOT_IN_A_NAME = regex(r"[\[\]\n]")
 
 
 def note_of(result: ToolResult) -> str:
-    """A result without its call as labelled text. `as_said` reverses it."""
+    """A result without its call as labelled text. `restore_results` reverses it."""
     name = f" of {_NOT_IN_A_NAME.sub(' ', result.name)[:200]}" if result.name else ""
     return f"{notice(f'Result{name} of a call that is not shown')}\n{result.content}".rstrip()
 
@@ -36,12 +36,12 @@ def is_note(part: Part) -> bool:
     return part.text in (OPENER, OPENING, EMPTY) or _NOTE.fullmatch(verified_notice(part.text) or "") is not None
 
 
-def says_nothing(message: Message) -> bool:
+def is_filler(message: Message) -> bool:
     """True if a message holds only the empty-message text."""
     return message.text == EMPTY and len(message.parts) == 1
 
 
-def as_said(message: Message) -> Message:
+def restore_results(message: Message) -> Message:
     """The message with its notes converted back to tool results, so that tool output never counts as a user's text."""
     if message.role != "user" or not any(is_note(part) for part in message.parts):
         return message

@@ -32,7 +32,7 @@ class Conversation:
 
     meter: ContextMeter
     pieces: list[ViewMessage]
-    as_said: list[ViewMessage]
+    in_input_order: list[ViewMessage]
     """The same messages in their input order, where the provider accepts that order."""
     language: Language
     system: SystemText
@@ -42,10 +42,10 @@ class Conversation:
 
     def planned(self, query: str | None, *, asks: bool) -> Generator[SummaryRequest, SummaryReply, Outline]:
         """Plan the compaction. `asks` is whether a model may be asked for a summary."""
-        meter, tokens = self.meter, self.meter.load(self.as_said)
+        meter, tokens = self.meter, self.meter.count_from_newest(self.in_input_order)
         task = meter.task(tokens, focus=query, ask_model=asks)
         if not (tokens > meter.budget.tokens or meter.policy.acts_at(tokens, meter.budget.tokens)):
-            return untouched(self.as_said, task, tokens)
+            return untouched(self.in_input_order, task, tokens)
         pieces = split_joined(self.pieces, meter.format)
         task = _recollected(task, pieces)
         view = meter.working_view(pieces, language=self.language)
@@ -54,11 +54,11 @@ class Conversation:
         room = max(task.budget_tokens, view.total) if fits else task.budget_tokens
         outline = yield from compact(view, replace(task, budget_tokens=room))
         if fits and (not outline.changed or (is_futile(task, tokens, outline.tokens_after) and not outline.arrived)):
-            return replace(untouched(self.as_said, task, tokens), note=outline.note)
+            return replace(untouched(self.in_input_order, task, tokens), note=outline.note)
         if outline.tokens_after > task.budget_tokens:
             outline = yield from compact(meter.working_view(pieces, language=self.language), task)
         outline = replace(outline, budget_tokens=task.budget_tokens)
-        return outline if self.as_said is self.pieces else replace(outline, pieces=as_ordered(outline.pieces))
+        return outline if self.in_input_order is self.pieces else replace(outline, pieces=as_ordered(outline.pieces))
 
     def plan_of(self, outline: Outline) -> Plan[Any]:
         """The plan, which can be shown, edited and applied."""
@@ -81,7 +81,7 @@ class Conversation:
         if not format.rules.results_anywhere:
             pieces = ordered(pieces, format)  # The messages between results may have been removed or converted to text.
         return Fitted(
-            messages=written(pieces, format, replace(self.meter, system=system).marks_beside),
+            messages=written(pieces, format, replace(self.meter, system=system).leading_marks),
             origins=origins(pieces, format),
             system=system,
             make_report=partial(self._report, outline),
@@ -99,13 +99,15 @@ def conversation(
     """The conversation of these messages, with the system text that is sent apart."""
     items = fed(messages, meter.format)
     normalized = placed(items, meter.format, moves=True)
-    beside = [] if system is None else [ViewMessage(message=system_message(system), weigh=meter.messages.message)]
-    pieces = beside + [meter.piece(item) for item in normalized]
-    as_said = _as_said(items, normalized, messages, meter.format)
+    leading = []
+    if system is not None:
+        leading = [ViewMessage(message=system_message(system), count_message=meter.messages.message)]
+    pieces = leading + [meter.piece(item) for item in normalized]
+    ordered = _in_input_order(items, normalized, messages, meter.format)
     return Conversation(
         meter=meter,
         pieces=pieces,
-        as_said=pieces if as_said is normalized else beside + [meter.piece(item) for item in as_said],
+        in_input_order=pieces if ordered is normalized else leading + [meter.piece(item) for item in ordered],
         language=language_of(messages, meter.policy.language),
         system=system,
         made_at=len(messages),
@@ -113,7 +115,7 @@ def conversation(
     )
 
 
-def _as_said(
+def _in_input_order(
     items: Sequence[NormalizedMessage], normalized: list[NormalizedMessage], decoded: Sequence[Message], format: Format
 ) -> list[NormalizedMessage]:
     """The messages in input order if the provider accepts it, else `normalized` itself."""
@@ -140,6 +142,6 @@ def _recollected(task: Task, pieces: Sequence[ViewMessage]) -> Task:
         place = piece.position + shift
         first, last = span_of(piece.message.text, place)
         start, end = min(start or first, first), max(end, last)
-        beside = sum(other.position == piece.position for other in pieces[at + 1 : at + 2])
-        shift += last + beside - place - 1
+        joined = sum(other.position == piece.position for other in pieces[at + 1 : at + 2])
+        shift += last + joined - place - 1
     return replace(task, covers=(start, end), shift=shift) if end else task

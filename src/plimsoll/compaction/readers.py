@@ -56,14 +56,14 @@ PI = Surround(
 _SURROUNDS: Mapping[str, Surround] = {"pi": PI}
 
 
-def reserve_tokens(reader: Reader | None, weigh: Callable[[Message], int]) -> int:
+def reserve_tokens(reader: Reader | None, count_message: Callable[[Message], int]) -> int:
     """Maximum tokens of the tool's wording and of the summary for a view from which nothing was removed."""
     if reader is None:
         return 0
     made = text_message("user", NOTHING_LEFT)
-    return (
-        weigh(_typed(made)) if reader == "codex" else weigh(text_message("user", _SURROUNDS[reader].around(made.text)))
-    )
+    if reader == "codex":
+        return count_message(_typed(made))
+    return count_message(text_message("user", _SURROUNDS[reader].around(made.text)))
 
 
 def bare(pieces: Sequence[ViewMessage], reader: Reader | None) -> list[ViewMessage]:

@@ -54,7 +54,7 @@ def reduce_to(view: WorkingView, block: ViewExchange, tokens_max: int, reason: s
         _leave_calls(room)
     shrink_to(view, block, tokens_max, reason)
     if block.tokens > tokens_max and block.is_request and block.exchange.calls_tools:
-        _keep_the_words(view, block, whole, tokens_max, reason)
+        _keep_user_text(view, block, whole, tokens_max, reason)
     if to_line and block.tokens > tokens_max:
         _become_one_line(view, block, whole, tokens_max, reason)
     return block.tokens <= tokens_max
@@ -157,7 +157,9 @@ def _with_marks(room: _Room, groups: Sequence[_Group]) -> list[ViewMessage]:
         if len(stay) == len(parts) and all(old is new for old, new in zip(piece.message.parts, stay, strict=True)):
             kept.append(piece)
         elif stay:
-            kept.append(replace(piece, message=piece.message.with_parts(stay), weigh=view.weigh, whole=False))
+            kept.append(
+                replace(piece, message=piece.message.with_parts(stay), count_message=view.count_message, whole=False)
+            )
     return kept
 
 
@@ -184,7 +186,7 @@ def _leave_calls(room: _Room) -> None:
         return
 
     def without(number: int) -> list[ViewMessage]:
-        return without_calls(block.pieces, units[:number], view.weigh, view.language)
+        return without_calls(block.pieces, units[:number], view.count_message, view.language)
 
     number = room.fewest(len(units) - 1, without)
     references = [view.refer(block.pieces[at], index) for unit in units[:number] for at, index in unit]
@@ -226,22 +228,24 @@ def _with_results(  # noqa: PLR0913, PLR0917 - what to show, where, and how much
     if line.origin != "made" or not contents or not isinstance(text, Text):
         return line
     message = text_message("user", "\n".join((text.text, *contents)))
-    piece = replace(line, message=message, weigh=view.weigh)
+    piece = replace(line, message=message, count_message=view.count_message)
     bare = ViewExchange(pieces=[piece], exchange=block.exchange, pieces_before=block.pieces_before)
     shrink_to(view, bare, tokens_max, reason)
     return bare.pieces[0] if line.tokens + LEAST_TOKENS < bare.tokens <= tokens_max else line
 
 
-def _keep_the_words(
+def _keep_user_text(
     view: WorkingView, block: ViewExchange, whole: Sequence[ViewMessage], tokens_max: int, reason: str
 ) -> None:
     """Keep only the user's text of a message with tool results, if that is smaller, with one line for the calls."""
     piece = next(piece for piece in whole if speaks(piece.message))
     words = tuple(part for part in piece.message.parts if not isinstance(part, ToolResult))
-    others = sum(piece.tokens for piece in whole) - view.weigh(piece.message.with_parts(words))
+    others = sum(piece.tokens for piece in whole) - view.count_message(piece.message.with_parts(words))
     line = Text(text=omission_marker(_named(block), max(0, others), language=view.language))
-    spoken = replace(piece, message=piece.message.with_parts((line, *words)), weigh=view.weigh, whole=False)
-    bare = ViewExchange(pieces=[spoken], exchange=block.exchange, pieces_before=block.pieces_before)
+    shortened = replace(
+        piece, message=piece.message.with_parts((line, *words)), count_message=view.count_message, whole=False
+    )
+    bare = ViewExchange(pieces=[shortened], exchange=block.exchange, pieces_before=block.pieces_before)
     excess = bare.tokens - tokens_max
     if excess > 0:
         found = [spot for spot in spots(view, bare) if spot.part == 0]
@@ -264,9 +268,9 @@ def _line(view: WorkingView, block: ViewExchange) -> ViewMessage:
     words = omission_marker(_named(block), block.tokens, language=view.language)
     if last.message.results and last.message.role != "assistant":
         message = text_message("user", note_of(ToolResult(call_id="", content=words, name=names[:60] or None)))
-        return replace(last, message=message, weigh=view.weigh, whole=False, origin="made")
+        return replace(last, message=message, count_message=view.count_message, whole=False, origin="made")
     message = replace(last.message.with_parts((Text(text=words),)), wire=_wire_kept(last.message))
-    return replace(last, message=message, weigh=view.weigh, whole=False)
+    return replace(last, message=message, count_message=view.count_message, whole=False)
 
 
 def _wire_kept(message: Message) -> Wire | None:

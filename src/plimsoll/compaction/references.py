@@ -81,8 +81,8 @@ def _place_in(original: Message, shown: Message, index: int) -> int | None:
         answers = isinstance(part, ToolResult) and isinstance(other, ToolResult) and other.call_id == part.call_id
         if answers or words_of(other) == words_of(part):
             return place
-    beside = [place for place, other in enumerate(shown.parts) if type(other) is type(part)]
-    return alike[beside.index(index)] if len(alike) == len(beside) else None
+    same_type = [place for place, other in enumerate(shown.parts) if type(other) is type(part)]
+    return alike[same_type.index(index)] if len(alike) == len(same_type) else None
 
 
 def place_of(reference: str) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar
 
 from plimsoll.compaction.notes import EMPTY
 from plimsoll.compaction.tally import Tally
-from plimsoll.compaction.view_message import ViewMessage, Weigh
+from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
 from plimsoll.formats.pairing import OpenCalls, open_calls
@@ -52,7 +52,7 @@ class Maker(Generic[Item]):
 class _Answer(Generic[Item]):
     """An answer of the model with the results that belong behind it; or any message without calls."""
 
-    said: list[Item]
+    items: list[Item]
     open: OpenCalls[ToolCall] = field(default_factory=OpenCalls)
     late: list[Item] = field(default_factory=list)
     """Results that arrived after some other message."""
@@ -96,7 +96,7 @@ class _Order(Generic[Item]):
                 self._current = _Answer([])
                 self.answers.append(self._current)
             self._speaking = True
-            self._current.said.append(item)
+            self._current.items.append(item)
             self._current.sent = None
             for call in message.calls:
                 self._current.open.ask(call.id, call)
@@ -109,7 +109,7 @@ class _Order(Generic[Item]):
         results = item.message.results
         home = _home_of(item.message, self._homes) if results else None
         if home is not None and home is self._current:
-            home.said.append(item)
+            home.items.append(item)
         elif home is not None and self._moves and not all(map(answers_by_name, results)):
             home.late.append(item)
         else:
@@ -129,11 +129,11 @@ class _Order(Generic[Item]):
 
     def _sent(self, answer: _Answer[Item], maker: Maker[Item], *, is_last: bool) -> list[Item]:
         if self._format.rules.results_inside:
-            return [_within(item, self._format, maker, is_last=is_last) for item in answer.said]
+            return [_within(item, self._format, maker, is_last=is_last) for item in answer.items]
         made = map(maker.made, _placeholders(answer.missing(), self._format))
-        found = [*answer.said, *answer.late, *made]
+        found = [*answer.items, *answer.late, *made]
         whole = len(found) - is_last
-        return [_saying_something(item, self._format, maker) for item in found[:whole]] + found[whole:]
+        return [_without_empty_content(item, self._format, maker) for item in found[:whole]] + found[whole:]
 
 
 def settled(items: Sequence[Item], format: Format, maker: Maker[Item], *, moves: bool) -> list[Item]:
@@ -143,15 +143,15 @@ def settled(items: Sequence[Item], format: Format, maker: Maker[Item], *, moves:
     return _Order.of(items, format, moves=moves).sent(maker)
 
 
-def is_unsaid(message: Message, rules: Rules) -> bool:
+def is_empty_answer(message: Message, rules: Rules) -> bool:
     """True for an assistant message without content, which providers accept only as the last message."""
     if not rules.continues_last or message.role != "assistant" or message.edited or message.wire is None:
         return False
     return message.wire.get("content") in ("", [])
 
 
-def _saying_something(item: Item, format: Format, maker: Maker[Item]) -> Item:
-    if not is_unsaid(item.message, format.rules):
+def _without_empty_content(item: Item, format: Format, maker: Maker[Item]) -> Item:
+    if not is_empty_answer(item.message, format.rules):
         return item
     return maker.edited(item, item.message.with_parts((Text(text=EMPTY),)), "empty message")
 
@@ -160,7 +160,7 @@ def ordered(items: Sequence[Item], format: Format) -> list[Item]:
     """Move results directly behind their calls. Linear."""
     if format.rules.results_inside:
         return list(items)
-    return [item for answer in _Order.of(items, format).answers for item in (*answer.said, *answer.late)]
+    return [item for answer in _Order.of(items, format).answers for item in (*answer.items, *answer.late)]
 
 
 def unanswered(items: Iterable[Placed], format: Format) -> list[ToolCall]:
@@ -172,7 +172,7 @@ def unanswered(items: Iterable[Placed], format: Format) -> list[ToolCall]:
 
 def is_ready(items: Sequence[Placed], format: Format) -> bool:
     """True if every result directly follows its call and no message is empty."""
-    if any(is_unsaid(item.message, format.rules) for item in items):
+    if any(is_empty_answer(item.message, format.rules) for item in items):
         return False
     return format.rules.results_inside or not any(answer.late for answer in _Order.of(items, format).answers)
 
@@ -240,9 +240,9 @@ def as_ordered(pieces: Sequence[ViewMessage]) -> tuple[ViewMessage, ...]:
 class Sending:
     """Orders the messages of a view for sending and caches the order of the last view."""
 
-    def __init__(self, format: Format, weigh: Weigh) -> None:
+    def __init__(self, format: Format, count_message: CountMessage) -> None:
         self._format = format
-        self._weigh = weigh
+        self._count_message = count_message
         self._stand_ins: dict[tuple[str, ...], ViewMessage] = {}
         self._tally: Tally | None = None
         self._taken = 0
@@ -281,7 +281,9 @@ class Sending:
         key = tuple(result.call_id for result in message.results)
         known = self._stand_ins.get(key)
         if known is None or known.message != message:
-            known = self._stand_ins[key] = ViewMessage(message=message, weigh=self._weigh, origin="made", whole=False)
+            known = self._stand_ins[key] = ViewMessage(
+                message=message, count_message=self._count_message, origin="made", whole=False
+            )
         return known
 
 

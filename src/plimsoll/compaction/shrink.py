@@ -51,7 +51,7 @@ def part_tokens(view: WorkingView, message: Message, part: Part) -> int:
             return view.counter.upper(part.content)
         case _:
             alone = Message(role=message.role, parts=(part,), format=message.format)
-            return view.weigh(alone) - view.weigh(replace(alone, parts=()))
+            return view.count_message(alone) - view.count_message(replace(alone, parts=()))
 
 
 def shrink_to(view: WorkingView, block: ViewExchange, tokens_max: int, reason: str) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import overload
 
-from plimsoll.compaction.notes import says_nothing
+from plimsoll.compaction.notes import is_filler
 from plimsoll.compaction.task import Task
 from plimsoll.compaction.view_message import ViewExchange
 from plimsoll.compaction.windows import keep_from
@@ -122,7 +122,7 @@ def _tail(
     allowed = {id(block) for block in said[cut:]}
     tail = []
     for block in reversed(movable):
-        if says_nothing(block.pieces[0].message):
+        if is_filler(block.pieces[0].message):
             continue
         room -= block.tokens
         if room < 0 or id(block) not in allowed:

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from plimsoll.compaction.losses import SLACK_SHARE, made_to_fit, messages_in
-from plimsoll.compaction.notes import as_said, says_nothing
+from plimsoll.compaction.notes import is_filler, restore_results
 from plimsoll.compaction.plan import Stage
 from plimsoll.compaction.split import Split, split
 from plimsoll.compaction.summary_message import (
@@ -187,7 +187,7 @@ def _written(
     from plimsoll.summary.prompt import lines_of, portions  # noqa: PLC0415 - only where a model is asked
 
     view, task = writer.view, writer.task
-    messages = [pair for block in selection.leave for pair in said(block, task)]
+    messages = [pair for block in selection.leave for pair in original_messages(block, task)]
     earlier, policy = view.summaries(), task.policy
     numbered = [(at + (task.shift if _is_after(earlier, at) else 0), message) for at, message in messages]
     shared = portions(
@@ -233,7 +233,7 @@ def _without_model(view: WorkingView, task: Task, selection: Split, failure: str
 
 def _notice(view: WorkingView, task: Task, selection: Split) -> SummaryMessage | None:
     """An omission notice for what leaves and for what earlier summaries covered."""
-    return omission_notice(view, task, task.budget_tokens, view.spoken_for + messages_in(selection.leave))
+    return omission_notice(view, task, task.budget_tokens, view.replaced_count + messages_in(selection.leave))
 
 
 def _slack(task: Task, selection: Split, outcome: SummaryOutcome) -> bool:
@@ -317,7 +317,9 @@ def _runs(task: Task, blocks: Sequence[ViewExchange]) -> list[tuple[list[Message
     Parts that were split off next to a summary are joined to one message again.
     """
     runs: list[tuple[list[Message], int]] = []
-    for position, message in sorted((pair for block in blocks for pair in said(block, task)), key=lambda pair: pair[0]):
+    for position, message in sorted(
+        (pair for block in blocks for pair in original_messages(block, task)), key=lambda pair: pair[0]
+    ):
         if runs and runs[-1][1] + len(runs[-1][0]) == position + 1:
             runs[-1][0][-1] = runs[-1][0][-1].with_parts((*runs[-1][0][-1].parts, *message.parts))
             continue
@@ -327,14 +329,14 @@ def _runs(task: Task, blocks: Sequence[ViewExchange]) -> list[tuple[list[Message
     return runs
 
 
-def said(block: ViewExchange, task: Task) -> list[tuple[int, Message]]:
+def original_messages(block: ViewExchange, task: Task) -> list[tuple[int, Message]]:
     """The original, uncut messages of an exchange with their positions."""
     messages = []
     for message, piece in zip(block.exchange.messages, block.pieces_before, strict=True):
         if piece.position is not None:
             cut = task.original is not None and not piece.whole
             original = task.original(piece.position) if cut and task.original else None
-            messages.append((piece.position, as_said(original or message)))
+            messages.append((piece.position, restore_results(original or message)))
     return messages
 
 
@@ -348,7 +350,7 @@ def _rebuild(view: WorkingView, selection: Split, summary: SummaryMessage | None
         view.leave(selection.leave, "drop", "no room for a summary")
     else:
         view.leave(selection.leave, "summarise" if summary.facts else "drop", summary.reason)
-        view.speak_for(blocks_of([view.summary_piece(summary.message)])[0], covers[1] - 1)
+        view.insert_summary(blocks_of([view.summary_piece(summary.message)])[0], covers[1] - 1)
 
 
 def _with_boundary(view: WorkingView, task: Task, selection: Split, summary_tokens: int) -> Split:
@@ -361,7 +363,7 @@ def _with_boundary(view: WorkingView, task: Task, selection: Split, summary_toke
     free = _room_beside(view, task, selection)
     leave, blank, back = list(selection.leave), list[ViewExchange](), list[ViewExchange]()
     while leave:
-        if says_nothing(leave[-1].pieces[0].message):
+        if is_filler(leave[-1].pieces[0].message):
             blank.append(leave.pop())
             continue
         last = len(leave) + len(blank) == 1

@@ -71,7 +71,11 @@ class SummaryWriter:
     @property
     def room(self) -> int:
         """Tokens left for text after the frame, less one for a token that may span the boundary."""
-        return self.tokens_max - self.view.weigh(text_message(self.task.policy.summary_role, self._wrapped(""))) - 1
+        return (
+            self.tokens_max
+            - self.view.count_message(text_message(self.task.policy.summary_role, self._wrapped("")))
+            - 1
+        )
 
     @property
     def answer_tokens_max(self) -> int:
@@ -195,7 +199,9 @@ class SummaryWriter:
 
     def _framed(self, text: str, reason: str, facts: int = 1) -> SummaryMessage:
         message = text_message(self.task.policy.summary_role, self._wrapped(text))
-        return SummaryMessage(message=message, text=text, tokens=self.view.weigh(message), facts=facts, reason=reason)
+        return SummaryMessage(
+            message=message, text=text, tokens=self.view.count_message(message), facts=facts, reason=reason
+        )
 
     def _wrapped(self, text: str) -> str:
         frame = self.task.policy.summary_frame
@@ -227,7 +233,7 @@ def omission_notice(view: WorkingView, task: Task, tokens_max: int, count: int) 
     """An omission notice with the number of messages, or the shortest notice if the room is small."""
     for words in (omission(count, view.language), short_omission(view.language)):
         message = text_message(task.policy.summary_role, words)
-        tokens = view.weigh(message)
+        tokens = view.count_message(message)
         if tokens <= tokens_max:
             return SummaryMessage(message=message, text=words, tokens=tokens, facts=0, reason="older than the tail")
     return None
@@ -246,7 +252,7 @@ def shorten(view: WorkingView, block: ViewExchange, tokens_max: int) -> bool:
     if span is None or len(parts) != 1 or not isinstance(parts[0], Text):
         return False
     bare = piece.message.with_parts((replace(parts[0], text=rewrapped(text, "") or ""),))
-    room = max(0, tokens_max - view.weigh(bare) - 1)
+    room = max(0, tokens_max - view.count_message(bare) - 1)
     ledger = reread(span.body)
     for _ in range(SHORTEN_ROUNDS_MAX):
         kept = cut_text(ledger.words, tokens_max=int(room * CARRIED_SHARE), counter=view.counter, keep="both").text

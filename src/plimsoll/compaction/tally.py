@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from plimsoll.compaction.view_message import ViewMessage, Weigh
+from plimsoll.compaction.view_message import CountMessage, ViewMessage
 
 
 class Tally:
@@ -56,9 +56,9 @@ class Tally:
         tally.pieces += self.pieces[self._first :]
         return tally
 
-    def reweighed(self, weigh: Weigh) -> Tally:
+    def recounted(self, count_message: CountMessage) -> Tally:
         """The same messages, counted by another function."""
-        pieces = [replace(piece, weigh=weigh) for piece in self.pieces]
+        pieces = [replace(piece, count_message=count_message) for piece in self.pieces]
         tally = Tally(pieces[: self._first])
         tally.pieces += pieces[self._first :]
         return tally

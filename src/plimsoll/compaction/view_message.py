@@ -21,7 +21,7 @@ Decision: TypeAlias = Literal["keep", "repair", "shrink", "offload", "summarise"
 """What happens to a message or an exchange."""
 
 
-Weigh: TypeAlias = Callable[[Message], int]
+CountMessage: TypeAlias = Callable[[Message], int]
 """Upper bound of a message's tokens as sent, framing included."""
 
 
@@ -30,7 +30,7 @@ class ViewMessage:
     """One message of a view. `position` is its index in the history, None for an inserted message."""
 
     message: Message
-    weigh: Weigh = field(repr=False, compare=False)
+    count_message: CountMessage = field(repr=False, compare=False)
     position: int | None = None
     origin: Origin = "history"
     whole: bool = True
@@ -56,7 +56,7 @@ class ViewMessage:
     def tokens(self) -> int:
         """Tokens of the message, counted on first access: most of a history far over its budget is never counted."""
         if self._tokens is None:
-            object.__setattr__(self, "_tokens", self.weigh(self.message))
+            object.__setattr__(self, "_tokens", self.count_message(self.message))
         return self._tokens or 0
 
 

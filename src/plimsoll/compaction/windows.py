@@ -142,7 +142,7 @@ class _Frame:
     policy: Policy
     budget_tokens: int
     counter: TokenCounter
-    weigh: Callable[[Message], int]
+    count_message: Callable[[Message], int]
 
     @property
     def least(self) -> int:
@@ -150,7 +150,7 @@ class _Frame:
         return self.counter.upper(SHORTEST)
 
     def size(self, exchange: Exchange) -> int:
-        return sum(map(self.weigh, exchange.messages))
+        return sum(map(self.count_message, exchange.messages))
 
 
 def apply_window(  # noqa: PLR0913 - one call with its options
@@ -158,7 +158,7 @@ def apply_window(  # noqa: PLR0913 - one call with its options
     *,
     policy: Policy,
     counter: TokenCounter,
-    weigh: Callable[[Message], int],
+    count_message: Callable[[Message], int],
     start_seq: int = 0,
     budget_override: int | None = None,
 ) -> WindowResult:
@@ -168,12 +168,12 @@ def apply_window(  # noqa: PLR0913 - one call with its options
     policy's `message_tokens_max` lose their middle, except the newest request. The newest request stays even outside of the tail.
     If it and the newest exchange alone exceed the budget, they are cut.
 
-    `weigh` counts a message with its framing, `counter` bare text; both are upper bounds. `budget_override` replaces the policy's
-    budget, in tokens. Raises CannotFit if system text and the framing of the newest messages exceed the budget.
+    `count_message` counts a message with its framing, `counter` bare text; both are upper bounds. `budget_override` replaces the
+    policy's budget, in tokens. Raises CannotFit if system text and the framing of the newest messages exceed the budget.
     """
     integer("start_seq", start_seq)
     budget = policy.budget().tokens if budget_override is None else integer("budget_override", budget_override, least=1)
-    frame = _Frame(policy=policy, budget_tokens=budget, counter=counter, weigh=weigh)
+    frame = _Frame(policy=policy, budget_tokens=budget, counter=counter, count_message=count_message)
     exchanges = group(messages)
     head = next((index for index, exchange in enumerate(exchanges) if not exchange.is_system), len(exchanges))
     system = exchanges[:head]
@@ -212,7 +212,7 @@ def _squeezed(exchanges: list[Exchange], room: int, frame: _Frame) -> list[Excha
     while True:
         cap = max(frame.least, fair_cap(sizes, max(0, spare)))
         cut = [_capped(message, cap, frame) for message in messages]
-        excess = sum(map(frame.weigh, cut)) - room
+        excess = sum(map(frame.count_message, cut)) - room
         if excess <= 0:
             return _refilled(exchanges, cut)
         if cap == frame.least:
@@ -318,7 +318,7 @@ def _result(messages: Sequence[Message], chosen: list[Exchange], start_seq: int,
     return WindowResult(
         messages=tuple(kept),
         positions=tuple(positions),
-        tokens=sum(map(frame.weigh, kept)),
+        tokens=sum(map(frame.count_message, kept)),
         truncated_count=sum(message is not messages[at] for message, at in zip(kept, positions, strict=True)),
         excluded_count=sum(end - start for start, end in holes),
         covered_count=covered - sum(at < covered for at in positions),

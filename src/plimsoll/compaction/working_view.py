@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TypeAlias
 
-from plimsoll.compaction.view_message import Decision, ViewExchange, ViewMessage, Weigh, blocks_of
+from plimsoll.compaction.view_message import CountMessage, Decision, ViewExchange, ViewMessage, blocks_of
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
 from plimsoll.message import Message, Part
@@ -37,7 +37,7 @@ class WorkingView:
 
     blocks: list[ViewExchange]
     format: Format
-    weigh: Weigh
+    count_message: CountMessage
     counter: TokenCounter
     reserve_tokens: int
     language: Language = "en"
@@ -48,7 +48,7 @@ class WorkingView:
     """True for messages whose thinking is valid only with the messages before it unchanged."""
     list_items_max: int = 20
     """Items that a list keeps in a shrunk tool result."""
-    spoken_for: int = 0
+    replaced_count: int = 0
     """Number of messages that the view's summaries and notices replaced before this run."""
     left: list[ViewExchange] = field(default_factory=list)
     """Exchanges that were removed from the view."""
@@ -97,7 +97,7 @@ class WorkingView:
         later = (at for at, other in enumerate(self.blocks) if other.first is not None and other.first > after)
         self.blocks.insert(next(later, len(self.blocks)), block)
 
-    def speak_for(self, block: ViewExchange, after: int) -> None:
+    def insert_summary(self, block: ViewExchange, after: int) -> None:
         """Insert a summary or notice after a position of the history, but never last: a view ends with a message of the history."""
         self.insert(block, after)
         if len(self.blocks) > 1 and self.blocks[-1] is block:
@@ -108,16 +108,18 @@ class WorkingView:
         piece = block.pieces[number]
         message = piece.message.with_parts(tuple(parts))
         changed = list(block.pieces)
-        changed[number] = replace(piece, message=message, weigh=self.weigh, whole=False)
+        changed[number] = replace(piece, message=message, count_message=self.count_message, whole=False)
         block.pieces = changed
 
     def made(self, message: Message) -> ViewExchange:
         """An exchange with one inserted message."""
-        return blocks_of([ViewMessage(message=message, weigh=self.weigh, origin="made", whole=False)])[0]
+        return blocks_of([ViewMessage(message=message, count_message=self.count_message, origin="made", whole=False)])[
+            0
+        ]
 
     def summary_piece(self, message: Message) -> ViewMessage:
         """A view message with a summary."""
-        return ViewMessage(message=message, weigh=self.weigh, origin="summary")
+        return ViewMessage(message=message, count_message=self.count_message, origin="summary")
 
     def pieces(self) -> Iterator[ViewMessage]:
         """Every message of the view, in order."""

@@ -10,16 +10,16 @@ from typing import Any
 from plimsoll.compaction.join import as_one, outgoing, runs
 from plimsoll.compaction.normalize import finished
 from plimsoll.compaction.view_message import ViewMessage
-from plimsoll.formats.cache_marks import NO_MARKS, MarksBeside, keep_last
+from plimsoll.formats.cache_marks import NO_MARKS, LeadingMarks, keep_last
 from plimsoll.formats.format import Format
 
 Wires = list[dict[str, Any]]
 
 
-def written(pieces: Sequence[ViewMessage], format: Format, beside: MarksBeside = NO_MARKS) -> Wires:
-    """The messages to send, as fresh objects. `beside` are the cache marks in tools and system text."""
+def written(pieces: Sequence[ViewMessage], format: Format, leading: LeadingMarks = NO_MARKS) -> Wires:
+    """The messages to send, as fresh objects. `leading` are the cache marks in tools and system text."""
     wires = _encoded(pieces, format)
-    _unmark(wires, pieces, format, beside)
+    _unmark(wires, pieces, format, leading)
     return wires
 
 
@@ -30,11 +30,11 @@ def _encoded(pieces: Sequence[ViewMessage], format: Format) -> Wires:
     return [format.encode(message) for message in messages]
 
 
-def _unmark(wires: Wires, pieces: Sequence[ViewMessage], format: Format, beside: MarksBeside) -> None:
+def _unmark(wires: Wires, pieces: Sequence[ViewMessage], format: Format, leading: LeadingMarks) -> None:
     """Keep only as many cache marks as the provider allows, the last ones."""
     marks_max = format.rules.cache_marks_max
     if marks_max is not None and any(piece.marks for piece in pieces):
-        keep_last(wires, beside, marks_max)
+        keep_last(wires, leading, marks_max)
 
 
 class _Encoded:
@@ -104,7 +104,7 @@ class ViewWriter:
         self._format: Format | None = None
         self._system, self._rest = _Encoded(), _Encoded()
 
-    def write(self, pieces: Sequence[ViewMessage], format: Format, beside: MarksBeside = NO_MARKS) -> Wires:
+    def write(self, pieces: Sequence[ViewMessage], format: Format, leading: LeadingMarks = NO_MARKS) -> Wires:
         """The messages of a view, as `written` returns them."""
         if format is not self._format:
             self._format, self._system, self._rest = format, _Encoded(), _Encoded()
@@ -117,7 +117,7 @@ class ViewWriter:
             stop -= 1
         self._keep(self._rest, pieces[system:stop], format)
         messages = self._system.copies() + self._rest.copies() + _encoded(pieces[stop:], format)
-        _unmark(messages, pieces, format, beside)
+        _unmark(messages, pieces, format, leading)
         return messages
 
     @staticmethod

@@ -16,7 +16,7 @@ _FIELD: Final = "cache_control"
 _LONG: Final = "1h"
 
 
-class MarksBeside(NamedTuple):
+class LeadingMarks(NamedTuple):
     """The marks in tools and system text, before the messages."""
 
     number: int = 0
@@ -24,14 +24,14 @@ class MarksBeside(NamedTuple):
     """True if one of them is short-lived: then no later one may be long-lived."""
 
 
-NO_MARKS: Final = MarksBeside()
+NO_MARKS: Final = LeadingMarks()
 """A request without marks before its messages."""
 
 
-def marks_beside(system: object, tools: Iterable[Mapping[str, Any]]) -> MarksBeside:
+def leading_marks(system: object, tools: Iterable[Mapping[str, Any]]) -> LeadingMarks:
     """The marks in a system text and in tools."""
     found = [*(tool for tool in tools if tool.get(_FIELD)), *_marked(system)]
-    return MarksBeside(len(found), not all(map(_is_long, found)))
+    return LeadingMarks(len(found), not all(map(_is_long, found)))
 
 
 def marks_in(blocks: object) -> int:
@@ -55,18 +55,18 @@ def is_mark(value: object) -> bool:
     return isinstance(value, Mapping) and value.get("type") == "ephemeral" and value.get("ttl") in (None, "5m", _LONG)
 
 
-def keep_last(messages: Iterable[Mapping[str, Any]], beside: MarksBeside, marks_max: int) -> None:
+def keep_last(messages: Iterable[Mapping[str, Any]], leading: LeadingMarks, marks_max: int) -> None:
     """Remove all cache marks but the last ones from messages written by plimsoll, and long-lived ones after short-lived ones.
 
     Args:
         messages: The messages, changed in place.
-        beside: The marks that the request has before its messages.
+        leading: The marks that the request has before its messages.
         marks_max: Marks that the whole request may have.
 
     """
     found = [block for message in messages for block in _marked(message.get("content"))]
-    stays = max(0, len(found) - max(0, marks_max - beside.number))
-    short = beside.has_short
+    stays = max(0, len(found) - max(0, marks_max - leading.number))
+    short = leading.has_short
     for number, block in enumerate(found):
         is_long = _is_long(block)
         if number < stays or (is_long and short):
@@ -78,8 +78,8 @@ def keep_last(messages: Iterable[Mapping[str, Any]], beside: MarksBeside, marks_
 def check_marks(findings: Findings, wires: Sequence[Wire], system: object, tools: Sequence[Wire]) -> None:
     """Check number and order of the marks in a request: tools, system text, messages."""
     marks_max = RULES["anthropic"].cache_marks_max or 0
-    beside = [*(tool for tool in tools if tool.get(_FIELD)), *_marked(system)]
-    placed = [(None, block) for block in beside] + [
+    leading = [*(tool for tool in tools if tool.get(_FIELD)), *_marked(system)]
+    placed = [(None, block) for block in leading] + [
         (position, block) for position, wire in enumerate(wires) for block in _marked(wire.get("content"))
     ]
     if len(placed) > marks_max:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from plimsoll.errors import FormatError
-from plimsoll.formats.cache_marks import NO_MARKS, keep_last, marks_beside
+from plimsoll.formats.cache_marks import NO_MARKS, keep_last, leading_marks
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.repairs import in_words
 from plimsoll.formats.rules import RULES
@@ -30,7 +30,7 @@ def repaired(system: SystemText) -> SystemText:
     if not all(map(_is_taken, system)):
         system = [block if _is_taken(block) else _in_words(block) for block in system if not _is_blank(block)]
     marks_max = RULES["anthropic"].cache_marks_max or 0
-    if marks_beside(system, ()).number > marks_max:
+    if leading_marks(system, ()).number > marks_max:
         system = [copied(block) for block in system]
         keep_last([{"content": system}], NO_MARKS, marks_max)
     return system

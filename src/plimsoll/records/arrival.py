@@ -104,7 +104,7 @@ class Arrivals:
         self._arrived: list[Arrival] = []
         if told is not None:
             self.meter = replace(meter, format=told)
-            self.state = ViewState.of(state.log, told, self.meter.weigh, known=False)
+            self.state = ViewState.of(state.log, told, self.meter.count_message, known=False)
             self.state.format_fixed = True
             self.drafts.append(RecordDraft(kind="note", data={"what": "format", "format": told.name}))
         if edit is not None:
@@ -118,7 +118,7 @@ class Arrivals:
         data: dict[str, Any] = {"m": message.wire}
         normalized = self._normalizer.add(message, position)
         if not self._stays(normalized, message):
-            pieces = [self._shrunk(piece_of(one, self.state.weigh), message) for one in normalized]
+            pieces = [self._shrunk(piece_of(one, self.state.count_message), message) for one in normalized]
             pieces = list(unbound_at(pieces, self.state.history.branch.unbound))
             if self._is_late:
                 pieces = list(unbound(pieces, self.meter.binds))
@@ -199,7 +199,7 @@ def _copied(normalizer: HistoryNormalizer, seen_ids: set[str]) -> HistoryNormali
         answering=normalizer.answering,
         in_sequence=normalizer.in_sequence,
         out_of_place=normalizer.out_of_place,
-        has_unsaid=normalizer.has_unsaid,
+        has_empty_answer=normalizer.has_empty_answer,
         held=list(normalizer.held),
     )
 

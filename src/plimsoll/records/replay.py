@@ -55,7 +55,7 @@ class ViewState:
     """The state of a session: its view and what the next compaction needs. Sizes in tokens."""
 
     format: Format
-    weigh: Callable[[Message], int]
+    count_message: Callable[[Message], int]
     log: SessionLog
     normalizer: HistoryNormalizer
     tally: Tally = field(default_factory=Tally)
@@ -100,7 +100,7 @@ class ViewState:
         cls,
         log: SessionLog,
         format: Format,
-        weigh: Callable[[Message], int],
+        count_message: Callable[[Message], int],
         *,
         known: bool = True,
         newest: Sequence[Record] | None = None,
@@ -108,10 +108,9 @@ class ViewState:
         """The state at the end of a log. Reads back to the newest compaction or rollback.
 
         `known` is False if the log does not contain the format; its messages may then have been normalized for another one.
-        `newest` is the result of `newest_records`, if the caller has it already. If records are missing, calls and results are
-        paired again, since a result may have lost its call.
+        `newest` is the result of `newest_records`, if known. If records are missing, calls and results are paired again.
         """
-        state = cls(format=format, weigh=weigh, log=log, normalizer=HistoryNormalizer(format))
+        state = cls(format=format, count_message=count_message, log=log, normalizer=HistoryNormalizer(format))
         state.format_seq = 0 if known else log.length
         newer = list(newest_records(log) if newest is None else newest)
         notes = (record for record in newer if record.kind == "note" and record.data.get("what") == "format")
@@ -160,7 +159,8 @@ class ViewState:
 
     def after(self, record: Record) -> ViewState:
         """The state after a compaction record."""
-        state = ViewState(format=self.format, weigh=self.weigh, log=self.log, normalizer=HistoryNormalizer(self.format))
+        normalizer = HistoryNormalizer(self.format)
+        state = ViewState(format=self.format, count_message=self.count_message, log=self.log, normalizer=normalizer)
         state.take(record)
         return state
 
@@ -171,17 +171,17 @@ class ViewState:
         found = self.history.gathered([(place, place + 1) for place in places], known)
         return {place: message.wire for place, message in found.items() if message.wire is not None}
 
-    def reweigh(self, weigh: Callable[[Message], int]) -> None:
+    def recount(self, count_message: Callable[[Message], int]) -> None:
         """Count the view again with a better counter."""
-        self.weigh = weigh
-        self.tally = self.tally.reweighed(weigh)
+        self.count_message = count_message
+        self.tally = self.tally.recounted(count_message)
         self._sending = None
 
     @property
     def sending(self) -> Sending:
         """Orders pieces as they are sent."""
         if self._sending is None:
-            self._sending = Sending(self.format, self.weigh)
+            self._sending = Sending(self.format, self.count_message)
         return self._sending
 
     def sendable(self) -> Sequence[ViewMessage]:
@@ -206,7 +206,7 @@ class ViewState:
         """
         held = [(position, position + 1) for position in waiting["held"]]
         normalizer = self._normalizer(waiting, pieces, self.history.gathered(held))
-        state = ViewState(format=self.format, weigh=self.weigh, log=self.log, normalizer=normalizer)
+        state = ViewState(format=self.format, count_message=self.count_message, log=self.log, normalizer=normalizer)
         state.tally.pieces += pieces
         state.history = self.history
         for record in self.history.messages(made_at.messages):
@@ -260,11 +260,11 @@ class ViewState:
         """The pieces of a message as stored in its record."""
         items = record.data["shown"]
         history = self.history.gathered(positions_in(items), {record.position: message})
-        return pieces_of(items, self.format, self.weigh, history)
+        return pieces_of(items, self.format, self.count_message, history)
 
     def _piece(self, normalized: NormalizedMessage, original: Message) -> ViewMessage:
-        plain = ViewMessage(message=original, weigh=self.weigh, position=normalized.position)
-        return plain if normalized.message is original else piece_of(normalized, self.weigh)
+        plain = ViewMessage(message=original, count_message=self.count_message, position=normalized.position)
+        return plain if normalized.message is original else piece_of(normalized, self.count_message)
 
     def _compacted(self, record: Record) -> None:
         self._restore(record.data["state"])
@@ -299,7 +299,7 @@ class ViewState:
                 return False
             found.append((place, message))
         for place, message in found:
-            self.tally.put(place, replace(self.pieces[place], message=message, weigh=self.weigh))
+            self.tally.put(place, replace(self.pieces[place], message=message, count_message=self.count_message))
         return True
 
     def _known(self) -> dict[int, Message]:
@@ -329,7 +329,7 @@ class ViewState:
         held = [(position, position + 1) for position in state["held"]]
         wanted = [*positions_in(items), *held]
         history = self.history.gathered(wanted, known)
-        pieces = pieces_of(items, self.format, self.weigh, history, summary=data["summary"])
+        pieces = pieces_of(items, self.format, self.count_message, history, summary=data["summary"])
         self.normalizer = self._normalizer(state, pieces, history)
         missing = [position for run in wanted for position in range(*run) if position not in history]
         since = {at for at, seq in self.history.branch.changed.items() if seq > record.seq}
@@ -395,5 +395,5 @@ def _is_loss_note(record: Record) -> bool:
 def _renormalized(normalized: NormalizedMessage, piece: ViewMessage) -> ViewMessage:
     """The piece for a normalized message. A piece outside the history keeps its other attributes."""
     if normalized.position != _NOWHERE:
-        return piece_of(normalized, piece.weigh)
+        return piece_of(normalized, piece.count_message)
     return replace(piece, message=normalized.message, whole=False, repairs=normalized.repairs)

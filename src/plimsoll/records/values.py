@@ -162,7 +162,7 @@ def is_plain(piece: ViewMessage) -> bool:
 def pieces_of(
     items: Sequence[Any],
     format: Format,
-    weigh: Callable[[Message], int],
+    count_message: Callable[[Message], int],
     history: Mapping[int, Message],
     *,
     summary: str | None = None,
@@ -172,9 +172,12 @@ def pieces_of(
     for item in items:
         if isinstance(item, list):
             shown = [(position, history[position]) for position in range(item[0], item[1] + 1) if position in history]
-            pieces += [ViewMessage(message=message, weigh=weigh, position=position) for position, message in shown]
+            pieces += [
+                ViewMessage(message=message, count_message=count_message, position=position)
+                for position, message in shown
+            ]
         elif (message := _shown(item, format, history, summary)) is not None:
-            pieces.append(_piece(item, message, weigh))
+            pieces.append(_piece(item, message, count_message))
     return pieces
 
 
@@ -201,10 +204,10 @@ def _shown(
 _NO_CHANGE = changes({}, {})
 
 
-def _piece(item: Mapping[str, Any], message: Message, weigh: Callable[[Message], int]) -> ViewMessage:
+def _piece(item: Mapping[str, Any], message: Message, count_message: Callable[[Message], int]) -> ViewMessage:
     return ViewMessage(
         message=message,
-        weigh=weigh,
+        count_message=count_message,
         position=item.get("p"),
         origin=item["o"],
         whole=item.get("c") == _NO_CHANGE,

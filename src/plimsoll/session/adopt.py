@@ -9,7 +9,7 @@ from plimsoll.compaction import readers
 from plimsoll.compaction.engine import untouched
 from plimsoll.compaction.join import kept_apart, split_joined
 from plimsoll.compaction.normalize import HistoryNormalizer
-from plimsoll.compaction.notes import as_said
+from plimsoll.compaction.notes import restore_results
 from plimsoll.compaction.plan import changes_between
 from plimsoll.compaction.summary_message import is_summary_or_notice
 from plimsoll.compaction.task import Task
@@ -60,7 +60,7 @@ def adopt(recorder: SessionRecorder, adoption: Adoption, before: Sequence[ViewMe
 def _speaking_for(recorder: SessionRecorder, task: Task, left: Sequence[int]) -> Task:
     """The task with the removed messages added to its ledger and its covered range."""
     wanted, (start, end) = frozenset(left), (min(left), max(left) + 1)
-    said = ((at, as_said(message)) for at, message in recorder.state.history.decoded(0, end) if at in wanted)
+    said = ((at, restore_results(message)) for at, message in recorder.state.history.decoded(0, end) if at in wanted)
     covers = (start, end) if task.covers is None else (min(start, task.covers[0]), max(end, task.covers[1]))
     return replace(task, ledger=extend_by_position(said, task.ledger), covers=covers)
 
@@ -102,7 +102,7 @@ def _adopted(recorder: SessionRecorder, item: Adopted, unchanged: Mapping[int | 
         said = unchanged.get(position) or recorder.message_cache.find(position)
     piece = ViewMessage(
         message=message,
-        weigh=recorder.meter.weigh,
+        count_message=recorder.meter.count_message,
         position=item.position,
         origin=item.origin,
         whole=said is not None and said.wire == message.wire,

@@ -114,7 +114,7 @@ def _working_view(
     meter = meter or recorder.meter
     language = language_of((piece.message for piece in recorder.state.pieces), meter.policy.language)
     view = meter.working_view(pieces, refer=partial(reference_of, read=recorder.message_cache.find), language=language)
-    view.reserve_tokens += readers.reserve_tokens(recorder.state.facts.reader, meter.weigh)
+    view.reserve_tokens += readers.reserve_tokens(recorder.state.facts.reader, meter.count_message)
     return view
 
 
@@ -231,7 +231,7 @@ def previewed(
         recorder = hold.recorder
         pieces, format = recorder.state.sending.settled(outline.pieces), recorder.meter.format
         return Fitted(
-            messages=written(pieces, format, recorder.meter.marks_beside),
+            messages=written(pieces, format, recorder.meter.leading_marks),
             origins=origins(pieces, format),
             make_report=partial(report_of, outline),
         )

@@ -82,7 +82,7 @@ def newest(  # noqa: PLR0913 - the bounds of `Session.messages`
         if (left is not None and len(found) >= left) or (earliest is not None and record.at_ms < earliest):
             break
         if room is not None:
-            room -= recorder.meter.weigh(recorder.meter.format.decode(record.data["m"], record.position))
+            room -= recorder.meter.count_message(recorder.meter.format.decode(record.data["m"], record.position))
             if room < 0:
                 break
         found.append(_with_id(record))

@@ -113,11 +113,11 @@ class SessionRecorder:
         self.kept = kept
         self._level = Level.none
         self.sent: Sent | None = None
-        self.requests = Requests()
-        self.estimates = Estimates()
+        self.requests, self.estimates = Requests(), Estimates()
         self._writer = ViewWriter()
-        self.state = ViewState.of(log, meter.format, meter.weigh, known=kept.knowledge.is_recorded, newest=newest)
-        self.state.format_fixed = kept.knowledge.is_fixed
+        known = kept.knowledge
+        self.state = ViewState.of(log, meter.format, meter.count_message, known=known.is_recorded, newest=newest)
+        self.state.format_fixed = known.is_fixed
         self.message_cache = MessageCache(
             lambda start, stop: self.state.history.gathered([(start, stop)]), kept.storage
         )
@@ -152,7 +152,7 @@ class SessionRecorder:
     def written(self) -> View:
         """The current view in the session's format."""
         pieces, format = list(self.state.sendable()), self.meter.format
-        return View(self._writer.write(pieces, format, self.meter.marks_beside), lambda: origins(pieces, format))
+        return View(self._writer.write(pieces, format, self.meter.leading_marks), lambda: origins(pieces, format))
 
     def history(self, *, all: bool = False) -> list[dict[str, Any]]:
         """Every message of the history in full, or with `all` every message ever appended."""
@@ -171,7 +171,7 @@ class SessionRecorder:
     def cost(self, message: MessageLike) -> int:
         """Tokens that a message would add to the view. Raises FormatError."""
         format = self.kept.knowledge.format_of([message], self.meter.format)
-        return sum(self.meter.weigh(format.decode(wire, 0)) for wire in received([message]).wires)
+        return sum(self.meter.count_message(format.decode(wire, 0)) for wire in received([message]).wires)
 
     def compaction(self, compaction_id: str) -> Record:
         """The record of a compaction. Raises SettingError."""
@@ -186,7 +186,7 @@ class SessionRecorder:
         record = self.compaction(compaction_id)
         format = self.meter.format
         pieces = self.state.after(record).sendable()
-        return View(written(pieces, format, self.meter.marks_beside), lambda: origins(pieces, format))
+        return View(written(pieces, format, self.meter.leading_marks), lambda: origins(pieces, format))
 
     # --- messages
 
@@ -321,7 +321,7 @@ class SessionRecorder:
         self.meter, before = self.meter.calibrated(self.state.facts.calibration), self.meter
         self._result_limit = self.meter.policy.tool_result_limit(self.meter.budget.tokens)
         if self.meter.counter is not before.counter:
-            self.state.reweigh(self.meter.weigh)
+            self.state.recount(self.meter.count_message)
         if self.state.anchor is not None and not self.meter.counter.exact:
             pieces, reported = self.state.anchor
             self.state.tally.know(pieces, self.meter.reported_view(reported))

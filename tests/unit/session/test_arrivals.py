@@ -73,7 +73,7 @@ def test_a_copied_arranger_is_the_same() -> None:
     """Whatever a normalizer holds is in the copy that an append is worked out with."""
     normalizer = HistoryNormalizer(format_named("openai-chat"), {"a"})
     for number, field in enumerate(fields(normalizer)):
-        if field.name in ("newest", "begun", "answering", "in_sequence", "out_of_place", "has_unsaid"):
+        if field.name in ("newest", "begun", "answering", "in_sequence", "out_of_place", "has_empty_answer"):
             setattr(normalizer, field.name, number or 1)
     normalizer.lost, normalizer.asked, normalizer.answers = [ToolCall(id="x", name="y", arguments="")], {"x"}, {"x": 2}
     copied = _copied(normalizer, normalizer.seen_ids)

@@ -22,7 +22,7 @@ class Scales:
     def pieces(self, *texts: str) -> list[ViewMessage]:
         """Texts as pieces on these scales."""
         return [
-            ViewMessage(message=text_message("user", text), weigh=self, position=index)
+            ViewMessage(message=text_message("user", text), count_message=self, position=index)
             for index, text in enumerate(texts)
         ]
 
@@ -57,7 +57,7 @@ def test_other_scales_weigh_all_of_it_anew() -> None:
     tally.pieces += Scales().pieces("ccc")
     assert tally.tokens == 6
 
-    again = tally.reweighed(Scales(10))
+    again = tally.recounted(Scales(10))
 
     assert (again.tokens, again.fresh_tokens) == (60, 30)
     assert [piece.message.text for piece in again.pieces] == ["a", "bb", "ccc"]

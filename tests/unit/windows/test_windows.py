@@ -36,7 +36,7 @@ class FourChars:
 COUNTER = FourChars()
 
 
-def weigh(message):
+def count_message(message):
     """Four tokens a message and its texts."""
     texts = [
         part.text if isinstance(part, Text) else part.content if isinstance(part, ToolResult) else part.arguments
@@ -169,7 +169,7 @@ def test_the_tail_is_the_largest_within_its_caps(sizes, count, room):
 def window(messages, **options):
     """The five-turn window over messages."""
     policy = options.pop("policy", policy_named("five-turns"))
-    return apply_window(messages, policy=policy, counter=COUNTER, weigh=weigh, **options)
+    return apply_window(messages, policy=policy, counter=COUNTER, count_message=count_message, **options)
 
 
 def test_a_window_holds_the_last_five_turns():
@@ -180,7 +180,7 @@ def test_a_window_holds_the_last_five_turns():
     assert [message.text for message in made.messages] == [message.text for message in talk[6:]]
     assert (made.first_included, made.last_included) == (6, 15)
     assert (made.excluded_count, made.truncated_count, made.holes) == (6, 0, ((0, 6),))
-    assert made.tokens == sum(map(weigh, made.messages))
+    assert made.tokens == sum(map(count_message, made.messages))
 
 
 @pytest.mark.spec("W3-11")
@@ -205,7 +205,7 @@ def test_long_messages_are_cut_but_never_the_newest_request():
     ]
     made = window(talk)
 
-    assert weigh(made.messages[0]) <= 804
+    assert count_message(made.messages[0]) <= 804
     assert made.messages[0].edited
     assert made.messages[2] is talk[2]
     assert made.truncated_count == 1
@@ -258,9 +258,9 @@ def test_tool_results_count_by_their_content():
     talk = [text_message("user", "go"), *(message for step in steps for message in step)]
     made = window(talk, budget_override=1_200)
 
-    assert window(talk).tokens == sum(map(weigh, talk))
+    assert window(talk).tokens == sum(map(count_message, talk))
     assert made.positions == (0, 9, 10, 11, 12)
-    assert (made.truncated_count, made.tokens) == (0, sum(map(weigh, made.messages)))
+    assert (made.truncated_count, made.tokens) == (0, sum(map(count_message, made.messages)))
 
 
 def test_a_budget_override_replaces_the_policys():
@@ -311,7 +311,7 @@ def test_what_caps_leave_out_is_not_weighed():
         talk,
         policy=policy_named("five-turns"),
         counter=COUNTER,
-        weigh=lambda message: weighed.append(message) or weigh(message),
+        count_message=lambda message: weighed.append(message) or count_message(message),
     )
 
     assert len(weighed) < 100

@@ -265,10 +265,12 @@ class _Reading:
 
     def _view_since(self, seq: int) -> Known:
         """The view that a compaction led to, with every message since at its end."""
-        recorder, weigh = self._recorder, self._recorder.meter.weigh
+        recorder, count_message = self._recorder, self._recorder.meter.count_message
         record = compaction_at(recorder.log, seq)
         since = recorder.state.history.gathered([(record.position, recorder.log.messages)])
-        added = [ViewMessage(message=said, weigh=weigh, position=at) for at, said in sorted(since.items())]
+        added = [
+            ViewMessage(message=said, count_message=count_message, position=at) for at, said in sorted(since.items())
+        ]
         holds = recorder.state.history.branch.holds
         then = recorder.state.after(record).pieces
         return self._view([*(piece for piece in then if piece.position is None or holds(piece.position)), *added])

@@ -69,7 +69,7 @@ class _Update:
         kept, adoption = self._next_view(before, since)
         pieces = [*kept, *as_pieces(recorder, adoption)]
         if (
-            written(recorder.state.sending.settled(pieces), recorder.meter.format, recorder.meter.marks_beside)
+            written(recorder.state.sending.settled(pieces), recorder.meter.format, recorder.meter.leading_marks)
             != recorder.written()
         ):
             adopt(recorder, adoption, kept)
