@@ -91,20 +91,24 @@ _ASKING = frozenset(
 
 _NOT_TELLING = _STOP | _GENERIC | _DROPPED | _ASKING
 
-_TIME = regex(
-    r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|since|weekend|week|month|year|years|morning|evening|monday|tuesday"
-    r"|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october"
-    r"|november|december|birthday|summer|winter|spring|fall|recently|soon|first)\b",
-    re.IGNORECASE,
+_TIMES = frozenset(
+    """
+    yesterday today tonight tomorrow last next ago since weekend week month year years morning evening monday tuesday
+    wednesday thursday friday saturday sunday january february march april may june july august september october november
+    december birthday summer winter spring fall recently soon first
+    """.split()
 )
-_FIRST = regex(r"\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|our|me|us|mine)\b", re.IGNORECASE)
-_SECOND = regex(r"\b(?:you|your|you're|you've|you'll|yours)\b", re.IGNORECASE)
-_EVENT = regex(
-    r"\b(?:[a-z]{3,20}ed|went|took|got|bought|made|saw|met|had|won|lost|found|read|ran|gave|moved|started|began|wrote|became"
-    r"|grew|fell|broke|named|called|favou?rite|plan|planning|want to|hope to|working|live|lives|allergic|born|married|dog|cat"
-    r"|son|daughter|brother|sister|mom|dad|husband|wife|job|work|school|class|book|movie|game|song|band|trip|visited)\b",
-    re.IGNORECASE,
+_FIRST_PERSON = frozenset("i my we our me us mine".split())
+_SECOND_PERSON = frozenset("you your yours".split())
+_EVENTS = frozenset(
+    """
+    went took got bought made saw met had won lost found read ran gave moved started began wrote became grew fell broke named
+    called favorite favourite plan planning working live lives allergic born married dog cat son daughter brother sister mom
+    dad husband wife job work school class book movie game song band trip visited
+    """.split()
 )
+_EVENT = regex(r"\b(?:[a-z]{3,20}ed|(?:want|hope) to)\b")
+_TOKEN = regex(r"\w+")
 _SIGNS = {
     "first": 0.7,
     "second": -0.8,
@@ -133,15 +137,26 @@ class Clause(NamedTuple):
     factor: float
 
 
+class _Short(NamedTuple):
+    """What a clause says by itself."""
+
+    text: str
+    words: tuple[str, ...]
+    """The words that carry information."""
+    names: tuple[str, ...]
+    """Those of them that are part of a name."""
+    signs: dict[str, float]
+    """The strength of those of `_SIGNS` that depend on nothing else."""
+
+
 class _Piece(NamedTuple):
     """A clause before it is weighed."""
 
-    short: str
+    short: _Short
     shown: str
-    """The same, a short answer behind its question."""
-    words: list[str]
-    """The words of `short` that carry information."""
+    """Its text, a short answer behind its question."""
     fact: Fact
+    is_first_person: bool
     place: int
     clause: int
     is_question: bool
@@ -150,11 +165,12 @@ class _Piece(NamedTuple):
 
 def clauses(facts: Sequence[Fact]) -> list[Clause]:
     """The clauses of these chat facts that say something, in order, each shortened; all of them where none does. Linear."""
-    callings = {word.casefold() for name in {speaker_of(fact) for fact in facts} for word in _callings(name)}
+    names = {speaker_of(fact) for fact in facts}
+    callings = frozenset(word.casefold() for name in names for word in _callings(name))
     pieces = list(_pieces(facts, callings))
     spread: Counter[str] = Counter()
     for piece in pieces:
-        spread.update(set(piece.words) - callings)
+        spread.update(set(piece.short.words) - callings)
     made: list[Clause] = []
     for piece in pieces:
         words = _worth(piece, spread, len(pieces))
@@ -163,20 +179,23 @@ def clauses(facts: Sequence[Fact]) -> list[Clause]:
     return [clause for clause in made if _says_something(clause.words)] or made
 
 
-def _pieces(facts: Sequence[Fact], callings: set[str]) -> Iterator[_Piece]:
+def _pieces(facts: Sequence[Fact], callings: frozenset[str]) -> Iterator[_Piece]:
     asked, asker = "", ""
     for place, fact in enumerate(facts):
         speaker = speaker_of(fact)
+        # What was read back from a summary has lost its `I` there.
+        is_first_person = is_recalled(fact) or not _FIRST_PERSON.isdisjoint(_tokens(fact.text))
         for clause, raw in enumerate(_CLAUSE.split(fact.text)):
             is_question = raw.rstrip().endswith("?") or (fact.state == "question" and raw == fact.text)
             answers = bool(asked) and speaker != asker
-            if short := shorten(raw, callings):
-                shown = short
-                if answers and not is_question and short.count(" ") < _ANSWER_WORDS:
-                    shown, asked = _with_question(short, asked), _ANSWERED
-                yield _Piece(short, shown, content(short), fact, place, clause, is_question, answers)
+            short = _read(raw, callings)
+            if short.text:
+                shown = short.text
+                if answers and not is_question and shown.count(" ") < _ANSWER_WORDS:
+                    shown, asked = _with_question(shown, asked), _ANSWERED
+                yield _Piece(short, shown, fact, is_first_person, place, clause, is_question, answers)
             if is_question:
-                asked, asker = short, speaker
+                asked, asker = short.text, speaker
             elif speaker != asker:
                 asked = ""
 
@@ -188,6 +207,26 @@ def _with_question(answer: str, question: str) -> str:
     if not words or len(about) > _QUESTION_CHARS_MAX or set(content(about)) <= set(content(answer)):
         return answer
     return f"({about}?) {answer}"
+
+
+@lru_cache(6_000)
+def _read(clause: str, callings: frozenset[str]) -> _Short:
+    """A clause, shortened. Readings are kept: a conversation is rendered several times, with nearly the same clauses."""
+    short = shorten(clause, callings)
+    words, tokens = tuple(content(short)), _tokens(short)
+    names = tuple(word for name in _NAME.findall(short) for word in content(name))
+    signs: dict[str, float] = {
+        "second": not _SECOND_PERSON.isdisjoint(tokens),
+        "time": not _TIMES.isdisjoint(tokens),
+        "event": not _EVENTS.isdisjoint(tokens) or _EVENT.search(short.lower()) is not None,
+        "digit": any(map(str.isdigit, short)),
+        "generic": sum(word in _GENERIC for word in words) / max(1, len(words)),
+    }
+    return _Short(short, words, names, signs)
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text.lower())
 
 
 def shorten(text: str, callings: Iterable[str] = ()) -> str:
@@ -205,7 +244,7 @@ def shorten(text: str, callings: Iterable[str] = ()) -> str:
     if head and last.strip("!.?").casefold() in callings:
         text = head
     text = _LOOSE.sub("", _MEDIA.sub("[photo: ", text))
-    words = [(word, word.strip(",.!").casefold().replace("’", "'") in _DROPPED) for word in text.split()]
+    words = [(word, _drops(word)) for word in text.split()]
     kept = (
         word
         for at, (word, drops) in enumerate(words)
@@ -217,13 +256,26 @@ def shorten(text: str, callings: Iterable[str] = ()) -> str:
 
 def content(text: str) -> list[str]:
     """Its words that carry information, lower-case, plural and possessive endings off."""
-    return [stem(word) for word in map(str.casefold, _WORD.findall(text.replace("’", "'"))) if word not in _STOP]
+    return [word for word in map(_carried, _WORD.findall(text.replace("’", "'"))) if word]
 
 
+@lru_cache(8_192)
+def _drops(word: str) -> bool:
+    return word.strip(",.!").casefold().replace("’", "'") in _DROPPED
+
+
+@lru_cache(8_192)
+def _carried(word: str) -> str:
+    """A word lower-case and without its ending; empty if it carries no information."""
+    word = word.casefold()
+    return "" if word in _STOP else stem(word)
+
+
+@lru_cache(8_192)
 def is_telling(word: str) -> bool:
     """Whether a word names something: no function word, no word of feeling, no number."""
     bare = word.casefold().replace("’", "'")
-    return len(bare) > 2 and bare[0].isalpha() and bare not in _NOT_TELLING and _TIME.fullmatch(bare) is None
+    return len(bare) > 2 and bare[0].isalpha() and bare not in _NOT_TELLING and bare not in _TIMES
 
 
 @lru_cache(8_192)
@@ -240,14 +292,13 @@ def stem(word: str) -> str:
 def _worth(piece: _Piece, spread: Counter[str], total: int) -> dict[str, float]:
     """What each word of a clause is worth: rare ones, numbers and names much, words of feeling little."""
     words: dict[str, float] = {}
-    for word in piece.words:
+    for word in piece.short.words:
         if word in spread and word not in words:
             rare = min(5.0, log((total + 1) / spread[word]))
             words[word] = rare * 0.25 if word in _GENERIC else rare + 2.0 if word[0].isdigit() else rare
-    for name in _NAME.findall(piece.short):
-        for word in content(name):
-            if word in words:
-                words[word] += 1.5
+    for word in piece.short.names:
+        if word in words:
+            words[word] += 1.5
     return words
 
 
@@ -258,21 +309,14 @@ def _says_something(words: dict[str, float]) -> bool:
 
 
 def _factor(piece: _Piece) -> float:
-    """First-person events with a time are what people ask about later; praise and questions hardly are.
-
-    What was read back from a summary was worth it before, and has lost its `I` there.
-    """
+    """First-person events with a time are what people ask about later; praise and questions hardly are."""
     signs = {
-        "first": is_recalled(piece.fact) or _FIRST.search(piece.fact.text) is not None,
-        "second": _SECOND.search(piece.short) is not None,
-        "time": _TIME.search(piece.short) is not None,
-        "event": _EVENT.search(piece.short) is not None,
-        "digit": any(map(str.isdigit, piece.short)),
+        **piece.short.signs,
+        "first": piece.is_first_person,
         "question": piece.is_question,
         "answers": piece.answers,
-        "generic": sum(word in _GENERIC for word in piece.words) / max(1, len(piece.words)),
     }
-    return exp(sum(_SIGNS[name] * strength for name, strength in signs.items()))
+    return exp(sum(strength * signs[name] for name, strength in _SIGNS.items()))
 
 
 def _callings(name: str) -> set[str]:
