@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any
 
 import pytest
 from tests.unit.tool_results.test_shrink_result import COUNTER
 
+from plimsoll.truncation import json_text
 from plimsoll.truncation.tool_results import errors, shrink_result
 from plimsoll.truncation.tool_results.errors import find_errors, severity, stems_in
 
 CAPS = (300, 1_000, 4_000)
-TRIALS = 12
+TRIALS = 4
 
 
 def service_log(number: int) -> str:
@@ -163,3 +165,101 @@ def test_one_hit_or_changed_line_with_an_error_is_shown(cap: int) -> None:
 
     assert survived(search, cap) == TRIALS
     assert survived(diff, cap) == TRIALS
+
+
+ODD = {
+    "error": lambda row, key: row.update(status=f"failed: {key}"),
+    "error key": lambda row, key: row.update(error=f"E{key}"),
+    "rare key": lambda row, key: row.update(escalated_to=key),
+    "rare state": lambda row, key: row.update(state=key),
+    "error in an object": lambda row, key: row["owner"].update(note=f"Connection refused {key}"),
+}
+
+
+def ship(number: int) -> dict[str, Any]:
+    """A row like all others."""
+    return {
+        "id": f"ship-{number}",
+        "state": ("moored", "sailing")[number % 2],
+        "tons": 1_000 + number * 37 % 900,
+        "owner": {"name": f"Owner {number % 30}", "port": ("Kiel", "Riga", "Oslo")[number % 3]},
+        "tags": [f"t{number % 5}", f"t{number % 7}"],
+    }
+
+
+JSON_SHAPES = {
+    "list": lambda rows: rows,
+    "page": lambda rows: {"items": rows, "cursor": "abc", "total": 9_000},
+    "deep list": lambda rows: {"v": 2, "data": {"region": {"name": "north", "ships": rows}, "notes": ["a", "b"]}},
+    "object of rows": lambda rows: {row["id"]: row for row in rows},
+}
+
+
+@pytest.mark.spec("S3-14")
+@pytest.mark.parametrize("cap", CAPS)
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("shape", JSON_SHAPES)
+def test_the_odd_row_of_json_is_shown(shape: str, odd: str, cap: int) -> None:
+    """A row that differs from hundreds of peers, in lists at any depth and in objects of rows."""
+
+    def document(rng: random.Random, key: str) -> str:
+        rows = [ship(number) for number in range(300)]
+        ODD[odd](rng.choice(rows), key)
+        return json.dumps(JSON_SHAPES[shape](rows))
+
+    assert survived(document, cap) == TRIALS
+
+
+@pytest.mark.parametrize("cap", CAPS)
+def test_a_number_far_outside_is_shown(cap: int) -> None:
+    """One value of a million among thousands."""
+
+    def document(rng: random.Random, key: str) -> str:
+        rows = [ship(number) for number in range(300)]
+        row = rng.choice(rows)
+        row["tons"], row["id"] = 9_000_000, key
+        return json.dumps({"data": {"ships": rows}})
+
+    assert survived(document, cap) == TRIALS
+
+
+def test_json_with_an_odd_row_stays_json_and_counts_what_is_cut() -> None:
+    """The gaps around the odd row and the items shown add up to all rows."""
+    rows = [ship(number) for number in range(300)]
+    rows[150]["status"] = "failed: no berth"
+    text = shrink_result("api", json.dumps({"data": {"ships": rows}}), tokens_max=400, counter=COUNTER).text
+    shown = json.loads(text)["data"]["ships"]
+    gaps = [int(item.split()[1]) for item in shown if isinstance(item, str)]
+
+    assert len(gaps) == 2
+    assert sum(gaps) + len(shown) - len(gaps) == 300
+
+
+def test_nested_json_uses_its_room() -> None:
+    """Where one item more of every container does not fit, some containers keep more."""
+    value = {
+        f"group{n}": {"name": f"g{n}", "parts": {f"p{k}": {"id": k, "size": k * n} for k in range(40)}}
+        for n in range(15)
+    }
+    for cap in (800, 2_000, 3_500):
+        assert shrink_result("api", json.dumps(value), tokens_max=cap, counter=COUNTER).tokens_after > cap * 0.75
+
+
+def test_trying_sizes_of_json_does_not_read_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten times the rows is hardly more work for the search, because a size that is too large is given up early."""
+    nodes = []
+    for count in (2_000, 20_000):
+        placed = 0
+        put = json_text._Pruned._put
+
+        def counted(pruned: Any, *given: Any, put: Any = put) -> None:
+            nonlocal placed
+            placed += 1
+            put(pruned, *given)
+
+        monkeypatch.setattr(json_text._Pruned, "_put", counted)
+        json_text.cut_value({"rows": [ship(n) for n in range(count)]}, tokens_max=300, counter=COUNTER)
+        monkeypatch.undo()
+        nodes.append(placed)
+
+    assert nodes[1] < nodes[0] * 1.5

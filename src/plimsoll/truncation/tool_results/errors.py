@@ -35,23 +35,12 @@ _NONE = regex(
 
 _SERVER_ERROR = regex(r"http/[0-9.]{1,4}\"? 5[0-9]{2}\b|\bstatus(?:[ _]?code)?[\"']?[=: ]{1,3}\"?5[0-9]{2}\b")
 
-_BY_NUMBER = (
-    *(
-        "http/",
-        "status=5",
-        "status 5",
-        "status: 5",
-        'status":5',
-        'status": 5',
-        "code=5",
-        "code: 5",
-        'code":5',
-        'code": 5',
-    ),
-    *("0 error", "0 fail", "0 exception", "error=0", "errors=0", "errors: 0", "failed=0", "failed: 0", "failures: 0"),
-    *("failures=0", 'error":0', 'error": 0', 'errors":0', 'errors": 0', 'failed":0', 'failed": 0'),
+_BY_NUMBER = regex(
+    r"(?:err(?:or)?s?|fail(?:ure)?s?|failed|exceptions?) {0,2}[:=] {0,2}0|status(?:[ _]?code)?[:= ]{1,4}0|0 (?:err|fail|exc)|HTTP/",
+    re.IGNORECASE,
 )
-"""Where the digits decide whether there is an error."""
+"""In a line without its digits: the digits decide whether there is an error."""
+
 _STEMS = (
     *(
         "error",
@@ -91,13 +80,14 @@ _STEMS = (
         "timing out",
         "crash",
     ),
-    *("killed", "assert", "e   ", "✗", "✘", "segfault", "segmentation", "out of memory", "oom", *_BY_NUMBER),
+    *("killed", "assert", "e   ", "✗", "✘", "segfault", "segmentation", "out of memory", "oom", "http/", "status"),
     *("错误", "失败", "异常", "崩溃", "致命", "超时", "拒绝", "无法", "エラー", "오류"),
 )
 """Every match of the patterns above contains one of these in lower case. Searching for them is much faster."""
 
 _SEVERE_WEIGHT = 4
 SEVERE = 2
+_UNKNOWN = -1
 _LINE_CHARS = 1_000
 _CHARS_BEFORE, _CHARS_AFTER = 16, 40
 _CALENDAR = frozenset("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec Mon Tue Wed Thu Fri Sat Sun".split())
@@ -197,14 +187,20 @@ def find_errors(lines: Sequence[str], masked: Masked | None = None) -> list[Erro
 
 def _severities(lines: Sequence[str], digits: Sequence[str], stems: Sequence[str]) -> Iterator[int]:
     """The severity of each line. Lines that differ in numbers only are read once, where the numbers say nothing."""
-    by_number = not set(_BY_NUMBER).isdisjoint(stems)
     known: dict[str, int] = {}
-    for line, key in zip(lines, lines if by_number else digits, strict=True):
+    for line, key in zip(lines, digits, strict=True):
         level = known.get(key)
         if level is None:
             level = severity(line, stems)
-            known[key] = level
+            known[key] = _UNKNOWN if _has_stem(key, stems) and _BY_NUMBER.search(key, 0, _LINE_CHARS) else level
+        elif level == _UNKNOWN:
+            level = severity(line, stems)
         yield level
+
+
+def _has_stem(text: str, stems: Sequence[str]) -> bool:
+    lower = text[:_LINE_CHARS].lower()
+    return any([stem in lower for stem in stems])  # noqa: C419 - quicker than a generator
 
 
 def _weight(error: ErrorLines) -> tuple[float, int]:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from plimsoll.regex import regex
 from plimsoll.truncation.json_text import EscapedCounter, cut_value, render_json, unused_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from plimsoll.protocols import TokenCounter
+    from plimsoll.truncation.json_text import Path
 
 NOTE_KEY = "_shrunk"
-_TROUBLE = regex(r'"(?:error|exception|failed|failure|fatal|critical)"|\b(?:Error|Exception|FAILED|ERROR)\b')
-_ROW_CHARS = 2_000
-_ROWS_SEARCHED_MAX = 20_000
 
 
 def shrink_value(  # noqa: PLR0913 - one call with its options
@@ -26,6 +23,7 @@ def shrink_value(  # noqa: PLR0913 - one call with its options
     counter: TokenCounter,
     items_max: int,
     inner: Callable[[str, int, TokenCounter], str],
+    outliers: Sequence[Path] = (),
     language: Literal["en", "zh"] = "en",
 ) -> str | None:
     """The JSON text of a list or object within `tokens_max`, a note first, or None if its keys alone do not fit.
@@ -39,42 +37,49 @@ def shrink_value(  # noqa: PLR0913 - one call with its options
         counter: Counts the tokens.
         items_max: Rows that stay of the longest list.
         inner: Shrinks the one text that makes up most of an object, given the text, its room in tokens and a counter.
+        outliers: Paths in `value` of what differs from its peers, the most different first.
         language: Of the marks of gaps.
 
     """
     frame = {"items": value, "total_count": len(value)} if isinstance(value, list) else dict(value)
+    above = ((frame, "items"),) if isinstance(value, list) else ()
+    outliers = [(*above, *path) if above else ((frame, path[0][1]), *path[1:]) for path in outliers]
     lists = {key: rows for key, rows in frame.items() if isinstance(rows, list)}
     key = max(lists, key=lambda name: len(lists[name]), default="")
     if key in lists and len(lists[key]) > items_max:
         rows = lists[key]
-        kept = _rows_kept(rows, items_max)
-        frame[key] = [rows[index] for index in kept]
+        kept = _rows_kept(len(rows), [path[1][1] for path in outliers if _is_in(path, rows)], items_max)
+        frame[key] = shown = [rows[index] for index in kept]
+        places = {index: place for place, index in enumerate(kept)}
+        outliers = [
+            (path[0], (shown, places[path[1][1]]), *path[2:]) if _is_in(path, rows) else path
+            for path in outliers
+            if not _is_in(path, rows) or path[1][1] in places
+        ]
         note = {**note, "shown": f"{len(kept)} of {len(rows):,} in {key!r}: {_ranges(kept)}"}
     head = render_json({unused_key(NOTE_KEY, frame): note})
     room = tokens_max - counter.upper(head) - 1
     body = _with_inner(frame, room, counter, inner)
-    text = cut_value(body, tokens_max=room, counter=counter, language=language) if room > 0 else None
+    if body is not frame:
+        outliers = [((body, path[0][1]), *path[1:]) for path in outliers]
+    text = cut_value(body, tokens_max=room, counter=counter, language=language, outliers=outliers) if room > 0 else None
     if text is None or text == "{}":
         return None if text is None else head
     return f"{head[:-1]},{text[1:]}"
 
 
-def _rows_kept(rows: list[Any], items_max: int) -> list[int]:
-    """Both ends, and rows that report an error in up to a third of the places."""
-    inside = range(items_max // 2, len(rows) - items_max // 4)
-    trouble = [index for index in inside[:_ROWS_SEARCHED_MAX] if _TROUBLE.search(_row_sample(rows[index]))]
-    trouble = trouble[: items_max // 3]
+def _is_in(path: Path, rows: list[Any]) -> bool:
+    """Whether a path leads to an item of `rows`, a list that is a top-level value."""
+    return len(path) > 1 and path[1][0] is rows
+
+
+def _rows_kept(size: int, outliers: Sequence[int], items_max: int) -> list[int]:
+    """Both ends, and rows that differ from the others in up to half of the places."""
+    odd = list(dict.fromkeys(outliers))[: items_max // 2]
     tail = min(items_max // 4, items_max - 1)
-    head = items_max - tail - len(trouble)
-    return sorted({*range(head), *trouble, *range(len(rows) - tail, len(rows))})[:items_max]
-
-
-def _row_sample(row: Any) -> str:
-    """Enough of a row to find an error in it, without rendering a deep or huge one. Empty error fields are left out."""
-    if isinstance(row, dict):
-        fields = (f'"{key}" {item}'[:200] for key, item in list(row.items())[:20] if isinstance(item, str) and item)
-        return " ".join(fields)[:_ROW_CHARS]
-    return row[:_ROW_CHARS] if isinstance(row, str) else ""
+    ends = [*range(items_max - tail), *range(size - 1, size - 1 - tail, -1)]
+    ends.sort(key=lambda index: min(2 * index, 4 * (size - 1 - index)))
+    return sorted(list(dict.fromkeys([*odd, *ends]))[:items_max])
 
 
 def _ranges(indexes: list[int]) -> str:

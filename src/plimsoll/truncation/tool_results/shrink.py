@@ -14,14 +14,18 @@ from plimsoll.truncation.marker import MarkerLanguage, check_reference, language
 from plimsoll.truncation.measure import tokens_about, tokens_if_fits
 from plimsoll.truncation.text import check_options
 from plimsoll.truncation.tool_results import json_rows
-from plimsoll.truncation.tool_results.lines import Look, by_rank, earlier_gaps, keep_lines, line_chars, render_kept
+from plimsoll.truncation.tool_results.errors import stems_in
+from plimsoll.truncation.tool_results.lines import by_rank, earlier_gaps, keep_lines, line_chars, render_kept
+from plimsoll.truncation.tool_results.outliers import find_outliers, is_rows
 from plimsoll.truncation.tool_results.shapes import SHAPES, Kind, detect_lines
 from plimsoll.validation import integer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from plimsoll.protocols import TokenCounter
+    from plimsoll.truncation.json_text import Path
+    from plimsoll.truncation.tool_results.lines import Look
 
 _NOTICE_WORDS = {
     "en": ("shrunk from {:,} tokens: {}", "; read the whole by reference {}"),
@@ -149,7 +153,15 @@ class _Shrinking:
         note: dict[str, Any] = {"tokens": original.tokens, "characters": original.characters}
         note |= {"reference": original.reference} if original.reference else {}
         note["tag"] = tag_of(original.note_text)
-        for candidate in (value, {"content": content}):
+        outliers = [outlier.path for outlier in find_outliers(value, stems_in(content))]
+        candidates: tuple[tuple[dict[str, Any] | list[Any], Sequence[Path]], ...] = (
+            (value, outliers),
+            ((whole := {"content": value}), [((whole, "content"), *path) for path in outliers]),
+            ({"content": content}, ()),
+        )
+        if isinstance(value, dict) and is_rows(value) and len(value) > self.items_max:
+            candidates = candidates[1:]  # the keys are names of rows, which need not all stay
+        for candidate, paths in candidates:
             shaped = json_rows.shrink_value(
                 candidate,
                 note=note,
@@ -157,6 +169,7 @@ class _Shrinking:
                 counter=self.counter,
                 items_max=self.items_max,
                 inner=self._inner,
+                outliers=paths,
                 language=self.language,
             )
             if shaped is not None:
