@@ -107,7 +107,7 @@ class SyncedSession(AwaitedSession):
 
         self._take_options(system, tools)
         mirror = self._mirror = self._mirror or Mirror()
-        mirror.take_in(self._recorder, messages, beside_changed=self._beside_changed)
+        mirror.update(self._recorder, messages, beside_changed=self._beside_changed)
         self._beside_changed = False
         view = yield from viewed(self._recorder, query, asks_model=self._asks_model)
         return mirror.placed(view)

@@ -1,1 +1,1 @@
-"""A host's own list of messages, held against a session."""
+"""Comparing a host's list of messages with a session."""

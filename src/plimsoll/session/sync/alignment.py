@@ -1,4 +1,4 @@
-"""Which messages of one list are which of another, in order: how a host's list is held against what is known of it."""
+"""Alignment of two message lists: finds which items of a host's list correspond to which known ones, in order."""
 
 from __future__ import annotations
 
@@ -13,71 +13,71 @@ from plimsoll.message import Message
 from plimsoll.session.sync.likeness import Atom, atoms, thoughts
 
 SEARCH_MESSAGES_MAX = 64
-"""After a difference, so many messages of the given list are looked at for one that is known."""
+"""After a difference, at most this many given messages are searched for a known one."""
 
 JOINED_MESSAGES_MAX = 64
-"""So many neighbouring messages of one voice may have been joined."""
+"""At most this many neighbouring messages of one role are tried as merged."""
 
 _NEAR = ((1, 1), (0, 1), (1, 0), (2, 2), (0, 2), (2, 0), *((count, count) for count in range(3, 17)))
-"""Where a list most often goes on after a difference: something was changed, removed or put in."""
+"""Offsets at which lists usually continue after a difference: something was changed, removed or inserted."""
 
 _SEPARATORS = ("\n\n", "\n", "", " ")
-"""What hosts put between the texts of messages that they join."""
+"""Separators that hosts put between the texts of merged messages."""
 
 
-class Saying(NamedTuple):
-    """What an item of a list says, and what was thought before it was said."""
+class Content(NamedTuple):
+    """The content of an item, and its reasoning."""
 
     atoms: tuple[Atom, ...]
     thoughts: tuple[Atom, ...]
 
 
-def saying_of(messages: Sequence[Message]) -> Saying:
-    """What one item says; a whole response may hold several messages."""
+def content_of(messages: Sequence[Message]) -> Content:
+    """The content of one item; a whole response may consist of several messages."""
     said = tuple(atom for message in messages for atom in atoms(message))
-    return Saying(said, tuple(thought for message in messages for thought in thoughts(message)))
+    return Content(said, tuple(thought for message in messages for thought in thoughts(message)))
 
 
 class Side:
-    """One of the two lists. What an item says is read when it is first asked for."""
+    """One of the two lists. The content of an item is computed on first use."""
 
     def __init__(
-        self, items: Sequence[Any], read: Callable[[int], Sequence[Saying]], *, optional: Container[int] = ()
+        self, items: Sequence[Any], read: Callable[[int], Sequence[Content]], *, optional: Container[int] = ()
     ) -> None:
-        """The items of a list.
+        """Wrap the items of a list.
 
         Args:
-            items: What is compared first.
-            read: What an item says, by its index: in one way, or in several of which any will do.
-            optional: Indexes of items that the other list may do without.
+            items: Compared first, for equality.
+            read: Returns the content of the item at an index, in one or more alternative forms.
+            optional: Indexes of items that may be missing in the other list.
 
         """
         self.items = items
         self.optional = optional
         self._read = read
-        self._sayings: dict[int, Sequence[Saying]] = {}
+        self._contents: dict[int, Sequence[Content]] = {}
         self._places: dict[tuple[Atom, ...], list[int]] | None = None
 
     def __len__(self) -> int:
         return len(self.items)
 
-    def sayings(self, index: int) -> Sequence[Saying]:
-        """What an item says, in each way that it may be said."""
-        if index not in self._sayings:
-            self._sayings[index] = self._read(index)
-        return self._sayings[index]
+    def forms(self, index: int) -> Sequence[Content]:
+        """The alternative forms of an item's content."""
+        if index not in self._contents:
+            self._contents[index] = self._read(index)
+        return self._contents[index]
 
-    def saying(self, index: int) -> Saying:
-        """What an item says."""
-        return self.sayings(index)[0]
+    def content(self, index: int) -> Content:
+        """The content of an item."""
+        return self.forms(index)[0]
 
     def next_place(self, said: tuple[Atom, ...], start: int) -> int | None:
-        """The first item from an index on that says just this. Later calls ask no further back."""
+        """Index of the first item from `start` on with exactly this content. `start` must not decrease between calls."""
         if self._places is None:
             self._places = {}
             for index in range(start, len(self)):
-                for saying in self.sayings(index):
-                    self._places.setdefault(saying.atoms, []).append(index)
+                for content in self.forms(index):
+                    self._places.setdefault(content.atoms, []).append(index)
         found = self._places.get(said, [])
         at = bisect_left(found, start)
         return found[at] if at < len(found) else None
@@ -85,19 +85,19 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Items `[given, given_stop)` of one list say what items `[known, known_stop)` of the other say, together or in `pairs`."""
+    """Items `[given, given_stop)` of one list match items `[known, known_stop)` of the other, as a whole or in `pairs`."""
 
     given: int
     given_stop: int
     known: int
     known_stop: int
     thought: bool = True
-    """Whether the reasoning is the same too."""
+    """True if the reasoning is equal as well."""
     pairs: bool = False
-    """Whether each item is one of the other list."""
+    """True if each item matches one item."""
 
     def without(self, first: int, last: int) -> Match | None:
-        """The same without so many pairs at either end; one that is no pairs is one whole."""
+        """The match without `first` pairs at the start and `last` at the end; None if nothing remains."""
         given, stop = self.given + first, self.given_stop - last
         if not (first or last):
             return self
@@ -107,7 +107,7 @@ class Match:
 
 
 def align(given: Side, known: Side) -> list[Match]:
-    """The matches, in order. After a difference, the next item of `given` that is known further on is looked for."""
+    """The matches in order. After a difference, searches `known` for the next given item."""
     matches: list[Match] = []
     at, place = 0, 0
     while at < len(given) and place < len(known):
@@ -124,7 +124,7 @@ def align(given: Side, known: Side) -> list[Match]:
 
 
 def _run(given: Side, at: int, known: Side, place: int) -> Match | None:
-    """The items from two places on that are written in the same way."""
+    """The longest run of equal items from two indexes on."""
     pairs = zip(islice(known.items, place, None), islice(given.items, at, None), strict=False)
     count = next((index for index, (one, other) in enumerate(pairs) if one != other), None)
     if count is None:
@@ -133,63 +133,63 @@ def _run(given: Side, at: int, known: Side, place: int) -> Match | None:
 
 
 def _match(given: Side, at: int, known: Side, place: int) -> Match | None:
-    """How the items at two places are the same, if they are: each by itself, or some of one side joined on the other."""
+    """The match at two indexes, if any: item by item, or several items of one side merged into one of the other."""
     if known.items[place] == given.items[at]:
         return Match(at, at + 1, place, place + 1)
-    mine = given.saying(at)
-    for theirs in known.sayings(place):
+    mine = given.content(at)
+    for theirs in known.forms(place):
         if mine.atoms == theirs.atoms and (mine.atoms or mine.thoughts == theirs.thoughts):
             return Match(at, at + 1, place, place + 1, mine.thoughts == theirs.thoughts)
-    for way in range(len(known.sayings(place))):
+    for way in range(len(known.forms(place))):
         if (match := _joined(given, at, known, place, way)) is not None:
             return match
     return _texts_joined(given, at, known, place)
 
 
 def _joined(given: Side, at: int, known: Side, place: int, way: int) -> Match | None:
-    """Parts of several messages in one: the shorter side is taken on until both say the same."""
+    """Parts of several messages merged into one message: extends the shorter side until both are equal."""
     at_stop, place_stop = at + 1, place + 1
-    mine, theirs = given.saying(at).atoms, known.sayings(place)[way].atoms
+    mine, theirs = given.content(at).atoms, known.forms(place)[way].atoms
     if not mine or not theirs:
         return None
     for _ in range(JOINED_MESSAGES_MAX):
         if mine == theirs:
             return Match(at, at_stop, place, place_stop)
         if len(mine) < len(theirs) and theirs[: len(mine)] == mine and at_stop < len(given):
-            mine += given.saying(at_stop).atoms
+            mine += given.content(at_stop).atoms
             at_stop += 1
         elif len(theirs) < len(mine) and mine[: len(theirs)] == theirs and place_stop < len(known):
-            theirs += _going_on(known.sayings(place_stop), mine[len(theirs) :])
+            theirs += _continuation(known.forms(place_stop), mine[len(theirs) :])
             place_stop += 1
         else:
             return None
     return None
 
 
-def _going_on(sayings: Sequence[Saying], rest: tuple[Atom, ...]) -> tuple[Atom, ...]:
-    """That way to say an item with which it is said what is still to be said."""
-    fitting = (saying.atoms for saying in sayings if saying.atoms and rest[: len(saying.atoms)] == saying.atoms)
-    return next(fitting, sayings[0].atoms)
+def _continuation(forms: Sequence[Content], rest: tuple[Atom, ...]) -> tuple[Atom, ...]:
+    """The form of an item's content with which the remaining content begins."""
+    fitting = (content.atoms for content in forms if content.atoms and rest[: len(content.atoms)] == content.atoms)
+    return next(fitting, forms[0].atoms)
 
 
 def _texts_joined(given: Side, at: int, known: Side, place: int) -> Match | None:
-    """Texts of several messages in one text, on either side."""
-    stop = _texts_in(given.saying(at).atoms, known, place)
+    """Texts of several messages merged into one text, on either side."""
+    stop = _texts_in(given.content(at).atoms, known, place)
     if stop is not None:
         return Match(at, at + 1, place, stop)
-    stop = _texts_in(known.saying(place).atoms, given, at)
+    stop = _texts_in(known.content(place).atoms, given, at)
     return None if stop is None else Match(at, stop, place, place + 1)
 
 
 def _texts_in(said: tuple[Atom, ...], other: Side, start: int) -> int | None:
-    """Where the items end whose texts, joined, are the only text that is said."""
+    """The end of the items whose texts, joined, equal the only text in `said`."""
     if len(said) != 1 or said[0][1] != "text":
         return None
     voice, whole = said[0][0], said[0][2]
     for separator in _SEPARATORS:
         text, stop = "", start
         while stop < len(other) and len(text) < len(whole):
-            found = other.saying(stop).atoms
+            found = other.content(stop).atoms
             if len(found) != 1 or found[0][:2] != (voice, "text"):
                 break
             text = f"{text}{separator}{found[0][2]}" if stop > start else found[0][2]
@@ -202,14 +202,14 @@ def _texts_in(said: tuple[Atom, ...], other: Side, start: int) -> int | None:
 
 
 def _resumed(given: Side, at: int, known: Side, place: int) -> Match | None:
-    """The next match after a difference: the given item that comes first, but one whose neighbour does not match last."""
+    """The next match after a difference: the first given item that matches, preferring one whose neighbour matches as well."""
     for more, further in _NEAR:
         mine, theirs = given.items[at + more : at + more + 2], known.items[place + further : place + further + 2]
         if len(mine) == 2 and theirs == mine:
             return Match(at + more, at + more + 1, place + further, place + further + 1)
     doubtful: Match | None = None
     for index in range(at, min(len(given), at + SEARCH_MESSAGES_MAX)):
-        said = given.saying(index).atoms
+        said = given.content(index).atoms
         found = known.next_place(said, place) if said else None
         if found is None:
             continue

@@ -1,7 +1,7 @@
-"""Whether two messages have the same content, whatever their encoding.
+"""Equality of message content, whatever the encoding.
 
-A host that hands back a conversation may have encoded it anew: other key order, text as one block, fields absent or null, cache
-marks moved, neighbours joined, reasoning left out. What is compared are atoms: the content of a message, part by part.
+A host may return a conversation in another encoding: other key order, text as one block, absent or null fields, moved cache marks,
+merged neighbours, no reasoning. Therefore messages are compared as atoms: their content part by part.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import Any, TypeAlias
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 Atom: TypeAlias = tuple[str, ...]
-"""The role, the kind of part, and its content."""
+"""Role, kind of part, and content."""
 
 _HANDLING = frozenset({"cache_control", "prompt_cache_breakpoint"})
-"""Fields that tell a provider how to handle a request; they are not content."""
+"""Fields that control how a provider processes a request; not content."""
 
 
 def atoms(message: Message) -> tuple[Atom, ...]:
-    """The content of a message, without its reasoning."""
+    """The content of a message without its reasoning."""
     found = (_atom(message, part) for part in message.parts if not isinstance(part, Reasoning))
     return tuple(atom for atom in found if atom is not None)
 
 
 def thoughts(message: Message) -> tuple[Atom, ...]:
-    """Its reasoning: text and signature of each part."""
+    """The reasoning of a message: text and signature of each part."""
     return tuple((part.text, part.signature or "") for part in message.parts if isinstance(part, Reasoning))
 
 
@@ -46,7 +46,7 @@ def _atom(message: Message, part: Part) -> Atom | None:
 
 
 def _meaning(arguments: str) -> str:
-    """Arguments as JSON with sorted keys, or as they are where they are no JSON."""
+    """Arguments as canonical JSON, or unchanged if they are not JSON."""
     try:
         return _dumped(json.loads(arguments))
     except (ValueError, RecursionError):
@@ -58,7 +58,7 @@ def _canonical(wire: Mapping[str, Any] | None) -> str:
 
 
 def _content(value: Any) -> Any:
-    """A JSON value without null fields and without those for handling."""
+    """A JSON value without null fields and control fields."""
     if isinstance(value, Mapping):
         return {key: _content(item) for key, item in value.items() if item is not None and key not in _HANDLING}
     return [_content(item) for item in value] if isinstance(value, (list, tuple)) else value

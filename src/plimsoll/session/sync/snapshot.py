@@ -1,7 +1,7 @@
-"""Snapshots of values, to be compared with what a host hands over later.
+"""Snapshots of values, to compare with what a host passes later.
 
-Hosts change messages in place, so the identity of an object proves nothing: its content is compared. A snapshot is made of dicts
-and lists, so that most of the comparing is done in C, and it is strict where Python is not: 1, 1.0 and True are different JSON.
+Hosts change messages in place, so object identity proves nothing and contents are compared. Snapshots consist of dicts and lists,
+which are compared in C, and are stricter than Python: 1, 1.0 and True are different JSON values.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _fields, _extra = attrgetter("__dict__"), attrgetter("__pydantic_extra__")
 
 
 def snapshot(value: Any) -> Any:
-    """A value that compares equal to whatever has the content that this value has now.
+    """A value equal to anything with the present content of `value`.
 
     Raises FormatError, RecursionError.
     """
@@ -36,7 +36,7 @@ def snapshot(value: Any) -> Any:
 
 
 def restored(kept: Any) -> Any:
-    """The JSON value that a snapshot was made of, objects of an SDK as they are sent."""
+    """The JSON value of a snapshot; SDK objects are dumped as they are sent."""
     if isinstance(kept, dict):
         return {key: restored(item) for key, item in kept.items()}
     if isinstance(kept, list | tuple):
@@ -45,7 +45,7 @@ def restored(kept: Any) -> Any:
 
 
 class _Number:  # noqa: PLW1641 - snapshots are never hashed
-    """Equals a number of the same type and value."""
+    """Equal to a number of the same type and value."""
 
     __slots__ = ("value",)
 
@@ -57,7 +57,7 @@ class _Number:  # noqa: PLW1641 - snapshots are never hashed
 
 
 class _Dumped:  # noqa: PLW1641 - never hashed
-    """Equals an object of the same class that dumps the same."""
+    """Equal to an object of the same class with the same dump."""
 
     __slots__ = ("_kind", "_plain", "value")
 
@@ -70,7 +70,7 @@ class _Dumped:  # noqa: PLW1641 - never hashed
 
 
 class _Model(_Dumped):  # noqa: PLW1641 - never hashed
-    """The same for a pydantic model. The very same object is compared by its fields, which is faster than dumping it."""
+    """The same for a pydantic model. The identical object is compared by its fields, which is faster than a dump."""
 
     __slots__ = ("_model", "extras", "fields", "models", "watch")
 
@@ -78,11 +78,11 @@ class _Model(_Dumped):  # noqa: PLW1641 - never hashed
         super().__init__(value)
         self._model = value
         self.models = [value]
-        """The model and those within it."""
+        """The model and the models nested in it."""
         self.fields: list[Any] = []
         self.extras: list[Any] = []
         self.watch: Watch | None = None
-        for model in self.models:  # grows on the way
+        for model in self.models:  # the list grows during the loop
             self.fields.append(_within(_fields(model), self.models))
             self.extras.append(_within(_extra(model), self.models))
 
@@ -93,13 +93,13 @@ class _Model(_Dumped):  # noqa: PLW1641 - never hashed
 
 
 class Watch:
-    """The pydantic models of many snapshots, whose state is compared at once: four times as fast as one by one.
+    """The pydantic models in many snapshots, compared at once, which is four times as fast as one by one.
 
-    While the watch is entered, a model that has not changed before is taken not to change.
+    While the watch is entered, models that had not changed are assumed not to change.
     """
 
     def __init__(self, snapshots: Iterable[Any]) -> None:
-        """Watch the models in these."""
+        """Watch the models in these snapshots."""
         self.is_unchanged = False
         self._models: list[Any] = []
         self._fields: list[Any] = []
@@ -107,7 +107,7 @@ class Watch:
         self.add(snapshots)
 
     def add(self, snapshots: Iterable[Any]) -> None:
-        """Watch the models in these too."""
+        """Watch the models in further snapshots."""
         for kept in _models_in(snapshots):
             kept.watch = self
             self._models += kept.models
@@ -122,7 +122,7 @@ class Watch:
 
 
 def _are_so(models: Sequence[Any], fields: Sequence[Any], extras: Sequence[Any]) -> bool:
-    """Whether the state of each model is as it was."""
+    """True if the state of each model is unchanged."""
     return fields == [*map(_fields, models)] and extras == [*map(_extra, models)]
 
 
@@ -137,7 +137,7 @@ def _models_in(snapshots: Iterable[Any]) -> Iterator[_Model]:
 
 
 class _Only:  # noqa: PLW1641 - never hashed
-    """Equals one object, by identity."""
+    """Equal to one object by identity."""
 
     __slots__ = ("_one",)
 
@@ -149,7 +149,7 @@ class _Only:  # noqa: PLW1641 - never hashed
 
 
 def _within(value: Any, models: list[Any]) -> Any:
-    """A snapshot in which the models within are compared by identity alone. They are added to `models`."""
+    """A snapshot in which nested models are compared by identity only. Adds them to `models`."""
     if isinstance(value, dict):
         return {key: _within(item, models) for key, item in value.items()}
     if isinstance(value, list):
@@ -161,7 +161,7 @@ def _within(value: Any, models: list[Any]) -> Any:
 
 
 def _apart(value: Any) -> Any:
-    """A copy of a value that is no JSON, or the value itself where it cannot be copied."""
+    """A copy of a value that is not JSON, or the value itself if it cannot be copied."""
     try:
         return copy.deepcopy(value)
     except (TypeError, ValueError, AttributeError, copy.Error):
