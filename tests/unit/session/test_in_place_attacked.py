@@ -110,7 +110,7 @@ def test_a_file_put_back_is_known(session, path):
 @pytest.mark.slow
 def test_backups_have_names_of_their_own(session, path, monkeypatch):
     """Also where the clock stands still, and where the disk has no second names for a file."""
-    from plimsoll.transcripts import filing
+    from plimsoll.transcripts import atomic_files
 
     class Stopped(datetime):
         @classmethod
@@ -120,7 +120,7 @@ def test_backups_have_names_of_their_own(session, path, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
-    monkeypatch.setattr(filing, "datetime", Stopped)
+    monkeypatch.setattr(atomic_files, "datetime", Stopped)
     before = []
     for number in range(4):
         if number == 2:
@@ -161,7 +161,7 @@ def test_a_packed_file_is_only_read(path, tmp_path):
     packed.write_bytes(gzip.compress(raw))
     with import_file(packed, name="x", store="memory:") as session:
         session.compact()
-        with pytest.raises(SettingError, match="packed"):
+        with pytest.raises(SettingError, match="compressed"):
             session.export(in_place=True)
         packed.write_bytes(gzip.compress(raw + more_lines(raw, "NEW")))
         assert session.update() == 1
