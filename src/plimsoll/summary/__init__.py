@@ -1,1 +1,1 @@
-"""Summaries: the ledger of facts, its rendering, the frame it is sent in, and the prompt and checks for a model's prose."""
+"""Summaries: the facts ledger, its rendering, the frame around a summary, and the prompt and checks for a model's prose."""

@@ -1,4 +1,4 @@
-"""Cutting a long request, or a model's summary, to its most telling sentences, in their order."""
+"""Shorten a request or a model's summary to its most relevant sentences, in their original order."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 _GAP = " … "
 _SPECIFIC = regex(r"[^\s。，；]*(?:[0-9_/`\"“《]|[a-z][A-Z])[^\s。，；]*|(?<=[\w,;:(] )[A-Z]\w+")
-"""A word that names something: a value, a path, a symbol, a quotation, a name inside a sentence."""
+"""A specific word: a value, path, symbol, quotation, or a capitalised name inside a sentence."""
 
-_WORDS_CHARS_MAX = 160
-"""With less room than this the opening of the most telling sentence says more than a whole lesser one."""
+_TRUNCATED_CHARS_MAX = 160
+"""Below this length, the start of the best sentence is more useful than a complete, less relevant one."""
 
 
 def excerpt(text: str, chars_max: int) -> str:
-    """At most `chars_max` characters: sentences that ask or insist first, then the opening, gaps marked with `…`."""
+    """Return at most `chars_max` characters: requests and constraints first, then the opening. `…` marks gaps."""
     if len(text) <= chars_max:
         return text
     prose = without_code(text).strip()
-    if prose and len(prose) < len(text):  # code is the first to go
+    if prose and len(prose) < len(text):  # code is removed before prose
         return f"{excerpt(prose, chars_max - 2).removesuffix(' …')} …"
     pieces = sentences(text) or [text]
-    ranked = sorted(range(len(pieces)), key=lambda order: (-_telling(pieces[order], order), order))
-    if chars_max < _WORDS_CHARS_MAX and len(pieces[ranked[0]]) > chars_max:
+    ranked = sorted(range(len(pieces)), key=lambda order: (-_relevance(pieces[order], order), order))
+    if chars_max < _TRUNCATED_CHARS_MAX and len(pieces[ranked[0]]) > chars_max:
         return line(pieces[ranked[0]], max(1, chars_max))
     room, chosen = chars_max - len(_GAP), set[int]()
     for order in ranked:
@@ -49,15 +49,15 @@ def excerpt(text: str, chars_max: int) -> str:
 
 
 def condensed(text: str, fits: Callable[[str], bool]) -> str:
-    """As much of a summary as fits, in its own lines: without its code, then without its least specific sentences.
+    """Return as much of a summary as `fits`, keeping its lines: code is dropped first, then the least specific sentences.
 
-    Gaps are marked with `…`. Empty when nothing fits.
+    `…` marks gaps. Returns an empty string if nothing fits.
     """
     bare = "\n".join(line for line in without_code(text).split("\n") if line.strip())
-    for whole in (text, bare):
-        if fits(whole):
-            return whole
-    pieces = [(number, said) for number, line in enumerate(bare.split("\n")) for said in sentences(line)]
+    for candidate in (text, bare):
+        if fits(candidate):
+            return candidate
+    pieces = [(number, sentence) for number, line in enumerate(bare.split("\n")) for sentence in sentences(line)]
     ranked = sorted(range(len(pieces)), key=lambda at: (-_density(pieces[at][1]), at))
 
     def shown(count: int) -> str:
@@ -68,25 +68,25 @@ def condensed(text: str, fits: Callable[[str], bool]) -> str:
 
 
 def _density(sentence: str) -> float:
-    """How much of what is specific a sentence has for its length; headings stay with what is under them."""
+    """Return the number of specific words relative to length. Headings score highest, to stay with their content."""
     if sentence.startswith("#"):
         return 1.0
-    told = len(_SPECIFIC.findall(sentence)) + 2 * (constrains(sentence) or asks(sentence))
-    return (1 + told) / (20 + len(sentence))
+    specifics = len(_SPECIFIC.findall(sentence)) + 2 * (constrains(sentence) or asks(sentence))
+    return (1 + specifics) / (20 + len(sentence))
 
 
 def _in_lines(pieces: Sequence[tuple[int, str]], chosen: Sequence[int]) -> str:
-    """The chosen sentences, each on the line it was on."""
+    """Join the chosen sentences, each on its original line."""
     text, line_before, previous = "", 0, -1
     for at in chosen:
-        number, said = pieces[at]
+        number, sentence = pieces[at]
         gap = _GAP.rstrip() if at > previous + 1 else ""
-        text += f"{gap}{chr(10) if number != line_before else ' '}{said}" if text else f"{gap} {said}".strip()
+        text += f"{gap}{chr(10) if number != line_before else ' '}{sentence}" if text else f"{gap} {sentence}".strip()
         line_before, previous = number, at
     return text + (_GAP.rstrip() if previous < len(pieces) - 1 else "")
 
 
-def _telling(sentence: str, order: int) -> float:
+def _relevance(sentence: str, order: int) -> float:
     score = 2.0 / (1 + order)
     if constrains(sentence):
         score += 1.0
@@ -98,7 +98,7 @@ def _telling(sentence: str, order: int) -> float:
 
 
 def level(lengths: list[int], total: int) -> int:
-    """The cap under which these lengths add up to `total`: short ones stay whole, long ones share what is left."""
+    """Return the largest cap such that `lengths`, each limited to it, add up to at most `total`."""
     left, count = total, len(lengths)
     for length in sorted(lengths):
         if length * count >= left:

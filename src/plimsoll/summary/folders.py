@@ -1,4 +1,4 @@
-"""File names said short: one fact a file, however it was named, and the folders that many lie below said once."""
+"""Shorten lists of files: merge mentions of one file and factor out common folders."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ if TYPE_CHECKING:
 
 _FOLDERS_MAX = 4
 _SAVED_CHARS_MIN = 24
-"""A folder that saves less than this is not worth a line."""
+"""Minimum characters saved for a folder to get a line of its own."""
 
 _STATES = ("modified", "read", "seen")
 
 
 def one_each(facts: Sequence[Fact]) -> list[Fact]:
-    """One fact a file: a relative name that ends exactly one absolute name is another mention of that file."""
-    whole: dict[str, list[str]] = {}
+    """Return one fact per file. A relative name is merged into the absolute name it is a suffix of, if that is unique."""
+    absolute_by_suffix: dict[str, list[str]] = {}
     for fact in facts:
         parts = fact.text.split("/")
         if fact.text.startswith("/"):
             for at in range(2, len(parts)):
-                whole.setdefault("/".join(parts[at:]), []).append(fact.text)
+                absolute_by_suffix.setdefault("/".join(parts[at:]), []).append(fact.text)
     found: dict[str, Fact] = {}
     for fact in facts:
         name = fact.text.removeprefix("./")
-        names = whole.get(name, ())
+        names = absolute_by_suffix.get(name, ())
         key = names[0] if len(names) == 1 else name
         known = found.get(key)
-        found[key] = fact._replace(text=key) if known is None else _joined(known, fact)
+        found[key] = fact._replace(text=key) if known is None else _merged(known, fact)
     return list(found.values())
 
 
-def _joined(one: Fact, other: Fact) -> Fact:
+def _merged(one: Fact, other: Fact) -> Fact:
     return one._replace(
         state=min(one.state, other.state, key=_STATES.index),
         weight=max(one.weight, other.weight),
@@ -45,7 +45,7 @@ def _joined(one: Fact, other: Fact) -> Fact:
 
 
 def folders_of(paths: Iterable[str]) -> dict[str, str]:
-    """For each path the folder to say once for all below it, with its slash; empty for those that no folder saves words for."""
+    """Map each path to its common folder, with a trailing slash, or "" if factoring it out saves too little."""
     left = list(paths)
     found: dict[str, str] = dict.fromkeys(left, "")
     for _ in range(_FOLDERS_MAX):

@@ -1,7 +1,7 @@
-"""The frame a summary is sent in: it says what the text is, cannot be broken out of, and carries a keyed tag it is known by.
+"""The frame around a summary: it labels the text, cannot be closed from inside, and carries a keyed tag for recognition.
 
-The frame is in the third person and calls its content data, because models take first-person notes for instructions. Its tag is
-made from header and body, so text that only looks like a summary is a message like any other.
+It is in the third person and calls its content data, because models take first-person notes for instructions. The tag is
+computed from header and body, so text that only looks like a summary is treated as an ordinary message.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Language: TypeAlias = Literal["en", "zh"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presentation:
-    """How a summary is put into the view.
+    """The wording and role of a summary in the view.
 
-    In `header`, `{first}` and `{last}` are the numbers of the first and last message covered, `{messages}` how many those are.
+    In `header`, `{first}` and `{last}` are the numbers of the first and last message covered, `{messages}` is their count.
     """
 
     role: Literal["user", "assistant", "system"] = "user"
     header: str
     recall: str = ""
-    """Added to the header when what was left out can be searched; `{tool}` names the tool."""
+    """Appended to the header if omitted messages can be searched; `{tool}` is the tool's name."""
     footer: str
     """`{tag}` is the keyed tag of header and body."""
 
@@ -48,14 +48,14 @@ PRESENTATIONS: dict[str, Presentation] = {
     "emergency": Presentation(role="system", header="[Emergency Summary - {messages}]", footer="[tag {tag}]"),
     "chinese": Presentation(role="system", header="[以下是之前对话的摘要]", footer="[tag {tag}]"),
 }
-"""`en` and `zh` are the policy's frame "numbered", by language; the others are the wordings other systems use."""
+"""`en` and `zh` are the policy frame "numbered", by language; the others use the wording of other systems."""
 
-_STEMS = (
+_MARKERS = (
     r"summary\s{1,3}of\s{1,3}messages|end\s{1,3}of\s{1,3}summary|previous\s{1,3}conversation\s{1,3}summary"
     r"|emergency\s{1,3}summary|以下是之前对话的摘要|摘要结束|(?:第|消息)\s{0,2}m?[0-9]{1,9}\s{0,2}-"
     rf"|tag\s{{1,3}}[0-9a-f]{{{TAG_HEX}}}\s{{0,3}}[\]］】〕⟧]"
 )
-_FENCE = regex(rf"[\[［【〔⟦](?=[\s/\u200b-\u200f\u2060\ufeff]{{0,8}}(?:{_STEMS}))", re.IGNORECASE)
+_FENCE = regex(rf"[\[［【〔⟦](?=[\s/\u200b-\u200f\u2060\ufeff]{{0,8}}(?:{_MARKERS}))", re.IGNORECASE)
 _HEADER_PATTERN = (
     r"\[(?:Summary of messages m(?P<first>[0-9]{1,9})-m(?P<last>[0-9]{1,9}), made by machine\.[^\]\n]{0,300}"
     r"|消息m(?P<first_zh>[0-9]{1,9})-m(?P<last_zh>[0-9]{1,9})的摘要，由程序生成[^\]\n]{0,300}"
@@ -64,13 +64,13 @@ _HEADER_PATTERN = (
 _HEADER = regex(_HEADER_PATTERN)
 _FOOTER = regex(rf"\n\[(?:End of summary|摘要结束|tag) (?P<tag>[0-9a-f]{{{TAG_HEX}}})\](?:\n\[End of summary\])?\Z")
 _FOOTER_CHARS_MAX = 60
-_SIGN = regex(
+_BOUNDARY = regex(
     rf"(?P<header>{_HEADER_PATTERN.replace('?P<', '?P<_')})"
     rf"|\n\[(?:End of summary|摘要结束|tag) [0-9a-f]{{{TAG_HEX}}}\](?:\n\[End of summary\])?"
     rf"|(?P<notice>\[(?:[0-9]{{1,9}} earlier messages? (?:is|are) not shown|前面 [0-9]{{1,9}} 条消息未显示)"
     rf" [0-9a-f]{{{TAG_HEX}}}\])"
 )
-"""Where a frame may begin or end, and the line that stands for what left without a summary."""
+"""A frame header, a frame footer, or an omission notice."""
 
 _OMISSION = regex(r"([0-9]{1,9}) earlier messages? (?:is|are) not shown|前面 ([0-9]{1,9}) 条消息未显示")
 _SHORT_OMISSIONS: dict[Language, str] = {"en": "[… earlier]", "zh": "[… 前文]"}
@@ -78,25 +78,25 @@ _SHORT_OMISSIONS: dict[Language, str] = {"en": "[… earlier]", "zh": "[… 前�
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FramedSummary:
-    """A framed summary that was recognised."""
+    """A recognised framed summary."""
 
     start: int | None
-    """Position of the first message it covers; None where the frame does not say."""
+    """Position of the first covered message; None if the frame does not give it."""
     end: int | None
-    """Position after the last one."""
+    """Position after the last covered message."""
     count: int | None
-    """How many messages it covers; None where the frame does not say."""
+    """Number of covered messages; None if the frame does not give it."""
     body: str
     header: str = field(repr=False)
-    """With its line break."""
+    """Includes the line break after it."""
     footer: str = field(repr=False)
-    """With the line break before it, and `{tag}` in place of the tag."""
+    """Includes the line break before it; `{tag}` replaces the tag."""
 
 
 def wrap(text: str, *, covers: tuple[int, int], presentation: Presentation, recall: str | None = None) -> str:
-    """The framed summary of messages `covers[0]` up to, not including, `covers[1]`. `recall` names the search tool, if any.
+    """Frame a summary of the messages `[covers[0], covers[1])`. `recall` names the search tool, if any.
 
-    Whatever in `text` looks like part of a frame is changed so that it does not.
+    Text that looks like part of a frame is neutralised.
     """
     count = max(0, covers[1] - covers[0])
     header = presentation.header.format(
@@ -109,7 +109,7 @@ def wrap(text: str, *, covers: tuple[int, int], presentation: Presentation, reca
 
 
 def recognise(text: str) -> FramedSummary | None:
-    """The summary in a text that is one of our frames, whole, unchanged and tagged with our key; None for any other text."""
+    """Return the summary if `text` is exactly one unmodified frame tagged with this installation's key, else None."""
     found = _parsed(text)
     if found is None:
         return None
@@ -118,14 +118,14 @@ def recognise(text: str) -> FramedSummary | None:
 
 
 def divided(text: str) -> list[str]:
-    """A text taken apart where summaries or notices of ours stand in it, as hosts join messages: ours whole, and what is between.
+    """Split a text, joined by a host from several messages, around the summaries and notices generated by plimsoll.
 
-    Linear: nothing inside a frame looks like a header, so a footer belongs to the last header before it.
+    Linear time: a frame cannot contain a header, so a footer belongs to the last header before it.
     """
     if "[" not in text:
         return [text]
     cuts, header = [0], -1
-    for found in _SIGN.finditer(text):
+    for found in _BOUNDARY.finditer(text):
         if found["header"]:
             header = found.start()
         elif found["notice"]:
@@ -138,31 +138,31 @@ def divided(text: str) -> list[str]:
 
 
 def unwrapped(text: str) -> FramedSummary | None:
-    """The summary in a text that a session's log says is ours: the tag is not checked, so another machine's will do."""
+    """Parse a framed summary that the session's log vouches for. The tag is not checked, so another machine's is accepted."""
     found = _parsed(text)
     return None if found is None else found[0]
 
 
 def rewrapped(text: str, body: str) -> str | None:
-    """The same frame around another body, its tag made anew; None for a text that has no frame. For text known to be ours."""
+    """Return the frame with another body and a new tag, or None without a frame. `text` must be known to be generated."""
     span = unwrapped(text)
     return None if span is None else _tagged(span.header, neutralised(body), span.footer)
 
 
 def omission(count: int, language: Language) -> str:
-    """The line that stands for `count` messages that left without a summary."""
+    """Return the notice for `count` messages removed without a summary."""
     if language == "zh":
         return notice(f"前面 {count} 条消息未显示")
     return notice(f"{count} earlier message{' is' if count == 1 else 's are'} not shown")
 
 
 def short_omission(language: Language) -> str:
-    """The same without a count, for the smallest views. It has no tag: nothing is said in it, whoever wrote it."""
+    """Return the notice without a count, for the smallest views. It contains no information, so it needs no tag."""
     return _SHORT_OMISSIONS[language]
 
 
 def omitted(text: str) -> int | None:
-    """How many messages, at least, a text stands for that is such a line and nothing else; None for any other text."""
+    """Return the minimum number of messages an omission notice replaces, or None if `text` is not exactly such a notice."""
     if text in _SHORT_OMISSIONS.values():
         return 1
     words = verified_notice(text) or ""
@@ -171,7 +171,7 @@ def omitted(text: str) -> int | None:
 
 
 def neutralised(text: str) -> str:
-    """The text with the bracket of anything that looks like a frame's header or footer turned into a parenthesis."""
+    """Replace the opening bracket of anything that looks like a header or footer by a parenthesis."""
     return _FENCE.sub("(", text)
 
 
@@ -180,7 +180,7 @@ def _tagged(header: str, body: str, footer: str) -> str:
 
 
 def _parsed(text: str) -> tuple[FramedSummary, str] | None:
-    """A text that looks like a framed summary in its parts, and the tag it carries."""
+    """Parse a framed summary without checking its tag; return it with the tag."""
     header = _HEADER.match(text) if text.startswith("[") else None
     footer = header and _FOOTER.search(text, max(header.end() - 1, len(text) - _FOOTER_CHARS_MAX))
     if not (header and footer):

@@ -1,4 +1,4 @@
-"""One line that may go into a summary, and the sections lines are gathered in."""
+"""Candidate lines of a summary, and their sections."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ if TYPE_CHECKING:
 
 
 class Item(NamedTuple):
-    """A candidate line: what it says, what it is worth, and where it stands among its neighbours."""
+    """A candidate line with its value and its position."""
 
     kind: Kind
     text: str
     value: float
-    """Higher stays longer. Comparable within a section only."""
+    """Items with lower values are dropped first. Comparable only within a section."""
     order: tuple[int, ...]
-    """Where it stands: message position, then place in the message; of a statement its place among all, then in its sentence."""
+    """Sort key: message position, then index in the message; for a statement, its index and that within its sentence."""
     group: str = ""
-    """Items of one group share a heading line inside their section."""
+    """Items of a section with equal groups share a heading line."""
     label: str = ""
-    """Said once in front of a run of items: a speaker."""
+    """A speaker, written once before a run of items."""
 
 
 class Section(NamedTuple):
-    """Candidate items of one sort, best first, and how the chosen ones are laid out."""
+    """Candidate items of one section, best first, and the function that formats the chosen ones."""
 
     name: str
     share: float
-    """Its part of the budget, relative to the other sections'."""
+    """Share of the budget, relative to the other sections."""
     items: list[Item]
     lay_out: Callable[[Sequence[Item]], str]

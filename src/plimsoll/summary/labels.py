@@ -1,4 +1,4 @@
-"""The fixed words of a rendered summary, in English and Chinese, and which of the two a ledger calls for."""
+"""Fixed strings of a rendered summary in English and Chinese, and detection of a ledger's language."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _SAMPLE_FACTS = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labels:
-    """Section titles and small words of one language."""
+    """Section titles and fixed words in one language."""
 
     language: Language
     sections: dict[str, str]
     kinds: dict[Kind | Literal["fact"], str]
-    """Each kind of fact in the singular, and `fact` for all together."""
+    """Singular name of each kind of fact; `fact` covers all kinds."""
     counts: str
-    """With `{numbers}`, `{user}`, `{assistant}` and `{tool}`."""
+    """Format fields: `{numbers}`, `{user}`, `{assistant}` and `{tool}`."""
     under: str
     fixed: str
     failed: str
     reply_to: str
     user: str
-    """Before what the user said, on a line where the assistant speaks too: every fact needs it, so it is one token."""
+    """Prefix of the user's statements on a line with the assistant's. One token, because it is repeated for every fact."""
     languages: str
     left_out: str
     separator: str
@@ -113,11 +113,11 @@ def number_of(kind: Kind | Literal["fact"], number: int, words: Labels) -> str:
 
 
 def labels(language: Language) -> Labels:
-    """The catalogue of a language."""
+    """Return the fixed strings of a language."""
     return CHINESE if language == "zh" else ENGLISH
 
 
 def dominant(ledger: Ledger) -> Language:
-    """The language most of what people said is in, by script: `zh` when a fifth of its characters are CJK."""
-    said = [*ledger.of("request")[:_SAMPLE_FACTS], *ledger.of("chat")[:_SAMPLE_FACTS], *ledger.of("decision")[:10]]
-    return "zh" if cjk_share("".join(fact.text[:400] for fact in said)) >= 0.2 else "en"
+    """Return `zh` if at least a fifth of the characters in requests and dialogue are CJK, else `en`."""
+    facts = [*ledger.of("request")[:_SAMPLE_FACTS], *ledger.of("chat")[:_SAMPLE_FACTS], *ledger.of("decision")[:10]]
+    return "zh" if cjk_share("".join(fact.text[:400] for fact in facts)) >= 0.2 else "en"

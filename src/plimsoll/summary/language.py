@@ -1,4 +1,4 @@
-"""Which language the fixed strings of a view are in."""
+"""Detect the language for the fixed strings of a view."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from plimsoll.regex import regex
 from plimsoll.summary.frame import Language
 
 SAMPLE_CHARS = 20_000
-"""Characters of what people and the model said that are looked at."""
+"""Number of characters of user and assistant text to examine."""
 
 CHINESE_SHARE = 0.15
-"""A Chinese text reaches this share of Han characters even with code and names in it; English with a Chinese word does not."""
+"""Chinese text exceeds this share of Han characters even with code and names; English text with a Chinese word does not."""
 
 _HAN = regex(r"[\u3400-\u9fff]")
 _WORDS = regex(r"[^\W\d_]")
 
 
 def language_of(messages: Iterable[Message], wanted: Wanted = "auto") -> Language:
-    """`en` or `zh`: the one asked for, or by the script of what user and assistant said."""
+    """Return the wanted language, or detect `en` or `zh` from the script of user and assistant text."""
     if wanted != "auto":
         return wanted
     han = letters = seen = 0

@@ -1,4 +1,4 @@
-"""How the chosen items of a section become text."""
+"""Format the chosen items of a section as text."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def bullets(items: Sequence[Item]) -> str:
-    """One line for each, in order; further lines of an item are indented, so that none can pass for a title."""
+    """One bullet per item, in order. Continuation lines are indented, so that they cannot be taken for a section title."""
     return "\n".join("- " + item.text.replace("\n", "\n  ") for item in sorted(items, key=lambda item: item.order))
 
 
 def grouped(items: Sequence[Item]) -> str:
-    """Items under their group's heading, groups in the order of their first item."""
+    """Items under group headings; groups in the order of their first item."""
     groups: dict[str, list[Item]] = {}
     for item in sorted(items, key=lambda item: item.order):
         groups.setdefault(item.group, []).append(item)
@@ -32,7 +32,7 @@ def grouped(items: Sequence[Item]) -> str:
 
 
 def listed(items: Sequence[Item]) -> str:
-    """Names on one line for each folder that several lie below; those below none on a line of their own."""
+    """One line per folder with its names; names without a folder share one line."""
     folders: dict[str, list[str]] = {}
     for item in sorted(items, key=lambda item: item.order):
         folders.setdefault(item.group, []).append(item.text)
@@ -40,37 +40,37 @@ def listed(items: Sequence[Item]) -> str:
 
 
 def spoken(items: Sequence[Item]) -> str:
-    """A conversation in order: a line for each run of one speaker, but under a heading one for each speaker, by semicolons."""
+    """Dialogue in order, statements joined by semicolons: a line per run of a speaker, or per speaker under a heading."""
     lines: list[str] = []
     ordered = sorted(items, key=lambda item: item.order)
     for heading, members in groupby(ordered, key=lambda item: item.group):
-        said: dict[tuple[str, int], list[str]] = {}
+        by_speaker: dict[tuple[str, int], list[str]] = {}
         lines.extend([f"[{heading}]"] if heading else [])
         for run, (speaker, texts) in enumerate(groupby(members, key=lambda item: item.label)):
-            said.setdefault((speaker, 0 if heading else run), []).extend(item.text for item in texts)
-        for (speaker, _), statements in said.items():
+            by_speaker.setdefault((speaker, 0 if heading else run), []).extend(item.text for item in texts)
+        for (speaker, _), statements in by_speaker.items():
             lines.append(f"{speaker}: {'; '.join(statements)}" if speaker else "; ".join(statements))
     return "\n".join(lines)
 
 
 def topical(items: Sequence[Item], user: str = "") -> str:
-    """Facts by what they are about: `topic: fact; fact`, topics in the order they came up. A message without one has its line.
+    """Facts by topic, topics in order of first appearance. A message without a topic has its own line.
 
-    What the user said follows the rest of its line, after `user`.
+    The user's statements follow the others on a line, after the prefix `user`.
     """
     topics: dict[tuple[str, int], tuple[list[str], list[str]]] = {}
     for item in sorted(items, key=lambda item: item.order):
         place = (item.group, 0 if item.group else item.order[0])
         topics.setdefault(place, ([], []))[bool(item.label)].append(item.text)
     lines = []
-    for (topic, _), (texts, told) in topics.items():
-        said = "".join(f"{text}。" for text in texts) + (f"{user}{'。'.join(told)}。" if told else "")
-        lines.append(f"- {topic}{'：' if topic else ''}{said}")
+    for (topic, _), (texts, by_user) in topics.items():
+        statements = "".join(f"{text}。" for text in texts) + (f"{user}{'。'.join(by_user)}。" if by_user else "")
+        lines.append(f"- {topic}{'：' if topic else ''}{statements}")
     return "\n".join(lines)
 
 
 def noted(items: Sequence[Item]) -> str:
-    """A line for each message, its statements joined by semicolons, under the headings of their time."""
+    """One line per message under time headings, statements separated by semicolons."""
     lines: list[str] = []
     heading, position = "", None
     for item in sorted(items, key=lambda item: item.order):
@@ -86,5 +86,5 @@ def noted(items: Sequence[Item]) -> str:
 
 
 def inline(items: Sequence[Item]) -> str:
-    """All on one line."""
+    """All items on one line."""
     return "; ".join(item.text for item in sorted(items, key=lambda item: item.order))

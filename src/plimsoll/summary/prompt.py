@@ -1,7 +1,7 @@
-"""The prompt for a model that writes the summary: the summary so far and the new messages, within a token budget.
+"""Build the prompt for a model that writes the summary, within a token budget.
 
-A summary is extended, not rewritten: the model gets its last summary as an anchor and only the messages after it. Everything
-in the prompt is data to the model; the requests are quoted to it apart, so that it need not find them among tool output.
+A summary is extended, not rewritten: the model gets its previous summary and the messages after it. Everything in the prompt
+is marked as data.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     from plimsoll.summary.frame import Language
 
 _MESSAGE_CHARS_MIN = 40
-"""A message cut shorter than this says nothing; under it the oldest messages are left out instead, and counted."""
+"""Minimum length of a shortened message; below it, the oldest messages are omitted and counted instead."""
 
 _MESSAGE_CHARS_MAX = 5_000
-"""Of a longer message the model is shown head and tail."""
+"""Longer messages are reduced to head and tail."""
 
 _LINE_CHARS_MAX = 2_000
-"""The same of a line that no person typed."""
+"""Maximum length of a line in a tool call or result."""
 
 _ENCODED = regex(r"[A-Za-z0-9+/_=-]{200,}|(?:[A-Za-z0-9+/_-]{60,199}={0,2}\r?\n){3,}[A-Za-z0-9+/_=-]{0,199}")
-"""Base64 and its like, in one line or wrapped: nothing a summary could say."""
+"""Base64 and similar encodings, on one line or wrapped, which a summary cannot use."""
 
 _SAMPLE_CHARS = 20_000
 _SAMPLE_MESSAGES = 200
 _INSTRUCTION_TOKENS = 700
-"""More than the fixed words of a request."""
+"""Upper bound for the fixed text of a request."""
 
 _ROOM_SHARE = 0.9
-"""Of what a request may hold; lengths are estimated from a sample."""
+"""Share of a request's limit to use, because lengths are estimated from a sample."""
 
 _SYSTEM: dict[Language, str] = {
     "en": (
@@ -75,20 +75,20 @@ _TITLES: dict[Language, tuple[str, str, str]] = {
 }
 _FILES: dict[Language, str] = {"en": "Important files, as they are now:", "zh": "重要文件（当前内容）："}
 _FILES_SHARE = 3
-"""Files may take one part in so many of the prompt."""
+"""Files get at most 1/3 of the prompt."""
 _FOCUS: dict[Language, str] = {"en": " Pay most attention to: {focus}", "zh": "重点关注：{focus}"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """What to send to the summarising model."""
+    """A prompt for the summarising model."""
 
     system: str
     user: str
     tokens: int
-    """Both together by the counter's `upper`."""
+    """Both texts, by the counter's `upper`."""
     messages_cut: int
-    """New messages of which only head and tail are in it."""
+    """Number of new messages reduced to head and tail."""
     messages_left_out: int
 
 
@@ -104,12 +104,11 @@ def build_prompt(  # noqa: PLR0913 - everything a prompt depends on
     files: Sequence[tuple[str, str]] = (),
     left_out: int = 0,
 ) -> tuple[dict[str, str], ...]:
-    """The prompt as OpenAI chat messages: extend the summary `previous` by what `lines` add, in `tokens_max` tokens.
+    """Return OpenAI chat messages asking a model to extend the summary `previous` by `lines` to at most `tokens_max` tokens.
 
-    `lines` are messages as `lines_of` writes them; `left_out` more, before them, are in no request.
-
-    `files` are shown to the model too, each a path and its content. The texts are at most `input_tokens_max` tokens by
-    `counter.upper`. Raises CannotFit when that does not even hold the instructions.
+    `lines` are messages as returned by `lines_of`, `left_out` counts earlier messages that are in no request, and `files` are
+    paths and contents to include. `input_tokens_max` limits the prompt's texts, by `counter.upper`. Raises CannotFit if the
+    instructions alone exceed it.
     """
     prompt = compose(
         lines,
@@ -137,9 +136,9 @@ def compose(  # noqa: PLR0913 - everything a prompt depends on
     files: Sequence[tuple[str, str]] = (),
     left_out: int = 0,
 ) -> Prompt:
-    """The prompt with what had to be cut for it. Raises CannotFit as `build_prompt` does.
+    """Return the prompt and what was cut to fit it. Raises CannotFit as `build_prompt` does.
 
-    Messages are cut in the middle to a level length, the longest most; when even that is too much the oldest are left out.
+    Messages are cut in the middle to a common maximum length. If that is not enough, the oldest are omitted.
     """
     system = _SYSTEM[language]
     wanted = _FOCUS[language].format(focus=_fenced(focus)[:400]) if focus else ""
@@ -160,12 +159,12 @@ def compose(  # noqa: PLR0913 - everything a prompt depends on
             )
         if chars <= 0:
             raise CannotFit(part="the summary prompt", budget_tokens=input_tokens_max, needed_tokens=tokens)
-        # In proportion, and at least a quarter less: characters a token differ from text to text.
+        # Shrink by at least a quarter: characters per token vary, so the proportional estimate may not suffice.
         chars = min(chars * 3 // 4, int(chars * input_tokens_max / tokens * 0.97))
 
 
 def _body(lines: Sequence[str], chars: int) -> tuple[list[str], int, int]:
-    """The messages cut to a level length that fits `chars`; from the oldest on left out when that length is too short."""
+    """Cut messages to a common maximum length, or omit the oldest. Return them, and how many were cut and omitted."""
     dropped = 0
     cap = level([len(text) for text in lines], chars)
     if cap < _MESSAGE_CHARS_MIN and sum(map(len, lines)) > chars:
@@ -176,7 +175,7 @@ def _body(lines: Sequence[str], chars: int) -> tuple[list[str], int, int]:
 
 
 def _files(contents: Sequence[tuple[str, str]], chars: int, language: Language) -> str:
-    """The files as a section of the prompt, cut to a level length; empty without any."""
+    """Return the files as a prompt section, cut to a common maximum length, or "" if there is no room or no file."""
     lengths = [len(content) for _, content in contents]
     cap = level(lengths, chars)
     if cap < min(_MESSAGE_CHARS_MIN, max(lengths, default=1)):
@@ -196,12 +195,12 @@ def _assemble(previous: str, body: list[str], dropped: int, task: str, language:
 
 
 def lines_of(messages: Sequence[tuple[int, Message]]) -> list[str]:
-    """What the model is shown of each message, under its number and role; nothing of one that says nothing in words."""
+    """Return the text of each message with its number and role, or "" for a message without text."""
     return [f"[m{number}] {text}" if (text := _line(message)) else "" for number, message in messages]
 
 
 class Portion(NamedTuple):
-    """What goes into one request: the messages `[start, stop)`, and what the model is shown of them."""
+    """The messages `[start, stop)` of one request, and their lines."""
 
     start: int
     stop: int
@@ -211,10 +210,10 @@ class Portion(NamedTuple):
 def portions(
     lines: Sequence[str], *, input_tokens_max: int, tokens_max: int, requests_max: int, counter: TokenCounter
 ) -> list[Portion]:
-    """The messages shared out over as few requests as hold them, at most `requests_max`, each in one.
+    """Divide messages over as few requests as can hold them, at most `requests_max`.
 
-    Where all together are too long, they are cut to a level length, the longest most; only where that leaves less than a few
-    words of each are the oldest left out. `tokens_max` is what the summary so far may take. Linear.
+    If they are too long together, they are cut to a common maximum length; if that is too short, the oldest are omitted.
+    `tokens_max` is reserved for the previous summary. Linear time.
     """
     sample = "\n".join(lines[-_SAMPLE_MESSAGES:])[-_SAMPLE_CHARS:]
     chars_per_token = max(1, len(sample)) / max(1, counter.upper(sample))
@@ -234,30 +233,30 @@ def portions(
 
 
 def _line(message: Message) -> str:
-    """One message as text under its role. Reasoning and media are left out; a tool's text says that it is a tool's."""
+    """Format one message with its role. Reasoning and media are omitted; tool calls and results are labelled."""
     pieces: list[str] = []
     for part in message.parts:
         if isinstance(part, Text):
             pieces.append(part.text)
         elif isinstance(part, ToolCall):
-            pieces.append(_typeset(f"calls {part.name}({part.arguments})"))
+            pieces.append(_with_short_lines(f"calls {part.name}({part.arguments})"))
         elif isinstance(part, ToolResult):
-            pieces.append(_typeset(f"tool result: {part.content}"))
-    text = _ENCODED.sub(_instead, "\n".join(piece for piece in pieces if piece))
+            pieces.append(_with_short_lines(f"tool result: {part.content}"))
+    text = _ENCODED.sub(_placeholder, "\n".join(piece for piece in pieces if piece))
     return f"{message.role}: {_fenced(head_and_tail(text, _MESSAGE_CHARS_MAX))}" if text else ""
 
 
-def _typeset(text: str) -> str:
-    """A tool's text without endless lines."""
-    text = _ENCODED.sub(_instead, text)
+def _with_short_lines(text: str) -> str:
+    """Shorten encoded data and long lines in a tool's text."""
+    text = _ENCODED.sub(_placeholder, text)
     return "\n".join(head_and_tail(line, _LINE_CHARS_MAX) for line in text.split("\n"))
 
 
-def _instead(found: re.Match[str]) -> str:
+def _placeholder(found: re.Match[str]) -> str:
     return f"({len(found[0]):,} characters of encoded data)"
 
 
 def _fenced(text: str) -> str:
-    """Text that cannot close the tags it is put between, nor pass for one of our frames."""
+    """Neutralise data tags and summary frames in a text."""
     text = "\n".join(clean(raw) for raw in text.split("\n")) if not text.isprintable() else text
     return neutralised(text.replace("<data", "(data").replace("</data", "(/data"))

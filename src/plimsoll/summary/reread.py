@@ -1,7 +1,7 @@
-"""A summary made by rules, read back into facts: a caller without a session has nothing else of what left before.
+"""Parse a rule-based summary back into facts, for callers without a session, which have no other record of the past.
 
-Without this a summary of a summary would be a cut of its words, and the next a cut of that: each request would be gone after a few.
-What is not in our own layout (a model's prose, Chinese dialogue by topic, what a cut left over) comes back as the words it is.
+Otherwise each new summary would truncate the previous one and lose requests after a few rounds. Text outside plimsoll's
+layout (a model's prose, Chinese dialogue by topic, the rest of a cut) is kept as text.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TALK = frozenset({"chat", "peers", "told", "decision"})
 _TOPIC_CHARS_MAX = 24
 _CUT_MARK = regex(r" \[\+([0-9]{1,9})(?: m[0-9]{1,12})?\]\Z")
 _CUT = "[…"
-"""A line that begins like this stands for lines that were cut, titles perhaps among them. Inside a line it is the tool's."""
+"""A line with this prefix replaces cut lines, possibly with titles. Elsewhere in a line it is tool output."""
 
 _LEGEND = regex(r"\(([^\W\d_] = [^,)\n]{1,60}(?:, [^\W\d_] = [^,)\n]{1,60})*)\)")
 _HEADING = regex(r"\[([^\]\n]{1,200})\]")
@@ -47,7 +47,7 @@ _SPOKEN = regex(r"([^:;\n]{1,50}): (.+)")
 
 
 def _closing(labels: Labels) -> re.Pattern[str]:
-    """The line a summary ends with: how many messages it stands for and what it leaves out, or as much as a cut has left of it."""
+    """Return a pattern for a summary's closing line, complete or truncated: message counts and what was omitted."""
     counts = re.escape(labels.counts).replace(r"\{numbers\}", r"(?:m[0-9]{1,9}-m[0-9]{1,9} )?")
     for name in ("user", "assistant", "tool"):
         counts = counts.replace(rf"\{{{name}\}}", f"(?P<{name}>[0-9]{{1,9}})")
@@ -60,7 +60,7 @@ _CLOSINGS = tuple((labels, _closing(labels)) for labels in _LANGUAGES)
 
 
 def _letters(line: str) -> str:
-    """What two spellings of one title have in common."""
+    """Normalise a title for comparison."""
     return "".join(filter(str.isalnum, line)).casefold()
 
 
@@ -68,16 +68,16 @@ _TITLES = frozenset(map(_letters, _SECTIONS))
 
 
 def is_title(line: str) -> bool:
-    """Whether a line is the title of a section of ours."""
+    """Return whether a line is a section title."""
     return line in _SECTIONS
 
 
 def quoted(text: str) -> str:
-    """Words of others such that no line of them passes for a title of ours, or for the line that a summary of ours ends with."""
-    return "\n".join(_QUOTE.format(line) if _is_ours(line) else line for line in text.split("\n"))
+    """Quote the lines of a foreign text that could be taken for a section title or a closing line."""
+    return "\n".join(_QUOTE.format(line) if _is_reserved(line) else line for line in text.split("\n"))
 
 
-def _is_ours(line: str) -> bool:
+def _is_reserved(line: str) -> bool:
     bare = _letters(line)
     return (
         bare in _TITLES
@@ -87,7 +87,7 @@ def _is_ours(line: str) -> bool:
 
 
 def recollected(ledger: Ledger, text: str) -> Ledger:
-    """The ledger with what a summary says, whoever wrote it: its facts where it is ours, else its words."""
+    """Add a summary to the ledger: facts from a plimsoll summary, plain text from any other."""
     count = omitted(text)
     if count is not None:
         return replace(ledger, counts=ledger.counts._replace(messages=ledger.counts.messages + count))
@@ -96,7 +96,7 @@ def recollected(ledger: Ledger, text: str) -> Ledger:
 
 
 def span_of(text: str, place: int) -> tuple[int, int]:
-    """The positions `[start, end)` that a summary of ours at `place` stands for, or as many as it says from there on."""
+    """Return the positions `[start, end)` a summary covers; without positions, its message count from `place` on."""
     span = recognise(text)
     if span is not None and span.start is not None and span.end is not None:
         return span.start, span.end
@@ -105,9 +105,9 @@ def span_of(text: str, place: int) -> tuple[int, int]:
 
 
 def reread(body: str) -> Ledger:
-    """The facts in the body of a summary of ours, with the words in it that are none. Linear, never raises.
+    """Parse the body of a plimsoll summary into facts and remaining text. Linear time, never raises.
 
-    Requests and constraints come back as the user's, because a summary of ours has no others under those titles.
+    Requests and constraints are attributed to the user, since only the user's are written under these titles.
     """
     reader = _Reader()
     for line in body.split("\n"):
@@ -116,7 +116,7 @@ def reread(body: str) -> Ledger:
 
 
 class _Reader:
-    """Takes a summary's lines one by one."""
+    """A line-by-line parser of a summary."""
 
     __slots__ = (
         *(
@@ -146,17 +146,17 @@ class _Reader:
         self.concluded: list[str] = []
 
     def feed(self, line: str) -> None:
-        """One more line: a title, a part of an item, the closing, or words."""
+        """Process a title, a line of an item, the closing line, or plain text."""
         if line in _SECTIONS:
             self._open(_SECTIONS[line])
         elif line.startswith(_TOPICS):
             self._open("")
             self._topics(line)
-        elif not self._closed_by(line):
-            is_whole = bool(self.section) and not line.startswith(_CUT)
-            if is_whole and self.section in _TALK and self._is_told(line):
-                self._told(line)
-            elif not (is_whole and line.startswith(("- ", "  "))):
+        elif not self._read_closing(line):
+            in_section = bool(self.section) and not line.startswith(_CUT)
+            if in_section and self.section in _TALK and self._is_talk_line(line):
+                self._read_talk_line(line)
+            elif not (in_section and line.startswith(("- ", "  "))):
                 self._open("")
                 self.rest.append(line)
             elif line.startswith("- ") or self.section == "identifier":
@@ -166,17 +166,17 @@ class _Reader:
                 self.item.append(line[2:])
 
     def finished(self) -> Ledger:
-        """The ledger, the words that are no facts in it."""
+        """Return the ledger; its `words` are the text without facts."""
         self._finish_item()
         talks = self.counts.is_dialogue if self.is_counted else "chat" in self.facts or "topic" in self.facts
         for text in self.concluded:
             if talks:
-                self._statements(text, "assistant")
+                self._read_statements(text, "assistant")
             else:
                 self._add("decision", text.casefold()[:160], text, "assistant", 2.0)
         if talks:
-            self._asked_in_talk()
-        elif not self.is_counted:  # how many results there were it does not say, but nobody talks in it
+            self._add_requests_to_talk()
+        elif not self.is_counted:  # without counts, treat it as an agent's run
             self.counts = self.counts._replace(results=self.counts.messages)
         facts = {kind: tuple(found.values()) for kind, found in self.facts.items()}
         most: Kind = "chat" if talks else "identifier"
@@ -188,7 +188,7 @@ class _Reader:
         self._finish_item()
         self.section, self.group = section, ""
 
-    def _closed_by(self, line: str) -> bool:
+    def _read_closing(self, line: str) -> bool:
         for labels, closing in _CLOSINGS:
             found = closing.match(line)
             if found is not None:
@@ -219,9 +219,7 @@ class _Reader:
             case "request" | "cut request":
                 cut = _CUT_MARK.search(text)
                 text = text if cut is None else text[: cut.start()]
-                for fact in from_user(
-                    text, self.order, ""
-                ):  # with the constraints in it, which it may lose when it is cut
+                for fact in from_user(text, self.order, ""):  # with its constraints, which truncation may remove
                     state = cut[1] if cut is not None and fact.kind == "request" else ""
                     self._add(fact.kind, fact.key, fact.text, "user", fact.weight, state=state)
             case "command":
@@ -238,7 +236,7 @@ class _Reader:
                 kind, origin, weight = _KINDS[section]
                 self._add(kind, text.casefold()[:160], text, origin, weight)
             case _:
-                pass  # the latest steps are no longer the latest
+                pass  # activity is outdated
 
     def _command(self, text: str) -> None:
         command, _, ended = text.partition(" → ")
@@ -247,7 +245,7 @@ class _Reader:
         self._add("command", command, command, "tool", 1.5, note=note, state=state)
 
     def _value(self, line: str) -> None:
-        """A value under its group's heading, or beside it, or alone."""
+        """Read a value under its group's heading, on the same line as its group, or without a group."""
         if line.startswith("- ") and line.endswith(":"):
             self.group = line[2:-1]
             return
@@ -257,8 +255,8 @@ class _Reader:
             text = line[2:]
         self._add("identifier", f"{self.group}|{text}", text, "tool", 1.5, note=f"{self.group}\t")
 
-    def _said(self, line: str) -> None:
-        """What people said, under a heading and a speaker, whose name the legend may give."""
+    def _read_talk(self, line: str) -> None:
+        """Read a heading, a legend, or a line of statements, whose speaker's name may be abbreviated in the legend."""
         if (legend := _LEGEND.fullmatch(line)) is not None:
             self.names = dict(pair.split(" = ", 1) for pair in legend[1].split(", "))
         elif (heading := _HEADING.fullmatch(line)) is not None:
@@ -266,56 +264,56 @@ class _Reader:
         else:
             spoken = _SPOKEN.fullmatch(line)
             name, texts = (self.names.get(spoken[1], spoken[1]), spoken[2]) if spoken else ("", line)
-            self._add_said(texts.split("; "), name)
+            self._add_statements(texts.split("; "), name)
 
     def _topics(self, line: str) -> None:
         title = next(title for title in _TOPICS if line.startswith(title))
         for text in filter(None, line.removeprefix(title).split("; ")):
             self._add("topic", text.casefold(), text, "user", 1.0)
 
-    def _is_told(self, line: str) -> bool:
+    def _is_talk_line(self, line: str) -> bool:
         return line.startswith("- ") or self.section in ("chat", "peers") or _HEADING.fullmatch(line) is not None
 
-    def _told(self, line: str) -> None:
-        """A line of talk: a heading, a speaker's statements, or an item under who said it."""
+    def _read_talk_line(self, line: str) -> None:
+        """Read a heading, a speaker's statements, or an item attributed by its section."""
         if not line.startswith("- "):
-            self._said(line)
+            self._read_talk(line)
         elif self.section == "decision":
             self.concluded.append(line[2:])
         else:
-            self._statements(line[2:], {"told": "user", "peers": "assistant"}.get(self.section, ""))
+            self._read_statements(line[2:], {"told": "user", "peers": "assistant"}.get(self.section, ""))
 
-    def _statements(self, text: str, name: str) -> None:
-        """The statements on one line: under their topic where they are Chinese, the user's apart."""
+    def _read_statements(self, text: str, name: str) -> None:
+        """Read the statements of one line; Chinese lines have a topic, and the user's statements last."""
         if not text.endswith("。"):
-            self._add_said(text.split("; "), name)
+            self._add_statements(text.split("; "), name)
             return
-        topic, mark, said = text.partition("：")
+        topic, mark, statements = text.partition("：")
         if not mark or len(topic) > _TOPIC_CHARS_MAX or "。" in topic or topic.startswith(CHINESE.user):
-            topic, said = "", text
-        said, _, told = f"。{said}".partition(f"。{CHINESE.user}")
-        self._add_said(said.split("。"), name, topic)
-        self._add_said(told.split("。"), "user", topic)
+            topic, statements = "", text
+        others, _, by_user = f"。{statements}".partition(f"。{CHINESE.user}")
+        self._add_statements(others.split("。"), name, topic)
+        self._add_statements(by_user.split("。"), "user", topic)
 
-    def _add_said(self, texts: Sequence[str], name: str, topic: str = "") -> None:
+    def _add_statements(self, texts: Sequence[str], name: str, topic: str = "") -> None:
         origin: Origin = "assistant" if name == "assistant" else "user"
         note = f"{name}\t{topic}" if topic else name
         is_of_peers = self.section == "peers" or (self.section == "chat" and name in ("user", "assistant"))
         state = RECALLED_OF_PEERS if is_of_peers else RECALLED
-        position = self.order  # one message said them all
+        position = self.order  # all are of one message
         for text in filter(None, texts):
             fact = Fact("chat", f"{self.order}", text, position, origin, 1.2, note=note, state=state)
             self.facts.setdefault("chat", {})[fact.key] = fact
             self.order += 1
 
-    def _asked_in_talk(self) -> None:
-        """Requests and constraints are told by the user too, should the next summary have no room for them as such."""
+    def _add_requests_to_talk(self) -> None:
+        """Add the user's requests and constraints to the talk too, in case the next summary has no room for their sections."""
         for kind in ("request", "constraint"):
             for fact in self.facts.get(kind, {}).values():
                 for place, text in enumerate(sentences(fact.text)):
                     shown, key = one_line(text, CAPS["chat"].text_chars_max), f"{fact.position}.{place}"
-                    said = fact._replace(kind="chat", key=key, text=shown, note="user", state=RECALLED)
-                    self.facts.setdefault("chat", {}).setdefault(key, said)
+                    statement = fact._replace(kind="chat", key=key, text=shown, note="user", state=RECALLED)
+                    self.facts.setdefault("chat", {}).setdefault(key, statement)
 
     def _files(self, text: str) -> None:
         folder, mark, names = text.partition("/: ")

@@ -1,4 +1,4 @@
-"""The room of a summary: how sections share it, about what a text takes of it, and what a question makes a text worth."""
+"""Allocation of tokens to sections, token estimates, and the boost of texts that match a query."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def allot(needed: dict[str, int], shares: dict[str, float], tokens: int) -> dict[str, int]:
-    """Tokens for each section: its share, but no more than it needs; what that frees goes to the others by their shares."""
+    """Allocate tokens by share, at most each section's need; distribute the surplus by share."""
     given = dict.fromkeys(needed, 0)
     open_names = {name for name, need in needed.items() if need > 0}
     left = tokens
@@ -29,7 +29,7 @@ def allot(needed: dict[str, int], shares: dict[str, float], tokens: int) -> dict
 
 
 def estimate(text: str) -> int:
-    """About its tokens, without a tokenizer."""
+    """Estimate the tokens of a text without a tokenizer."""
     if text.isascii():
         return len(text) // 4 + 1
     share = cjk_share(text)
@@ -37,7 +37,7 @@ def estimate(text: str) -> int:
 
 
 def bias_of(query: str | None) -> Callable[[str], float]:
-    """How much a text's value is raised for sharing words with the query: 1 without a query, up to 4."""
+    """Return a function from a text to its value multiplier: 1 without shared words with the query, up to 4."""
     wanted = _terms(query[:400]) if query else frozenset[str]()
     if not wanted:
         return lambda _text: 1.0

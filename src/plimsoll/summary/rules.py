@@ -1,4 +1,4 @@
-"""A summary made by rules: the ledger rendered densely within a token budget, never a token over it."""
+"""Render a ledger as a dense rule-based summary within a token budget."""
 
 from __future__ import annotations
 
@@ -39,41 +39,45 @@ _ORDER = (
     "identifier",
     "activity",
 )
-_SAID = ("chat", "peers", "decision", "told")
-_LEAVING_TALK = ("topic", *_SAID, *reversed([name for name in _ORDER if name not in ("topic", *_SAID)]))
-"""In which order sections of a dialogue shrink where estimates were too low: what is said elsewhere, then where most is."""
+_TALK_SECTIONS = ("chat", "peers", "decision", "told")
+_TALK_DROP_ORDER = (
+    "topic",
+    *_TALK_SECTIONS,
+    *reversed([name for name in _ORDER if name not in ("topic", *_TALK_SECTIONS)]),
+)
+"""Order in which a dialogue's sections shrink: first those that repeat others, then the largest."""
 
 _BREAK = "\n"
 _TITLE_TOKENS, _LABEL_TOKENS, _HEADING_TOKENS = 9, 4, 2
 _MISFITS_MAX = 12
-"""Candidates in a row that do not fit before a section is taken to be full."""
+"""Consecutive candidates that do not fit before a section counts as full."""
 
 _COUNTED_ITEMS_MAX = 8
-"""The candidates of a section that are counted beforehand: of so few, one left out for an estimate's error is a loss."""
+"""Up to this number, candidates are counted instead of estimated, so that an estimation error loses none."""
 
 _VERIFICATIONS_MAX = 8
 _TITLED_TOKENS_MIN = 40
-"""Below this there is room for a few words of the first request and nothing else."""
+"""Minimum budget for section titles; below it, only the start of the first request is shown."""
 
 _GOAL_FIRST_TOKENS_MAX = 200
-"""In less room than this the requests come before all else."""
+"""Below this budget, requests and constraints get a larger share."""
 
-_WHOLE_CHARS = 1_000_000
-"""More than all requests of a ledger have."""
+_UNLIMITED_CHARS = 1_000_000
+"""More than the requests of a ledger can have."""
 
-_SQUEEZED_CHARS_MIN = 12
-"""Less of a fact says nothing."""
+_TRUNCATED_CHARS_MIN = 12
+"""A shorter truncated fact is useless."""
 
 _KINDS_TOKENS_MIN = 300
-"""In less room what is left out is one number, and in less than half of that nothing says which messages these are."""
+"""Below this budget, omitted facts are one number; below half of it, message numbers are not shown either."""
 
 _LEFT_OUT_TOKENS_MIN = 60
-"""In less room only the messages are counted."""
+"""Below this budget, only the messages are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSummary:
-    """A summary's text with its size and what it keeps."""
+    """The text of a summary, its size, and its numbers of facts."""
 
     text: str
     tokens: int
@@ -92,12 +96,12 @@ def render(  # noqa: PLR0913 - everything a summary depends on
     query: str | None = None,
     numbered: bool = False,
 ) -> RuleSummary:
-    """The ledger's facts in at most `tokens_max` tokens by `counter.upper`, in titled sections, ending with what is left out.
+    """Render facts in at most `tokens_max` tokens by `counter.upper`, in titled sections, with a closing line of omissions.
 
-    The budget is shared by section (AGENT_SHARES or DIALOGUE_SHARES); what a section does not need goes to the others.
-    `covers` are the positions the summary stands for, named in its last line. `query` raises facts that share words with
-    it. `numbered` names the message of a request that is cut, for a reader who can look it up. With no room at all the text is
-    empty. Never raises.
+    Sections share the budget by AGENT_SHARES or DIALOGUE_SHARES; unused shares go to the others.
+    `covers` are the positions of the summarised messages, shown in the closing line. Facts that share words with `query` are
+    preferred. `numbered` shows the message number of a truncated request, for a reader who can look it up. The text is empty if
+    nothing fits. Never raises.
     """
     chosen_language: Language = dominant(ledger) if language == "auto" else language
     page = _Page(ledger, labels(chosen_language), counter, tokens_max, covers)
@@ -109,7 +113,7 @@ def render(  # noqa: PLR0913 - everything a summary depends on
 
 
 class _Page:
-    """One rendering: candidate sections, the items chosen so far, and the tokens they take."""
+    """State of one rendering: candidate sections, chosen items, and tokens used."""
 
     def __init__(
         self,
@@ -125,12 +129,12 @@ class _Page:
         self.chosen: dict[str, list[Item]] = {}
         self.costs: dict[int, int] = {}
         self.used = 0
-        self.spelt: dict[Kind, int] = {}
-        """Facts by kind that the requests shown say themselves."""
+        self.shown_in_requests: dict[Kind, int] = {}
+        """Number of facts by kind whose text is part of a chosen request."""
         self.closing_tokens = counter.upper(self._closing()) if tokens_max >= _TITLED_TOKENS_MIN else 0
 
     def gather(self, language: Language, bias: Callable[[str], float], *, numbered: bool) -> None:
-        """Collect the candidates. Requests are cut to their share first, because their length can be chosen."""
+        """Collect the candidates. Requests are truncated to their share first, because their length is adjustable."""
         ledger, shares = self.ledger, sections.shares(self.ledger)
         weight = _goal_weight(self.tokens_max)
         shares = {**shares, "request": shares["request"] * weight, "constraint": shares["constraint"] * weight}
@@ -145,10 +149,10 @@ class _Page:
         allotted = allot({**needed, "request": wanted + _TITLE_TOKENS}, shares, self._room())
         chars_per_token = 1.2 if language == "zh" else 3.6
         room = max(0, allotted["request"] - _TITLE_TOKENS)
-        chars = int(room * chars_per_token) if room < wanted else _WHOLE_CHARS
+        chars = int(room * chars_per_token) if room < wanted else _UNLIMITED_CHARS
         asked = sections.requests(ledger, self.words, chars, apart, numbered=numbered)
         insisted = sections.constraints(ledger, asked, bias)
-        self.spelt["constraint"] = sections.spelt_out(ledger, asked)
+        self.shown_in_requests["constraint"] = sections.spelt_out(ledger, asked)
         head = [
             Section("request", shares["request"], sorted(asked, key=lambda item: -item.value), bullets),
             Section("constraint", shares["constraint"], sorted(insisted, key=lambda item: -item.value), bullets),
@@ -156,13 +160,13 @@ class _Page:
         if ledger.is_dialogue:
             from plimsoll.summary import talk  # noqa: PLC0415 - its patterns are many, and only dialogues need them
 
-            is_said = sections.spelt_by(asked, apart)
-            self.spelt["chat"] = sum(map(is_said, ledger.of("chat")))
-            rest += talk.sections(ledger, self.words, bias, self.tokens_max, is_said)
+            is_shown = sections.spelt_by(asked, apart)
+            self.shown_in_requests["chat"] = sum(map(is_shown, ledger.of("chat")))
+            rest += talk.sections(ledger, self.words, bias, self.tokens_max, is_shown)
         self.sections = [section for section in [*head, *rest] if section.items]
 
     def fill(self) -> None:
-        """Give each section its share, then what is left over to whoever still has facts, then a last round for the gaps."""
+        """Fill each section to its share, redistribute the remainder, then use what is left in order."""
         shares = {section.name: section.share for section in self.sections}
         for _ in range(3):
             room = self._room() - self.used
@@ -176,49 +180,49 @@ class _Page:
         for section in self.sections:
             self._take(section, self._room() - self.used)
         if self.sections and not any(self.chosen.values()):
-            self._squeeze(self.sections[0])
-        self._unsay()
+            self._take_truncated(self.sections[0])
+        self._drop_repeated()
 
-    def _unsay(self) -> None:
-        """Drop requests of which only the beginning of a constraint is shown that stands there whole."""
+    def _drop_repeated(self) -> None:
+        """Drop truncated requests whose visible part repeats the start of a chosen constraint."""
         insisted = [item.text for item in self.chosen.get("constraint", ())]
         asked = self.chosen.get("request", [])
         for item in [item for item in asked if item.label and any(item.label in text for text in insisted)]:
             asked.remove(item)
             self.used -= self._cost(item)
 
-    def _squeeze(self, section: Section) -> None:
-        """Take the best item of a section cut to the room there is: where nothing fits whole, a part says more than nothing."""
+    def _take_truncated(self, section: Section) -> None:
+        """Choose the section's best item truncated to the room, when no complete item fits."""
         item, room = section.items[0], self._room() - _TITLE_TOKENS
         low, high = 0, len(item.text)
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if self.counter.upper(line(item.text, middle)) < room else (low, middle - 1)
-        if low >= _SQUEEZED_CHARS_MIN:
+        if low >= _TRUNCATED_CHARS_MIN:
             self.chosen[section.name] = [item._replace(text=line(item.text, low))]
 
     def finished(self) -> RuleSummary:
-        """Lay out and verify; while it is over, drop the least valuable facts; while there is much room, add some."""
+        """Format and count: drop the least valuable facts while over budget, add facts while much room is left."""
         for _ in range(_VERIFICATIONS_MAX):
             text = self._text()
             tokens = self.counter.upper(text)
             over = tokens - self.tokens_max
             if over <= 0:
-                if -over > max(8, self.tokens_max // 150) and self._more(-over - 4):
+                if -over > max(8, self.tokens_max // 150) and self._take_more(-over - 4):
                     continue
-                return self._rendered(text, tokens) if text else self._cut(self._foremost())
+                return self._rendered(text, tokens) if text else self._truncated(self._first_text())
             self._drop(over + 2)
-        return self._cut(self._text() or self._foremost())
+        return self._truncated(self._text() or self._first_text())
 
     def _needed(self, section: Section) -> int:
-        """What all that waits in a section costs, its title included while that is not there yet."""
+        """Return the tokens needed by the remaining candidates, and the title if it is not yet used."""
         title = 0 if self.chosen.get(section.name) else _title_tokens(section)
         size = self._cost if len(section.items) <= _COUNTED_ITEMS_MAX else self._estimated
         groups = {item.group for item in section.items}
         return title + sum(map(size, section.items)) + sum(map(_heading_tokens, groups))
 
     def _room(self) -> int:
-        """What is left of the budget for facts once the closing line, at its longest, has its part."""
+        """Return the budget for facts: all but the closing line's maximum."""
         return self.tokens_max - self.closing_tokens
 
     def _estimated(self, item: Item) -> int:
@@ -231,7 +235,7 @@ class _Page:
         return known
 
     def _take(self, section: Section, tokens: int) -> None:
-        """Move items from the section's candidates to the chosen, best first, within `tokens`."""
+        """Choose candidates of a section, best first, within `tokens`."""
         chosen = self.chosen.setdefault(section.name, [])
         left = tokens - (0 if chosen else _title_tokens(section))
         if left <= 0:
@@ -256,20 +260,20 @@ class _Page:
             self.used += cost
         section.items[:] = kept
 
-    def _more(self, tokens: int) -> bool:
-        """Use room that the estimate of titles and joints had reserved. Whether anything was added."""
+    def _take_more(self, tokens: int) -> bool:
+        """Choose more items from tokens reserved for titles and separators. Return whether any was added."""
         before = sum(map(len, self.chosen.values()))
         for section in self.sections:
             if tokens > 4 and section.items:
                 used = self.used
                 self._take(section, tokens)
                 tokens -= self.used - used
-        self._unsay()
+        self._drop_repeated()
         return sum(map(len, self.chosen.values())) > before
 
     def _drop(self, tokens: int) -> None:
-        """Drop the least valuable items until about `tokens` are saved: seen files first, the user's words last."""
-        for name in _LEAVING_TALK if self.ledger.is_dialogue else reversed(_ORDER):
+        """Drop the least valuable items until about `tokens` are saved: the user's own text last, in an agent's run."""
+        for name in _TALK_DROP_ORDER if self.ledger.is_dialogue else reversed(_ORDER):
             chosen = self.chosen.get(name, [])
             chosen.sort(key=lambda item: -item.value)
             while chosen and tokens > 0:
@@ -290,12 +294,12 @@ class _Page:
         return "\n".join([*parts, closing] if closing else parts)
 
     def _title(self, name: str) -> str:
-        """The title of a section; that of the requests explains the marks of those that are cut."""
+        """Return a section's title; that of requests explains the truncation marks, if there are any."""
         is_cut = name == "request" and any(item.text.endswith("]") and " [+" in item.text for item in self.chosen[name])
         return self.words.sections["cut request" if is_cut else name]
 
     def _closing(self) -> str:
-        """Whose messages it stands for, code languages, and what is left out by kind; shorter the smaller the budget."""
+        """Return the closing line: message counts, code languages and omitted facts by kind, shorter for smaller budgets."""
         left = sections.kinds_left(self.ledger, self._kept())
         if self.tokens_max < _TITLED_TOKENS_MIN or not (left or any(self.chosen.values())):
             return ""
@@ -312,24 +316,24 @@ class _Page:
         return " ".join(parts)
 
     def _kept(self) -> dict[Kind, int]:
-        """How many facts are in the text. Of what was said several statements can be of one fact."""
+        """Return the number of facts shown by kind. Several statements of a chat fact count once."""
         items = [item for items in self.chosen.values() for item in items]
         kept: Counter[Kind] = Counter(item.kind for item in items if item.kind != "chat")
         kept["chat"] = len({item.order[1] for item in items if item.kind == "chat"})
-        return kept + Counter(self.spelt)
+        return kept + Counter(self.shown_in_requests)
 
     def _rendered(self, text: str, tokens: int) -> RuleSummary:
         kept = sum(self._kept().values())
         left = sum(sections.kinds_left(self.ledger, self._kept()).values())
         return RuleSummary(text=text, tokens=tokens, facts_kept=kept, facts_left=left)
 
-    def _foremost(self) -> str:
-        """The first request, for a budget too small for any section; else the first fact of all."""
+    def _first_text(self) -> str:
+        """Return the text of the first request, else of the first chat fact, for a budget too small for sections."""
         facts = [facts[0] for kind in ("request", "chat") if (facts := self.ledger.of(kind))]
         return facts[0].text if facts and self.tokens_max > 0 else ""
 
-    def _cut(self, text: str) -> RuleSummary:
-        """The last resort, for a budget of a few tokens: as many characters as fit, by bisection."""
+    def _truncated(self, text: str) -> RuleSummary:
+        """Return as many leading characters as fit, by bisection, for a budget of a few tokens."""
         low, high = 0, len(text)
         while low < high:
             middle = (low + high + 1) // 2
@@ -341,17 +345,17 @@ class _Page:
 
 
 def _goal_weight(tokens_max: int) -> float:
-    """How much more than their share requests and constraints get of a small summary.
+    """Return the factor for the shares of requests and constraints in a small summary.
 
-    It falls from 3 to 1 over one more such room, so that a larger summary never has less of them than a smaller one.
+    It falls linearly from 3 to 1 between one and two times _GOAL_FIRST_TOKENS_MAX, so that a larger budget never gives them less.
     """
     return min(3.0, max(1.0, 5.0 - 2.0 * tokens_max / _GOAL_FIRST_TOKENS_MAX))
 
 
 def _constraint_share(shares: Mapping[str, float]) -> float:
-    """What gives the constraints of a dialogue their whole need, while that is at most a third of the room.
+    """Return the share that gives a dialogue's constraints all they need, up to a third of the budget.
 
-    They hold for all that is said later, and are short: in their usual share of a small room none of them fits.
+    Constraints are short and apply to all later messages, but none fits in their usual share of a small budget.
     """
     return (sum(shares.values()) - shares["constraint"]) / 2
 

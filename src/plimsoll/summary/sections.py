@@ -1,4 +1,4 @@
-"""From a ledger to candidate lines: which facts compete for each section of a summary, and what each is worth."""
+"""Candidate lines of each section of a summary, with their values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AGENT_SHARES: dict[str, float] = {
     "request": 22, "constraint": 9, "modified": 12, "identifier": 24, "decision": 8, "command": 5, "error": 6, "work": 3,
     "read": 3, "symbol": 8, "activity": 2,
 }  # fmt: skip
-"""What did best on recorded agent runs: the user's words a third, values from tools nearly as much, the rest little each."""
+"""Tuned on recorded agent runs: most to the user's text and to values from tools."""
 
 DIALOGUE_SHARES: dict[str, float] = {
     "request": 6,
@@ -37,43 +37,43 @@ DIALOGUE_SHARES: dict[str, float] = {
     "work": 1,
     "command": 1,
 }
-"""Among people talking, what they said is what is asked for later."""
+"""Later questions about a dialogue are mostly about its statements."""
 
 _REQUEST_CHARS_MIN = 24
 _REQUEST_CHARS = 60
-"""What a request gets where not all have room, unless they are shorter."""
+"""Characters of each request when not all fit, unless they are shorter."""
 
 _ASKING_SHARE = 34.0
-"""What requests get besides where all that users say is requests."""
+"""Added share of requests if all of the user's messages are requests."""
 
-_WANTS = regex(
+_OWN_WISH = regex(
     r"(?s)\A(?!.*(?:请|帮|麻烦|给我|告诉)).*我(?:们|也|还|就|最近|一直)*(?:想|要|需要)(?!你|您|问|知道|了解|请)"
     r"|\A(?!.*\b(?:must|never|always|only|keep|avoid|without|at most|at least|no more|not|don['’]t|limit|unchanged|you)\b)"
     r"\W*(?:so |and |also,? )?i(?:['’]d| would)? (?:like|want|need|love|hope|plan) to (?!know|see|ask)",
     re.IGNORECASE,
 )
-"""What a speaker wants for herself."""
+"""A wish about the speaker's own plans, not a request."""
 
 _REQUEST_LETTERS_MIN = 6
 _CUT_MARK_CHARS = 10
 _FIRST_CHARS_MIN = 160
-"""The first request is the goal: before others get room it has this much."""
+"""Minimum for the first request, which is usually the goal of the session."""
 
 
 def shares(ledger: Ledger) -> dict[str, float]:
-    """What each section gets of the room. In a dialogue requests get the more of it, the more of what users say they are."""
+    """Return section shares. In a dialogue, requests get more the larger their part of the user's messages is."""
     if not ledger.is_dialogue:
         return AGENT_SHARES
     return {**DIALOGUE_SHARES, "request": DIALOGUE_SHARES["request"] + _ASKING_SHARE * asking_share(ledger)}
 
 
 def asking_share(ledger: Ledger) -> float:
-    """How many of a user's messages ask for something to be done."""
+    """Return the share of the user's messages that request an action."""
     return len(_asking(ledger)) / max(1, len(ledger.of("request")))
 
 
 def _asking(ledger: Ledger) -> list[Fact]:
-    """The user's messages that are requests: in a dialogue the first, and those that ask for something to be done."""
+    """Return the requests: in a dialogue, the first message and those that request an action."""
     facts = ledger.of("request")
     if not ledger.is_dialogue:
         return list(facts)
@@ -83,16 +83,16 @@ def _asking(ledger: Ledger) -> list[Fact]:
 
 
 def _asking_weight(text: str) -> float:
-    """From which weight on a user's message in a dialogue is a request: questions and what somebody wants are often mere talk."""
-    return 4.0 if _is_question(text) or _WANTS.search(text) is not None else 3.0
+    """Return the minimum weight of a request in a dialogue. Questions and wishes need more, as they are often small talk."""
+    return 4.0 if _is_question(text) or _OWN_WISH.search(text) is not None else 3.0
 
 
 def _is_question(text: str) -> bool:
     return text.rstrip().endswith(("?", "？", "吗", "呢", "么"))
 
 
-def _apart(text: str, clauses: Sequence[str]) -> str:
-    """A request without these clauses, which are said elsewhere, while something is left of it."""
+def _without_clauses(text: str, clauses: Sequence[str]) -> str:
+    """Remove clauses shown elsewhere from a request, if enough text remains."""
     for clause in clauses:
         if clause in text:
             before, _, after = text.partition(clause)
@@ -104,21 +104,21 @@ def _apart(text: str, clauses: Sequence[str]) -> str:
 def requests(
     ledger: Ledger, words: Labels, chars: int, apart: Sequence[str] = (), *, numbered: bool = False
 ) -> list[Item]:
-    """The user's requests within about `chars` characters: all of them when they fit, else each cut to a level length.
+    """Return the user's requests in about `chars` characters: complete if all fit, else cut to a common maximum length.
 
-    `apart` are clauses of theirs that have a place of their own. What is cut is marked with how much, and where `numbered` with
-    the number of its message. The label of an item is what it shows.
+    `apart` are clauses shown in another section. A cut is marked with its size and, if `numbered`, the number of the message.
+    An item's label is its shown text.
     """
     facts = _asking(ledger)
     if not facts:
         return []
-    facts = [fact._replace(text=_apart(fact.text, apart)) for fact in facts]
-    if ledger.is_dialogue:  # what is not among them is among what the user told
+    facts = [fact._replace(text=_without_clauses(fact.text, apart)) for fact in facts]
+    if ledger.is_dialogue:  # the others are in the user's chat facts
         facts = _fitting(facts, chars)
     lengths = [len(fact.text) + len(fact.note) + 4 for fact in facts]
     first_max, cap = _caps(lengths, chars)
     if cap < _REQUEST_CHARS_MIN:
-        facts = _foremost(
+        facts = _first_last_heaviest(
             facts, max(1, chars // min(_REQUEST_CHARS, max(_REQUEST_CHARS_MIN, sum(lengths) // len(lengths))))
         )
         first_max, cap = _caps([len(fact.text) + len(fact.note) + 4 for fact in facts], chars)
@@ -135,7 +135,7 @@ def requests(
 
 
 def _caps(lengths: Sequence[int], chars: int) -> tuple[int, int]:
-    """The most characters of the first request and of each other, such that all fit with the marks of those that are cut."""
+    """Return maximum lengths for the first request and each other one, reserving room for truncation marks."""
     first = max(chars * 2 // 5, level(list(lengths), chars), min(chars, _FIRST_CHARS_MIN))
     room = max(0, chars - min(lengths[0], first))
     cap = level(list(lengths[1:]), room)
@@ -144,7 +144,7 @@ def _caps(lengths: Sequence[int], chars: int) -> tuple[int, int]:
 
 
 def _cut_mark(fact: Fact, shown: str, *, numbered: bool) -> str:
-    """How many characters of a request are not shown, here or in the summary it was read back from, and where they stand."""
+    """Return the mark for characters omitted here and in an earlier summary, with the number of the message if `numbered`."""
     cut = len(fact.text) - len(shown.replace("…", "").strip()) if shown != fact.text else 0
     cut += int(fact.state or 0)
     number = f" m{fact.position}" if numbered and fact.position >= 0 else ""
@@ -152,34 +152,34 @@ def _cut_mark(fact: Fact, shown: str, *, numbered: bool) -> str:
 
 
 def insisted(ledger: Ledger) -> list[Fact]:
-    """The constraints there are: in a dialogue those that tell the assistant what to do or to leave."""
+    """Return the constraints; in a dialogue, only instructions to the assistant."""
     facts = ledger.of("constraint")
     if not ledger.is_dialogue:
         return list(facts)
     if has_speakers(ledger):
         return []
-    told = (fact for fact in facts if asks(fact.text) or insists(fact.text))
-    return [fact for fact in told if not _is_question(fact.text) and _WANTS.search(fact.text) is None]
+    instructions = (fact for fact in facts if asks(fact.text) or insists(fact.text))
+    return [fact for fact in instructions if not _is_question(fact.text) and _OWN_WISH.search(fact.text) is None]
 
 
 def constraints(ledger: Ledger, shown: Sequence[Item], bias: Callable[[str], float]) -> list[Item]:
-    """Constraints that the requests shown do not already spell out."""
+    """Return constraints that the shown requests do not contain."""
     spelt = _flat(shown)
     facts = [fact for fact in insisted(ledger) if fact.text.rstrip("…") not in spelt]
     return [_item(fact, fact.text, bias, ledger.end) for fact in facts]
 
 
 def spelt_out(ledger: Ledger, shown: Sequence[Item]) -> int:
-    """How many constraints the requests shown spell out."""
+    """Return the number of constraints the shown requests contain."""
     spelt = _flat(shown)
     return sum(fact.text.rstrip("…") in spelt for fact in ledger.of("constraint"))
 
 
 def spelt_by(shown: Sequence[Item], apart: Sequence[str]) -> Callable[[Fact], bool]:
-    """Whether the requests shown say what a fact says, but for the clauses that are said elsewhere, or those say it."""
+    """Return a predicate for user facts that are in the shown requests or among `apart`, the clauses shown elsewhere."""
     spelt, bare = _flat(shown), {clause.strip(" .。!！") for clause in apart}
     return lambda fact: (
-        fact.origin == "user" and (_apart(fact.text, apart) in spelt or fact.text.strip(" .。!！") in bare)
+        fact.origin == "user" and (_without_clauses(fact.text, apart) in spelt or fact.text.strip(" .。!！") in bare)
     )
 
 
@@ -188,12 +188,12 @@ def _flat(shown: Sequence[Item]) -> str:
 
 
 def _flat_text(text: str) -> str:
-    """On one line, without marks of emphasis."""
+    """Join the lines of a text and remove emphasis marks."""
     return " ".join(" ".join(map(plain, text.split("\n"))).split())
 
 
 def has_speakers(ledger: Ledger) -> bool:
-    """Whether it is a conversation of named people, on both sides: then nobody in it asks anything of the model."""
+    """Return whether most statements on both sides have named speakers; then no message is a request to the model."""
     named, unnamed = Counter[str](), Counter[str]()
     for fact in ledger.of("chat"):
         (unnamed if speaker_of(fact) in ("user", "assistant") else named)[fact.origin] += 1
@@ -201,10 +201,10 @@ def has_speakers(ledger: Ledger) -> bool:
 
 
 def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: int) -> list[Section]:
-    """Every section but requests and constraints, candidates best first. `tokens` is the room of all sections together."""
+    """Return all other sections, candidates best first. `tokens` is the budget of the whole summary."""
     share = (DIALOGUE_SHARES if ledger.is_dialogue else AGENT_SHARES).get
     files = _files(ledger, bias, {name: int(tokens * share(name, 1.0) / 100) for name in ("modified", "read")})
-    serves = not (ledger.is_dialogue and has_speakers(ledger))
+    has_assistant = not (ledger.is_dialogue and has_speakers(ledger))
     made: dict[str, tuple[list[Item], Callable[[Sequence[Item]], str]]] = {
         "decision": ([_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("decision")], layout.bullets),
         "command": (
@@ -228,15 +228,15 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
     return [
         Section(name, share(name, 1.0), sorted(items, key=lambda item: -item.value), lay_out)
         for name, (items, lay_out) in made.items()
-        if items and not (ledger.is_dialogue and name in (_SAID_ALREADY if serves else _SAID_BY_PEOPLE))
+        if items and not (ledger.is_dialogue and name in (_REPEATED_IN_CHAT if has_assistant else _REPEATED_BY_PEOPLE))
     ]
 
 
-_SAID_ALREADY = frozenset({"decision", "activity", "symbol"})
-"""Sections of the assistant's words: in a dialogue they are among what was said."""
+_REPEATED_IN_CHAT = frozenset({"decision", "activity", "symbol"})
+"""Sections whose facts are also chat facts in a dialogue."""
 
-_SAID_BY_PEOPLE = _SAID_ALREADY | {"work"}
-"""Where people with names talk, nobody works for another."""
+_REPEATED_BY_PEOPLE = _REPEATED_IN_CHAT | {"work"}
+"""Named people do not assign work to the model."""
 
 _DONE = frozenset({"completed", "done", "complete", "cancelled", "canceled"})
 
@@ -246,17 +246,17 @@ def _item(fact: Fact, text: str, bias: Callable[[str], float], end: int) -> Item
 
 
 def _files(ledger: Ledger, bias: Callable[[str], float], room: Mapping[str, int]) -> list[Item]:
-    """File names, whole where a section has room for all of its own, else below the folders that many share.
+    """Return file items: full names if they fit a section's room, else grouped by common folders.
 
-    The label of an item is its section.
+    An item's label is the name of its section.
     """
     facts = one_each(ledger.of("file"))
     folders = folders_of(fact.text for fact in facts)
     items: list[Item] = []
-    forgotten = bool(ledger.evicted.get("file"))
+    has_evicted = bool(ledger.evicted.get("file"))
     for name in ("modified", "read"):
         found = [fact for fact in facts if (fact.state == "modified") == (name == "modified")]
-        is_tight = forgotten or sum(estimate(fact.text) + 1 for fact in found) > 2 * room[name]
+        is_tight = has_evicted or sum(estimate(fact.text) + 1 for fact in found) > 2 * room[name]
         for fact in found:
             folder = folders[fact.text] if is_tight else ""
             item = _item(fact, fact.text.removeprefix(folder), bias, ledger.end)
@@ -278,7 +278,7 @@ def _work(fact: Fact) -> str:
 
 
 def _identifiers(ledger: Ledger, bias: Callable[[str], float]) -> list[Item]:
-    """Values with their labels. Rows with the same columns say the columns once, in their group's heading."""
+    """Return values with labels. Rows with the same columns share a group heading that lists the columns."""
     items: list[Item] = []
     facts = ledger.of("identifier")
     columns: dict[str, int] = {}
@@ -296,7 +296,7 @@ def _identifiers(ledger: Ledger, bias: Callable[[str], float]) -> list[Item]:
 
 
 def _without_columns(text: str, schema: str) -> str:
-    """A row's values alone, where its columns are said in a heading."""
+    """Return the values of a row whose columns are in the heading."""
     cells = text.split(", ")
     names = schema.split(" ")
     if len(cells) != len(names):
@@ -305,7 +305,7 @@ def _without_columns(text: str, schema: str) -> str:
 
 
 def _fitting(facts: Sequence[Fact], chars: int) -> list[Fact]:
-    """The first request, then the last and the weightiest that fit whole beside it, in order."""
+    """Return the first request, then the last and the heaviest that fit completely in `chars`, in order."""
     last = len(facts) - 1
     ranked = sorted(range(1, len(facts)), key=lambda at: (at != last, -facts[at].weight, at))
     chosen, left = {0}, chars - len(facts[0].text)
@@ -316,8 +316,8 @@ def _fitting(facts: Sequence[Fact], chars: int) -> list[Fact]:
     return [facts[at] for at in sorted(chosen)]
 
 
-def _foremost(facts: Sequence[Fact], number: int) -> list[Fact]:
-    """The first and the last request and the weightiest between, in order."""
+def _first_last_heaviest(facts: Sequence[Fact], number: int) -> list[Fact]:
+    """Return the first, the last and the heaviest other requests, at most `number`, in order."""
     between = sorted(facts[1:-1], key=lambda fact: -fact.weight)[: max(0, number - 2)]
     chosen = {fact.key for fact in [facts[0], *between, *([facts[-1]] if number > 1 else [])]}
     return [fact for fact in facts if fact.key in chosen]
@@ -330,7 +330,7 @@ _COUNTED_OF_TALK: tuple[Kind, ...] = ("chat", "identifier", "file", "command", "
 
 
 def kinds_left(ledger: Ledger, kept: Mapping[Kind, int]) -> dict[Kind, int]:
-    """How many facts of each kind a summary leaves out, those the ledger had to forget included."""
+    """Return the number of facts by kind that a summary omits, including those evicted from the ledger."""
     counted = _COUNTED_OF_TALK if ledger.is_dialogue else _COUNTED_OF_RUN
     left = {kind: len(ledger.of(kind)) + ledger.evicted.get(kind, 0) - kept.get(kind, 0) for kind in counted}
     return {kind: number for kind, number in left.items() if number > 0}

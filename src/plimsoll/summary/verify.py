@@ -1,4 +1,4 @@
-"""What a model's summary is checked for before it is used, and what is added to it: deterministic, no second model."""
+"""Checks of a model's summary before it is used, and completion of missing facts. Deterministic, without a model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Reason: TypeAlias = Literal["empty", "refusal", "error_text", "too_long", "no_ga
 _CHECKED: tuple[Kind, ...] = ("request", "constraint", "file", "identifier")
 _ASKED: tuple[Kind, ...] = ("request", "constraint")
 _FACTS_SHARE = 0.12
-"""What requests and constraints that prose omits may take of its room."""
+"""Share of the budget reserved for requests and constraints that the prose omits."""
 
 _TEXT_CHARS_MAX = 2_000_000
 _OPENING_CHARS = 240
@@ -40,16 +40,16 @@ _ERRORS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
-    """Why a model's answer is not used as a summary."""
+    """The reason a model's answer is not used as a summary."""
 
     reason: Reason
     detail: str
 
 
 def accept(text: str, *, tokens_max: int, input_tokens: int, counter: TokenCounter) -> str | Rejection:
-    """The cleaned summary, or why it is refused: empty, a refusal, an error message, no shorter than what it stands for.
+    """Return the cleaned summary, or a Rejection if it is empty, a refusal, an error message, or too long.
 
-    `input_tokens` is the size of what it replaces. More than `tokens_max` is refused too.
+    Too long means more than `tokens_max` tokens, or at least `input_tokens`, the size of the text it replaces.
     """
     if len(text) > _TEXT_CHARS_MAX:
         return Rejection(reason="too_long", detail=pluralize(len(text), "character"))
@@ -70,23 +70,25 @@ def accept(text: str, *, tokens_max: int, input_tokens: int, counter: TokenCount
 
 
 def missing_facts(ledger: Ledger, text: str) -> list[Fact]:
-    """The requests, constraints, modified files and values of the ledger that `text` does not hold, weightiest first.
+    """Return requests, constraints, modified files and values of the ledger that `text` omits, heaviest first.
 
-    A request or constraint is held when most of its words are there; a file when its name is; a value when its codes are.
+    A request or constraint needs most of its words in the text, a file its name, and a value its codes.
     """
     folded = " ".join(text.casefold().split())
     words = frozenset(_words(folded))
     missing = [
-        fact for kind in _CHECKED for fact in ledger.of(kind) if _counts(fact) and not _holds(fact, folded, words)
+        fact
+        for kind in _CHECKED
+        for fact in ledger.of(kind)
+        if _is_required(fact) and not _covers_fact(fact, folded, words)
     ]
     return sorted(missing, key=lambda fact: (_CHECKED.index(fact.kind), -fact.weight, fact.position))
 
 
 def completed(prose: str, ledger: Ledger, *, tokens_max: int, counter: TokenCounter, language: str = "en") -> str:
-    """The prose, then the requests, constraints, modified files and values it omits, in at most `tokens_max` tokens.
+    """Return the prose followed by facts it omits, in at most `tokens_max` tokens.
 
-    Prose that leaves these less than their share is condensed: what the user asked for comes before the words of a model, values
-    do not.
+    If the prose leaves too little room, it is condensed in favour of the user's requests and constraints, but not of values.
     """
     lacking, room = _lacking(ledger, prose), tokens_max - counter.upper(prose) - 2
     if room < (share := int(tokens_max * _FACTS_SHARE)):
@@ -101,16 +103,17 @@ def completed(prose: str, ledger: Ledger, *, tokens_max: int, counter: TokenCoun
 
 
 def omitted_words(words: str, prose: str) -> str:
-    """The sentences of earlier summaries that prose does not say: not most of their words, or none of their codes."""
+    """Return the sentences of earlier summaries that `prose` does not contain: most words or a code are missing."""
     folded = " ".join(prose.casefold().split())
-    said = frozenset(_words(folded))
+    prose_words = frozenset(_words(folded))
     lines = (
-        [sentence for sentence in sentences(line) if not _says(sentence, folded, said)] for line in words.split("\n")
+        [sentence for sentence in sentences(line) if not _covers_sentence(sentence, folded, prose_words)]
+        for line in words.split("\n")
     )
     return "\n".join(" ".join(left) for left in lines if left)
 
 
-def _says(sentence: str, folded: str, words: frozenset[str]) -> bool:
+def _covers_sentence(sentence: str, folded: str, words: frozenset[str]) -> bool:
     own = " ".join(sentence.casefold().split())
     if own in folded:
         return True
@@ -120,18 +123,18 @@ def _says(sentence: str, folded: str, words: frozenset[str]) -> bool:
 
 
 def _lacking(ledger: Ledger, prose: str) -> Ledger:
-    """The ledger reduced to what the prose does not hold."""
+    """Reduce the ledger to facts missing from the prose."""
     kept: dict[Kind, list[Fact]] = {}
     for fact in sorted(missing_facts(ledger, prose), key=lambda fact: fact.position):
         kept.setdefault(fact.kind, []).append(fact)
     return ledger.only({kind: tuple(facts) for kind, facts in kept.items()})
 
 
-def _counts(fact: Fact) -> bool:
+def _is_required(fact: Fact) -> bool:
     return fact.state == "modified" if fact.kind == "file" else True
 
 
-def _holds(fact: Fact, folded: str, words: frozenset[str]) -> bool:
+def _covers_fact(fact: Fact, folded: str, words: frozenset[str]) -> bool:
     if fact.kind == "file":
         return fact.text.rsplit("/", 1)[-1].casefold() in folded
     own = " ".join(fact.text.casefold().split())
@@ -145,7 +148,7 @@ def _holds(fact: Fact, folded: str, words: frozenset[str]) -> bool:
 
 
 def _words(folded: str) -> list[str]:
-    """Words of more than two characters; in text without spaces, pairs of characters."""
+    """Return words of at least three characters; for words with non-ASCII characters, pairs of characters."""
     found: list[str] = []
     for word in folded.split():
         bare = word.strip(".,;:!?()[]{}\"'`*。，；：！？、（）“”")
