@@ -263,3 +263,34 @@ def test_trying_sizes_of_json_does_not_read_all_of_it(monkeypatch: pytest.Monkey
         nodes.append(placed)
 
     assert nodes[1] < nodes[0] * 1.5
+
+
+def table(rng: random.Random, odd: str) -> str:
+    """A table of ships with one odd row."""
+    rows = [
+        f'{n},ship-{n},{("moored", "sailing")[n % 2]},{1_000 + n * 37 % 900},"Pier {n % 9}, north"' for n in range(800)
+    ]
+    rows.insert(rng.randrange(1, 800), odd)
+    return "\n".join(["id,name,state,tons,berth", *rows])
+
+
+@pytest.mark.parametrize("cap", CAPS)
+@pytest.mark.parametrize(
+    "odd",
+    [
+        '9001,{},moored,1200,"ERROR: no berth, north"',
+        '9001,{},sunk,1200,"Pier 3, north"',
+        '9001,{},moored,88000000,"Pier 3, north"',
+        '9001,{},moored,n/a,"Pier 3, north"',
+    ],
+)
+def test_the_odd_row_of_a_table_is_shown(odd: str, cap: int) -> None:
+    """Below the header, which is always there."""
+    assert survived(lambda rng, key: table(rng, odd.format(key)), cap) == TRIALS
+    shrunk = shrink_result("query", table(random.Random(5), odd.format("x")), tokens_max=cap, counter=COUNTER)
+    head, header, *_ = shrunk.text.split("\n")
+    assert shrunk.kind == "csv"
+    assert "801 rows, 5 columns" in head
+    assert header == "id,name,state,tons,berth"
+    again = shrink_result("query", shrunk.text, tokens_max=200, counter=COUNTER)
+    assert (again.kind, again.text.split("\n")[1]) == ("csv", header)

@@ -50,6 +50,7 @@ _SEARCHED_CHARS = 4_000
 _GAP_CHARS = 12
 """What a gap costs on average, spread over the kept lines."""
 
+GAP_START = "[… "
 _GAP = regex(r"\[… (?:已略去 )?([0-9,]{1,15}) (?:lines? cut|行) …\]\Z")
 
 
@@ -91,7 +92,7 @@ def _inwards(indexes: Sequence[int]) -> Iterator[int]:
 
 def earlier_gaps(lines: Sequence[str]) -> dict[int, int]:
     """The index of each line that an earlier cut left in place of a gap, and the number of lines it stands for."""
-    marked = (index for index, line in enumerate(lines) if line.startswith("[… "))
+    marked = (index for index, line in enumerate(lines) if line.startswith(GAP_START))
     return {index: size for index in marked if (size := gap_size(lines[index]))}
 
 

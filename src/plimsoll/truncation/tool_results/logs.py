@@ -33,7 +33,7 @@ ERRORS_FIRST = 3
 _ERRORS_NEXT = 12
 _ENDS = 4
 _RARE = 2
-(_EDGE, _TOTALS, _NEXT, _ERRORS, _LAST, _NEAR, _END, _WARNINGS, _RARE_LINES, _FIRSTS, _LASTS, _REST) = range(
+(_EDGE, _TOTALS, NEXT, _ERRORS, _LAST, _NEAR, _END, _WARNINGS, _RARE_LINES, _FIRSTS, _LASTS, _REST) = range(
     ERRORS_FIRST, ERRORS_FIRST + 12
 )
 
@@ -71,7 +71,7 @@ def _templates(keys: Sequence[str]) -> dict[str, list[int]]:
 
 def _rank_errors(ranked: list[int], errors: Sequence[ErrorLines]) -> None:
     for place, error in enumerate(errors):
-        rank = place if place < ERRORS_FIRST else _NEXT if place < _ERRORS_NEXT else _ERRORS
+        rank = place if place < ERRORS_FIRST else NEXT if place < _ERRORS_NEXT else _ERRORS
         ranked[error.first] = min(ranked[error.first], rank)
         ranked[error.last] = min(ranked[error.last], _LAST)
         if place < _ERRORS_NEXT:

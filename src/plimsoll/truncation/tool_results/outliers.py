@@ -166,7 +166,7 @@ def _odd_cells(container: Container) -> Iterator[tuple[Container, Any, float]]:
             score = _RARE_KEY / (1 + rare / _RARE_KEYS_MANY) if inner is None else 0.0
             yield from ((owner, name, score) for owner, _ in cells if score)
         elif len(cells) >= _ROWS_MIN:
-            yield from ((cells[at][0], name, score) for at, score in _odd_values([value for _, value in cells]))
+            yield from ((cells[at][0], name, score) for at, score in odd_values([value for _, value in cells]))
 
 
 def is_rows(container: Container) -> bool:
@@ -175,7 +175,7 @@ def is_rows(container: Container) -> bool:
     return objects >= max(_ROWS_MIN, len(container) * _ROWS_SHARE)
 
 
-def _odd_values(values: Sequence[Any]) -> Iterator[tuple[int, float]]:
+def odd_values(values: Sequence[Any]) -> Iterator[tuple[int, float]]:
     """Indexes of the values of a column that are rare among few, of another kind, or far outside."""
     kinds = Counter(map(type, values))
     if len(kinds) > 1 and len(values) - kinds.most_common(1)[0][1] <= max(1, len(values) // _RARE_SHARE):

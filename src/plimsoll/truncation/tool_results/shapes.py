@@ -12,11 +12,12 @@ from typing import Literal, TypeAlias
 
 from plimsoll.brief import pluralize
 from plimsoll.regex import regex
+from plimsoll.truncation.tool_results.csv_rows import look_at_csv, separator_of
 from plimsoll.truncation.tool_results.errors import find_errors
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
 from plimsoll.truncation.tool_results.logs import ERRORS_FIRST, look_at_log
 
-Kind: TypeAlias = Literal["whole", "json", "diff", "search", "listing", "log", "code", "text"]
+Kind: TypeAlias = Literal["whole", "json", "diff", "search", "listing", "log", "csv", "code", "text"]
 """The shape of a result; "whole" for one that fits and is left alone."""
 
 Lines: TypeAlias = Sequence[str]
@@ -177,6 +178,7 @@ SHAPES: Mapping[Kind, Callable[[Lines], Look]] = {
     "search": lambda lines: Look(_with_errors(_search_ranks(lines), lines), _search_facts(lines)),
     "listing": lambda lines: Look(_listing_ranks(lines), _listing_facts(lines)),
     "log": look_at_log,
+    "csv": look_at_csv,
     "code": lambda lines: Look(_code_ranks(lines), _line_count(lines)),
     "text": lambda lines: Look(_with_errors(_text_ranks(lines), lines), _line_count(lines)),
 }
@@ -221,6 +223,8 @@ def detect_lines(tool_name: str, text: str) -> Kind:
     lines = [line[:_SAMPLE_LINE_CHARS] for line in text[:_SAMPLE_CHARS].splitlines()[:_SAMPLE_LINES] if line.strip()]
     if any(_DIFF.match(line) for line in lines):
         return "diff"
+    if separator_of(lines[:-1]):
+        return "csv"
     name = tool_name[:_SAMPLE_LINE_CHARS]
     suggested = {kind for kind, pattern in _SUGGESTED_BY_TOOL.items() if pattern.search(name)}
     for kind, pattern, share_min in _SHARES_MIN:
