@@ -23,7 +23,7 @@ from plimsoll.validation import text_or_none
 
 if TYPE_CHECKING:
     from plimsoll.compaction.drive import AsyncSummarizer, Summarizer
-    from plimsoll.compaction.one_call import Conversation
+    from plimsoll.compaction.one_call import MeasuredConversation
     from plimsoll.compaction.result import Plan
     from plimsoll.formats.format import SystemText
     from plimsoll.message import FormatName, M, Message, MessageLike
@@ -234,7 +234,7 @@ def _plan(request: _Request, summarizer: Summarizer | None, query: str | None) -
     return conversation.plan_of(outline)
 
 
-def _conversation(request: _Request) -> Conversation:
+def _conversation(request: _Request) -> MeasuredConversation:
     from plimsoll.compaction.one_call import conversation  # noqa: PLC0415 - see above
 
     return conversation(request.meter, request.messages, repaired(request.system), request.note)

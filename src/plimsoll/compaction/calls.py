@@ -75,8 +75,8 @@ def _with_mark(parts: Sequence[tuple[int, Part]], at: int, words: str) -> list[t
     after = [pair for pair in parts if pair[0] > at]
     text = before[-1][1] if before else None
     if isinstance(text, Text) and text.wire is None:
-        said = _MARK.sub("", text.text)
-        joined = f"{said}\n{words}" if said else words
+        rest = _MARK.sub("", text.text)
+        joined = f"{rest}\n{words}" if rest else words
         return [*before[:-1], (before[-1][0], replace(text, text=joined)), *after]
     return [*before, (at, Text(text=words)), *after]
 

@@ -29,7 +29,7 @@ def checked(summarizer: object) -> AsyncSummarizer | None:
     )
 
 
-NOBODY = SummaryFailed(reason="no summariser is configured")
+NO_SUMMARIZER = SummaryFailed(reason="no summariser is configured")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _step(steps: Steps[Result], reply: SummaryReply | None, lock: Lock | None) -
 
 def _asked(summarizer: AsyncSummarizer | None, request: SummaryRequest) -> SummaryReply:
     if summarizer is None:
-        return NOBODY
+        return NO_SUMMARIZER
     with ErrorCatcher() as asked:
         return _checked(summarizer(request))
     return _failed(asked.error)
@@ -103,7 +103,7 @@ def _asked(summarizer: AsyncSummarizer | None, request: SummaryRequest) -> Summa
 
 async def _aasked(summarizer: AsyncSummarizer | None, request: SummaryRequest, away: Away) -> SummaryReply:
     if summarizer is None:
-        return NOBODY
+        return NO_SUMMARIZER
     with ErrorCatcher() as asked:
         if iscoroutinefunction(summarizer) or iscoroutinefunction(getattr(summarizer, "__call__", None)):  # noqa: B004
             answer = summarizer(request)

@@ -148,9 +148,9 @@ class ContextMeter:
         said_by = (message.wire or {}).get("model")
         return any(look_up(name).binds_thinking for name in (said_by, self.model) if isinstance(name, str))
 
-    def bound(self, said: Iterable[tuple[int, Message]]) -> list[int]:
+    def bound(self, messages: Iterable[tuple[int, Message]]) -> list[int]:
         """The positions of messages with bound thinking."""
-        return [position for position, message in said if self.binds(message)]
+        return [position for position, message in messages if self.binds(message)]
 
     def piece(self, normalized: NormalizedMessage, count_message: CountMessage | None = None) -> ViewMessage:
         """A view message of a normalized message. Unchanged messages share one `count_message` function if it is given."""

@@ -27,7 +27,7 @@ from plimsoll.summary.reread import span_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
+class MeasuredConversation:
     """One conversation, normalized for the provider."""
 
     meter: ContextMeter
@@ -95,7 +95,7 @@ class Conversation:
 
 def conversation(
     meter: ContextMeter, messages: Sequence[Message], system: SystemText, note: str | None
-) -> Conversation:
+) -> MeasuredConversation:
     """The conversation of these messages, with the system text that is sent apart."""
     items = fed(messages, meter.format)
     normalized = placed(items, meter.format, moves=True)
@@ -104,7 +104,7 @@ def conversation(
         leading = [ViewMessage(message=system_message(system), count_message=meter.messages.message)]
     pieces = leading + [meter.piece(item) for item in normalized]
     ordered = _in_input_order(items, normalized, messages, meter.format)
-    return Conversation(
+    return MeasuredConversation(
         meter=meter,
         pieces=pieces,
         in_input_order=pieces if ordered is normalized else leading + [meter.piece(item) for item in ordered],
@@ -125,9 +125,9 @@ def _in_input_order(
     if format.rules.results_anywhere:
         found = placed(items, format, moves=False)
         return normalized if [item.message for item in found] == messages else found
-    if format.validate([said.wire or {} for said in decoded]):
+    if format.validate([message.wire or {} for message in decoded]):
         return normalized
-    return [NormalizedMessage(message=said, position=at) for at, said in enumerate(decoded)]
+    return [NormalizedMessage(message=message, position=at) for at, message in enumerate(decoded)]
 
 
 def _recollected(task: Task, pieces: Sequence[ViewMessage]) -> Task:

@@ -123,8 +123,10 @@ def checked(text: str, reference: str, *others: str) -> str:
 
 def text_said(message: Message) -> str:
     """All text of a message, part by part; a call as its tool name and arguments."""
-    said = (f"{part.name} {part.arguments}" if isinstance(part, ToolCall) else words_of(part) for part in message.parts)
-    return "\n\n".join(text for text in said if text)
+    texts = (
+        f"{part.name} {part.arguments}" if isinstance(part, ToolCall) else words_of(part) for part in message.parts
+    )
+    return "\n\n".join(text for text in texts if text)
 
 
 def _digest(text: str) -> str:

@@ -116,10 +116,12 @@ def _tail(
     view: WorkingView, movable: Sequence[ViewExchange], task: Task, room: int, *, after_failure: bool
 ) -> list[ViewExchange]:
     """The newest removable exchanges without a gap, within the room and the policy's caps."""
-    said = [block for block in view.blocks if not block.is_summary and not block.exchange.is_system]
-    exchanges = [block.exchange for block in said]
-    cut = keep_from(exchanges, _Sizes(said), task.policy, budget_tokens=task.budget_tokens, after_failure=after_failure)
-    allowed = {id(block) for block in said[cut:]}
+    conversation = [block for block in view.blocks if not block.is_summary and not block.exchange.is_system]
+    exchanges = [block.exchange for block in conversation]
+    cut = keep_from(
+        exchanges, _Sizes(conversation), task.policy, budget_tokens=task.budget_tokens, after_failure=after_failure
+    )
+    allowed = {id(block) for block in conversation[cut:]}
     tail = []
     for block in reversed(movable):
         if is_filler(block.pieces[0].message):

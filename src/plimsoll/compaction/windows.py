@@ -112,8 +112,8 @@ def _token_cap(policy: Policy, budget_tokens: int | None) -> int | None:
 
 def _newest(exchanges: Sequence[Exchange]) -> int:
     """The index of the newest exchange that is not system text; the number of exchanges if there is none."""
-    said = (index for index in range(len(exchanges) - 1, -1, -1) if not exchanges[index].is_system)
-    return next(said, len(exchanges))
+    newest_first = (index for index in range(len(exchanges) - 1, -1, -1) if not exchanges[index].is_system)
+    return next(newest_first, len(exchanges))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,7 @@ from plimsoll.summary.ledger import Ledger
 from plimsoll.validation import boolean, short_repr
 
 
-class Recorded(Protocol):
+class HasRecorder(Protocol):
     """An object that works on a recorder."""
 
     _recorder: SessionRecorder
@@ -53,7 +53,7 @@ class Recorded(Protocol):
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
-Own = TypeVar("Own", bound=Recorded)
+Own = TypeVar("Own", bound=HasRecorder)
 
 
 def locked(method: Callable[Concatenate[Own, P], Result]) -> Callable[Concatenate[Own, P], Result]:
