@@ -48,16 +48,16 @@ class Knowledge:
     is_recorded: bool
     beside: RequestContext = NO_CONTEXT
 
-    def told(self, taken: Received, likely: Format) -> Format | None:
+    def newly_known(self, taken: Received, likely: Format) -> Format | None:
         """The format if this is the first time it is known, from an option or these messages; None otherwise."""
         if self.is_fixed:
             return None if self.is_recorded else likely
-        told = taken.declared or (certain_format_of(taken.wires, self.beside) if taken.may_tell else None)
-        return None if told is None else format_named(told)
+        declared = taken.declared or (certain_format_of(taken.wires, self.beside) if taken.may_tell else None)
+        return None if declared is None else format_named(declared)
 
     def format_of(self, messages: object, likely: Format) -> Format:
         """The recorded format, or the one that these messages are the first to show. Raises FormatError."""
-        return likely if self == FIXED else self.told(received(messages), likely) or likely
+        return likely if self == FIXED else self.newly_known(received(messages), likely) or likely
 
 
 FIXED = Knowledge(is_fixed=True, is_recorded=True)
@@ -80,7 +80,7 @@ class Arrivals:
         meter: ContextMeter,
         state: ViewState,
         *,
-        told: Format | None,
+        new_format: Format | None,
         limit_tokens: int | None,
         edit: RecordDraft | None = None,
         is_late: bool = False,
@@ -90,7 +90,7 @@ class Arrivals:
         Args:
             meter: The session's counter and budget.
             state: The state of the session before the append.
-            told: The format if it becomes known now; the view is then decoded again.
+            new_format: The format if it becomes known now; the view is then decoded again.
             limit_tokens: Size limit of a tool result.
             edit: A change of earlier messages, applied first.
             is_late: True if the messages may answer an older view; thinking bound to that view is then removed.
@@ -102,11 +102,11 @@ class Arrivals:
         self._limit_tokens = limit_tokens
         self._is_late = is_late
         self._arrived: list[Arrival] = []
-        if told is not None:
-            self.meter = replace(meter, format=told)
-            self.state = ViewState.of(state.log, told, self.meter.count_message, known=False)
+        if new_format is not None:
+            self.meter = replace(meter, format=new_format)
+            self.state = ViewState.of(state.log, new_format, self.meter.count_message, known=False)
             self.state.format_fixed = True
-            self.drafts.append(RecordDraft(kind="note", data={"what": "format", "format": told.name}))
+            self.drafts.append(RecordDraft(kind="note", data={"what": "format", "format": new_format.name}))
         if edit is not None:
             self._edit(edit)
         self._effective = len(self.drafts)
@@ -164,8 +164,8 @@ class Arrivals:
 
     def _working_view(self, piece: ViewMessage, read: Callable[[int], Message]) -> WorkingView:
         """A working view of one piece, worded in the language of the session."""
-        said = (shown.message for shown in self.state.pieces)
-        language = language_of(said, self.meter.policy.language)
+        shown_messages = (shown.message for shown in self.state.pieces)
+        language = language_of(shown_messages, self.meter.policy.language)
         return self.meter.working_view([piece], refer=partial(reference_of, read=read), language=language)
 
     def _may_pass(self, result: ToolResult, limit_tokens: int) -> bool:

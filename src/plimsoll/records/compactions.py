@@ -116,8 +116,8 @@ class CompactionChain:
         Oldest first, including undone ones.
         """
         found = takewhile(lambda record: record.seq > after, self._back())
-        told = [(record, unpacked(record.data).get("written")) for record in found if record.kind == "compaction"]
-        return [(record, words) for record, words in reversed(told) if words]
+        written = [(record, unpacked(record.data).get("written")) for record in found if record.kind == "compaction"]
+        return [(record, words) for record, words in reversed(written) if words]
 
     def in_force(self) -> list[int]:
         """Numbers of the compactions that the view is based on, newest first."""

@@ -35,10 +35,10 @@ def ledger_data(before: Ledger, after: Ledger, since: int | None, changes_chars:
     return {"since": since, "changes": found, "chars": grown}
 
 
-def extend_by_position(said: Iterable[tuple[int, Message]], ledger: Ledger | None = None) -> Ledger:
+def extend_by_position(messages_by_position: Iterable[tuple[int, Message]], ledger: Ledger | None = None) -> Ledger:
     """Extend a ledger, by default an empty one, with the facts of messages given by position. Positions may be missing."""
     runs: list[tuple[int, list[Message]]] = []
-    for position, message in said:
+    for position, message in messages_by_position:
         if not runs or runs[-1][0] + len(runs[-1][1]) != position:
             runs.append((position, []))
         runs[-1][1].append(message)

@@ -45,23 +45,23 @@ class Usage:
         return {"id": self.id, **asdict(self), "total_tokens": self.total_tokens}
 
 
-def usage_of(told: object, *, model: str | None = None) -> Usage | None:
+def usage_of(report: object, *, model: str | None = None) -> Usage | None:
     """Parse a usage object; None if it is not one or counts nothing.
 
     Supports OpenAI (Chat Completions and Responses), Anthropic, Codex and pi. Anthropic and pi report cached tokens apart from the
     input; they are added to the prompt.
     """
-    if not isinstance(told, Mapping):
+    if not isinstance(report, Mapping):
         return None
-    details = _mapping(told, "prompt_tokens_details") or _mapping(told, "input_tokens_details")
-    cached = _count(told, "cache_read_input_tokens", "cached_input_tokens", "cacheRead") or _count(
+    details = _mapping(report, "prompt_tokens_details") or _mapping(report, "input_tokens_details")
+    cached = _count(report, "cache_read_input_tokens", "cached_input_tokens", "cacheRead") or _count(
         details, "cached_tokens"
     )
-    written = _count(told, "cache_creation_input_tokens", "cacheWrite") or _count(details, "cache_write_tokens")
-    prompt = _count(told, "prompt_tokens", "input_tokens", "input")
-    if _counts_cache_apart(told):
+    written = _count(report, "cache_creation_input_tokens", "cacheWrite") or _count(details, "cache_write_tokens")
+    prompt = _count(report, "prompt_tokens", "input_tokens", "input")
+    if _counts_cache_apart(report):
         prompt += cached + written
-    completion = _count(told, "completion_tokens", "output_tokens", "output")
+    completion = _count(report, "completion_tokens", "output_tokens", "output")
     if prompt == 0:
         return None
     return Usage(
@@ -73,21 +73,21 @@ def usage_of(told: object, *, model: str | None = None) -> Usage | None:
     )
 
 
-def _counts_cache_apart(told: Mapping[str, Any]) -> bool:
-    return not told.keys().isdisjoint(
+def _counts_cache_apart(report: Mapping[str, Any]) -> bool:
+    return not report.keys().isdisjoint(
         {"cache_read_input_tokens", "cache_creation_input_tokens", "cacheRead", "cacheWrite"}
     )
 
 
-def _mapping(told: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = told.get(name)
+def _mapping(report: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = report.get(name)
     return value if isinstance(value, Mapping) else {}
 
 
-def _count(told: Mapping[str, Any], *names: str) -> int:
+def _count(report: Mapping[str, Any], *names: str) -> int:
     """The first of these fields that holds a valid token count; 0 if none does."""
     for name in names:
-        value = told.get(name)
+        value = report.get(name)
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= SETTING_TOKENS_MAX:
             return value
     return 0
@@ -107,8 +107,8 @@ def usage_data(usage: Usage, event: int | None) -> dict[str, Any]:
         "model": usage.model,
         "position": usage.position,
     }
-    told = {name: value for name, value in data.items() if value is not None}
-    return told if usage.counted_tokens is None else {**told, "event": event}
+    known = {name: value for name, value in data.items() if value is not None}
+    return known if usage.counted_tokens is None else {**known, "event": event}
 
 
 def usage_from(data: Mapping[str, Any], at_ms: int) -> Usage:

@@ -40,14 +40,14 @@ def adopt(recorder: SessionRecorder, adoption: Adoption, before: Sequence[ViewMe
         task = _speaking_for(recorder, task, adoption.left)
     shown, before_tokens = recorder.state.pieces, adoption.tokens_before or recorder.total()
     after_tokens, summarised = adoption.tokens_after, adoption.summary is not None
-    told = _summaries(pieces, adoption.reader) or [adoption.summary or ""]
+    summaries = _summaries(pieces, adoption.reader) or [adoption.summary or ""]
     known = _summaries(shown, adoption.reader)
     outline = replace(
         untouched(pieces, task, before_tokens),
         tokens_after=meter.total(recorder.state.sending.settled(pieces)) if after_tokens is None else after_tokens,
         summary=adoption.summary,
-        written="\n".join(told) or None,
-        ledger=_told(task.ledger, (text for text in told if text not in known)),
+        written="\n".join(summaries) or None,
+        ledger=_with_summaries(task.ledger, (text for text in summaries if text not in known)),
         stage=IMPORT,
         changed=True,
         note=None if adoption.trigger == IMPORT else f"by {adoption.by}, which counted these tokens",
@@ -60,9 +60,11 @@ def adopt(recorder: SessionRecorder, adoption: Adoption, before: Sequence[ViewMe
 def _speaking_for(recorder: SessionRecorder, task: Task, left: Sequence[int]) -> Task:
     """The task with the removed messages added to its ledger and its covered range."""
     wanted, (start, end) = frozenset(left), (min(left), max(left) + 1)
-    said = ((at, restore_results(message)) for at, message in recorder.state.history.decoded(0, end) if at in wanted)
+    messages = (
+        (at, restore_results(message)) for at, message in recorder.state.history.decoded(0, end) if at in wanted
+    )
     covers = (start, end) if task.covers is None else (min(start, task.covers[0]), max(end, task.covers[1]))
-    return replace(task, ledger=extend_by_position(said, task.ledger), covers=covers)
+    return replace(task, ledger=extend_by_position(messages, task.ledger), covers=covers)
 
 
 def _summaries(pieces: Sequence[ViewMessage], reader: readers.Reader | None) -> list[str]:
@@ -70,7 +72,7 @@ def _summaries(pieces: Sequence[ViewMessage], reader: readers.Reader | None) -> 
     return [piece.message.text for piece in readers.bare(pieces, reader) if piece.origin == "summary"]
 
 
-def _told(ledger: Ledger, summaries: Iterable[str]) -> Ledger:
+def _with_summaries(ledger: Ledger, summaries: Iterable[str]) -> Ledger:
     """The ledger extended by another tool's summaries, whose facts may be in no message."""
     for text in filter(None, summaries):
         ledger = recollected(ledger, text)
@@ -97,15 +99,15 @@ def _adopted(recorder: SessionRecorder, item: Adopted, unchanged: Mapping[int | 
 
     """
     message = item.message or recorder.meter.format.decode(item.wire, item.position or 0)
-    position, said = item.position, None
+    position, original = item.position, None
     if position is not None:
-        said = unchanged.get(position) or recorder.message_cache.find(position)
+        original = unchanged.get(position) or recorder.message_cache.find(position)
     piece = ViewMessage(
         message=message,
         count_message=recorder.meter.count_message,
         position=item.position,
         origin=item.origin,
-        whole=said is not None and said.wire == message.wire,
+        whole=original is not None and original.wire == message.wire,
         joined=item.joined,
     )
     if item.origin == "made":

@@ -50,12 +50,12 @@ def kept_within(recorder: SessionRecorder, query: str | None, *, asks_model: boo
         return planning(recorder, CompactionOptions(focus=text_or_none("query", query)), asked=False, asks_model=asks)
 
     for asks in (asks_model, asks_model, False):
-        said = recorder.log.messages
+        count = recorder.log.messages
         found = recorder.check()
         recorder.tell_level(found)
         if found.should_compact:
             yield from _recorded(recorder, "auto", plan, asks_model=asks)
-        if recorder.log.messages == said:
+        if recorder.log.messages == count:
             break
     recorder.sent = sent_now(recorder.state, recorder.log.messages)
 

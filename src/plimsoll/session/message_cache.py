@@ -36,9 +36,9 @@ class MessageCache:
         """The message; None if missing or unreadable. The following messages are cached too, as they are often requested next."""
         found = self.held(position)
         if found is None:
-            said = self._read(position, position + READ_AHEAD_MESSAGES)
-            found = said.get(position)
-            for place, message in reversed(list(said.items())):
+            messages = self._read(position, position + READ_AHEAD_MESSAGES)
+            found = messages.get(position)
+            for place, message in reversed(list(messages.items())):
                 (self._small if _is_small(message) else self._large).set(place, message)
         return found
 

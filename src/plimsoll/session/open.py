@@ -242,8 +242,8 @@ def _chosen(log: SessionLog, remembered: Mapping[str, Any], given: Mapping[str, 
     known, now = remembered["counter"], given.get("counter")
     if isinstance(known, Mapping) and (now is None or _counter_data(now) != known):
         opened_with = "the model's own counter" if now is None else str(_counter_data(now))
-        told = CounterWarning(log.name, counted_by=str(known.get("own")), opened_with=opened_with)
-        warn(told)
+        warning = CounterWarning(log.name, counted_by=str(known.get("own")), opened_with=opened_with)
+        warn(warning)
         known = None
     chosen = {**remembered, "counter": known, **given}
     if isinstance(chosen["policy"], Mapping):
@@ -328,6 +328,6 @@ def _told_format(newest: Iterable[Record]) -> FormatName | None:
         if record.kind == "note" and record.data.get("what") == "format":
             return format_named(record.data["format"]).name
         if record.kind in ("compaction", "rollback"):
-            told = record.data["state"]["format"]
-            return None if told is None else format_named(told).name
+            format_name = record.data["state"]["format"]
+            return None if format_name is None else format_named(format_name).name
     return None

@@ -203,28 +203,28 @@ class SessionRecorder:
         `read` are messages already decoded in the session's format, instead of `messages`.
         """
         taken = received(messages)
-        told = self.kept.knowledge.told(taken, self.meter.format)
-        format = told or self.meter.format
-        said = read or [format.decode(wire, index) for index, wire in enumerate(taken.wires)]
-        said = [as_stored(message, format, index) for index, message in enumerate(said)]
-        if not said and edit is None:
+        new_format = self.kept.knowledge.newly_known(taken, self.meter.format)
+        format = new_format or self.meter.format
+        added = read or [format.decode(wire, index) for index, wire in enumerate(taken.wires)]
+        added = [as_stored(message, format, index) for index, message in enumerate(added)]
+        if not added and edit is None:
             return []
-        if times_ms and len(times_ms) != len(said):
-            raise SettingError("times_ms", f"{len(times_ms)} times for {len(said)} messages")
+        if times_ms and len(times_ms) != len(added):
+            raise SettingError("times_ms", f"{len(times_ms)} times for {len(added)} messages")
         first, is_late = self.log.messages, self.requests.are_of_other_than(self.state.event)
         arrivals = Arrivals(
-            self.meter, self.state, told=told, limit_tokens=self._result_limit, edit=edit, is_late=is_late
+            self.meter, self.state, new_format=new_format, limit_tokens=self._result_limit, edit=edit, is_late=is_late
         )
-        for index, message in enumerate(said):
+        for index, message in enumerate(added):
             arrivals.add(message, first + index, times_ms[index] if times_ms else None)
         arrivals.take(self.log.append(arrivals.drafts))
         self.meter, self.state = arrivals.meter, arrivals.state
-        if any(message.role == "assistant" for message in said):
+        if any(message.role == "assistant" for message in added):
             self.requests.answer()
         if edit is not None:
             self.message_cache.clear()
-        self.kept = self.kept if told is None else replace(self.kept, knowledge=FIXED)
-        return list(range(first, first + len(said)))
+        self.kept = self.kept if new_format is None else replace(self.kept, knowledge=FIXED)
+        return list(range(first, first + len(added)))
 
     # --- compaction
 
@@ -295,8 +295,8 @@ class SessionRecorder:
         state = self.state
         undone = {**state.snapshot(), "stats": totals_at(self.log, base)}
         bound = self.meter.bound(state.history.decoded(turned_at(self.log, base), self.log.messages))
-        told = {"about": about, "base": base, "prev": state.event, "unbound": bound, "state": undone}
-        self._write("rollback", told)
+        data = {"about": about, "base": base, "prev": state.event, "unbound": bound, "state": undone}
+        self._write("rollback", data)
         return compaction_of(record_at(self.log, about), undone=about not in self.chain().in_force())
 
     # --- pins, usage, forks

@@ -25,7 +25,7 @@ from plimsoll.session.recorder import SessionRecorder, locked
 from plimsoll.session.searching import SearchedSession
 from plimsoll.session.sharing import SharedSession
 from plimsoll.session.syncing import SyncedSession
-from plimsoll.session.usage_reports import sent_now, usage_of, usage_told, usages
+from plimsoll.session.usage_reports import sent_now, usage_for, usage_from_caller, usages
 from plimsoll.store.cache import CacheStats
 from plimsoll.summary.file_mentions import FileMention
 from plimsoll.validation import boolean, integer
@@ -325,9 +325,9 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
         Raises: SettingError.
 
         """
-        told, now = usage_told(prompt_tokens, completion_tokens, cached_tokens), self._recorder
+        report, now = usage_from_caller(prompt_tokens, completion_tokens, cached_tokens), self._recorder
         sent = now.sent or sent_now(now.state, now.log.messages)
-        now.record_usage([usage_of(sent, told, now.meter, now.estimates, now.message_cache)], sent.event)
+        now.record_usage([usage_for(sent, report, now.meter, now.estimates, now.message_cache)], sent.event)
 
     @locked
     def usage(self, *, last: int | None = None) -> list[Usage]:

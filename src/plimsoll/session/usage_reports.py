@@ -82,7 +82,7 @@ def _closing(pieces: Iterable[ViewMessage]) -> tuple[Message, ...]:
     return tuple(piece.message for piece in pieces if piece.origin == "made" and is_placeholder(piece.message))
 
 
-def usage_told(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> Usage:
+def usage_from_caller(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> Usage:
     """A report from a caller's arguments. Raises SettingError."""
     usage = Usage(
         prompt_tokens=integer("prompt_tokens", prompt_tokens),
@@ -92,10 +92,10 @@ def usage_told(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -
     return whole_prompt(usage)
 
 
-def usage_of(sent: Sent, told: Usage, meter: ContextMeter, estimates: Estimates, originals: MessageCache) -> Usage:
+def usage_for(sent: Sent, report: Usage, meter: ContextMeter, estimates: Estimates, originals: MessageCache) -> Usage:
     """A report combined with the count of the view `sent` that it belongs to."""
     return replace(
-        told,
+        report,
         counted_tokens=estimates.of(sent.request(), meter),
         model=meter.model,
         position=_answer(sent, originals),

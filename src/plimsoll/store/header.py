@@ -52,8 +52,8 @@ def session_info(  # noqa: PLR0913 - the fields of SessionInfo
     name: str, header: Record | None, tail: Tail, *, lines_back: Iterable[bytes], size_bytes: int, archived: bool
 ) -> SessionInfo:
     """The entry for one session in a list of sessions."""
-    said = {} if header is None else header.data
-    title, context = newest_title(lines_back) or said.get("title"), said.get("context")
+    fields = {} if header is None else header.data
+    title, context = newest_title(lines_back) or fields.get("title"), fields.get("context")
     agent_id = context.get("agent_id") if isinstance(context, dict) else None
     return SessionInfo(
         name=name,

@@ -36,8 +36,8 @@ class JsonlLines:
 
     def tail(self) -> Tail:
         """See Lines. Acknowledged records that are absent count as missing."""
-        tail, come = self._end(), self._committed
-        return tail if come is None else no_less(tail, records=come.records, messages=come.messages)
+        tail, committed = self._end(), self._committed
+        return tail if committed is None else no_less(tail, records=committed.records, messages=committed.messages)
 
     def acknowledge(self, tail: Tail) -> None:
         """See Lines."""

@@ -223,15 +223,15 @@ class LogFile:
 
 
 def read_tail(file: LogFile, *, acknowledged: int = 0) -> Tail:
-    """Where a log ends: after the last record of the last append that is whole. Reads back to that record, no further.
+    """The end of a log: after the last record of the last complete append. Reads back no further than that record.
 
-    Bytes after it that no newline ends, and records of an append whose last ones are not there, are torn, unless they
-    are among the first so many that were acknowledged: then those last ones are lost. Whole lines that cannot be read
-    are not torn either: they are damage, stay where they are, and may each have been a message.
+    A last line without a newline, and the records of an incomplete append, are torn; if they are among the first `acknowledged`
+    records, the rest of the append is lost instead. Unreadable lines that end with a newline are damage, not torn: they stay, and
+    each may have been a message.
     """
     end = size = file.size()
     lost = 0
-    left = 0  # records that must follow, if the one found next is of the append that is torn
+    left = 0  # records that must follow the next one found, if its append is torn
     for piece in file.pieces_back(size):
         found = [span for span in file.spans_of(piece) if span.record is not None]
         if not found:

@@ -46,7 +46,13 @@ class SqliteLines(RowReader):
     """The rows of one session."""
 
     def __init__(
-        self, database: Database, session: int, lock: Lock | None, *, name: str, come: CommittedLength | None = None
+        self,
+        database: Database,
+        session: int,
+        lock: Lock | None,
+        *,
+        name: str,
+        committed: CommittedLength | None = None,
     ) -> None:
         super().__init__(self)
         self._database = database
@@ -54,14 +60,14 @@ class SqliteLines(RowReader):
         self._first_id = session << _SEQ_BITS
         self._lock = lock
         self._name = name
-        self._committed = come
+        self._committed = committed
 
     def tail(self) -> Tail:
         """See Lines. Acknowledged records that are absent count as missing."""
-        tail, come = super().tail(), self._committed
-        if come is None or come.session != self._session:
+        tail, committed = super().tail(), self._committed
+        if committed is None or committed.session != self._session:
             return tail
-        return no_less(tail, records=come.records, messages=come.messages)
+        return no_less(tail, records=committed.records, messages=committed.messages)
 
     def acknowledge(self, tail: Tail) -> None:
         """See Lines."""
@@ -303,7 +309,7 @@ class SqliteStore:
             return session
 
     def _log(self, session: int, name: str, lock: Lock | None) -> Log:
-        lines = SqliteLines(self._database, session, lock, name=name, come=self._committed(name))
+        lines = SqliteLines(self._database, session, lock, name=name, committed=self._committed(name))
         refuse_newer(name, lines.header())
         damage = []
         if lock is not None:

@@ -34,8 +34,8 @@ class Content(NamedTuple):
 
 def content_of(messages: Sequence[Message]) -> Content:
     """The content of one item; a whole response may consist of several messages."""
-    said = tuple(atom for message in messages for atom in atoms(message))
-    return Content(said, tuple(thought for message in messages for thought in thoughts(message)))
+    wanted = tuple(atom for message in messages for atom in atoms(message))
+    return Content(wanted, tuple(thought for message in messages for thought in thoughts(message)))
 
 
 class Side:
@@ -71,14 +71,14 @@ class Side:
         """The content of an item."""
         return self.forms(index)[0]
 
-    def next_place(self, said: tuple[Atom, ...], start: int) -> int | None:
+    def next_place(self, wanted: tuple[Atom, ...], start: int) -> int | None:
         """Index of the first item from `start` on with exactly this content. `start` must not decrease between calls."""
         if self._places is None:
             self._places = {}
             for index in range(start, len(self)):
                 for content in self.forms(index):
                     self._places.setdefault(content.atoms, []).append(index)
-        found = self._places.get(said, [])
+        found = self._places.get(wanted, [])
         at = bisect_left(found, start)
         return found[at] if at < len(found) else None
 
@@ -181,16 +181,16 @@ def _texts_joined(given: Side, at: int, known: Side, place: int) -> Match | None
     return None if stop is None else Match(at, stop, place, place + 1)
 
 
-def _texts_in(said: tuple[Atom, ...], other: Side, start: int) -> int | None:
-    """The end of the items whose texts, joined, equal the only text in `said`."""
-    if len(said) != 1 or said[0][1] != "text":
+def _texts_in(wanted: tuple[Atom, ...], other: Side, start: int) -> int | None:
+    """The end of the items whose texts, joined, equal the only text in `wanted`."""
+    if len(wanted) != 1 or wanted[0][1] != "text":
         return None
-    voice, whole = said[0][0], said[0][2]
+    role, whole = wanted[0][0], wanted[0][2]
     for separator in _SEPARATORS:
         text, stop = "", start
         while stop < len(other) and len(text) < len(whole):
             found = other.content(stop).atoms
-            if len(found) != 1 or found[0][:2] != (voice, "text"):
+            if len(found) != 1 or found[0][:2] != (role, "text"):
                 break
             text = f"{text}{separator}{found[0][2]}" if stop > start else found[0][2]
             stop += 1
@@ -209,8 +209,8 @@ def _resumed(given: Side, at: int, known: Side, place: int) -> Match | None:
             return Match(at + more, at + more + 1, place + further, place + further + 1)
     doubtful: Match | None = None
     for index in range(at, min(len(given), at + SEARCH_MESSAGES_MAX)):
-        said = given.content(index).atoms
-        found = known.next_place(said, place) if said else None
+        wanted = given.content(index).atoms
+        found = known.next_place(wanted, place) if wanted else None
         if found is None:
             continue
         match = _match(given, index, known, found)

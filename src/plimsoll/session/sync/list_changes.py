@@ -178,8 +178,8 @@ def _continues(found: Sequence[Match], match: Match) -> bool:
 
 
 def _is_system_text(side: Side, index: int) -> bool:
-    said = side.content(index).atoms
-    return bool(said) and all(atom[0] == "system" for atom in said)
+    content = side.content(index).atoms
+    return bool(content) and all(atom[0] == "system" for atom in content)
 
 
 def _flat(places: Iterable[tuple[int, ...]]) -> list[int]:
