@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import is_recalled, speaker_of
+from plimsoll.summary.ledger.sentences import has_digit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -219,7 +220,7 @@ def _read(clause: str, callings: frozenset[str]) -> _Short:
         "second": not _SECOND_PERSON.isdisjoint(tokens),
         "time": not _TIMES.isdisjoint(tokens),
         "event": not _EVENTS.isdisjoint(tokens) or _EVENT.search(short.lower()) is not None,
-        "digit": any(map(str.isdigit, short)),
+        "digit": has_digit(short),
         "generic": sum(word in _GENERIC for word in words) / max(1, len(words)),
     }
     return _Short(short, words, names, signs)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import is_recalled, topic_of
-from plimsoll.summary.ledger.sentences import pairs
+from plimsoll.summary.ledger.sentences import has_digit, pairs
 from plimsoll.summary.names_zh import (
     ADDRESS,
     COMMON_ATTRIBUTES,
@@ -44,6 +45,9 @@ _KNOWN = regex(r"(?:知道|清楚|了解|记得|听说过?)[了的呀啊]?\Z")
 _PRAISE = regex(
     r"厉害|不错|喜欢|真好|好棒|值得|推荐|谢谢|有机会|有时间|一定去|想去|打算|去看看|期待|开心|佩服|羡慕|可惜|好的|好了"
 )
+_KEPT_MAX = 4_096
+"""Texts of which each reading is kept: a conversation is rendered several times, with nearly the same statements."""
+
 _ASKED_MIN = 3
 """Questions that ask for something before it counts as an attribute."""
 
@@ -82,18 +86,19 @@ def statements(facts: Sequence[Fact], names: Sequence[str]) -> list[Statement]:
     """The clauses of these chat facts that say something, in order, each short and under its topic, one of `names`; none twice."""
     found = _of_one_topic(list(_Reader(facts, names).read(facts)))
     spread: Counter[str] = Counter()
-    for said in found:
-        spread.update(set(pairs(said.text)))
-    total = len(found)
+    words = [list(dict.fromkeys(pairs(said.text))) for said in found]
+    for distinct in words:
+        spread.update(distinct)
+    rare = {count: min(5.0, log((len(found) + 1) / count)) for count in set(spread.values())}
     return [
         Statement(
             said.text,
             said.topic,
             said.order,
-            {pair: _worth(pair, spread[pair], total) for pair in pairs(said.text)},
+            {pair: _worth(pair, rare[spread[pair]]) for pair in distinct},
             _factor(said),
         )
-        for said in found
+        for said, distinct in zip(found, words, strict=True)
     ]
 
 
@@ -105,7 +110,7 @@ def _of_one_topic(found: Sequence[_Said]) -> list[_Said]:
     kept: dict[tuple[str, str], _Said] = {}
     for said in found:
         topic = said.topic
-        if len(said.text) >= _DISTINCT_CHARS_MIN and any(map(str.isdigit, said.text)):
+        if len(said.text) >= _DISTINCT_CHARS_MIN and has_digit(said.text):
             topic = votes[said.text].most_common(1)[0][0]
         kept.setdefault((topic, said.text), said._replace(topic=topic))
     return list(kept.values())
@@ -159,7 +164,7 @@ class _Reader:
 
     def _listen(self, fact: Fact) -> None:
         """Note what a fact asks, if it does, and of what."""
-        asking = [piece for piece in _pieces(fact.text) if QUESTION.search(piece)]
+        asking = _asking(fact.text)
         if asking or fact.state == "question":
             self.noun = self._attribute("，".join(piece for piece in asking if not self._introduces(piece)))
             self.asked, self.about = fact.position, self.topic
@@ -223,10 +228,9 @@ def attributes(facts: Sequence[Fact], named: re.Pattern[str], whole: str) -> dic
     """
     counted: Counter[str] = Counter(dict.fromkeys(COMMON_ATTRIBUTES, _ASKED_MIN * 4))
     for fact in facts:
-        for piece in _pieces(fact.text):
-            if QUESTION.search(piece):
-                for run in _runs(named.sub(" ", piece)):
-                    counted.update({run[at : at + size] for size in (2, 3, 4) for at in range(len(run) - size + 1)})
+        for piece in _asking(fact.text):
+            for run in _runs(named.sub(" ", piece)):
+                counted.update({run[at : at + size] for size in (2, 3, 4) for at in range(len(run) - size + 1)})
     return {
         noun: count
         for noun, count in counted.items()
@@ -234,6 +238,7 @@ def attributes(facts: Sequence[Fact], named: re.Pattern[str], whole: str) -> dic
     }
 
 
+@lru_cache(_KEPT_MAX)
 def shorten(piece: str) -> str:
     """A clause without opening fillers and closing particles."""
     piece = piece.strip(" 　。，！？,.!?…~;；")
@@ -259,12 +264,14 @@ def _answer(text: str, noun: str, asked_for: Mapping[str, int]) -> str:
     return f"{own or noun}{_JOINT.sub('', value) or value}"
 
 
-def _pieces(text: str) -> list[str]:
-    """Its clauses."""
-    return [piece for piece in _CLAUSE.split(text) if piece and piece.strip()]
+@lru_cache(_KEPT_MAX)
+def _asking(text: str) -> tuple[str, ...]:
+    """Its clauses that ask."""
+    return tuple(piece for piece in _CLAUSE.split(text) if piece and piece.strip() and QUESTION.search(piece))
 
 
-def _runs_of(text: str, *, whole: bool) -> list[str]:
+@lru_cache(_KEPT_MAX)
+def _runs_of(text: str, *, whole: bool) -> tuple[str, ...]:
     """What a sentence tells: its clauses, without questions and fillers; those of a reply or with particulars beside each other."""
     found: list[str] = []
     start = end = -1
@@ -286,7 +293,7 @@ def _runs_of(text: str, *, whole: bool) -> list[str]:
         at = stop.end() if stop is not None else to
     if start >= 0:
         found.append(text[start:end])
-    return found
+    return tuple(found)
 
 
 def _runs(question: str) -> list[str]:
@@ -301,12 +308,12 @@ def nouns(text: str, edges: str) -> list[str]:
     return [run for run in kept if OPENING.fullmatch(run) is None and _PRAISE.search(run) is None]
 
 
-def _worth(pair: str, spread: int, total: int) -> float:
-    rare = min(5.0, log((total + 1) / (spread or 1)))
+def _worth(pair: str, rare: float) -> float:
     # A number or a foreign word is one pair here but as long, and as telling, as several.
     return rare + 0.9 * len(pair) if pair[0].isascii() and len(pair) > 1 else rare
 
 
+@lru_cache(_KEPT_MAX)
 def _says_something(short: str) -> bool:
     """Whether a clause is more than a greeting, a filler or short praise."""
     if len(short) < 2 or OPENING.fullmatch(short) is not None:
@@ -321,7 +328,7 @@ def _says_something(short: str) -> bool:
 def _factor(said: _Said) -> float:
     short = said.text
     factor = said.answers
-    if any(map(str.isdigit, short)):
+    if has_digit(short):
         factor *= _DIGITS
     elif _FACTUAL.search(short):
         factor *= _PARTICULAR

@@ -57,8 +57,16 @@ _NAMES_REPLIED = regex(
 _ASKS_NAMES = regex(r"什么|哪|谁|啥|推荐|还有")
 _TOPIC_CHARS_MAX = 24
 _TOPICS_MAX = 800
-_SOURCES = ((TITLE, 6), (INTRODUCED, 4), (_CALLED, 3), (_BESIDE, 2), (_FOREIGN, 3), (_SUBJECT, 1))
-"""Where names are found, and how much one find says. Below 2 in all a name is not taken for a topic."""
+_SOURCES = (
+    (TITLE, 6, "《"),
+    (INTRODUCED, 4, "道解过识悉楚欢"),
+    (_CALLED, 3, "叫这玩旅逛转看"),
+    (_BESIDE, 2, "边近壁处"),
+    (_FOREIGN, 3, "·•"),
+    (_SUBJECT, 1, "是道喜这"),
+)
+"""Where names are found, how much one find says, and characters without which nothing is found. Below 2 in all a name is not
+taken for a topic."""
 _TRIM = regex(
     rf"^(?:{_KNOW}|关于|对于|比如|例如|具体|周边|附近|旁边|想|要|先|能|那|我|你|也|就|又|还|只|着|下|的|而且|并且|但是|因为|所以|由|于|是|像|以|把|离|从|和|与|及|去|到|在|叫|过|为|有|一下"
     r"|一[个座家部首位名种张本]|这[个座家部首位])+(?=.{2})|(?:这个\w{0,2}|那个\w{0,2}|一下|怎么样|如何|尤其|主要|特别|应该|可能|已经|确实|[吗呢吧])$"
@@ -81,7 +89,9 @@ def topics(facts: Sequence[Fact]) -> list[str]:
     named: Counter[str] = Counter()
     asked, whole = False, _BESIDE_OF.sub("，", "\n".join(fact.text for fact in facts))
     for fact in facts:
-        for pattern, score in _SOURCES:
+        for pattern, score, needed in _SOURCES:
+            if not any(map(fact.text.__contains__, needed)):
+                continue
             for name in flat(pattern.findall(fact.text)):
                 named[name if pattern is TITLE else _TRIM.sub("", name.strip()).partition("的")[0]] += score
         if asked and not ADDRESS.search(fact.text):

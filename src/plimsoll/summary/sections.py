@@ -12,7 +12,6 @@ from plimsoll.summary.excerpt import excerpt, level
 from plimsoll.summary.folders import folders_of, one_each
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.draft import value
-from plimsoll.summary.ledger.fact import speaker_of
 from plimsoll.summary.ledger.prose import plain
 from plimsoll.summary.ledger.requests import asks, insists
 from plimsoll.summary.room import estimate
@@ -195,8 +194,8 @@ def _flat_text(text: str) -> str:
 def has_speakers(ledger: Ledger) -> bool:
     """Return whether most statements on both sides have named speakers; then no message is a request to the model."""
     named, unnamed = Counter[str](), Counter[str]()
-    for fact in ledger.of("chat"):
-        (unnamed if speaker_of(fact) in ("user", "assistant") else named)[fact.origin] += 1
+    for (origin, note), count in Counter((fact.origin, fact.note) for fact in ledger.of("chat")).items():
+        (unnamed if note.partition("\t")[0] in ("user", "assistant") else named)[origin] += count
     return bool(named) and all(named[side] > unnamed[side] for side in named | unnamed)
 
 

@@ -116,6 +116,7 @@ class _Chinese:
         from plimsoll.summary import dense_zh  # noqa: PLC0415 - one language's patterns are enough
 
         self.nouns, self.whole, self.names = dense_zh.nouns, "\n".join(fact.text for fact in said), names
+        self.known: dict[str, _Phrase] = {}
 
     def phrases(self, texts: Sequence[str]) -> list[_Phrase]:
         """Those of one message."""
@@ -127,7 +128,10 @@ class _Chinese:
 
     def phrase(self, text: str) -> _Phrase:
         """A phrase, known by itself."""
-        return _Phrase(text, text, min(9, self.whole.count(text)) + len(text) / 10)
+        known = self.known.get(text)
+        if known is None:
+            known = self.known[text] = _Phrase(text, text, min(9, self.whole.count(text)) + len(text) / 10)
+        return known
 
 
 def _by_message(facts: Sequence[Fact]) -> Iterator[tuple[int, list[str]]]:

@@ -46,9 +46,9 @@ def score(sentence: str, *, final: bool) -> float:
         return 0.0
     weight = 0.5 + (0.8 if final else 0.0)
     lowered = sentence[:600].lower()
-    if any(phrase in lowered for phrase in _FOUND):
+    if any(map(lowered.__contains__, _FOUND)):
         weight += 2.0
-    if any(phrase in lowered for phrase in _DID):
+    if any(map(lowered.__contains__, _DID)):
         weight += 0.8
     if _SPECIFIC.search(sentence):
         weight += 0.6
@@ -65,6 +65,8 @@ _OPTIONS_MAX = 6
 
 def question(text: str) -> str:
     """The last question an answer puts to the user, then the options it offers, one a line; empty when it asks nothing."""
+    if "?" not in text and "？" not in text:
+        return ""
     tail = without_code(text)[-3_000:]
     asked = next((said for said in reversed(spoken(tail)[-12:]) if "?" in said or "？" in said), "")
     if not asked:

@@ -8,7 +8,7 @@ from plimsoll.regex import regex
 from plimsoll.summary.ledger.dates import is_day
 from plimsoll.summary.ledger.fact import CAPS, Fact, Origin
 from plimsoll.summary.ledger.prose import spoken
-from plimsoll.summary.ledger.sentences import clean, line
+from plimsoll.summary.ledger.sentences import clean, has_digit, line
 
 if TYPE_CHECKING:
     import re
@@ -35,10 +35,11 @@ def from_message(text: str, position: int, role: Role) -> Iterator[Fact]:
     origin: Origin = "user" if role == "user" else "assistant"
     for order, sentence in enumerate(spoken(text[:12_000])[:_SENTENCES_MAX]):
         shown = line(sentence, CAPS["chat"].text_chars_max)
-        if sum(map(str.isalnum, shown)) < 2:
+        alphanumeric = map(str.isalnum, shown)
+        if not (any(alphanumeric) and any(alphanumeric)):  # less than two characters of it are
             continue
         state = "question" if shown.endswith(("?", "？", "吗", "呢", "么")) else ""
-        weight = 1.0 + (0.5 if any(map(str.isdigit, shown)) else 0.0) + (0.2 if origin == "user" else 0.0)
+        weight = 1.0 + (0.5 if has_digit(shown) else 0.0) + (0.2 if origin == "user" else 0.0)
         # Short answers ("Yes.", "1898年。") repeat with other meanings: only long sentences are merged.
         key = shown.casefold() if len(shown) > 24 else f"{position}.{order}"
         yield Fact("chat", key, shown, position, origin, weight, note=name, state=state)

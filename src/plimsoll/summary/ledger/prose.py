@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from plimsoll.regex import regex
@@ -81,17 +82,28 @@ def plain(line: str) -> str:
 
 def spoken(text: str) -> list[str]:
     """The sentences of a text without fenced code, line by line, markers and emphasis off, lines of code and lead-ins left out."""
+    return list(_spoken(text))
+
+
+@lru_cache(4)
+def _spoken(text: str) -> tuple[str, ...]:
+    """The newest texts are kept, because several readers ask for the sentences of one message."""
     found: list[str] = []
     for raw in without_code(text).split("\n"):
         said = plain(raw)
         if said and not is_lead_in(said) and not is_code(said):
             found.extend(sentences(said))
-    return found
+    return tuple(found)
 
 
 def claims(text: str) -> list[str]:
     """The sentences that claim something, in order. A list of short fields under each other is one sentence."""
-    return [said for said in _joined(_body(text)) if is_claim(said)]
+    return list(_claims(text))
+
+
+@lru_cache(4)
+def _claims(text: str) -> tuple[str, ...]:
+    return tuple(said for said in _joined(_body(text)) if is_claim(said))
 
 
 def is_claim(said: str) -> bool:

@@ -7,6 +7,7 @@ from plimsoll.regex import regex
 _CONTROL = regex(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]+")
 _ANSI = regex(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
 _END = regex(r"[.!?。！？；\n][\"')\]”’]{0,2}(?:\s+|(?<=[\n。！？；”’]))")
+_DIGIT = regex(r"\d")
 CJK = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 _RUN = regex(r"[\u3400-\u9fff]+|[A-Za-z][\w&'. -]*|\d[\d:.,\-~—/]*")
@@ -36,6 +37,11 @@ def head_and_tail(text: str, chars_max: int) -> str:
         return text
     tail = max(0, chars_max // 3 - 3)
     return f"{text[: chars_max - tail - 3]} … {text[len(text) - tail :]}"
+
+
+def has_digit(text: str) -> bool:
+    """Whether a character of it is a digit."""
+    return _DIGIT.search(text) is not None or (not text.isascii() and any(map(str.isdigit, text)))
 
 
 def sentences(text: str) -> list[str]:
