@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
     from plimsoll.summary.ledger import Fact
 
+# A lookahead for the first character makes these patterns fail fast: they are tried at every character of a conversation.
 _CLAUSE = regex(
-    r"\s+[-–—]+\s+|[–—;]\s*|\s*\.\.\.\s*|(?<=[!?.])\s+"
-    r"|, (?=but |so |which |and (?:it|that|he|she|they|we|i|now) )",
+    r"(?=[\s–—;.,])(?:\s+[-–—]+\s+|[–—;]\s*|\s*\.\.\.\s*|(?<=[!?.])\s+"
+    r"|, (?=but |so |which |and (?:it|that|he|she|they|we|i|now) ))",
     re.IGNORECASE,
 )
 _OPENING = regex(
@@ -33,7 +34,8 @@ _OPENING = regex(
     re.IGNORECASE,
 )
 _LOOSE = regex(
-    r"(?<![\w-])(?:an? (?:lot|bit|couple|bunch) of|lots of|(?:kind|sort) of|a (?:lot|bit)|as well|you know|at all|right now"
+    r"(?<![\w-])(?=[aklrsty])"
+    r"(?:an? (?:lot|bit|couple|bunch) of|lots of|(?:kind|sort) of|a (?:lot|bit)|as well|you know|at all|right now"
     r"|these days|(?<!or )so(?! that)|this(?! (?:week|month|year|morning|afternoon|evening|spring|summer|fall|autumn|winter|past)))"
     r"(?![\w'’-]) ?",
     re.IGNORECASE,
@@ -99,7 +101,7 @@ _TIMES = frozenset(
     december birthday summer winter spring fall recently soon first
     """.split()
 )
-_FIRST_PERSON = frozenset("i my we our me us mine".split())
+_FIRST_PERSON = regex(r"\b(?=[imowu])(?:i|my|we|our|me|us|mine)\b", re.IGNORECASE)
 _SECOND_PERSON = frozenset("you your yours".split())
 _EVENTS = frozenset(
     """
@@ -185,7 +187,7 @@ def _pieces(facts: Sequence[Fact], callings: frozenset[str]) -> Iterator[_Piece]
     for place, fact in enumerate(facts):
         speaker = speaker_of(fact)
         # What was read back from a summary has lost its `I` there.
-        is_first_person = is_recalled(fact) or not _FIRST_PERSON.isdisjoint(_tokens(fact.text))
+        is_first_person = is_recalled(fact) or _FIRST_PERSON.search(fact.text) is not None
         for clause, raw in enumerate(_CLAUSE.split(fact.text)):
             is_question = raw.rstrip().endswith("?") or (fact.state == "question" and raw == fact.text)
             answers = bool(asked) and speaker != asker
@@ -214,7 +216,7 @@ def _with_question(answer: str, question: str) -> str:
 def _read(clause: str, callings: frozenset[str]) -> _Short:
     """A clause, shortened. Readings are kept: a conversation is rendered several times, with nearly the same clauses."""
     short = shorten(clause, callings)
-    words, tokens = tuple(content(short)), _tokens(short)
+    words, tokens = tuple(content(short)), _TOKEN.findall(short.lower())
     names = tuple(word for name in _NAME.findall(short) for word in content(name))
     signs: dict[str, float] = {
         "second": not _SECOND_PERSON.isdisjoint(tokens),
@@ -224,10 +226,6 @@ def _read(clause: str, callings: frozenset[str]) -> _Short:
         "generic": sum(word in _GENERIC for word in words) / max(1, len(words)),
     }
     return _Short(short, words, names, signs)
-
-
-def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text.lower())
 
 
 def shorten(text: str, callings: Iterable[str] = ()) -> str:
@@ -245,14 +243,12 @@ def shorten(text: str, callings: Iterable[str] = ()) -> str:
     if head and last.strip("!.?").casefold() in callings:
         text = head
     text = _LOOSE.sub("", _MEDIA.sub("[photo: ", text))
-    words = [(word, _drops(word)) for word in text.split()]
-    kept = (
-        word
-        for at, (word, drops) in enumerate(words)
+    words = text.split()
+    if "it" in words or "It" in words:
         # An `it` says nothing where a clause begins, or where its verb goes.
-        if not drops and not (word in ("it", "It") and (at == 0 or any(drops for _, drops in words[at + 1 : at + 2])))
-    )
-    return " ".join(kept).replace(" ,", ",").strip(" ,.!-")
+        goes = [at == 0 or any(map(_drops, words[at + 1 : at + 2])) for at in range(len(words))]
+        words = [word for word, drops in zip(words, goes, strict=True) if word not in ("it", "It") or not drops]
+    return " ".join([word for word in words if not _drops(word)]).replace(" ,", ",").strip(" ,.!-")
 
 
 def content(text: str) -> list[str]:
