@@ -41,11 +41,6 @@ class Finder:
         hidden = _Hidden(shown, state.history.branch.holds)
         return search(self._index, query, shown=hidden, counter=counter, max_tokens=max_tokens)[:most]
 
-    @property
-    def first_position(self) -> int:
-        """Position of the oldest message in the index: 0 unless the history is larger than the index may be."""
-        return self._index.first_position
-
     def _begin_again(self, changed: Mapping[int, int]) -> None:
         self._index = Index(self._names)
         self._event = -1

@@ -85,22 +85,11 @@ class Cache(Generic[Key, Value]):
             self._entries[key] = (value, now_s + good_for_s, turn)
             self._remember(now_s + good_for_s, turn, key)
 
-    def delete(self, key: Key) -> bool:
-        """Remove an entry; returns True if there was a live one."""
-        with self._mutex:
-            found = self._entries.pop(key, None)
-            return found is not None and found[1] > self._clock_s()
-
     def clear(self) -> None:
         """Remove all entries."""
         with self._mutex:
             self._entries.clear()
             self._times.clear()
-
-    def cleanup(self) -> int:
-        """Remove expired entries; returns their number."""
-        with self._mutex:
-            return self._purge(self._clock_s())
 
     def stats(self) -> CacheStats:
         """Counters since the cache was created."""

@@ -96,14 +96,11 @@ def test_least_recently_used_leaves_even_within_one_tick(clock):
     assert kept(cache) == ["c", "d", "e"]
 
 
-def test_cleanup_counts_and_delete_and_clear_forget(clock):
-    """Cleaning up says how many had expired; delete says whether there was one; clear leaves nothing."""
+def test_clear_forgets_everything(clock):
+    """After clearing nothing is left."""
     cache = Cache(10, ttl_s=5, clock_s=clock)
     for index in range(6):
-        cache.set(index, index, ttl_s=index + 1)
-    clock.now_s = 3
-    assert (cache.cleanup(), cache.cleanup()) == (3, 0)
-    assert (cache.delete(3), cache.delete(3), cache.delete(0)) == (True, False, False)
+        cache.set(index, index)
     cache.clear()
     assert (len(cache), cache.get(5)) == (0, None)
 
