@@ -200,7 +200,7 @@ def has_speakers(ledger: Ledger) -> bool:
 
 
 def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: int) -> list[Section]:
-    """Return all other sections, candidates best first. `tokens` is the budget of the whole summary."""
+    """Return all other sections, candidates best first. `tokens` is the budget of the summary."""
     share = (DIALOGUE_SHARES if ledger.is_dialogue else AGENT_SHARES).get
     files = _files(ledger, bias, {name: int(tokens * share(name, 1.0) / 100) for name in ("modified", "read")})
     has_assistant = not (ledger.is_dialogue and has_speakers(ledger))

@@ -1,4 +1,4 @@
-"""Facts taken out of messages without a model: one file per kind of fact, one immutable value that holds them."""
+"""Rule-based extraction of facts from messages: one module per kind of fact, and the immutable Ledger that holds them."""
 
 from plimsoll.summary.ledger.fact import CAPS, KINDS, Fact, Kind, Origin
 from plimsoll.summary.ledger.ledger import Ledger, Reading, extend

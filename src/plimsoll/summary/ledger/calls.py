@@ -1,4 +1,4 @@
-"""What a tool call does, from its name and arguments: reads, edits, searches, runs a command, or something else."""
+"""Classify a tool call by its name and arguments: read, edit, search, shell or other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS: tuple[tuple[Action, tuple[str, ...]], ...] = (
     ("search", ("grep", "glob", "search", "find", "list_dir", "list_files", "ls", "tree")),
     ("read", ("read", "view", "cat", "open_file", "get_file")),
 )
-"""Words in a tool's name, tried in this order; the arguments decide when none is there."""
+"""Words in a tool's name, in order of precedence; without one, the arguments decide."""
 
 _PATH_KEYS = (
     "file_path",
@@ -43,8 +43,8 @@ _EDIT_KEYS = frozenset(
 _ARGUMENTS_CHARS_MAX = 65_536
 _NAME_CHARS_MAX = 80
 _BRIEF_CHARS_MAX = 60
-_ENTERING = regex(r"\A\s{0,8}cd [^&;\n]{1,200}(?:&&|;)\s{0,8}")
-"""What a command does before anything else: it says where, which many commands in a row do."""
+_CD_PREFIX = regex(r"\A\s{0,8}cd [^&;\n]{1,200}(?:&&|;)\s{0,8}")
+"""A leading `cd`, which many consecutive commands repeat."""
 
 _NAMES_MAX = 512
 _PATCH_FILE = regex(r"^\*\*\* (?:Add|Update|Delete) File: (\S[^\n]{0,300})", re.MULTILINE)
@@ -52,7 +52,7 @@ _VIEW_COMMANDS = ("view", "read", "undo_edit")
 
 
 class Call(NamedTuple):
-    """One tool call, understood."""
+    """A classified tool call."""
 
     name: str
     action: Action
@@ -61,15 +61,15 @@ class Call(NamedTuple):
     """The shell command; empty for other actions."""
     arguments: dict[str, Any]
     brief: str
-    """The call in a few words, for labels."""
+    """A short description, for labels."""
 
 
 UNKNOWN = Call("", "other", (), "", {}, "")
-"""The call of a result whose call was not seen."""
+"""Stands in for the call of a result whose call was not seen."""
 
 
 def understand(name: str, arguments: str) -> Call:
-    """Read a call. Malformed, huge or oddly typed arguments give a call without particulars, never an error."""
+    """Classify a call. Malformed, oversized or wrongly typed arguments give a call without details; never raises."""
     fields, patch = _fields(arguments)
     action = _action(name, fields)
     command = _command(fields) if action in ("shell", "other") else ""
@@ -86,7 +86,7 @@ def understand(name: str, arguments: str) -> Call:
 
 
 def _fields(arguments: str) -> tuple[dict[str, Any], str]:
-    """The arguments as an object, and as plain text where they are no object: some tools are sent a patch that way."""
+    """Return the arguments as an object and as text. The text is for tools that take a plain patch."""
     if len(arguments) > _ARGUMENTS_CHARS_MAX:
         return _cut_fields(arguments), ""
     try:
@@ -102,12 +102,12 @@ _PAIR = regex(r'"([A-Za-z_]{1,24})"\s{0,4}:\s{0,4}"([^"\\\n]{1,300})"')
 
 
 def _cut_fields(arguments: str) -> dict[str, Any]:
-    """The short string arguments of a call too large to parse, from its head and tail."""
+    """Return the short string arguments of a call too large to parse, from its head and tail."""
     return dict(_PAIR.findall(arguments[:2_000] + "\n" + arguments[-2_000:]))
 
 
 def may_edit(name: str) -> bool:
-    """Whether a tool of that name may change files, told without reading its arguments."""
+    """Return whether a tool may change files, judging by its name alone."""
     return _may_edit(name[:_NAME_CHARS_MAX])
 
 
@@ -129,7 +129,7 @@ def _action(name: str, fields: dict[str, Any]) -> Action:
 
 @lru_cache(_NAMES_MAX)
 def _named_action(name: str) -> Action | None:
-    """What a tool does by its name alone. An agent has few tools and calls them often."""
+    """Return the action a tool's name implies. Cached, because an agent calls few tools often."""
     lowered = name.rsplit("__", 1)[-1].lower()
     if lowered.startswith(("task", "todo")):
         return "delegate" if lowered in ("task", "taskoutput") else "plan"
@@ -149,7 +149,7 @@ def _command(fields: dict[str, Any]) -> str:
 
 def _brief(name: str, action: Action, paths: tuple[str, ...], command: str, fields: dict[str, Any]) -> str:
     if command:
-        return line(_ENTERING.sub("", command), _BRIEF_CHARS_MAX)
+        return line(_CD_PREFIX.sub("", command), _BRIEF_CHARS_MAX)
     if paths:
         return f"{line(name, 40)} {paths[0].rsplit('/', 1)[-1]}"
     if action == "plan":

@@ -1,4 +1,4 @@
-"""Commands that were run, and how they ended."""
+"""Shell commands and their outcomes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _FAILURES = (
     "\nFAIL", "--- FAIL", "FAILED", "\nfatal:", "\nerror:", "\nerror[", "Traceback (most", "command not found",
     "No such file", "panic:", "npm ERR!",
 )  # fmt: skip
-"""What only failures print; a line break in front stands for the start of a line."""
+"""Texts that only failures print; a leading line break means the start of a line."""
 
 
 def from_result(command: str, result: str, position: int, *, is_error: bool) -> Fact:
-    """One command with its outcome line. `result` is what of the tool's answer is scanned: its head and tail."""
+    """Return a command fact with its outcome line. `result` is the head and tail of the tool's output."""
     state = "failed" if failed(result, is_error=is_error) else "ok"
     weight = 2.5 if _WEIGHTY.search(command[:400]) else 0.7
     shown = line(command, CAPS["command"].text_chars_max)
@@ -36,7 +36,7 @@ def from_result(command: str, result: str, position: int, *, is_error: bool) -> 
 
 
 def failed(result: str, *, is_error: bool) -> bool:
-    """Whether a command failed: the tool says so, a non-zero exit status, or a line only failures print."""
+    """Return whether a command failed: by the tool's flag, a non-zero exit status, or a line that only failures print."""
     if is_error:
         return True
     edges = result if len(result) <= 2_000 else f"{result[:500]}\n{result[-1_500:]}"
@@ -49,7 +49,7 @@ def failed(result: str, *, is_error: bool) -> bool:
 
 
 def outcome(result: str) -> str:
-    """The line that says how it ended: the last total, else the whole of a one-line answer, else nothing."""
+    """Return the outcome: the last line with a total, the only line, or ""."""
     lines = [raw for raw in result.rstrip().rsplit("\n", 6) if raw.strip()]
     for raw in reversed(lines[-6:]):
         if _TOTAL.search(raw.strip()[:120]):
@@ -58,7 +58,7 @@ def outcome(result: str) -> str:
 
 
 def family(command: str) -> str:
-    """What two runs of the same thing have in common: the programs and their first words, without redirections."""
+    """Return a key shared by runs of the same command: programs and first words, without redirections."""
     parts = re.split(r"&&|\|\||;|\|", command[:400])
     work = [
         words[:2]

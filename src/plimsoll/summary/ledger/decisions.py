@@ -1,4 +1,4 @@
-"""What the assistant found out, decided and reported: the sentences of its answers that say so."""
+"""Sentences of the assistant that report findings, decisions and results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SPECIFIC = regex(r"[0-9`/_\"“「《]|[a-z][A-Z]")
 
 
 def from_assistant(text: str, position: int, *, final: bool) -> Iterator[Fact]:
-    """The sentences worth keeping of one answer; `final` answers end a turn and report to the user, so more are kept."""
+    """Yield the sentences of an answer to keep: more of a `final` answer, which ends a turn with a report to the user."""
     scored = []
     for order, sentence in enumerate(claims(text[:24_000])):
         weight = score(sentence, final=final)
@@ -41,7 +41,7 @@ def from_assistant(text: str, position: int, *, final: bool) -> Iterator[Fact]:
 
 
 def score(sentence: str, *, final: bool) -> float:
-    """0 for filler; about 1 to 5 for a sentence that reports a finding, a choice or something done, with particulars."""
+    """Return 0 for filler, about 1 to 5 for a sentence that reports a finding, a choice or a result, with details."""
     if len(sentence) < 12:
         return 0.0
     weight = 0.5 + (0.8 if final else 0.0)
@@ -64,12 +64,12 @@ _OPTIONS_MAX = 6
 
 
 def question(text: str) -> str:
-    """The last question an answer puts to the user, then the options it offers, one a line; empty when it asks nothing."""
+    """Return the last question to the user and its options, one per line, or "" without a question."""
     if "?" not in text and "？" not in text:
         return ""
     tail = without_code(text)[-3_000:]
-    asked = next((said for said in reversed(spoken(tail)[-12:]) if "?" in said or "？" in said), "")
+    asked = next((item for item in reversed(spoken(tail)[-12:]) if "?" in item or "？" in item), "")
     if not asked:
         return ""
-    options = [f"{key}: {line(plain(said.strip('*| ')), 80)}" for key, said in _OPTION.findall(tail)[-_OPTIONS_MAX:]]
+    options = [f"{key}: {line(plain(item.strip('*| ')), 80)}" for key, item in _OPTION.findall(tail)[-_OPTIONS_MAX:]]
     return "\n".join([line(asked, 160), *options])

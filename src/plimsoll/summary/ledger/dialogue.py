@@ -1,4 +1,4 @@
-"""What two people (or a user and an assistant without tools) told each other: one fact per sentence, with its speaker."""
+"""Dialogue facts: one per sentence, with its speaker."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SENTENCES_MAX = 40
 
 
 def from_message(text: str, position: int, role: Role) -> Iterator[Fact]:
-    """Its sentences as chat facts, and a heading fact for a date or session line in brackets in front."""
+    """Yield sentences as chat facts, and a leading date or session line as a heading fact."""
     text = clean_start(text)
     heading = _HEADING.match(text) or _dated_line(text)
     if heading is not None:
@@ -31,7 +31,7 @@ def from_message(text: str, position: int, role: Role) -> Iterator[Fact]:
         yield Fact("heading", f"{position}", shown, position, "user")
         text = text[heading.end() :]
     speaker = _SPEAKER.match(text)
-    name = speaker[1] if speaker is not None else role  # a label or a name: the conversation as a whole tells
+    name = speaker[1] if speaker is not None else role  # a label or a name; `has_speakers` decides from all messages
     origin: Origin = "user" if role == "user" else "assistant"
     for order, sentence in enumerate(spoken(text[:12_000])[:_SENTENCES_MAX]):
         shown = line(sentence, CAPS["chat"].text_chars_max)
@@ -46,11 +46,11 @@ def from_message(text: str, position: int, role: Role) -> Iterator[Fact]:
 
 
 def _dated_line(text: str) -> re.Match[str] | None:
-    """A first line that is a day and no sentence: `Session date: 2023/05/20 (Sat) 02:21`."""
+    """Match a first line that is only a date, such as `Session date: 2023/05/20 (Sat) 02:21`."""
     found = _FIRST_LINE.match(text)
     return found if found is not None and is_day(found[1]) else None
 
 
 def clean_start(text: str) -> str:
-    """The text with its first part cleaned of control characters, so that headings and speakers are recognised."""
+    """Remove control characters from the start, so that headings and speakers are recognised."""
     return clean(text[:400].replace("\n", " \u2424")).replace("\u2424", "\n") + text[400:]

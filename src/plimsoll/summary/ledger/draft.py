@@ -1,4 +1,4 @@
-"""The working copy of a ledger while messages are read: merges repeated facts and keeps every kind within its cap."""
+"""The mutable form of a ledger during extraction: merges repeated facts and enforces the caps."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _NEWEST_WINS: frozenset[Kind] = frozenset({"work", "command", "identifier", "activity"})
-"""Kinds where a later fact under the same key replaces the text of the earlier one."""
+"""Kinds in which a later fact replaces the text of an earlier one with the same key."""
 
 _STATE_RANK = {"modified": 3, "read": 2, "seen": 1}
-"""A file that was modified once stays modified."""
+"""When merging, the highest state of a file wins."""
 
 
 class LedgerDraft:
-    """Facts by kind and key, the evictions so far, and what one message has to tell a later one."""
+    """Facts by kind and key, evictions, and the context a later message needs."""
 
     def __init__(self, facts: Mapping[Kind, tuple[Fact, ...]], evicted: Mapping[Kind, int], asked: str) -> None:
         self.facts: dict[Kind, dict[str, Fact]] = {
@@ -27,52 +27,52 @@ class LedgerDraft:
         }
         self.evicted: dict[Kind, int] = dict(evicted)
         self.asked = asked
-        """The last question the assistant put, so that a short reply can be understood."""
+        """The assistant's last question, to interpret a short reply."""
 
     def copied(self) -> LedgerDraft:
-        """The same facts, to go on with apart from this one."""
+        """Return an independent copy."""
         other = LedgerDraft({}, self.evicted, self.asked)
         other.facts = {kind: kept.copy() for kind, kept in self.facts.items()}
         return other
 
     def add(self, fact: Fact) -> None:
-        """Remember a fact, or merge it into the one with its key."""
+        """Add a fact, or merge it into the one with its key."""
         kept = self.facts[fact.kind]
         known = kept.get(fact.key)
         if known is None:
             kept[fact.key] = fact if fact.last >= 0 or fact.position < 0 else first_seen(fact)
-            if len(kept) > CAPS[fact.kind].facts_max * 2:  # ranking them costs more than holding them
+            if len(kept) > CAPS[fact.kind].facts_max * 2:  # ranking is more expensive than memory
                 self._evict(fact.kind)
             return
         kept[fact.key] = _merged(known, fact)
 
     def add_all(self, facts: Iterable[Fact]) -> None:
-        """Remember several."""
+        """Add several facts."""
         for fact in facts:
             self.add(fact)
 
     def get(self, kind: Kind, key: str) -> Fact | None:
-        """The fact under that key, if it is known."""
+        """Return the fact with that key, or None."""
         return self.facts[kind].get(key)
 
     def replace(self, fact: Fact) -> None:
-        """Put a changed fact in place of the one with its key."""
+        """Replace the fact with the same key."""
         self.facts[fact.kind][fact.key] = fact
 
     def forget(self, *kinds: Kind) -> None:
-        """Drop all facts of these kinds: they turned out to be another kind's."""
+        """Remove all facts of these kinds, which were misclassified."""
         for kind in kinds:
             self.facts[kind].clear()
             self.evicted.pop(kind, None)
 
     def finish(self) -> dict[Kind, tuple[Fact, ...]]:
-        """Every kind within its cap, in the order the facts came."""
+        """Return the facts by kind within the caps, in order of first appearance."""
         for kind in KINDS:
             self._evict(kind)
         return {kind: tuple(kept.values()) for kind, kept in self.facts.items() if kept}
 
     def _evict(self, kind: Kind) -> None:
-        """Drop the least valuable facts until the kind is within its cap; count them. The first request never goes."""
+        """Drop and count the least valuable facts beyond the cap. The first request is never dropped."""
         kept, cap = self.facts[kind], CAPS[kind]
         chars = sum(len(fact.text) + len(fact.note) for fact in kept.values())
         if len(kept) <= cap.facts_max and chars <= cap.chars_max:
@@ -91,13 +91,13 @@ class LedgerDraft:
 
 
 def value(fact: Fact, newest: int) -> float:
-    """How much a fact is worth keeping: its weight, raised by mentions and, gently, by how late it was last mentioned."""
+    """Return a fact's value: its weight, raised by mentions and slightly by recency."""
     worth = fact.weight * (0.6 + 0.4 * (fact.last + 1) / (newest + 1))
     return worth if fact.mentions == 1 else worth * (1.0 + 0.35 * log2(fact.mentions))
 
 
 def _merged(known: Fact, new: Fact) -> Fact:
-    """One fact out of two under the same key. A changed value is remembered beside the new one."""
+    """Merge two facts with the same key. An identifier's state keeps the value it replaces."""
     last = max(known.last, new.position)
     weight, mentions = max(known.weight, new.weight), known.mentions + 1
     if new.kind == "file":

@@ -1,4 +1,4 @@
-"""Errors that tools reported, each with the command it came from, and whether that command worked later."""
+"""Errors in tool results, with the command that caused them and whether it succeeded later."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from plimsoll.summary.ledger.draft import LedgerDraft
 
-_MARKS = (
+_ERROR_HINTS = (
     "rror",
     "FAIL",
     "ailed",
@@ -27,7 +27,7 @@ _MARKS = (
     "错误",
     "失败",
 )
-"""Cheap to look for: a text with none of them reports no error."""
+"""Every error contains one of these substrings, which are fast to search."""
 
 _ERROR = regex(
     r"\b\w{0,40}(?:Error|Exception)\b|\berror\b|\bERROR\b|\bFAIL(?:ED)?\b|\bfailed\b|\bfatal\b|\bpanic\b|undefined[: ]"
@@ -40,12 +40,12 @@ _LINES_MAX = 4
 
 
 def may_report(text: str) -> bool:
-    """Whether a closer look can find an error in it. A few substring searches."""
-    return any(mark in text for mark in _MARKS)
+    """Return whether a text may contain an error, by substring search only."""
+    return any(mark in text for mark in _ERROR_HINTS)
 
 
 def from_result(text: str, position: int, family: str, *, is_error: bool) -> Iterator[Fact]:
-    """The last few error lines of a tool's answer; the only line of a failed answer whatever it says."""
+    """Yield the first and the last error lines of a tool result; of a failed result without any, its first line."""
     found = [raw for raw in _marked(text) if 4 < len(raw) <= 2_000 and _ERROR.search(raw) and not _HARMLESS.search(raw)]
     if is_error and not found:
         found = [raw for raw in text.split("\n", 20) if raw.strip()][:1]
@@ -56,9 +56,9 @@ def from_result(text: str, position: int, family: str, *, is_error: bool) -> Ite
 
 
 def _marked(text: str) -> list[str]:
-    """The first and the last few lines with each mark, in order, found without looking at the other lines."""
+    """Return the first and last lines with each hint, in order, without scanning the others."""
     spans: set[tuple[int, int]] = set()
-    for mark in _MARKS:
+    for mark in _ERROR_HINTS:
         at = text.find(mark)
         if at < 0:
             continue
@@ -80,7 +80,7 @@ def _span(text: str, at: int) -> tuple[int, int]:
 
 
 def settle(draft: LedgerDraft, family: str) -> None:
-    """Mark the open errors of a command as fixed, now that the same command worked."""
+    """Mark the open errors of a command as fixed, after it succeeded."""
     if not family:
         return
     for fact in list(draft.facts["error"].values()):

@@ -1,4 +1,4 @@
-"""One fact, and how many of each kind a ledger keeps."""
+"""A fact, and the limits of a ledger by kind of fact."""
 
 from __future__ import annotations
 
@@ -20,67 +20,67 @@ Kind: TypeAlias = Literal[
     "topic",
     "symbol",
 ]
-"""What sort of fact it is. `heading` is a date or session line that dates the chat facts after it; `activity` is what
-happened last; `topic` is what an earlier summary said talk was about; `symbol` is a name in code; the rest are what they say."""
+"""`heading` is a date or session line for the following chat facts, `activity` a latest step, `topic` a topic listed by an
+earlier summary, and `symbol` a name in code."""
 
 Origin: TypeAlias = Literal["user", "assistant", "tool"]
-"""Who said it. Only `user` facts are ever requests or constraints."""
+"""Author of a fact. `request` and `constraint` facts are always the user's."""
 
 RECALLED, RECALLED_OF_PEERS = "recalled", "recalled of peers"
-"""The states of a chat fact that was read back from a summary, which has peers in one section."""
+"""States of chat facts parsed from a summary; the second is of summaries with peers in one section."""
 
 BEFORE_ALL = -(10**9)
-"""Position of the first fact that was read back from a summary. Such facts keep their order, and are last mentioned nowhere."""
+"""Position of the first fact parsed from a summary. These facts keep their order and have no last mention."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 
 
 class Fact(NamedTuple):
-    """One thing worth remembering, with where it came from. A tuple, because extraction makes thousands in milliseconds."""
+    """A fact with its origin. A tuple, because extraction creates thousands in milliseconds."""
 
     kind: Kind
     key: str
-    """Facts of one kind with equal keys are the same fact; the later one is merged into the earlier."""
+    """Facts of one kind with equal keys are merged."""
     text: str
-    """What to show: one line, control characters removed (requests may have several lines)."""
+    """Text to show, without control characters. One line, except for requests."""
     position: int
-    """Index in the history of the message it came from first; from BEFORE_ALL on, below 0, where that was a summary."""
+    """Index of the first message with the fact; negative, from BEFORE_ALL on, for a fact from a summary."""
     origin: Origin
     weight: float = 1.0
-    """How much it matters on its own, about 0 to 10."""
+    """Importance, about 0 to 10."""
     mentions: int = 1
     last: int = -1
-    """Index of the message that mentioned it last."""
+    """Index of the last message with the fact."""
     note: str = ""
-    """By kind: the question a short reply answers, a command's outcome, a chat fact's speaker, an earlier value, a name's file."""
+    """By kind: the question a reply answers, a command's outcome, a chat fact's speaker, a previous value, or a symbol's file."""
     state: str = ""
-    """By kind: `modified`, `read` or `seen`; `ok` or `failed`; `open` or `fixed`; `question`; a work item's status."""
+    """By kind: `modified`, `read` or `seen`; `ok` or `failed`; `open` or `fixed`; `question`; or the status of a work item."""
 
 
 def speaker_of(fact: Fact) -> str:
-    """Who said a chat fact. Where it was read back from under a topic, its note has that too."""
+    """Return the speaker of a chat fact, without the topic that facts from a summary may add to the note."""
     return fact.note.partition("\t")[0]
 
 
 def topic_of(fact: Fact) -> str:
-    """What a chat fact that was read back stood under; empty for others."""
+    """Return the topic of a chat fact from a summary, or ""."""
     return fact.note.partition("\t")[2]
 
 
 def is_recalled(fact: Fact) -> bool:
-    """Whether a chat fact was read back from a summary."""
+    """Return whether a chat fact was parsed from a summary."""
     return fact.state in (RECALLED, RECALLED_OF_PEERS)
 
 
 def first_seen(fact: Fact) -> Fact:
-    """The fact, last mentioned where it was first. Spelled out, because `_replace` takes three times as long."""
+    """Set the last mention to the first. Written out, because `_replace` takes three times as long."""
     kind, key, text, position, origin, weight, mentions, _, note, state = fact
     return Fact(kind, key, text, position, origin, weight, mentions, position, note, state)
 
 
 class Cap(NamedTuple):
-    """The most a ledger keeps of one kind."""
+    """Limits for one kind of fact."""
 
     facts_max: int
     chars_max: int
@@ -103,4 +103,4 @@ CAPS: dict[Kind, Cap] = {
     "topic": Cap(60, 2_400, 40),
     "symbol": Cap(400, 24_000, 64),
 }
-"""Chosen so that the whole ledger stays under half a megabyte of JSON however long the session grows."""
+"""Keep the ledger under half a megabyte of JSON for a session of any length."""

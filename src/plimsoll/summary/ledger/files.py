@@ -1,4 +1,4 @@
-"""Which files were modified, read or seen: from a call's arguments and from shell commands, never from guesses."""
+"""Files modified, read or seen, from call arguments, shell commands and tool results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SEEN_MAX = 60
 
 
 def from_call(call: Call, position: int) -> Iterator[Fact]:
-    """Files that a call names, with what was done to them."""
+    """Yield the files of a call with what was done to them."""
     if call.action == "edit":
         yield from _facts(call.paths, "modified", position)
     elif call.action == "read":
@@ -35,11 +35,11 @@ def from_call(call: Call, position: int) -> Iterator[Fact]:
 
 
 def in_listing(text: str, position: int) -> Iterator[Fact]:
-    """Files that a search or a listing showed: a path at the head of each line."""
+    """Yield the paths at the start of lines in a search result or listing."""
     seen: dict[str, None] = {}
     path = ""
     for raw in text.split("\n", 100)[:100]:
-        # The matches of one file follow each other: only the first of them needs the pattern.
+        # Matches in one file are consecutive; only the first needs the pattern.
         if path and raw.startswith(path):
             continue
         found = _PATH_LINE.match(raw.strip()[:300])
@@ -52,7 +52,7 @@ def in_listing(text: str, position: int) -> Iterator[Fact]:
 
 
 def in_report(text: str, position: int) -> Iterator[Fact]:
-    """Files that a sub-agent's report or the state of a repository names, anywhere in it."""
+    """Yield the paths anywhere in a sub-agent's report or a repository status."""
     for path in list(dict.fromkeys(_PATH.findall(text[:_REPORT_CHARS_MAX])))[:_SEEN_MAX]:
         yield _fact(path, "seen", position, _WEIGHTS["read"])
 

@@ -1,4 +1,4 @@
-"""Values that tools returned, each with its label or its line: ids, hashes, ports, urls, amounts, dates, `key: value`."""
+"""Values in tool results with their labels: ids, hashes, ports, URLs, amounts, dates, `key: value`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from plimsoll.summary.ledger.sentences import line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_HINT = regex(r"[0-9@#$:][0-9a-fA-F/.][0-9a-zA-Z/.]")
-"""Cheap to look for, and in every value: only lines with it are taken apart."""
+_VALUE_HINT = regex(r"[0-9@#$:][0-9a-fA-F/.][0-9a-zA-Z/.]")
+"""Every value matches this, and it is fast to search; only lines with a match are parsed."""
 
 _DURATION = regex(r"[0-9.]+(?:ns|us|µs|ms|s|m|h)")
 _QUOTES = ".,;:!?()[]{}<>'\"`*|"
@@ -30,9 +30,9 @@ _REPORT_LINES_MAX = 24
 _DEPTH_MAX = 6
 _FIELD_CHARS_MAX = 90
 _ID_ENDINGS = ("id", "Id", "ID", "number", "key", "code", "uuid", "sha", "url", "path", "email")
-_NOTHING = frozenset({"", "0", "no", "[]", "()"})
-_BLANK_MAX = 2
-"""Fields of a row that may say 0 or no."""
+_EMPTY_VALUES = frozenset({"", "0", "no", "[]", "()"})
+_EMPTY_CELLS_MAX = 2
+"""Maximum number of cells with 0 or no in a row."""
 
 _EXAMINED_MAX = 14
 _ROW_CHARS_MAX = 140
@@ -40,9 +40,9 @@ _DECODER = json.JSONDecoder()
 
 
 def from_json(text: str, label: str, position: int, chars_max: int) -> Iterator[Fact]:
-    """The codes of a JSON answer below the names of their fields, then its rows, one fact per object.
+    """Yield the codes in a JSON result by field name, then its rows, one fact per object.
 
-    Of long answers the first `chars_max` characters are read.
+    Only the first `chars_max` characters are read.
     """
     values = _decoded(text, chars_max)
     rows: list[tuple[str, str, str]] = []
@@ -68,12 +68,12 @@ def from_json(text: str, label: str, position: int, chars_max: int) -> Iterator[
 
 
 def from_lines(text: str, label: str, position: int) -> Iterator[Fact]:
-    """The lines of a plain answer that hold a value worth keeping; lines of the same shape only a few times."""
+    """Yield lines with a value; of lines with the same shape, only a few."""
     shapes: dict[str, int] = {}
     taken, at = 0, 0
     limit = _LINES_MAX if len(text) < 2_400 else _LINES_MAX // 2
     for _ in range(_EXAMINED_MAX * (2 if len(text) < 2_400 else 1)):
-        hint = _HINT.search(text, at)
+        hint = _VALUE_HINT.search(text, at)
         if hint is None or taken >= limit:
             return
         begin = text.rfind("\n", 0, hint.start()) + 1
@@ -91,12 +91,12 @@ def from_lines(text: str, label: str, position: int) -> Iterator[Fact]:
 
 
 def _has_value(raw: str) -> bool:
-    """Whether one of its first words is a value that may be needed again."""
+    """Return whether one of the first words of a line is a value."""
     return any(len(word) > 3 and not word.isalpha() and is_value(word) for word in raw[:400].split()[:_WORDS_MAX])
 
 
 def is_value(word: str) -> bool:
-    """Whether a word is an id, a hash, a long number, an amount, an address or a labelled number: not a path, time or version."""
+    """Return whether a word is an id, hash, long number, amount, address or labelled number; not a path, time or version."""
     bare = word.strip(_QUOTES)
     if "://" in bare or ("@" in bare and "." in bare):
         return True
@@ -113,11 +113,11 @@ def is_value(word: str) -> bool:
 
 
 def from_report(text: str, label: str, position: int) -> Iterator[Fact]:
-    """The telling lines of a sub-agent's written report: those that name code, files or numbers."""
+    """Yield lines of a sub-agent's report that contain code, files or numbers."""
     taken = 0
     for raw in text.split("\n", 240):
         bare = plain(raw)
-        if 12 <= len(bare) <= 600 and ("`" in bare or _HINT.search(bare) is not None):
+        if 12 <= len(bare) <= 600 and ("`" in bare or _VALUE_HINT.search(bare) is not None):
             shown = line(bare, _LINE_CHARS_MAX)
             yield Fact("identifier", shown, shown, position, "tool", 1.5 / (1 + 0.03 * taken), note=f"{label}\t")
             taken += 1
@@ -126,7 +126,7 @@ def from_report(text: str, label: str, position: int) -> Iterator[Fact]:
 
 
 def _decoded(text: str, chars_max: int) -> list[Any]:
-    """The values in it; of an answer longer than `chars_max` the whole objects within it. Never raises."""
+    """Return the JSON values; of a text longer than `chars_max`, only complete objects within it. Never raises."""
     if len(text) <= chars_max:
         try:
             return [json.loads(text)]
@@ -147,7 +147,7 @@ def _decoded(text: str, chars_max: int) -> list[Any]:
 
 
 def _collect(value: object, name: str, codes: dict[str, dict[str, None]], depth: int) -> None:
-    """Gather what looks like an id below the name of its field, wherever in the answer it is."""
+    """Collect id-like values by field name, at any depth up to the limit."""
     if depth > _DEPTH_MAX:
         return
     if isinstance(value, dict):
@@ -174,9 +174,9 @@ def _walk(value: object, name: str, rows: list[tuple[str, str, str]], depth: int
 def _row(value: dict[str, Any], name: str, rows: list[tuple[str, str, str]], depth: int) -> None:
     shown = [(key, field, _cell(field)) for key, field in list(value.items())[:60]]
     nested = [(key, field) for key, field, cell in shown if cell is None]
-    cells = _telling([(key[:40], cell) for key, _, cell in shown if cell is not None])
+    cells = _informative([(key[:40], cell) for key, _, cell in shown if cell is not None])
     if sum(len(cell) for _, cell in cells) > _ROW_CHARS_MAX:
-        # Of a long row what describes: what identifies is among the codes of the answer.
+        # A long row keeps its descriptive fields; its ids are collected as codes.
         cells = [pair for pair in cells if not _is_code(pair[1].replace("-", "_"))]
     if cells:
         rows.append(_joined(name, cells))
@@ -184,16 +184,16 @@ def _row(value: dict[str, Any], name: str, rows: list[tuple[str, str, str]], dep
         _walk(field, key[:40], rows, depth + 1)
 
 
-def _telling(cells: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The cells that say something: not the addresses that another one begins, nor the zeros of a form hardly filled in."""
+def _informative(cells: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Drop addresses that extend another cell's, and the empty values of a row that has many."""
     idle, first = {""}, ""
     for address in sorted({cell for _, cell in cells if "://" in cell[:9]}):
         if first and address.startswith(first):
             idle.add(address)
         else:
             first = address
-    if sum(cell in _NOTHING for _, cell in cells) > _BLANK_MAX:
-        idle |= _NOTHING
+    if sum(cell in _EMPTY_VALUES for _, cell in cells) > _EMPTY_CELLS_MAX:
+        idle |= _EMPTY_VALUES
     return [pair for pair in cells if pair[1] not in idle]
 
 
@@ -202,7 +202,7 @@ def _joined(name: str, cells: list[tuple[str, str]]) -> tuple[str, str, str]:
 
 
 def _cell(field: object) -> str | None:
-    """A field as short text: scalars, lists of scalars, small flat objects. None for what needs its own row, "" to skip."""
+    """Format scalars, lists of scalars and small flat objects. Returns None for a field that needs its own row, "" to skip it."""
     match field:
         case None | "":
             return ""
@@ -214,7 +214,7 @@ def _cell(field: object) -> str | None:
         case list() if all(isinstance(item, (str, int, float)) for item in field[:40]):
             return line(" ".join(str(item)[:60] for item in field[:40]), 200)
         case dict() if len(field) <= 4 and all(isinstance(item, (str, int, float)) for item in field.values()):
-            cells = _telling([(key, str(item)[:60]) for key, item in field.items()])
+            cells = _informative([(key, str(item)[:60]) for key, item in field.items()])
             shown = " ".join(f"{key} {item}" for key, item in cells)
             return line(f"({shown})", 120) if shown else ""
         case _:
@@ -222,12 +222,12 @@ def _cell(field: object) -> str | None:
 
 
 def _is_code(word: str) -> bool:
-    """Whether a word mixes letters and digits, as ids do and times or plain numbers do not."""
+    """Return whether a word mixes letters and digits as ids do, unlike times and plain numbers."""
     return len(word) > 4 and word.replace("_", "").isalnum() and not word.isalpha() and not word.isdigit()
 
 
 def _key(heading: str, schema: str, text: str) -> str:
-    """Rows about the same thing share a key, so that a changed value replaces the old one: the columns and the first id."""
+    """Return the key of a row: its columns and first id, so that a changed value replaces the old one."""
     named = next((column for column in schema.split(" ") if column.endswith(_ID_ENDINGS)), "")
     at = text.find(f"{named} ") if named else -1
     if at < 0:

@@ -1,4 +1,4 @@
-"""Programming languages in play: from fenced code and from the extensions of files."""
+"""Programming languages, from fenced code and file extensions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ALIASES = {
 
 
 def from_text(text: str, position: int, origin: Origin) -> Iterator[Fact]:
-    """The languages of its fenced code blocks."""
+    """Yield the languages of fenced code blocks."""
     if "```" in text:
         for tag in _FENCE.findall(text[:40_000])[:20]:
             name = _ALIASES.get(tag.lower(), tag.lower())
@@ -39,7 +39,7 @@ def from_text(text: str, position: int, origin: Origin) -> Iterator[Fact]:
 
 
 def from_path(path: str, position: int) -> Iterator[Fact]:
-    """The language of a file, by its extension."""
+    """Yield the language of a file, by its extension."""
     name = _BY_EXTENSION.get(path.rsplit(".", 1)[-1].lower())
     if name is not None:
         yield Fact("language", name, name, position, "tool")

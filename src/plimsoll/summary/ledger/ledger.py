@@ -1,9 +1,9 @@
-"""The ledger: facts taken out of messages without a model, extended message by message, never rebuilt.
+"""The ledger: facts extracted from messages by rules, extended message by message.
 
     ledger = extend(Ledger.empty(), history[:40], 0)
     ledger = extend(ledger, history[40:], 40)         # reads the new messages only
 
-A fact keeps the position of its message and who said it. What a tool printed never becomes a request or a constraint.
+A fact keeps its message position and author. Tool output never becomes a request or a constraint.
 """
 
 from __future__ import annotations
@@ -42,54 +42,54 @@ if TYPE_CHECKING:
 
 _LOADED_CHARS_MIN = 1_500
 _LISTING_COMMANDS = ("ls ", "rg ", "git", "fin", "gre", "fd ")
-"""How commands that print paths begin."""
+"""Prefixes of commands that print paths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """Facts by kind, in the order they came, with counts. Immutable; its size is bounded however long the session is."""
+    """Facts by kind in order of appearance, with counts. Immutable, and bounded in size for a session of any length."""
 
     facts: Mapping[Kind, tuple[Fact, ...]] = field(default_factory=lambda: MappingProxyType({}))
     counts: Counts = NOTHING
     evicted: Mapping[Kind, int] = field(default_factory=lambda: MappingProxyType({}))
-    """Facts forgotten because a kind reached its cap."""
+    """Number of facts dropped by kind because of its cap."""
     end: int = 0
     """Position after the last message read."""
     asked: str = ""
-    """The assistant's last question, kept so that the reply after it can be understood."""
+    """The assistant's last question, to interpret the next reply."""
     words: str = ""
-    """What earlier summaries said that is in no fact: a model's prose, a person's or another tool's words."""
+    """Text of earlier summaries without facts: a model's prose, or text of a person or another tool."""
 
     @staticmethod
     def empty() -> Ledger:
-        """A ledger of no messages."""
+        """Return a ledger of no messages."""
         return Ledger()
 
     def of(self, kind: Kind) -> tuple[Fact, ...]:
-        """The facts of one kind, in the order they came."""
+        """Return the facts of one kind, in order of appearance."""
         return self.facts.get(kind, ())
 
     def only(self, facts: Mapping[Kind, tuple[Fact, ...]]) -> Ledger:
-        """The same ledger holding just these facts, nothing counted as forgotten: for rendering a part of it."""
+        """Return the ledger with only these facts and no evictions, to render a part of it."""
         return replace(self, facts=MappingProxyType(dict(facts)), evicted=MappingProxyType({}))
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing has been read into it."""
+        """Whether the ledger has neither messages nor text."""
         return not (self.counts.messages or self.words)
 
     def with_words(self, text: str) -> Ledger:
-        """The ledger with words of a summary beside its facts, less the lines it has already."""
+        """Return the ledger with new lines of a summary's text added."""
         known = frozenset(self.words.split("\n"))
         lines = [*self.words.split("\n"), *(line for line in text.split("\n") if line not in known)]
         return self.in_words("\n".join(line for line in lines if line.strip()))
 
     def in_words(self, text: str) -> Ledger:
-        """The ledger with these words in place of those it had."""
+        """Return the ledger with this text instead of its own."""
         return replace(self, words=head_and_tail(text, limits.LEDGER_WORDS_CHARS_MAX))
 
     def recollecting(self, earlier: Ledger) -> Ledger:
-        """The ledger with what another one holds, which was read out of a summary."""
+        """Return the ledger with the content of another one, parsed from a summary."""
         draft = LedgerDraft(self.facts, self.evicted, self.asked)
         before = [fact.position for found in self.facts.values() for fact in found if fact.position < 0]
         ahead = max(before, default=BEFORE_ALL - 1) + 1 - BEFORE_ALL
@@ -107,16 +107,16 @@ class Ledger:
 
     @property
     def is_dialogue(self) -> bool:
-        """Whether people talk in it rather than an agent working with tools."""
+        """Whether this is a dialogue rather than an agent's run with tools."""
         return self.counts.is_dialogue
 
     def to_dict(self) -> dict[str, Any]:
-        """The ledger as JSON values, for the session's log. `from_dict` gives the same ledger back."""
+        """Return JSON values for the session's log, readable by `from_dict`."""
         return wire.to_dict(self.facts, self.counts, self.evicted, self.end, self.asked, self.words)
 
     @staticmethod
     def from_dict(data: object) -> Ledger:
-        """Read what `to_dict` wrote. Raises FormatError when it is damaged."""
+        """Parse the result of `to_dict`. Raises FormatError if it is damaged."""
         facts, counts, evicted, end, asked, words = wire.from_dict(data)
         return Ledger(
             facts=MappingProxyType(facts),
@@ -129,58 +129,59 @@ class Ledger:
 
 
 def extend(ledger: Ledger, messages: Sequence[Message], start: int) -> Ledger:
-    """The ledger with the facts of `messages`, which stand at positions `start`, `start + 1`, ... of the history.
+    """Return the ledger with the facts of `messages`, at positions `start`, `start + 1`, ... of the history.
 
-    Messages before `ledger.end` were read already and are skipped, so overlapping calls are safe. Linear in the new messages.
+    Messages before `ledger.end` are skipped, so ranges may overlap. Linear in the new messages.
     """
     return Reading(ledger, messages, start).ledger
 
 
 class Reading:
-    """Messages read into a ledger, as `extend` does. The ledger of a few less is then made without reading them all again."""
+    """An extension of a ledger that can also return the ledger of slightly fewer messages without rereading all."""
 
-    __slots__ = ("_marks", "_new", "_start", "base", "ledger")
+    __slots__ = ("_checkpoints", "_new", "_start", "base", "ledger")
 
     def __init__(self, base: Ledger, messages: Sequence[Message], start: int) -> None:
-        """`base` is the ledger to extend; `messages` stand at positions from `start` on."""
+        """Extend `base` by `messages`, at positions from `start` on."""
         self.base = base
         skipped = max(0, base.end - start)
         self._new, self._start = messages[skipped:], start + skipped
-        self._marks: list[tuple[int, _Reader]] = []
-        """Readers that have read so many of the messages."""
+        self._checkpoints: list[tuple[int, _Reader]] = []
+        """Copies of the reader, with the number of messages each has read."""
         self.ledger = base
-        """The ledger of all of them."""
+        """The ledger of all messages."""
         if self._new:
             counts = base.counts.plus(self._new)
             draft = LedgerDraft(base.facts, base.evicted, base.asked)
             self.ledger = self._read(_Reader(draft, is_dialogue=counts.is_dialogue), 0, self._new, counts)
 
     def ledger_of(self, messages: Sequence[Message], start: int) -> Ledger | None:
-        """What `extend` would give for these; None where they are not the first of those that were read, or far less."""
+        """Return `extend(base, messages, start)`; None unless `messages` are a slightly shorter prefix of those read."""
         new = messages[max(0, self.base.end - start) :]
         if start + len(messages) - len(new) != self._start or not 0 < len(new) <= len(self._new):
             return None
-        counts, marks = self.base.counts.plus(new), [mark for mark in self._marks if mark[0] <= len(new)]
-        if not marks or marks[-1][1].is_dialogue is not counts.is_dialogue:
+        counts = self.base.counts.plus(new)
+        checkpoints = [checkpoint for checkpoint in self._checkpoints if checkpoint[0] <= len(new)]
+        if not checkpoints or checkpoints[-1][1].is_dialogue is not counts.is_dialogue:
             return None
-        if _close(len(new), counts) != _close(len(self._new), self.ledger.counts):
+        if _close_ranges(len(new), counts) != _close_ranges(len(self._new), self.ledger.counts):
             return None
         if not all(one is other or one == other for one, other in zip(new, self._new, strict=False)):
             return None
-        at, reader = marks[-1]
+        at, reader = checkpoints[-1]
         return self._read(reader.copied(), at, new, counts)
 
     def _read(self, reader: _Reader, at: int, new: Sequence[Message], counts: Counts) -> Ledger:
-        """Read on from one of the messages to the last, and draw up the ledger."""
-        beginning, newest = _close(len(new), counts)
+        """Read the messages from index `at` on and return the ledger."""
+        beginning, newest = _close_ranges(len(new), counts)
         for index in range(at, len(new)):
-            if new is self._new and len(new) - index in _MARKS:
-                self._marks.append((index, reader.copied()))
+            if new is self._new and len(new) - index in _CHECKPOINT_DISTANCES:
+                self._checkpoints.append((index, reader.copied()))
             read = reader.read if index < beginning or index >= newest else reader.skim
             read(new[index], self._start + index)
         base, draft = self.base, reader.draft
         if not reader.is_dialogue:
-            # What looked like talk was the opening of an agent's run: its sentences are requests and findings already.
+            # The start of an agent's run looked like a dialogue; its sentences are also requests and findings.
             base = base.with_words(_recalled_talk(draft))
             draft.forget("chat", "heading", "topic")
         facts = draft.finish()
@@ -194,23 +195,21 @@ class Reading:
         )
 
 
-_MARKS = frozenset({8, 16, 32, 64, 128})
-"""So many messages before the end a reading can be gone on from: by about as many a tail grows when a summary turns out short."""
+_CHECKPOINT_DISTANCES = frozenset({8, 16, 32, 64, 128})
+"""Distances from the end at which a reader is copied: about as far as a tail grows if a summary is short."""
 
 _CLOSE_STEP = 128
-"""The newest part that is read closely begins at a multiple of it, so that a few messages less mostly begin at the same place."""
+"""The newest fully read part begins at a multiple of this, so that slightly fewer messages usually give the same start."""
 
 
 def _recalled_talk(draft: LedgerDraft) -> str:
-    """What a summary read back said of talk, which no message says any more."""
-    told = (fact for fact in draft.facts["chat"].values() if is_recalled(fact))
-    return "\n".join(": ".join(filter(None, (*fact.note.split("\t"), fact.text))) for fact in told)
+    """Return the chat facts from summaries as text, because no message contains them."""
+    recalled = (fact for fact in draft.facts["chat"].values() if is_recalled(fact))
+    return "\n".join(": ".join(filter(None, (*fact.note.split("\t"), fact.text))) for fact in recalled)
 
 
-def _close(count: int, counts: Counts) -> tuple[int, int]:
-    """Which of so many messages are read closely, before the first number and from the second on: all, but of a very long
-    agent's run only its beginning and its newest part.
-    """
+def _close_ranges(count: int, counts: Counts) -> tuple[int, int]:
+    """Return `(n, m)`: messages before `n` and from `m` on are read fully. Only very long agent runs have a gap."""
     if counts.is_dialogue or count <= limits.LEDGER_CLOSE_MESSAGES_MAX:
         return 0, 0
     newest = limits.LEDGER_CLOSE_MESSAGES_MAX * 9 // 10
@@ -218,7 +217,7 @@ def _close(count: int, counts: Counts) -> tuple[int, int]:
 
 
 class _Reader:
-    """Reads messages one after the other into a draft; remembers open calls, so that results know what they answer."""
+    """Reads messages into a draft, and matches tool results with their calls."""
 
     __slots__ = ("after_result", "calls", "draft", "is_dialogue")
 
@@ -227,10 +226,10 @@ class _Reader:
         self.is_dialogue = is_dialogue
         self.calls: OpenCalls[calls.Call] = OpenCalls()
         self.after_result = False
-        """Whether the message before was a tool's answer: then the agent is at work, and nobody typed a long text."""
+        """Whether the previous message has a tool result: then a long user text is probably inserted by the agent program."""
 
     def copied(self) -> _Reader:
-        """A reader that goes on from here apart from this one."""
+        """Return an independent copy."""
         other = _Reader(self.draft.copied(), is_dialogue=self.is_dialogue)
         other.calls, other.after_result = self.calls.copied(), self.after_result
         return other
@@ -251,7 +250,7 @@ class _Reader:
         self.after_result = any(isinstance(part, ToolResult) for part in message.parts)
 
     def skim(self, message: Message, position: int) -> None:
-        """Read only what stays true longest: what users asked for, what the assistant concluded, which files it changed."""
+        """Read only facts with lasting value: the user's requests, the assistant's conclusions, and changed files."""
         has_calls = False
         for part in message.parts:
             if isinstance(part, ToolCall):
@@ -266,7 +265,7 @@ class _Reader:
 
     def _text(self, message: Message, text: str, position: int, *, has_calls: bool) -> None:
         if frame.recognise(text) is not None:
-            # Our own summary of earlier messages: its facts are in the ledger already.
+            # A plimsoll summary: its facts are already in the ledger.
             return
         if message.role == "user" and self.after_result and len(text) > _LOADED_CHARS_MIN:
             self.draft.add_all(requests.injected(text, position))
@@ -350,7 +349,7 @@ class _Reader:
 
 
 def _scanned(content: str) -> str:
-    """What of a tool's answer the rules look at: all of a small one, else its head and its tail."""
+    """Return the part of a tool result to scan: all of a short one, else its head and tail."""
     if len(content) <= limits.LEDGER_SCAN_CHARS_MAX:
         return content
     tail = limits.LEDGER_SCAN_CHARS_MAX // 2

@@ -1,4 +1,4 @@
-"""Whether a tool call succeeded, told from its result where the format has no field that says so."""
+"""Detect whether a tool call succeeded from its result, for formats without an error field."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _EDGE_CHARS = 600
 _OUTCOMES_MAX = 64
 
 _REPORT_FIELDS_MAX = 4
-"""An object with more fields that a tool for reading gave is what it read, and no report on how that went."""
+"""A larger object from a reading tool is the content that was read, not a report."""
 
 _FLAGS = ("is_error", "isError", "error", "errors", "exception", "failure")
-"""Fields that say that something went wrong: true, or any text, object or list that is not empty."""
+"""Fields that report an error if they are true, or a non-empty text, object or list."""
 
 _SUCCESS = ("success", "ok", "succeeded")
-"""Fields that say false where it did."""
+"""Fields that report an error if they are false."""
 
 _CODES = ("exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code", "exit")
 _FAILED_STATES = frozenset(
     {"error", "failed", "failure", "errored", "fail", "timeout", "cancelled", "denied", "refused"}
 )
 _INNER = ("metadata", "outcome", "result", "meta")
-"""Objects inside a result that hold such fields in their turn, as Codex and the Responses API write them."""
+"""Fields with nested objects of such fields, as in Codex and the Responses API."""
 
 _EXIT_CODE = regex(
     r"(?:process |command )?(?:exited with|exit)[ _-]?(?:status|code)?[:= ]{1,3}(-?[0-9]{1,5})\b"
     r"|returncode[:= ]{1,3}(-?[0-9]{1,5})\b",
     re.IGNORECASE,
 )
-_OPENS_AS_FAILURE = regex(
+_FAILURE_PREFIX = regex(
     r"(?:\[(?:tool[ _])?error\]|(?:tool[ _])?error\s*(?:[:(]|- )|<(?:tool_use_)?error>"
     r"|error (?:executing|calling|running|while|in tool)\b|traceback\b|exception in\b"
     r"|(?:uncaught |unhandled )?[\w.]{0,60}(?:Error|Exception)\b(?:\s*[:(]|\s*$)|(?-i:E[A-Z]{3,12}: )|fatal:|panic:"
@@ -46,14 +46,14 @@ _OPENS_AS_FAILURE = regex(
     r"|no such (?:tool|file|function)\b|timed? ?out\b|错误[:：]|失败[:：]|执行失败|操作失败)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""How a failure begins. Anywhere else such words may be what the tool was asked to read."""
+"""The start of a failure message. Elsewhere, such text may be content the tool read."""
 
-_COMPLAINS = regex(
+_UNIX_ERROR = regex(
     r"^[\w./+-]{1,60}: (?:[^\n:]{0,200}: )?(?:No such file or directory|command not found|not found|Permission denied"
     r"|Is a directory|operation not permitted|cannot [a-z]+ |invalid option|unrecognized option|missing operand|syntax error)",
     re.MULTILINE,
 )
-"""How Unix programs complain: the program, what it could not use, and why."""
+"""A Unix error message: the program, its operand, and the reason."""
 
 _PRINTERS = frozenset(
     {
@@ -77,19 +77,19 @@ _PRINTERS = frozenset(
         "diff",
     }
 )
-"""Programs that print what others wrote: an error in that is none of theirs."""
+"""Programs that print other content, whose errors are not their own."""
 
 
-def succeeded(call: Call, result: ToolResult, said: Mapping[str, Any] | None = None) -> bool:
-    """Whether a result tells of a success. What the format or the result states is believed; else the text is looked at.
+def succeeded(call: Call, result: ToolResult, wire: Mapping[str, Any] | None = None) -> bool:
+    """Return whether a result reports success.
 
-    A result is a failure when it states an error, a status other than success or an exit code other than 0, when it begins as
-    failures do, or when a command printed what only failures print. What a tool merely read or found is no evidence.
-    `said` is the wire object of the message, for hosts that put `is_error` there.
+    A result fails if it or the format reports an error, a status other than success, or a non-zero exit code. Otherwise it fails
+    if it starts like a failure, or if a command printed text that only failures print. Content that was read or found is ignored.
+    `wire` is the wire object of the message, for hosts that put `is_error` there.
     """
     if result.is_error:
         return False
-    stated = _by_wire(result.wire or said)
+    stated = _by_wire(result.wire or wire)
     if stated is None:
         stated = _by_object(call, _json(result.content))
     if stated is None:
@@ -98,7 +98,7 @@ def succeeded(call: Call, result: ToolResult, said: Mapping[str, Any] | None = N
 
 
 def _by_wire(wire: Mapping[str, Any] | None) -> bool | None:
-    """What the result's own wire object says: its `is_error`, or its status."""
+    """Return the success given by the wire object's `is_error` or status, or None."""
     if wire is None:
         return None
     for name in ("is_error", "isError"):
@@ -117,7 +117,7 @@ def _json(text: str) -> object:
 
 
 def _by_object(call: Call, value: object) -> bool | None:
-    """What JSON states of the call that gave it; None where it says nothing, or is a document that was read."""
+    """Return the success given by a JSON result, or None if it does not report any or is a document that was read."""
     if isinstance(value, list):
         ends = [found for item in value[:_OUTCOMES_MAX] if isinstance(item, dict) and (found := item.get("outcome"))]
         return all(_by_fields({"outcome": end}) is not False for end in ends) if ends else None
@@ -127,7 +127,7 @@ def _by_object(call: Call, value: object) -> bool | None:
 
 
 def _by_fields(value: Mapping[str, Any]) -> bool | None:
-    if any(_is_said(value.get(name)) for name in _FLAGS):
+    if any(_is_error_value(value.get(name)) for name in _FLAGS):
         return False
     for name in _SUCCESS:
         if isinstance(value.get(name), bool):
@@ -140,16 +140,16 @@ def _by_fields(value: Mapping[str, Any]) -> bool | None:
     ):
         return False
     inner = (_by_fields(found) for name in _INNER if isinstance(found := value.get(name), dict))
-    return next((said for said in inner if said is not None), None)
+    return next((found for found in inner if found is not None), None)
 
 
-def _is_said(value: object) -> bool:
-    """Whether a field reports an error: it is true, or says which."""
+def _is_error_value(value: object) -> bool:
+    """Return whether a field's value reports an error: true, or a non-empty description."""
     return value is True or (isinstance(value, (str, dict, list)) and len(value) > 0)
 
 
 def _by_exit_code(text: str, call: Call) -> bool | None:
-    """The exit code that a shell tool reports in its first or last lines; None where it reports none."""
+    """Return the success given by an exit code in the first or last lines of a shell result, or None."""
     if call.action not in ("shell", "other"):
         return None
     found = _EXIT_CODE.findall(text[:_EDGE_CHARS]) or _EXIT_CODE.findall(text[-_EDGE_CHARS:])
@@ -158,11 +158,11 @@ def _by_exit_code(text: str, call: Call) -> bool | None:
 
 def _reads_as_failure(call: Call, text: str) -> bool:
     beginning = text.lstrip()[:_EDGE_CHARS]
-    if _OPENS_AS_FAILURE.match(beginning):
+    if _FAILURE_PREFIX.match(beginning):
         return True
     if call.action != "shell" and call.name:
         return False
-    if _COMPLAINS.search(beginning.split("\n", 1)[0]) or _COMPLAINS.search(
+    if _UNIX_ERROR.search(beginning.split("\n", 1)[0]) or _UNIX_ERROR.search(
         text.rstrip()[-_EDGE_CHARS:].rsplit("\n", 1)[-1]
     ):
         return True
@@ -170,7 +170,7 @@ def _reads_as_failure(call: Call, text: str) -> bool:
 
 
 def _only_prints(command: str) -> bool:
-    """Whether a command's last program shows what is in files, or what stands in its own words."""
+    """Return whether a command's last program prints file contents or its own arguments."""
     steps = re.split(r"&&|\|\||;|\n", command[:4_000])
     words = [word.rsplit("/", 1)[-1] for word in steps[-1].split("|")[0].split() if "=" not in word]
     return bool(words) and words[0] in {*_PRINTERS, "echo", "printf"}

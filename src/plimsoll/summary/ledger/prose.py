@@ -1,4 +1,4 @@
-"""What a message says in prose: its sentences without code, headings, tables, lead-ins and marks of emphasis."""
+"""Sentences of a message without code, headings, tables, lead-ins and emphasis."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MARKER = regex(r"(?:\s{0,12}(?:[-*+•>]|#{1,6}|[0-9]{1,3}[.)]|\[[ xX]\])(?=\s)
 _STRONG = regex(r"\*{2,3}|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
 _LIGHT = regex(r"(?<![\w*\\])\*([^\s*][^*\n]{0,200})\*(?![\w*])")
 _CODE_SPAN = regex(r"`[^`\n]{1,300}`")
-_LINE_OF_CODE = regex(
+_CODE_LINE = regex(
     r"(?://|/\*|\*/|\*\s@|#include|#!|>>>|\$\s|@[\w.]+\s*(?:\(|$)|</?[a-zA-Z][\w-]*[\s/>])"
     r"|[\w.\[\]\"'*&, ]{1,60}\s(?::=|\+=|-=|==|!=|=)\s"
     r"|[\w.]{1,80}\([^()]*\)[;,]?$"
 )
-"""How a line of code begins, or what it is as a whole, in most languages: a comment, a tag, an assignment, a bare call."""
+"""The start of a line of code, or all of it, in most languages: a comment, tag, assignment or bare call."""
 
 _ENDS_CODE = ("{", "}", ";", "(", "[", "=>", "});", "*/", "\\")
 _WORD = regex(r"[^\W\d_][^\W_'’-]+")
@@ -30,12 +30,12 @@ _WORDS_MIN = 3
 _CJK_CHARS_MIN = 4
 _LEAD_IN_WORDS = 8
 _LEAD_IN_CJK_CHARS = 14
-_DANGLING = regex(
+_INCOMPLETE_END = regex(
     r"\b(?:a|an|the|this|these|those|that|which|because|since|for|to|with|without|of|in|on|at|by|as|and|or|but|is|are|was|were|be"
     r"|will|would|can|could|should|might|may|must|has|have|into|from|via|using|like|when|where|if|how|what|here|below|following"
     r"|follows|including|includes?|ones|things|steps|changes|options|issues)[*_`]*\s?:$|(?:如下|以下|下面|包括|分别是|有|是|为)[：:]$"
 )
-"""A word with which a sentence is not over, or that stands for what follows."""
+"""A word that cannot end a sentence, or that refers to what follows."""
 
 _FIELD = regex(r"([^:：\n]{1,40})(?::\s{1,3}|：\s{0,3})\S[^\n]{0,40}")
 _FIELD_WORDS_MAX = 4
@@ -51,7 +51,7 @@ _OFFER = regex(
 
 
 def without_code(text: str) -> str:
-    """The text without its fenced blocks of code; a fence that is not closed reaches to the end, as in Markdown. Linear."""
+    """Remove fenced code blocks. As in Markdown, an unclosed fence extends to the end. Linear time."""
     if "```" not in text and "~~~" not in text:
         return text
     kept: list[str] = []
@@ -69,7 +69,7 @@ def without_code(text: str) -> str:
 
 
 def plain(line: str) -> str:
-    """A line without its list markers, heading marks and emphasis, balanced or not; the cells of a table's row in a list."""
+    """Remove list markers, heading marks and emphasis; turn the cells of a table row into a list."""
     marker = _MARKER.match(line)
     bare = line[marker.end() :] if marker is not None else line.strip()
     if bare.startswith("|"):
@@ -81,94 +81,94 @@ def plain(line: str) -> str:
 
 
 def spoken(text: str) -> list[str]:
-    """The sentences of a text without fenced code, line by line, markers and emphasis off, lines of code and lead-ins left out."""
+    """Return the sentences line by line, without markers, emphasis, code and lead-ins."""
     return list(_spoken(text))
 
 
 @lru_cache(4)
 def _spoken(text: str) -> tuple[str, ...]:
-    """The newest texts are kept, because several readers ask for the sentences of one message."""
+    """The newest texts are cached, because several readers split the same message."""
     found: list[str] = []
     for raw in without_code(text).split("\n"):
-        said = plain(raw)
-        if said and not is_lead_in(said) and not is_code(said):
-            found.extend(sentences(said))
+        sentence = plain(raw)
+        if sentence and not is_lead_in(sentence) and not is_code(sentence):
+            found.extend(sentences(sentence))
     return tuple(found)
 
 
 def claims(text: str) -> list[str]:
-    """The sentences that claim something, in order. A list of short fields under each other is one sentence."""
+    """Return the sentences that make a statement, in order. Consecutive short fields form one sentence."""
     return list(_claims(text))
 
 
 @lru_cache(4)
 def _claims(text: str) -> tuple[str, ...]:
-    return tuple(said for said in _joined(_body(text)) if is_claim(said))
+    return tuple(sentence for sentence in _with_joined_fields(_statements(text)) if is_claim(sentence))
 
 
-def is_claim(said: str) -> bool:
-    """Whether a sentence says something on its own: it has words, asks nothing, leads to nothing and is no code."""
-    if said.endswith(("?", "？")) or is_lead_in(said) or is_code(said):
+def is_claim(sentence: str) -> bool:
+    """Return whether a sentence is a statement: enough words, and not a question, a lead-in or code."""
+    if sentence.endswith(("?", "？")) or is_lead_in(sentence) or is_code(sentence):
         return False
-    words = _CODE_SPAN.sub(" code ", said)
+    words = _CODE_SPAN.sub(" code ", sentence)
     return len(_WORD.findall(words)) >= _WORDS_MIN or len(CJK.findall(words)) >= _CJK_CHARS_MIN
 
 
-def is_lead_in(said: str) -> bool:
-    """Whether it only announces what follows: "The reason is:" says nothing, "The fix is to skip such files too:" does."""
-    bare = said.rstrip("*_ ")
+def is_lead_in(sentence: str) -> bool:
+    """Return whether a sentence only introduces the next: "The reason is:", but not "The fix is to skip such files too:"."""
+    bare = sentence.rstrip("*_ ")
     if not bare.endswith((":", "：", "——")):
         return False
     is_short = len(_WORD.findall(bare)) < _LEAD_IN_WORDS and len(CJK.findall(bare)) < _LEAD_IN_CJK_CHARS
-    return is_short or _DANGLING.search(bare) is not None
+    return is_short or _INCOMPLETE_END.search(bare) is not None
 
 
-def is_code(said: str) -> bool:
-    """Whether a line is code outside of a fence, by its shape: words in it that are set as code do not count."""
-    bare = _CODE_SPAN.sub("x", said).strip()
-    return _LINE_OF_CODE.match(bare) is not None or bare.endswith(_ENDS_CODE)
+def is_code(sentence: str) -> bool:
+    """Return whether a line is code outside a fence, judging by its shape without inline code."""
+    bare = _CODE_SPAN.sub("x", sentence).strip()
+    return _CODE_LINE.match(bare) is not None or bare.endswith(_ENDS_CODE)
 
 
-def is_filler(said: str) -> bool:
-    """Whether it opens with politeness or with what the assistant does at once."""
-    return _FILLER.match(said[:80].lower()) is not None
+def is_filler(sentence: str) -> bool:
+    """Return whether a sentence starts with politeness or with an immediate next step."""
+    return _FILLER.match(sentence[:80].lower()) is not None
 
 
-def offers(said: str) -> bool:
-    """Whether it offers something, so that it depends on the user's answer."""
-    return _OFFER.search(said.lower()) is not None
+def offers(sentence: str) -> bool:
+    """Return whether a sentence is an offer, which depends on the user's answer."""
+    return _OFFER.search(sentence.lower()) is not None
 
 
-def _body(text: str) -> Iterator[str]:
-    """Its lines less headings, with their sentences apart, but for short fields, which stay whole."""
+def _statements(text: str) -> Iterator[str]:
+    """Yield the sentences of all lines except headings; short fields are not split."""
     for raw in without_code(text).split("\n"):
         if raw.lstrip().startswith("#"):
             continue
-        said = plain(raw)
-        if _is_field(said):
-            yield said
-        elif said:
-            yield from sentences(said)
+        sentence = plain(raw)
+        if _is_field(sentence):
+            yield sentence
+        elif sentence:
+            yield from sentences(sentence)
 
 
-def _is_field(said: str) -> bool:
-    """Whether a line is a name and its value: `Price: $105`."""
-    found = _FIELD.fullmatch(said)
-    return found is not None and len(found[1].split()) <= _FIELD_WORDS_MAX and not is_code(said)
+def _is_field(sentence: str) -> bool:
+    """Return whether a line is a name with a value, such as `Price: $105`."""
+    found = _FIELD.fullmatch(sentence)
+    return found is not None and len(found[1].split()) <= _FIELD_WORDS_MAX and not is_code(sentence)
 
 
-def _joined(lines: Iterator[str]) -> Iterator[str]:
-    """The lines, several fields in a row as one."""
+def _with_joined_fields(lines: Iterator[str]) -> Iterator[str]:
+    """Join consecutive fields."""
     record = ""
-    for said in lines:
-        field = _is_field(said)
-        if field and record and len(record) + len(said) < _RECORD_CHARS_MAX:
-            record = f"{record.rstrip('.。')}; {said}"
+    for sentence in lines:
+        field = _is_field(sentence)
+        if field and record and len(record) + len(sentence) < _RECORD_CHARS_MAX:
+            record = f"{record.rstrip('.。')}; {sentence}"
             continue
         if record:
             yield record
-        record = said if field else ""
+        record = sentence if field else ""
         if not field:
-            yield said
+            yield sentence
     if record:
         yield record

@@ -1,4 +1,4 @@
-"""What the user asked for and insisted on, near-verbatim. Only the user's own words ever come here."""
+"""Requests and constraints of the user, almost verbatim."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _INJECTED = regex(
     r"|ide_[a-z_]{1,20}|task-notification)>"
 )
 _ACK_CHARS_MAX = 40
-"""A reply this short usually needs the question before it to be understood."""
+"""Up to this length, a reply usually needs the preceding question."""
 
 _PICK = regex(r"\W{0,3}(?:option )?([A-Za-z]|[0-9]{1,2})(?:\b|\Z)", re.IGNORECASE)
 _SENTENCES_SEARCHED = 80
 
 
 def from_user(text: str, position: int, asked: str) -> Iterator[Fact]:
-    """The request in one user message, and the constraints among its sentences. `asked` is the question it may answer."""
+    """Yield the request of a user message and the constraints in it. `asked` is the question it may answer."""
     text = without_injected(text)
     bare = " ".join(text.split())
     if not bare:
@@ -63,13 +63,13 @@ def from_user(text: str, position: int, asked: str) -> Iterator[Fact]:
 
 
 def injected(text: str, position: int) -> Iterator[Fact]:
-    """A long text in the user's role straight after a tool's answer: material an agent program loaded, kept as a stub."""
+    """Yield a stub for a long user text directly after a tool result, which an agent program inserted."""
     opening = line(text, 200)
     yield Fact("request", opening, opening, position, "user", 0.6)
 
 
 def _answered(asked: str, bare: str) -> str:
-    """The question a short reply answers, with the option it picks: "A." alone would tell nobody anything."""
+    """Return the question with the option a short reply selects, because "A." alone is meaningless."""
     question, _, options = asked.partition("\n")
     picked = _PICK.match(bare)
     if picked is not None:
@@ -80,7 +80,7 @@ def _answered(asked: str, bare: str) -> str:
 
 
 def weigh(bare: str) -> float:
-    """How much a request matters: asking and insisting count, a bare acknowledgement hardly does."""
+    """Return a request's weight: high for instructions and constraints, low for an acknowledgement."""
     weight = 1.0 + min(2.0, len(bare) / 200)
     if _ASKS_EN.match(bare) or _ASKS_ZH.search(bare[:200]):
         weight += 2.0
@@ -92,22 +92,22 @@ def weigh(bare: str) -> float:
 
 
 def constrains(sentence: str) -> bool:
-    """Whether a sentence limits how the work is to be done, in English or Chinese."""
+    """Return whether a sentence restricts how to do the work, in English or Chinese."""
     return _CONSTRAINT_EN.search(sentence.lower()) is not None or _CONSTRAINT_ZH.search(sentence) is not None
 
 
 def insists(clause: str) -> bool:
-    """Whether it tells somebody else what to do or to leave, rather than speaking of oneself or of the world."""
+    """Return whether a clause is a directive, not a statement about the speaker or the world."""
     return _INSISTS.match(clause) is not None and not clause.rstrip(" 。！!").endswith(_CHATTING)
 
 
 def asks(sentence: str) -> bool:
-    """Whether it opens like an instruction or a request."""
+    """Return whether a sentence starts like an instruction or a request."""
     return _ASKS_EN.match(sentence) is not None or _ASKS_ZH.search(sentence[:60]) is not None
 
 
 def without_injected(text: str) -> str:
-    """The text without blocks that agent programs put into the user's mouth, such as `<system-reminder>`. Linear."""
+    """Remove blocks that agent programs insert into user messages, such as `<system-reminder>`. Linear time."""
     if "<" not in text:
         return text
     kept, at = [], 0
@@ -115,7 +115,7 @@ def without_injected(text: str) -> str:
         kept.append(text[at : found.start()])
         end = text.find(f"</{found[1]}>", found.end())
         if end < 0:
-            # An unclosed block: what follows its tag is the user's own text for all we know.
+            # An unclosed block: text after its tag may be the user's own.
             at = found.end()
             break
         at = end + len(found[1]) + 3
@@ -123,7 +123,7 @@ def without_injected(text: str) -> str:
 
 
 def clean_lines(text: str) -> list[str]:
-    """Its lines, cleaned of control characters, indentation kept."""
+    """Return the lines without control characters; indentation is kept."""
     return [clean(raw) for raw in text.split("\n")]
 
 
@@ -138,7 +138,7 @@ def _constraints(text: str, position: int) -> Iterator[Fact]:
 
 
 def _constraining(sentence: str) -> Iterator[str]:
-    """The clauses of a sentence that constrain. Chinese chains what is asked and what is forbidden by commas; others stay whole."""
+    """Yield the constraining clauses. Only Chinese is split at commas, where requests and prohibitions are chained."""
     clauses = _CLAUSE_ZH.split(sentence)
-    told = [clause.strip(" ，,；;。！!") for clause in clauses if constrains(clause)] if len(clauses) > 1 else []
-    yield from told or [sentence]
+    limiting = [clause.strip(" ，,；;。！!") for clause in clauses if constrains(clause)] if len(clauses) > 1 else []
+    yield from limiting or [sentence]

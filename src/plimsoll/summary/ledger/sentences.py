@@ -1,4 +1,4 @@
-"""Cleaning text and cutting it into sentences and clauses, in English and Chinese."""
+"""Clean text, and split it into sentences and clauses, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ CJK = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _RUN = regex(r"[\u3400-\u9fff]+|[A-Za-z][\w&'. -]*|\d[\d:.,\-~—/]*")
 
 SENTENCES_MAX = 400
-"""Sentences of one message that are looked at."""
+"""Maximum number of sentences to examine in one message."""
 
 
 def clean(text: str) -> str:
-    """The text without control, bidirectional and zero-width characters, ANSI colours and lone surrogates."""
+    """Remove control, bidirectional and zero-width characters, ANSI colours and lone surrogates."""
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     if text.isascii():
@@ -26,13 +26,13 @@ def clean(text: str) -> str:
 
 
 def line(text: str, chars_max: int) -> str:
-    """One clean line of at most `chars_max` characters; a cut is marked with `…`."""
+    """Return one clean line of at most `chars_max` characters; `…` marks a cut."""
     text = " ".join(clean(text[: chars_max * 4]).split())
     return text if len(text) <= chars_max else text[: chars_max - 1].rstrip() + "…"
 
 
 def head_and_tail(text: str, chars_max: int) -> str:
-    """At most `chars_max` characters of it: two thirds from its head, one third from its tail, the cut marked."""
+    """Return at most `chars_max` characters: two thirds from the head, one third from the tail, with the cut marked."""
     if len(text) <= chars_max:
         return text
     tail = max(0, chars_max // 3 - 3)
@@ -45,7 +45,7 @@ def has_digit(text: str) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """Its sentences, in order: cut after `.!?。！？；` and at line ends, blank ones left out. Linear."""
+    """Return the non-blank sentences in order, split after `.!?。！？；` and at line ends. Linear time."""
     found: list[str] = []
     start = 0
     for end in _END.finditer(text):
@@ -60,12 +60,12 @@ def sentences(text: str) -> list[str]:
 
 
 def cjk_share(text: str) -> float:
-    """The share of its characters that are Chinese, Japanese or Korean, 0 to 1."""
+    """Return the share of Chinese, Japanese and Korean characters, 0 to 1."""
     return 0.0 if text.isascii() else len(CJK.findall(text)) / max(1, len(text))
 
 
 def pairs(text: str) -> list[str]:
-    """What carries information in a Chinese text: pairs of characters, and words in Latin letters or digits whole."""
+    """Return the terms of a Chinese text: pairs of characters, and complete words in Latin letters or digits."""
     found: list[str] = []
     for run in _RUN.findall(text):
         if run[0].isascii():

@@ -1,4 +1,4 @@
-"""Which files a shell command writes and which it reads, from the command's words alone."""
+"""Find the files a shell command writes and reads, from its words alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _QUOTES = regex(r"""\\(.)|'([^'\n]*)'|"((?:[^"\\\n]|\\.)*)\"""", re.DOTALL)
 _FILE = regex(r"(?:~|\.{0,2}|[A-Za-z]:)?[\w@+=.,~\\/-]*[\w-]\.[A-Za-z][\w]{0,9}\Z")
 _SKIPPED = frozenset({"/dev/null", "/dev/stderr", "/dev/stdout"})
 
-_WRAPPERS = frozenset(
+_PREFIX_PROGRAMS = frozenset(
     {
         "sudo",
         "doas",
@@ -41,7 +41,7 @@ _WRAPPERS = frozenset(
         "!",
     }
 )
-"""Words before the program that is meant."""
+"""Words that precede the actual program."""
 
 _READERS = frozenset(
     {
@@ -68,47 +68,47 @@ _WRITERS = frozenset(
     {"tee", "touch", "mv", "rm", "unlink", "shred", "truncate", "patch", "rename", "black", "isort", "rustfmt", "gzip",
      "bzip2", "xz", "move-item", "remove-item", "set-content", "add-content", "out-file", "new-item", "clear-content"}
 )  # fmt: skip
-"""Programs that change every file they are given; what is moved is gone from where it was."""
+"""Programs that change all their operands. A move also removes its source."""
 
 _COPIERS = frozenset({"cp", "install", "rsync", "scp", "ln", "copy-item"})
-"""Programs that change the last file they are given, and read the others."""
+"""Programs that change their last operand and read the others."""
 
 _MOVERS = frozenset({"mv", "move-item", "rename"})
 _ARCHIVERS = frozenset({"zip", "tar"})
 _IN_PLACE = regex(r"-[a-zA-Z]*i(?:\.\w{1,8})?\Z|--(?:in-place|write|fix)(?:=|\Z)")
 _EDITORS = frozenset({"sed", "perl", "ruby"})
 _GIT = {"mv": "mv", "rm": "rm", "restore": "rm", "apply": "patch"}
-"""Commands of git by the program that does the same to the files they name."""
+"""Git commands and the program with the same effect on files."""
 
 _OUTPUT = regex(r"--?(?:output|output-file|output-document|outfile|out)(?:=(.+))?\Z|of=(.+)\Z")
-"""Options by which programs are told where to write; `dd` has its own."""
+"""Options that name an output file; the last alternative is of `dd`."""
 
 _OUTPUT_SHORT: dict[str, str] = {"wget": "-O"}
-_NO_OUTPUT = frozenset(
+_OTHER_O_OPTION = frozenset(
     {"grep", "egrep", "fgrep", "rg", "ag", "find", "ssh", "sftp", "mount", "set", "ps", "ls", "du", "cat", "rsync"}
 )
-"""Programs whose `-o` means something else; everywhere else it names the file to write."""
+"""Programs whose `-o` is not an output file, as it is elsewhere."""
 
-_VALUED = frozenset(
+_OPTIONS_WITH_VALUE = frozenset(
     {"-m", "-g", "-S", "-e", "-F", "--exclude", "--include", "--filter", "--mode", "--owner", "--group"}
 )
-"""Options of programs that copy whose next word is no file."""
+"""Options of copying programs whose value is not a file."""
 
 _TARGET = regex(r"-t\Z|--target-directory(?:=(.+))?\Z", re.DOTALL)
 
 
 def in_command(command: str) -> Iterator[tuple[str, State]]:
-    """`(path, "modified" | "read")` for each file that a shell command writes or prints, in the order of the words.
+    """Yield `(path, "modified" | "read")` for each file a shell command writes or prints, in order.
 
-    Written is what stands behind `>`, behind an output option, last behind a program that copies, and anywhere behind one that
-    moves, removes or edits. The text of a here-document is no command.
+    Written files are the targets of `>` and of output options, the last operand of a copying program, and all operands of one
+    that moves, removes or edits. Here-documents are ignored.
     """
     for step in _steps(_without_documents(command[:COMMAND_CHARS_MAX])):
         yield from step.files()
 
 
 def is_file(word: str) -> bool:
-    """Whether a word of a command looks like a file's path: no globs or variables, and a name with an extension or a slash."""
+    """Return whether a word looks like a path: no globs or variables, and an extension or a slash."""
     if not 2 < len(word) <= 300 or word in _SKIPPED or word[0] in "-$&" or "://" in word:
         return False
     return _FILE.match(word) is not None or (word[0] in "/~" and word.count("/") > 1 and not set(word) & set("*?$,{} "))
@@ -116,17 +116,17 @@ def is_file(word: str) -> bool:
 
 @dataclass(slots=True)
 class _Step:
-    """One program with its words."""
+    """A program with its arguments."""
 
     program: str = ""
     words: list[str] = field(default_factory=list)
     redirected: list[tuple[str, State]] = field(default_factory=list)
 
     def files(self) -> Iterator[tuple[str, State]]:
-        """The files of the step that look like files."""
+        """Yield the files of the step."""
         found = [*self._operands(), *self.redirected]
         for path, state in found:
-            # Quotes allow spaces in a name; without them a space would have ended the word.
+            # Only quoted names can contain a space.
             if is_file(path.replace(" ", "_")):
                 yield path, state
 
@@ -137,13 +137,14 @@ class _Step:
         return [*self._plain(program, words, plain, folder), *((path, "modified") for path in written)]
 
     def _plain(self, program: str, words: list[str], plain: list[str], folder: str | None) -> list[tuple[str, State]]:
-        """What the program does to the files it is given without an option."""
+        """Return the effects on operands that are not option values."""
         if program in _COPIERS or program in _MOVERS:
-            return _carried(plain, folder, source_state="modified" if program in _MOVERS else "read")
+            return _transferred(plain, folder, source_state="modified" if program in _MOVERS else "read")
         if program in _ARCHIVERS:
             makes = program == "zip" or any(re.match(r"-?[a-z]*[cru]", word) for word in words[:1])
             return [
-                (path, "modified" if makes and index == 0 else "read") for index, path in enumerate(_archived(plain))
+                (path, "modified" if makes and index == 0 else "read")
+                for index, path in enumerate(_archive_operands(plain))
             ]
         is_edited = any(_IN_PLACE.match(word) for word in words) and (
             program in _EDITORS or any(map(_is_long_edit, words))
@@ -154,7 +155,7 @@ class _Step:
 
 
 def _of_git(words: list[str]) -> tuple[str, list[str]]:
-    """A command of git as the program that does the same, with its words. Checking out changes files only behind `--`."""
+    """Return the equivalent program of a git command, and its words. Checkout changes files only after `--`."""
     if not words:
         return "", []
     if words[0] == "checkout":
@@ -167,13 +168,13 @@ def _is_long_edit(word: str) -> bool:
 
 
 def _options(program: str, words: list[str]) -> tuple[list[str], list[str], str | None]:
-    """The files that options name to be written, the other words, and the folder that files are put into."""
+    """Return the output files of options, the other words, and the target folder."""
     written: list[str] = []
     others: list[str] = []
     folder: str | None = None
     waiting: Literal["", "output", "folder", "value"] = ""
     carries = program in _COPIERS or program in _MOVERS
-    short = _OUTPUT_SHORT.get(program, "" if program in _NO_OUTPUT else "-o")
+    short = _OUTPUT_SHORT.get(program, "" if program in _OTHER_O_OPTION else "-o")
     for word in words:
         if waiting == "output":
             written.append(word)
@@ -182,7 +183,7 @@ def _options(program: str, words: list[str]) -> tuple[list[str], list[str], str 
             folder, waiting = word, ""
         elif waiting == "value":
             waiting = ""
-        elif carries and word in _VALUED:
+        elif carries and word in _OPTIONS_WITH_VALUE:
             waiting = "value"
         elif found := _OUTPUT.match(word):
             path = found[1] or found[2]
@@ -199,8 +200,8 @@ def _options(program: str, words: list[str]) -> tuple[list[str], list[str], str 
     return written, others, folder
 
 
-def _carried(plain: list[str], folder: str | None, *, source_state: State) -> list[tuple[str, State]]:
-    """Files that are copied or moved: each source, and what it becomes."""
+def _transferred(plain: list[str], folder: str | None, *, source_state: State) -> list[tuple[str, State]]:
+    """Return the sources and targets of a copy or a move."""
     sources, target = (plain, folder) if folder is not None else (plain[:-1], plain[-1] if plain else None)
     found: list[tuple[str, State]] = [(path, source_state) for path in sources]
     if target is None or not sources:
@@ -213,19 +214,19 @@ def _carried(plain: list[str], folder: str | None, *, source_state: State) -> li
 
 
 def _is_folder(target: str, source: str) -> bool:
-    """Whether what a file is copied to is a folder: it says so, or has no extension where the file has one."""
+    """Return whether a target is a folder: a trailing slash, or no extension where the source has one."""
     if target.endswith(("/", "\\")) or target in (".", ".."):
         return True
     return re.search(r"\.\w{1,10}\Z", target) is None and re.search(r"\.\w{1,10}\Z", source) is not None
 
 
-def _archived(plain: list[str]) -> list[str]:
-    """The operands of an archiver without its letters: the archive first."""
+def _archive_operands(plain: list[str]) -> list[str]:
+    """Return an archiver's operands without its option letters: the archive first."""
     return plain[1:] if plain and re.fullmatch(r"[a-zA-Z]{1,8}", plain[0]) else plain
 
 
 def _steps(command: str) -> Iterator[_Step]:
-    """The programs of a command line, each with its words and redirections."""
+    """Yield the programs of a command line with words and redirections."""
     step, redirect = _Step(), ""
     for word in _WORD.findall(command):
         if word in (";", "|", "&", "(", ")", "\n"):
@@ -235,18 +236,18 @@ def _steps(command: str) -> Iterator[_Step]:
             redirect = word
         elif redirect:
             if redirect in ("<", ">", ">>", "&>", "&>>"):
-                step.redirected.append((_bare(word), "read" if redirect == "<" else "modified"))
+                step.redirected.append((_unquoted(word), "read" if redirect == "<" else "modified"))
             redirect = ""
         elif step.program:
-            step.words.append(_bare(word))
+            step.words.append(_unquoted(word))
         elif not re.match(r"\w+=", word):
-            name = _bare(word).replace("\\", "/").rsplit("/", 1)[-1].lower()
-            step.program = "" if name in _WRAPPERS or word[0] in "-0123456789" else name
+            name = _unquoted(word).replace("\\", "/").rsplit("/", 1)[-1].lower()
+            step.program = "" if name in _PREFIX_PROGRAMS or word[0] in "-0123456789" else name
     yield step
 
 
-def _bare(word: str) -> str:
-    """A word without its quotes. A backslash before a letter stays: it may be a Windows path."""
+def _unquoted(word: str) -> str:
+    """Remove quotes. A backslash before a letter is kept, because it may be part of a Windows path."""
     return _QUOTES.sub(_unescaped, word)
 
 
@@ -257,7 +258,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _without_documents(command: str) -> str:
-    """The command without the lines of its here-documents."""
+    """Remove the lines of here-documents."""
     if "<<" not in command:
         return command
     kept: list[str] = []

@@ -1,4 +1,4 @@
-"""Names in code (functions, types, constants) with the file they are in, ranked by how often the agent speaks of them."""
+"""Names in code (functions, types, constants) with their files, ranked by the agent's mentions."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ _DEFINED = regex(
     r"(?:f(?:unc(?:tion)?|n)|def|c(?:lass|onst)|t(?:ype|rait)|interface|struct|enum|var|let)\s{1,2}"
     r"(?:\([^()\n]{1,60}\)\s{0,2})?([A-Za-z_]\w{3,60})"
 )
-"""A keyword and the name after it. It begins with letters rather than with a word boundary, which is searched for twice as fast."""
+"""A keyword and the name after it. Starting with letters instead of a word boundary halves the search time."""
 
-_LISTED = regex(r"(?:^|\n)([\w@./+-]{1,240}\.\w{1,8})[:-][0-9]{1,7}[:-]")
-"""How a search shows a match: its file and its line."""
+_MATCH_LOCATION = regex(r"(?:^|\n)([\w@./+-]{1,240}\.\w{1,8})[:-][0-9]{1,7}[:-]")
+"""The file and line number of a search match."""
 
 _QUOTED = regex(r"`(?:\w{1,40}\.)?([A-Za-z_]\w{3,60})(?:\([^`\n]{0,60}\))?`")
 _WORD = regex(r"[A-Za-z_]\w{5,60}")
-_IS_NAME = regex(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|[A-Z]{2}[a-z]")
-"""Humps or inner underscores: what names in code have and words of prose have not."""
+_CODE_NAME = regex(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|[A-Z]{2}[a-z]")
+"""Camel case or inner underscores, which distinguish names in code from words."""
 
 _CHARS_MAX = 16_000
 _EACH_MAX = 40
-_ASKED_KEYS = ("pattern", "query", "regex", "symbol", "name")
+_SEARCH_KEYS = ("pattern", "query", "regex", "symbol", "name")
 _WRITTEN_KEYS = ("new_string", "new_str", "newText", "content", "patch", "input")
 
 
 def from_result(call: Call, content: str, position: int) -> Iterator[Fact]:
-    """Names that a file which was read, or a search, defines."""
+    """Yield the names defined in a read file or in search results."""
     text, file = content[:_CHARS_MAX], _name(call.paths[0]) if call.paths and call.action == "read" else ""
     found: dict[str, int] = {}
     for match in _definitions(text):
         found.setdefault(match[1], match.start())
     for name in list(found)[-_EACH_MAX:]:
-        if _IS_NAME.search(name):
+        if _CODE_NAME.search(name):
             yield _fact(name, file or _file_at(text, found[name]), position, 0.5)
 
 
 def _definitions(text: str) -> Iterator[re.Match[str]]:
-    """The matches of _DEFINED whose keyword is not the end of a longer word."""
+    """Yield the matches of _DEFINED whose keyword is a complete word."""
     at = 0
     while match := _DEFINED.search(text, at):
         begin = match.start()
@@ -58,8 +58,8 @@ def _definitions(text: str) -> Iterator[re.Match[str]]:
 
 
 def from_call(call: Call, position: int) -> Iterator[Fact]:
-    """Names that are searched for, and names that an edit defines."""
-    for key in _ASKED_KEYS if call.action == "search" else ():
+    """Yield the names a call searches for, and the names an edit defines."""
+    for key in _SEARCH_KEYS if call.action == "search" else ():
         if isinstance(asked := call.arguments.get(key), str):
             for name in dict.fromkeys(_names(asked)):
                 yield _fact(name, "", position, 1.5)
@@ -67,25 +67,25 @@ def from_call(call: Call, position: int) -> Iterator[Fact]:
         if isinstance(written := call.arguments.get(key), str):
             file = _name(call.paths[0]) if call.paths else ""
             for name in dict.fromkeys(match[1] for match in _definitions(written[:_CHARS_MAX])):
-                if _IS_NAME.search(name):
+                if _CODE_NAME.search(name):
                     yield _fact(name, file, position, 1.5)
 
 
 def from_text(text: str, position: int) -> Iterator[Fact]:
-    """Names that an answer sets as code."""
+    """Yield the names in inline code of an answer."""
     for name in list(dict.fromkeys(_QUOTED.findall(text[:_CHARS_MAX])))[:_EACH_MAX]:
-        if _IS_NAME.search(name):
+        if _CODE_NAME.search(name):
             yield _fact(name, "", position, 1.2)
 
 
 def from_report(text: str, position: int) -> Iterator[Fact]:
-    """Names that a sub-agent's report speaks of, those first that it does most."""
+    """Yield the names in a sub-agent's report, most frequent first."""
     for name, count in Counter(_names(text)).most_common(_EACH_MAX):
         yield _fact(name, "", position, 0.8 + min(count, 4) * 0.1)
 
 
 def _names(text: str) -> list[str]:
-    return [name for name in _WORD.findall(text[:_CHARS_MAX]) if _IS_NAME.search(name)]
+    return [name for name in _WORD.findall(text[:_CHARS_MAX]) if _CODE_NAME.search(name)]
 
 
 def _fact(name: str, file: str, position: int, weight: float) -> Fact:
@@ -97,7 +97,7 @@ def _name(path: str) -> str:
 
 
 def _file_at(text: str, at: int) -> str:
-    """The file of the match that a definition stands in, where a search says which."""
+    """Return the file of the search match at a definition, if known."""
     begin = text.rfind("\n", 0, at)
-    found = _LISTED.match(text, max(0, begin))
+    found = _MATCH_LOCATION.match(text, max(0, begin))
     return _name(found[1]) if found is not None else ""

@@ -1,4 +1,4 @@
-"""The ledger as JSON values, and back. What is damaged is refused whole: a wrong fact is worse than a missing one."""
+"""The ledger as JSON values, and back. Damaged data is rejected entirely: a wrong fact is worse than a missing one."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from plimsoll.message import Message
 
 VERSION = 1
-"""Raised when a change makes old ledgers unreadable."""
+"""Increased when a change makes old ledgers unreadable."""
 
 
 _DIALOGUE_SHARE = 10
-"""A conversation is a dialogue while at most one message in this many is a tool's answer."""
+"""In a dialogue, at most one message in this number is a tool result."""
 
 
 class Counts(NamedTuple):
-    """How many messages were read, by who spoke, and how many tool results they held.
+    """Number of messages by role, and of tool results.
 
-    Formats disagree on whose message a result stands in, so here each result is a tool's, and a message of nothing else is
-    nobody else's.
+    Formats put results in messages of different roles. Here, each result counts as a tool's message, and a message with only
+    results does not count for its role.
     """
 
     messages: int = 0
@@ -38,18 +38,18 @@ class Counts(NamedTuple):
 
     @property
     def is_dialogue(self) -> bool:
-        """Whether at most one message in ten is a tool's answer."""
+        """Whether at most one message in ten is a tool result."""
         return self.results * _DIALOGUE_SHARE <= self.messages
 
     def added(self, other: Counts, *, times: int = 1) -> Counts:
-        """Both together; with `times=-1` these without the others."""
+        """Return the sum, or with `times=-1` the difference."""
         return Counts(*(max(0, mine + times * theirs) for mine, theirs in zip(self, other, strict=True)))
 
     def plus(self, messages: Sequence[Message]) -> Counts:
-        """The counts with these messages added."""
+        """Return the counts with these messages added."""
         results = [len(message.results) for message in messages]
-        said = zip(messages, results, strict=True)
-        roles = [m.role for m, held in said if not held or (m.role != "tool" and held < len(m.parts))]
+        counted = zip(messages, results, strict=True)
+        roles = [m.role for m, held in counted if not held or (m.role != "tool" and held < len(m.parts))]
         return Counts(
             self.messages + len(messages),
             self.user + roles.count("user"),
@@ -71,7 +71,7 @@ def to_dict(  # noqa: PLR0913, PLR0917 - the fields of a ledger
     asked: str,
     words: str,
 ) -> dict[str, Any]:
-    """Facts become lists without their kind; weights are rounded to keep the record small."""
+    """Return JSON values. Facts are lists without their kind, to keep the record small."""
     return {
         "version": VERSION,
         "end": end,
@@ -102,19 +102,19 @@ def to_dict(  # noqa: PLR0913, PLR0917 - the fields of a ledger
 def from_dict(
     data: object,
 ) -> tuple[dict[Kind, tuple[Fact, ...]], Counts, dict[Kind, int], int, str, str]:
-    """Raises FormatError for anything `to_dict` would not have written, larger than the caps included."""
-    root = _object(data, "ledger")
+    """Parse the result of `to_dict`. Raises FormatError for anything else, including facts beyond the caps."""
+    root = _as_object(data, "ledger")
     if root.get("version") != VERSION:
         raise FormatError(f"ledger version {str(root.get('version'))[:20]} is not {VERSION}", format="ledger")
     counts = root.get("counts")
-    if not isinstance(counts, list) or len(counts) != len(Counts._fields) or not all(map(_natural, counts)):
+    if not isinstance(counts, list) or len(counts) != len(Counts._fields) or not all(map(_is_count, counts)):
         raise FormatError("counts are not six numbers", format="ledger")
-    evicted = {_kind(kind): _checked(number) for kind, number in _object(root.get("evicted"), "evicted").items()}
-    facts = {_kind(kind): _facts(_kind(kind), rows) for kind, rows in _object(root.get("facts"), "facts").items()}
+    evicted = {_kind(kind): _as_count(number) for kind, number in _as_object(root.get("evicted"), "evicted").items()}
+    facts = {_kind(kind): _facts(_kind(kind), rows) for kind, rows in _as_object(root.get("facts"), "facts").items()}
     asked, words = root.get("asked"), root.get("words", "")
     if not isinstance(asked, str) or not isinstance(words, str) or len(words) > LEDGER_WORDS_CHARS_MAX:
         raise FormatError("`asked` or `words` is not text", format="ledger")
-    return facts, Counts(*counts), evicted, _checked(root.get("end")), asked, words
+    return facts, Counts(*counts), evicted, _as_count(root.get("end")), asked, words
 
 
 def _facts(kind: Kind, rows: object) -> tuple[Fact, ...]:
@@ -148,17 +148,17 @@ def _kind(name: object) -> Kind:
     raise FormatError(f"unknown kind of fact {str(name)[:40]!r}", format="ledger")
 
 
-def _object(value: object, name: str) -> dict[str, Any]:
+def _as_object(value: object, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise FormatError(f"{name} is not an object", format="ledger")
     return value
 
 
-def _natural(value: object) -> bool:
+def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _checked(value: object) -> int:
+def _as_count(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     raise FormatError("a count is not a number", format="ledger")

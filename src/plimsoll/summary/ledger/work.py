@@ -1,4 +1,4 @@
-"""Work that is still open: to-do lists kept with a tool, unticked boxes, and steps the assistant announced."""
+"""Open work: to-do lists of a tool, unticked boxes, and announced steps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ITEMS_MAX = 40
 
 
 def from_plan(arguments: dict[str, Any], draft: LedgerDraft, position: int) -> None:
-    """Take over a to-do list. The newest list replaces the one before, so that nothing finished stays open."""
+    """Replace the to-do list by a newer one, so that finished work does not stay open."""
     items = next((value for key in _LIST_KEYS if isinstance(value := arguments.get(key), list)), None)
     if items is None:
         return
@@ -42,35 +42,35 @@ def from_plan(arguments: dict[str, Any], draft: LedgerDraft, position: int) -> N
 
 
 def from_assistant(text: str, position: int) -> Iterator[Fact]:
-    """Unticked boxes and announced next steps in an answer."""
+    """Yield the unticked boxes and announced next steps of an answer."""
     if "[ ]" in text:
         for found in _BOX.findall(text[:24_000])[:_ITEMS_MAX]:
             shown = line(plain(found), CAPS["work"].text_chars_max)
             yield Fact("work", shown, shown, position, "assistant", 2.5, state="pending")
     tail = text[-3_000:]
     if announces(tail):
-        for said in [*_listed(tail), *(said for said in claims(tail) if announces(said))][:1]:
-            shown = line(said, CAPS["work"].text_chars_max)
+        for sentence in [*_announced_lists(tail), *(sentence for sentence in claims(tail) if announces(sentence))][:1]:
+            shown = line(sentence, CAPS["work"].text_chars_max)
             yield Fact("work", "next", shown, position, "assistant", 2.0, state="pending")
 
 
-def announces(said: str) -> bool:
-    """Whether it names work that is left, and neither does it at once nor offers it."""
-    lowered = said.lower()
-    at_once = is_filler(said) or lowered.startswith("now ")
-    return any(phrase in lowered for phrase in _NEXT) and (len(said) > 400 or not (at_once or offers(said)))
+def announces(sentence: str) -> bool:
+    """Return whether a sentence names remaining work, which is neither started immediately nor offered."""
+    lowered = sentence.lower()
+    at_once = is_filler(sentence) or lowered.startswith("now ")
+    return any(phrase in lowered for phrase in _NEXT) and (len(sentence) > 400 or not (at_once or offers(sentence)))
 
 
-def _listed(text: str) -> Iterator[str]:
-    """The items of each list under a heading or a lead-in that announces work."""
+def _announced_lists(text: str) -> Iterator[str]:
+    """Yield the items of each list under a heading or lead-in that announces work."""
     items: list[str] | None = None
     for raw in text.split("\n"):
-        said = plain(raw)
-        if (raw.lstrip().startswith("#") or is_lead_in(said)) and announces(said):
+        sentence = plain(raw)
+        if (raw.lstrip().startswith("#") or is_lead_in(sentence)) and announces(sentence):
             items = []
-        elif items is not None and said and said != raw.strip():
-            items.append(said)
-        elif items is not None and said:
+        elif items is not None and sentence and sentence != raw.strip():
+            items.append(sentence)
+        elif items is not None and sentence:
             if items:
                 yield "; ".join(items)
             items = None
