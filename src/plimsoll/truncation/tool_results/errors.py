@@ -26,7 +26,7 @@ _ERROR = regex(
     re.IGNORECASE,
 )
 _NONE = regex(
-    r"\b(?:0|no|zero|without|non)[ -](?:errors?|failures?|failed|exceptions?|timeouts?)\b"
+    r"\b(?:0|no|zero|without|non)[ -](?:errors?|failures?|failed|exceptions?)\b"
     r"|\b(?:errors?|err|failures?|failed|exceptions?)[\"']? ?[:=] ?[\"']?(?:0|none|null|false|no|nil)(?=[\s,;\"'}\])]|\Z)"
     r"|没有(?:错误|异常)|无(?:错误|异常)",
     re.IGNORECASE,
@@ -41,9 +41,9 @@ _BY_NUMBER = regex(
 )
 """In a line without its digits: the digits decide whether there is an error."""
 
+_STATUS = ("http/", "status")
 _STEMS = (
     *(
-        "error",
         "err",
         "fail",
         "fatal",
@@ -80,7 +80,7 @@ _STEMS = (
         "timing out",
         "crash",
     ),
-    *("killed", "assert", "e   ", "✗", "✘", "segfault", "segmentation", "out of memory", "oom", "http/", "status"),
+    *("killed", "assert", "e   ", "✗", "✘", "segfault", "segmentation", "out of memory", "oom", *_STATUS),
     *("错误", "失败", "异常", "崩溃", "致命", "超时", "拒绝", "无法", "エラー", "오류"),
 )
 """Every match of the patterns above contains one of these in lower case. Searching for them is much faster."""
@@ -116,16 +116,17 @@ def severity(text: str, stems: Sequence[str]) -> int:
         first = lower.find(stem)
         for place in {first, lower.rfind(stem)} if first >= 0 and worst < SEVERE else ():
             around = slice(max(0, place - _CHARS_BEFORE), place + _CHARS_AFTER)
-            worst = max(worst, _severity_of(text[around], lower[around]))
+            if stem in _STATUS:
+                worst = SEVERE if _SERVER_ERROR.search(lower[around]) else worst
+            else:
+                worst = max(worst, _severity_of(text[around], lower[around]))
     return worst
 
 
 def _severity_of(text: str, lower: str) -> int:
-    if _NONE.search(text):
+    if ("err" in lower or "fail" in lower or "exc" in lower or not text.isascii()) and _NONE.search(text):
         text = _NONE.sub("", text)
-    if _SEVERE.search(text) or _SERVER_ERROR.search(lower):
-        return SEVERE
-    return 1 if _ERROR.search(text) else 0
+    return SEVERE if _SEVERE.search(text) else 1 if _ERROR.search(text) else 0
 
 
 def error_start(text: str) -> int | None:

@@ -26,7 +26,9 @@ _TIME = regex(
 )
 _TIME_WITHIN_CHARS = 80
 _TIME_WITHIN_LINES = 20
-_LINE_CHARS = 400
+_TOTAL_CHARS_MAX = 160
+_WARNING_CHARS = 120
+"""The level is near the start of a line."""
 
 ERRORS_FIRST = 3
 """Errors that are shown before anything else."""
@@ -45,8 +47,9 @@ def look_at_log(lines: Sequence[str]) -> Look:
     templates = _templates(masked.templates)
     ranked = [_REST] * len(lines)
     for first, last, count in templates.values():
-        line = lines[first][:_LINE_CHARS]
-        rank = _TOTALS if _TOTAL.search(line) else _WARNINGS if _WARNING.search(line) else _FIRSTS
+        line = lines[first]
+        is_total = len(line) <= _TOTAL_CHARS_MAX and _TOTAL.search(line)
+        rank = _TOTALS if is_total else _WARNINGS if _WARNING.search(line, 0, _WARNING_CHARS) else _FIRSTS
         ranked[first] = min(rank, _RARE_LINES) if count <= _RARE else rank
         ranked[last] = min(ranked[last], _LASTS)
     _rank_errors(ranked, errors)

@@ -181,11 +181,15 @@ def odd_values(values: Sequence[Any]) -> Iterator[tuple[int, float]]:
     if len(kinds) > 1 and len(values) - kinds.most_common(1)[0][1] <= max(1, len(values) // _RARE_SHARE):
         usual = kinds.most_common(1)[0][0]
         yield from ((at, _OTHER_KIND) for at, value in enumerate(values) if type(value) is not usual)
-    counts = Counter(value for value in values if _is_category(value))
+    counts = (
+        Counter(values) if kinds.keys() <= {str, bool} else Counter(value for value in values if _is_category(value))
+    )
     if 1 < len(counts) <= max(2, len(values) // _DISTINCT_SHARE):
-        few = {word for word, count in counts.items() if count <= max(1, len(values) // _RARE_SHARE)}
+        few = {
+            word for word, count in counts.items() if _is_category(word) and count <= max(1, len(values) // _RARE_SHARE)
+        }
         yield from ((at, _RARE_VALUE) for at, value in enumerate(values) if _is_category(value) and value in few)
-    numbers = sorted(value for value in values if type(value) in {int, float})
+    numbers = sorted(value for value in values if type(value) in {int, float}) if {int, float} & kinds.keys() else []
     if len(numbers) >= _NUMBERS_MIN:
         low, high = numbers[len(numbers) // 4], numbers[len(numbers) * 3 // 4]
         margin = _FAR * (high - low)
