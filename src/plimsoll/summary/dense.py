@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
+from itertools import chain
 from math import exp, log
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -148,8 +149,9 @@ class _Short(NamedTuple):
     """The words that carry information."""
     names: tuple[str, ...]
     """Those of them that are part of a name."""
-    signs: dict[str, float]
-    """The strength of those of `_SIGNS` that depend on nothing else."""
+    signs: tuple[float, ...]
+    """What those of `_SIGNS` count that depend on nothing else: `second` to `digit`."""
+    generic: float
 
 
 class _Piece(NamedTuple):
@@ -171,12 +173,11 @@ def clauses(facts: Sequence[Fact]) -> list[Clause]:
     names = {speaker_of(fact) for fact in facts}
     callings = frozenset(word.casefold() for name in names for word in _callings(name))
     pieces = list(_pieces(facts, callings))
-    spread: Counter[str] = Counter()
-    for piece in pieces:
-        spread.update(set(piece.short.words) - callings)
+    spread = Counter(chain.from_iterable(set(piece.short.words) - callings for piece in pieces))
+    rare = {count: min(5.0, log((len(pieces) + 1) / count)) for count in set(spread.values())}
     made: list[Clause] = []
     for piece in pieces:
-        words = _worth(piece, spread, len(pieces))
+        words = _worth(piece.short, {word: rare[spread[word]] for word in piece.short.words if word in spread})
         order = (piece.fact.position, piece.place, piece.clause)
         made.append(Clause(piece.shown, speaker_of(piece.fact), order, words, _factor(piece)))
     return [clause for clause in made if _says_something(clause.words)] or made
@@ -218,14 +219,14 @@ def _read(clause: str, callings: frozenset[str]) -> _Short:
     short = shorten(clause, callings)
     words, tokens = tuple(content(short)), _TOKEN.findall(short.lower())
     names = tuple(word for name in _NAME.findall(short) for word in content(name))
-    signs: dict[str, float] = {
-        "second": not _SECOND_PERSON.isdisjoint(tokens),
-        "time": not _TIMES.isdisjoint(tokens),
-        "event": not _EVENTS.isdisjoint(tokens) or _EVENT.search(short.lower()) is not None,
-        "digit": has_digit(short),
-        "generic": sum(word in _GENERIC for word in words) / max(1, len(words)),
-    }
-    return _Short(short, words, names, signs)
+    signs = (
+        _SIGNS["second"] * (not _SECOND_PERSON.isdisjoint(tokens)),
+        _SIGNS["time"] * (not _TIMES.isdisjoint(tokens)),
+        _SIGNS["event"] * (not _EVENTS.isdisjoint(tokens) or _EVENT.search(short.lower()) is not None),
+        _SIGNS["digit"] * has_digit(short),
+    )
+    generic = sum(map(_GENERIC.__contains__, words)) / max(1, len(words))
+    return _Short(short, words, names, signs, _SIGNS["generic"] * generic)
 
 
 def shorten(text: str, callings: Iterable[str] = ()) -> str:
@@ -286,14 +287,13 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def _worth(piece: _Piece, spread: Counter[str], total: int) -> dict[str, float]:
+def _worth(short: _Short, rare: dict[str, float]) -> dict[str, float]:
     """What each word of a clause is worth: rare ones, numbers and names much, words of feeling little."""
-    words: dict[str, float] = {}
-    for word in piece.short.words:
-        if word in spread and word not in words:
-            rare = min(5.0, log((total + 1) / spread[word]))
-            words[word] = rare * 0.25 if word in _GENERIC else rare + 2.0 if word[0].isdigit() else rare
-    for word in piece.short.names:
+    words = {
+        word: worth * 0.25 if word in _GENERIC else worth + 2.0 if word[0].isdigit() else worth
+        for word, worth in rare.items()
+    }
+    for word in short.names:
         if word in words:
             words[word] += 1.5
     return words
@@ -307,13 +307,14 @@ def _says_something(words: dict[str, float]) -> bool:
 
 def _factor(piece: _Piece) -> float:
     """First-person events with a time are what people ask about later; praise and questions hardly are."""
-    signs = {
-        **piece.short.signs,
-        "first": piece.is_first_person,
-        "question": piece.is_question,
-        "answers": piece.answers,
-    }
-    return exp(sum(strength * signs[name] for name, strength in _SIGNS.items()))
+    signs = (
+        _SIGNS["first"] * piece.is_first_person,
+        *piece.short.signs,
+        _SIGNS["question"] * piece.is_question,
+        _SIGNS["answers"] * piece.answers,
+        piece.short.generic,
+    )
+    return exp(sum(signs))
 
 
 def _callings(name: str) -> set[str]:

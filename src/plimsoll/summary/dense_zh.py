@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
+from itertools import chain
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -85,10 +86,8 @@ class _Said(NamedTuple):
 def statements(facts: Sequence[Fact], names: Sequence[str]) -> list[Statement]:
     """The clauses of these chat facts that say something, in order, each short and under its topic, one of `names`; none twice."""
     found = _of_one_topic(list(_Reader(facts, names).read(facts)))
-    spread: Counter[str] = Counter()
     words = [list(dict.fromkeys(pairs(said.text))) for said in found]
-    for distinct in words:
-        spread.update(distinct)
+    spread = Counter(chain.from_iterable(words))
     rare = {count: min(5.0, log((len(found) + 1) / count)) for count in set(spread.values())}
     return [
         Statement(

@@ -202,11 +202,14 @@ def _with_legend(legend: str, items: Sequence[Item]) -> str:
 
 def _ranked(candidates: Sequence[Candidate], chars: int, overhead: int) -> list[Item]:
     """Greedy by what a statement adds for its length; repeated words add little. Lazy evaluation keeps it near linear."""
-    said: set[tuple[str, str]] = set()
+    said: dict[str, set[str]] = {}
 
     def gain(index: int) -> float:
         item, words, whose, factor = candidates[index]
-        worth = sum(number * (_SAID_AGAIN if (whose, word) in said else 1.0) for word, number in words.items())
+        if known := said.get(whose):
+            worth = sum([number * _SAID_AGAIN if word in known else number for word, number in words.items()])
+        else:
+            worth = sum(words.values())
         return -worth * factor / (_length(item.text) + overhead)
 
     heap = [(gain(index), index) for index in range(len(candidates))]
@@ -226,7 +229,7 @@ def _ranked(candidates: Sequence[Candidate], chars: int, overhead: int) -> list[
             again.append(item)
             continue
         ranked.append(item._replace(value=float(len(candidates) - len(ranked))))
-        said.update((whose, word) for word in words)
+        said.setdefault(whose, set()).update(words)
         used += len(item.text) + overhead
     return ranked or list({item.text: item for item in again}.values())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -81,9 +82,7 @@ class _English:
         from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough
 
         self.tells, self.stem = dense.is_telling, dense.stem
-        self.spread: Counter[str] = Counter()
-        for fact in said:
-            self.spread.update(set(dense.content(fact.text)))
+        self.spread = Counter(chain.from_iterable(set(dense.content(fact.text)) for fact in said))
 
     def phrases(self, texts: Sequence[str]) -> list[_Phrase]:
         """Those of one message."""
@@ -92,7 +91,7 @@ class _English:
     def phrase(self, text: str) -> _Phrase:
         """A phrase, known by its commonest word."""
         words = text.split(" ")
-        worth = {self.stem(word.casefold()): 1 + log(1 + self.spread[self.stem(word.casefold())]) for word in words}
+        worth = {stem: 1 + log(1 + self.spread[stem]) for stem in [self.stem(word.casefold()) for word in words]}
         names = sum(not word[:1].islower() for word in words)
         head = max(worth, key=lambda word: (worth[word], word))
         return _Phrase(text, head, sum(worth.values()) + names)
