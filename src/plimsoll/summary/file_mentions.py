@@ -50,7 +50,7 @@ _COPIES_OR_MOVES = regex(r"copy|move(?!ment)|rename", re.IGNORECASE)
 """Tool names that imply writing a destination. A move also removes its source."""
 
 _PATH_CHARS_MAX = 300
-_RUN_CHARS_MAX = 2_000
+_RUN_CHARS_MAX = 2_000  # longer runs are encoded data, not paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

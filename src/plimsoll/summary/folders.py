@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from plimsoll.summary.ledger import Fact
 
-_FOLDERS_MAX = 4
+_FOLDERS_MAX = 4  # each takes a pass over all paths
 _SAVED_CHARS_MIN = 24
 """Minimum characters saved for a folder to get a line of its own."""
 

@@ -63,7 +63,7 @@ _HEADER_PATTERN = (
 )
 _HEADER = regex(_HEADER_PATTERN)
 _FOOTER = regex(rf"\n\[(?:End of summary|摘要结束|tag) (?P<tag>[0-9a-f]{{{TAG_HEX}}})\](?:\n\[End of summary\])?\Z")
-_FOOTER_CHARS_MAX = 60
+_FOOTER_CHARS_MAX = 60  # longer than every footer
 _BOUNDARY = regex(
     rf"(?P<header>{_HEADER_PATTERN.replace('?P<', '?P<_')})"
     rf"|\n\[(?:End of summary|摘要结束|tag) [0-9a-f]{{{TAG_HEX}}}\](?:\n\[End of summary\])?"

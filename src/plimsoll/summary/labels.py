@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from plimsoll.summary.frame import Language
     from plimsoll.summary.ledger import Kind, Ledger
 
-_SAMPLE_FACTS = 40
+_SAMPLE_FACTS = 40  # of each kind, enough to tell the script
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ _KINDS: dict[str, tuple[Kind, Origin, float]] = {
 }
 _FILE_WEIGHTS = {"modified": 4.0, "read": 1.5}
 _TALK = frozenset({"chat", "peers", "told", "decision"})
-_TOPIC_CHARS_MAX = 24
+_TOPIC_CHARS_MAX = 24  # a longer text before a colon is a statement
 _CUT_MARK = regex(r" \[\+([0-9]{1,9})(?: m[0-9]{1,12})?\]\Z")
 _CUT = "[…"
 """A line with this prefix replaces cut lines, possibly with titles. Elsewhere in a line it is tool output."""

@@ -48,14 +48,14 @@ _TALK_DROP_ORDER = (
 """Order in which a dialogue's sections shrink: first those that repeat others, then the largest."""
 
 _BREAK = "\n"
-_TITLE_TOKENS, _LABEL_TOKENS, _HEADING_TOKENS = 9, 4, 2
+_TITLE_TOKENS, _LABEL_TOKENS, _HEADING_TOKENS = 9, 4, 2  # estimates
 _MISFITS_MAX = 12
 """Consecutive candidates that do not fit before a section counts as full."""
 
 _COUNTED_ITEMS_MAX = 8
 """Up to this number, candidates are counted instead of estimated, so that an estimation error loses none."""
 
-_VERIFICATIONS_MAX = 8
+_VERIFICATIONS_MAX = 8  # corrections of the estimates, before the text is truncated
 _TITLED_TOKENS_MIN = 40
 """Minimum budget for section titles; below it, only the start of the first request is shown."""
 
@@ -140,17 +140,17 @@ class _Page:
         shares = {**shares, "request": shares["request"] * weight, "constraint": shares["constraint"] * weight}
         rest = sections.build(ledger, self.words, bias, self._room())
         needed = {section.name: sum(estimate(item.text) for item in section.items) for section in rest}
-        apart = [fact.text for fact in sections.insisted(ledger)] if ledger.is_dialogue else []
+        elsewhere = [fact.text for fact in sections.insisted(ledger)] if ledger.is_dialogue else []
         if ledger.is_dialogue:
             needed["chat"] = sum(estimate(fact.text) for fact in ledger.of("chat"))
-            needed["constraint"] = sum(estimate(text) + 2 for text in apart) + _TITLE_TOKENS * bool(apart)
+            needed["constraint"] = sum(estimate(text) + 2 for text in elsewhere) + _TITLE_TOKENS * bool(elsewhere)
             shares = {**shares, "constraint": _constraint_share(shares)}
         wanted = sum(estimate(fact.text) for fact in ledger.of("request"))
         allotted = allot({**needed, "request": wanted + _TITLE_TOKENS}, shares, self._room())
         chars_per_token = 1.2 if language == "zh" else 3.6
         room = max(0, allotted["request"] - _TITLE_TOKENS)
         chars = int(room * chars_per_token) if room < wanted else _UNLIMITED_CHARS
-        asked = sections.requests(ledger, self.words, chars, apart, numbered=numbered)
+        asked = sections.requests(ledger, self.words, chars, elsewhere, numbered=numbered)
         insisted = sections.constraints(ledger, asked, bias)
         self.shown_in_requests["constraint"] = sections.spelt_out(ledger, asked)
         head = [
@@ -160,7 +160,7 @@ class _Page:
         if ledger.is_dialogue:
             from plimsoll.summary import talk  # noqa: PLC0415 - its patterns are many, and only dialogues need them
 
-            is_shown = sections.spelt_by(asked, apart)
+            is_shown = sections.spelt_by(asked, elsewhere)
             self.shown_in_requests["chat"] = sum(map(is_shown, ledger.of("chat")))
             rest += talk.sections(ledger, self.words, bias, self.tokens_max, is_shown)
         self.sections = [section for section in [*head, *rest] if section.items]

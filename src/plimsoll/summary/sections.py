@@ -38,7 +38,7 @@ DIALOGUE_SHARES: dict[str, float] = {
 }
 """Later questions about a dialogue are mostly about its statements."""
 
-_REQUEST_CHARS_MIN = 24
+_REQUEST_CHARS_MIN = 24  # instead of cutting all shorter, requests are omitted
 _REQUEST_CHARS = 60
 """Characters of each request when not all fit, unless they are shorter."""
 
@@ -53,8 +53,8 @@ _OWN_WISH = regex(
 )
 """A wish about the speaker's own plans, not a request."""
 
-_REQUEST_LETTERS_MIN = 6
-_CUT_MARK_CHARS = 10
+_REQUEST_LETTERS_MIN = 6  # fewer letters without the clauses are not a request
+_CUT_MARK_CHARS = 10  # about the length of ` [+123 m45]`
 _FIRST_CHARS_MIN = 160
 """Minimum for the first request, which is usually the goal of the session."""
 
@@ -101,17 +101,17 @@ def _without_clauses(text: str, clauses: Sequence[str]) -> str:
 
 
 def requests(
-    ledger: Ledger, words: Labels, chars: int, apart: Sequence[str] = (), *, numbered: bool = False
+    ledger: Ledger, words: Labels, chars: int, elsewhere: Sequence[str] = (), *, numbered: bool = False
 ) -> list[Item]:
     """Return the user's requests in about `chars` characters: complete if all fit, else cut to a common maximum length.
 
-    `apart` are clauses shown in another section. A cut is marked with its size and, if `numbered`, the number of the message.
+    `elsewhere` are clauses shown in another section. A cut is marked with its size and, if `numbered`, the number of the message.
     An item's label is its shown text.
     """
     facts = _asking(ledger)
     if not facts:
         return []
-    facts = [fact._replace(text=_without_clauses(fact.text, apart)) for fact in facts]
+    facts = [fact._replace(text=_without_clauses(fact.text, elsewhere)) for fact in facts]
     if ledger.is_dialogue:  # the others are in the user's chat facts
         facts = _fitting(facts, chars)
     lengths = [len(fact.text) + len(fact.note) + 4 for fact in facts]
@@ -163,22 +163,23 @@ def insisted(ledger: Ledger) -> list[Fact]:
 
 def constraints(ledger: Ledger, shown: Sequence[Item], bias: Callable[[str], float]) -> list[Item]:
     """Return constraints that the shown requests do not contain."""
-    spelt = _flat(shown)
-    facts = [fact for fact in insisted(ledger) if fact.text.rstrip("…") not in spelt]
+    shown_text = _flat(shown)
+    facts = [fact for fact in insisted(ledger) if fact.text.rstrip("…") not in shown_text]
     return [_item(fact, fact.text, bias, ledger.end) for fact in facts]
 
 
 def spelt_out(ledger: Ledger, shown: Sequence[Item]) -> int:
     """Return the number of constraints the shown requests contain."""
-    spelt = _flat(shown)
-    return sum(fact.text.rstrip("…") in spelt for fact in ledger.of("constraint"))
+    shown_text = _flat(shown)
+    return sum(fact.text.rstrip("…") in shown_text for fact in ledger.of("constraint"))
 
 
-def spelt_by(shown: Sequence[Item], apart: Sequence[str]) -> Callable[[Fact], bool]:
-    """Return a predicate for user facts that are in the shown requests or among `apart`, the clauses shown elsewhere."""
-    spelt, bare = _flat(shown), {clause.strip(" .。!！") for clause in apart}
+def spelt_by(shown: Sequence[Item], elsewhere: Sequence[str]) -> Callable[[Fact], bool]:
+    """Return a predicate for user facts that are in the shown requests or among the clauses of another section (`elsewhere`)."""
+    shown_text, bare = _flat(shown), {clause.strip(" .。!！") for clause in elsewhere}
     return lambda fact: (
-        fact.origin == "user" and (_without_clauses(fact.text, apart) in spelt or fact.text.strip(" .。!！") in bare)
+        fact.origin == "user"
+        and (_without_clauses(fact.text, elsewhere) in shown_text or fact.text.strip(" .。!！") in bare)
     )
 
 

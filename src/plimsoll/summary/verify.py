@@ -22,8 +22,8 @@ _ASKED: tuple[Kind, ...] = ("request", "constraint")
 _FACTS_SHARE = 0.12
 """Share of the budget reserved for requests and constraints that the prose omits."""
 
-_TEXT_CHARS_MAX = 2_000_000
-_OPENING_CHARS = 240
+_TEXT_CHARS_MAX = 2_000_000  # bounds the time to clean and count
+_OPENING_CHARS = 240  # longer than every phrase below
 
 _REFUSALS = (
     "i'm sorry, but", "i am sorry, but", "i'm sorry, i can", "i can't assist", "i cannot assist", "i can't help",

@@ -40,13 +40,13 @@ _COMMAND_KEYS = ("command", "cmd", "script", "code")
 _EDIT_KEYS = frozenset(
     {"old_str", "new_str", "old_string", "new_string", "content", "oldText", "newText", "edits", "patch"}
 )
-_ARGUMENTS_CHARS_MAX = 65_536
+_ARGUMENTS_CHARS_MAX = 65_536  # bounds the time to parse JSON
 _NAME_CHARS_MAX = 80
 _BRIEF_CHARS_MAX = 60
 _CD_PREFIX = regex(r"\A\s{0,8}cd [^&;\n]{1,200}(?:&&|;)\s{0,8}")
 """A leading `cd`, which many consecutive commands repeat."""
 
-_NAMES_MAX = 512
+_NAMES_MAX = 512  # cached names
 _PATCH_FILE = regex(r"^\*\*\* (?:Add|Update|Delete) File: (\S[^\n]{0,300})", re.MULTILINE)
 _VIEW_COMMANDS = ("view", "read", "undo_edit")
 

@@ -92,8 +92,8 @@ class LedgerDraft:
 
 def value(fact: Fact, newest: int) -> float:
     """Return a fact's value: its weight, raised by mentions and slightly by recency."""
-    worth = fact.weight * (0.6 + 0.4 * (fact.last + 1) / (newest + 1))
-    return worth if fact.mentions == 1 else worth * (1.0 + 0.35 * log2(fact.mentions))
+    score = fact.weight * (0.6 + 0.4 * (fact.last + 1) / (newest + 1))
+    return score if fact.mentions == 1 else score * (1.0 + 0.35 * log2(fact.mentions))
 
 
 def _merged(known: Fact, new: Fact) -> Fact:

@@ -36,7 +36,7 @@ _ERROR = regex(
 _HARMLESS = regex(
     r"\b0 (?:errors?|failed|failures)\b|no errors?\b|error_|_error|errors?\.\w{1,4}\b|^\s*(?://|#|\*)|[{(;]\s*$"
 )
-_LINES_MAX = 4
+_LINES_MAX = 4  # the rest of a traceback or log repeats the cause
 
 
 def may_report(text: str) -> bool:

@@ -34,7 +34,7 @@ _EMPTY_VALUES = frozenset({"", "0", "no", "[]", "()"})
 _EMPTY_CELLS_MAX = 2
 """Maximum number of cells with 0 or no in a row."""
 
-_EXAMINED_MAX = 14
+_EXAMINED_MAX = 14  # candidates, of which some only repeat a shape
 _ROW_CHARS_MAX = 140
 _DECODER = json.JSONDecoder()
 

@@ -40,7 +40,7 @@ from plimsoll.summary.ledger.wire import NOTHING, Counts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_LOADED_CHARS_MIN = 1_500
+_LOADED_CHARS_MIN = 1_500  # after a tool result, people rarely type more
 _LISTING_COMMANDS = ("ls ", "rg ", "git", "fin", "gre", "fd ")
 """Prefixes of commands that print paths."""
 

@@ -12,8 +12,8 @@ from plimsoll.regex import regex
 from plimsoll.summary.ledger.calls import Call
 from plimsoll.summary.ledger.commands import failed
 
-_JSON_CHARS_MAX = 200_000
-_EDGE_CHARS = 600
+_JSON_CHARS_MAX = 200_000  # bounds the time to parse
+_EDGE_CHARS = 600  # reports are at the start or the end
 _OUTCOMES_MAX = 64
 
 _REPORT_FIELDS_MAX = 4

@@ -26,9 +26,9 @@ _CODE_LINE = regex(
 
 _ENDS_CODE = ("{", "}", ";", "(", "[", "=>", "});", "*/", "\\")
 _WORD = regex(r"[^\W\d_][^\W_'’-]+")
-_WORDS_MIN = 3
+_WORDS_MIN = 3  # fewer are a label
 _CJK_CHARS_MIN = 4
-_LEAD_IN_WORDS = 8
+_LEAD_IN_WORDS = 8  # a longer sentence with a colon has content
 _LEAD_IN_CJK_CHARS = 14
 _INCOMPLETE_END = regex(
     r"\b(?:a|an|the|this|these|those|that|which|because|since|for|to|with|without|of|in|on|at|by|as|and|or|but|is|are|was|were|be"

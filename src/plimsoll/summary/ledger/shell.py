@@ -12,7 +12,7 @@ from plimsoll.regex import regex
 
 State: TypeAlias = Literal["modified", "read"]
 
-COMMAND_CHARS_MAX = 4_000
+COMMAND_CHARS_MAX = 4_000  # the rest is usually a here-document
 
 _WORD = regex(
     r"""&?>>?&?|<<<|<<-?|<|[;|&()\n]|(?:[^\s;|&<>()'"\\]|\\.|'[^'\n]{0,300}'|"(?:[^"\\\n]|\\.){0,300}")+|['"]""",

@@ -28,7 +28,7 @@ _WORD = regex(r"[A-Za-z_]\w{5,60}")
 _CODE_NAME = regex(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|[A-Z]{2}[a-z]")
 """Camel case or inner underscores, which distinguish names in code from words."""
 
-_CHARS_MAX = 16_000
+_CHARS_MAX = 16_000  # bounds the time of the patterns
 _EACH_MAX = 40
 _SEARCH_KEYS = ("pattern", "query", "regex", "symbol", "name")
 _WRITTEN_KEYS = ("new_string", "new_str", "newText", "content", "patch", "input")
