@@ -186,6 +186,11 @@ def asked_exchange(plan: plimsoll.Plan, position: int) -> range:
     return next((range(act.first, act.last + 1) for act in plan.actions if act.first <= position <= act.last), range(0))
 
 
+def test_a_case_that_a_long_run_found() -> None:
+    """The notes after the newest request were cut to their marks, which a second call took for the request."""
+    assert check(case_of(71003246))
+
+
 @pytest.mark.slow
 @pytest.mark.spec("W0-15", "W1-12")
 def test_fit_keeps_its_promises() -> None:

@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 
 from plimsoll.compaction.normalize import NormalizedMessage
-from plimsoll.compaction.notes import BEGINNINGS, is_note
+from plimsoll.compaction.notes import BEGINNINGS, is_marker, is_note
 from plimsoll.compaction.settle import ordered
 from plimsoll.compaction.summary_message import is_summary_or_notice
 from plimsoll.compaction.view_message import CountMessage, Origin, Origins, ViewMessage
@@ -66,8 +66,8 @@ def origin_of(normalized: NormalizedMessage) -> Origin:
     message = normalized.message
     if not any(_may_be_ours(part) for part in message.parts):
         return "history"
-    if message.role == "user" and message.parts and all(map(is_note, message.parts)):
-        return "made"
+    if message.role == "user" and message.parts and all(is_note(part) or is_marker(part) for part in message.parts):
+        return "made"  # a note may have been cut to its marker, and a request cut that far asks for nothing
     return "summary" if len(message.parts) == 1 and is_summary_or_notice(message.text) else "history"
 
 

@@ -8,10 +8,11 @@ from plimsoll.formats.turns import OPENING
 from plimsoll.message import Message, Part, Text, ToolResult
 from plimsoll.provenance import notice, verified_notice
 from plimsoll.regex import regex
+from plimsoll.truncation.marker import SHORT, SHORTEST
 
 EMPTY = "(empty)"
 OPENER = "[The conversation begins with the assistant's message below.]"
-BEGINNINGS = ("[", OPENING, EMPTY)
+BEGINNINGS = ("[", OPENING, EMPTY, SHORTEST)
 """Prefixes of texts that plimsoll inserts, summaries included."""
 
 _NOTE = regex(r"Result(?: of .{1,200})? of a call that is not shown|Result of an unknown tool call")
@@ -34,6 +35,11 @@ def is_note(part: Part) -> bool:
     if not isinstance(part, Text):
         return False
     return part.text in (OPENER, OPENING, EMPTY) or _NOTE.fullmatch(verified_notice(part.text) or "") is not None
+
+
+def is_marker(part: Part) -> bool:
+    """True for a text of which only the marker of a cut is left."""
+    return isinstance(part, Text) and part.text in (SHORT, SHORTEST)
 
 
 def is_filler(message: Message) -> bool:

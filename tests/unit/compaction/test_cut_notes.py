@@ -56,3 +56,14 @@ def _texts(message: dict[str, Any]) -> list[str]:
     content = message.get("content") or message.get("parts") or ""
     texts = [content] if isinstance(content, str) else [part.get("text", json.dumps(part)) for part in content]
     return [text for text in texts if not text.startswith("[Summary of")]
+
+
+@pytest.mark.parametrize("mark", ["…", "[…]"])
+def test_a_note_cut_to_its_marker_is_no_request(mark: str) -> None:
+    """A view that comes back keeps the user's newest request, also where a note after it says nothing any more."""
+    talk = [{"role": role, "content": f"{role} speaks. " * 40} for role in ("user", "assistant")]
+    cut = {"role": "user", "content": [{"type": "text", "text": mark}] * 2}
+    messages = [*talk, {"role": "user", "content": "Look at the load line. " * 8}, cut]
+    plan = plimsoll.plan(messages, max_tokens=300, format="anthropic", policy="ladder")
+
+    assert {action.last: action.reason for action in plan.actions}[2].startswith("newest user message")
