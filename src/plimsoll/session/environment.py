@@ -92,7 +92,9 @@ def recorded(recorder: SessionRecorder) -> dict[str, Any]:
 
 
 def keep(recorder: SessionRecorder, now: Mapping[str, Any], project: Project, title: str | None) -> None:
-    """Record what has changed. A project that was named once stays until another one is named."""
+    """Record what has changed, unless the session is only read. A project that was named once stays until another one is named."""
+    if not recorder.log.writable:
+        return
     before = recorded(recorder)
     if "workspace" in before and (project is None or project is True):
         named = before.get("project")

@@ -78,40 +78,23 @@ def open(  # noqa: PLR0913 - the options of a session
     wait_s: float = 0,
 ) -> Session:
     """Open a session, creating it if missing. Without a name, create one named by time and random digits.
-
     Options of a new session are recorded and apply when later calls do not give them. docs/library.md describes each in detail.
 
-    Args:
+    Options:
         name: 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-'.
-        store: None (the user's data directory, or $PLIMSOLL_HOME), "project:" (a directory there for the current project;
-            "project:/path": for another), a directory, "sqlite:///file.db", "memory:" (private; "memory:label" is shared in
-            this process), or a Store.
-        model: the model whose tokenizer and context window are used.
-        max_tokens: the budget for messages and tools; None: the model's window less its reply.
+        store: None (the user's data directory, or $PLIMSOLL_HOME), "project:" (a directory there for the current project), a
+            directory, "sqlite:///file.db", "memory:" (private; "memory:label" is shared in this process), or a Store.
+        model, max_tokens, tools, format, system, counter, summarizer: as in `fit`. The async methods await a summarizer.
         policy: a name, a Policy, or a mapping of fields to replace in the current one; "ladder" by default.
-        tools: tool definitions sent with every view. They count.
-        summarizer: as in `fit`; the async methods await a coroutine function.
-        format: the format of the messages; None: detected from the first message.
         recall_tools: True if the model is given `session.tools()` with `tools`; a mapping renames "recall" and "read".
-        system: Anthropic's system text, which is sent apart from the messages.
         project: a folder, or True for the current one, whose description is recorded with that of the computer; None: nothing.
-        user_id: recorded, for `context()`.
-        preferences: recorded, for `context()`.
-        configuration: recorded, for `context()`.
-        default_filter: default bounds of `messages()`.
-        title: shown by `sessions()`.
+        user_id, preferences, configuration, agent_id, title: recorded, for `context()` and `sessions()`.
         max_sessions: if a new session exceeds this number, the least recently changed one is archived.
         durability: what an append survives: "fsync" a power failure, "os" a crash of the process.
-        counter: as in `fit`. A custom counter is not recorded: CounterWarning is given if the next call has another one.
-        stats: False: compactions are not counted.
-        storage: limits of the memory cache, and whether records are compressed.
-        agent_id: recorded, for `sessions(agent_id=...)`.
-        create: False: only open an existing session.
-        read_only: open an existing session without the write lock, even while another process writes it.
-        wait_s: longest time to wait for a session that is busy.
+        default_filter, stats, storage: bounds of `messages()`; False: compactions are not counted; memory limits and compression.
+        create, read_only, wait_s: False: the session must exist; True: without the write lock; how long a busy one is waited for.
 
     Raises: UnsafeName, SessionBusy, SessionNotFound, NewerFormat, StoreUnusable, StoreFull, SettingError.
-
     """
     given = _given(
         model, max_tokens, policy, tools, format, recall_tools, system, counter, default_filter, stats, storage
@@ -123,10 +106,7 @@ def open(  # noqa: PLR0913 - the options of a session
     log, is_new = _when_free(lambda: _opened(place, _new_name() if name is None else name, about, mode), pauses)
     recorder = recorder_of(log, place, given)
     with on_failure(recorder.close):
-        if is_new and most is not None:
-            archive_oldest(place, sessions_max=most)
-        elif log.writable and not is_new:
-            keep(recorder, context, project, about.get("title"))
+        archive_oldest(place, sessions_max=most) if is_new else keep(recorder, context, project, about.get("title"))
     return Session(recorder, summarizer=asked)
 
 

@@ -52,11 +52,13 @@ def open_or_create(store: Store, name: str, about: Mapping[str, Any] | None = No
     raise SessionBusy(name)  # other processes keep creating and deleting it
 
 
-def archive_oldest(store: Store, *, sessions_max: int) -> list[str]:
-    """Archive the least recently changed sessions until `sessions_max` are listed; returns the archived names.
+def archive_oldest(store: Store, *, sessions_max: int | None) -> list[str]:
+    """Archive the least recently changed sessions until `sessions_max` are listed (None: no limit). Returns the archived names.
 
     Deletes nothing. A session that is being written stays listed. Raises SettingError for a negative number.
     """
+    if sessions_max is None:
+        return []
     if sessions_max < 0:
         raise SettingError("sessions_max", "must not be negative")
     archived = []
