@@ -119,19 +119,17 @@ class _Reader:
     """A line-by-line parser of a summary."""
 
     __slots__ = (
-        *(
-            "concluded",
-            "counts",
-            "facts",
-            "group",
-            "is_counted",
-            "item",
-            "left_out",
-            "names",
-            "order",
-            "rest",
-            "section",
-        ),
+        "concluded",
+        "counts",
+        "facts",
+        "group",
+        "is_counted",
+        "item",
+        "left_out",
+        "names",
+        "order",
+        "rest",
+        "section",
     )
 
     def __init__(self) -> None:
@@ -151,7 +149,7 @@ class _Reader:
             self._open(_SECTIONS[line])
         elif line.startswith(_TOPICS):
             self._open("")
-            self._topics(line)
+            self._read_topics(line)
         elif not self._read_closing(line):
             in_section = bool(self.section) and not line.startswith(_CUT)
             if in_section and self.section in _TALK and self._is_talk_line(line):
@@ -193,11 +191,11 @@ class _Reader:
             found = closing.match(line)
             if found is not None:
                 self._open("")
-                self._count(found, labels)
+                self._read_counts(found, labels)
                 return True
         return False
 
-    def _count(self, found: re.Match[str], labels: Labels) -> None:
+    def _read_counts(self, found: re.Match[str], labels: Labels) -> None:
         if found["user"] is not None:
             user, assistant, tool = (int(found[name]) for name in ("user", "assistant", "tool"))
             self.counts = Counts(max(1, user + assistant + tool), user, assistant, tool, results=tool)
@@ -223,28 +221,28 @@ class _Reader:
                     state = cut[1] if cut is not None and fact.kind == "request" else ""
                     self._add(fact.kind, fact.key, fact.text, "user", fact.weight, state=state)
             case "command":
-                self._command(text)
+                self._read_command(text)
             case "identifier":
-                self._value(lines[0])
+                self._read_value(lines[0])
             case "symbol":
                 file, _, names = text.rpartition(": ")
                 for name in names.split(", "):
                     self._add("symbol", name, name, "tool", 1.0, note=file)
             case section if section in _FILES:
-                self._files(text)
+                self._read_files(text)
             case section if section in _KINDS:
                 kind, origin, weight = _KINDS[section]
                 self._add(kind, text.casefold()[:160], text, origin, weight)
             case _:
                 pass  # activity is outdated
 
-    def _command(self, text: str) -> None:
+    def _read_command(self, text: str) -> None:
         command, _, ended = text.partition(" → ")
         failed = next((labels.failed for labels in _LANGUAGES if ended.startswith(labels.failed)), None)
         state, note = ("failed", ended.removeprefix(failed).strip()) if failed else ("ok", ended)
         self._add("command", command, command, "tool", 1.5, note=note, state=state)
 
-    def _value(self, line: str) -> None:
+    def _read_value(self, line: str) -> None:
         """Read a value under its group's heading, on the same line as its group, or without a group."""
         if line.startswith("- ") and line.endswith(":"):
             self.group = line[2:-1]
@@ -266,7 +264,7 @@ class _Reader:
             name, texts = (self.names.get(spoken[1], spoken[1]), spoken[2]) if spoken else ("", line)
             self._add_statements(texts.split("; "), name)
 
-    def _topics(self, line: str) -> None:
+    def _read_topics(self, line: str) -> None:
         title = next(title for title in _TOPICS if line.startswith(title))
         for text in filter(None, line.removeprefix(title).split("; ")):
             self._add("topic", text.casefold(), text, "user", 1.0)
@@ -315,7 +313,7 @@ class _Reader:
                     statement = fact._replace(kind="chat", key=key, text=shown, note="user", state=RECALLED)
                     self.facts.setdefault("chat", {}).setdefault(key, statement)
 
-    def _files(self, text: str) -> None:
+    def _read_files(self, text: str) -> None:
         folder, mark, names = text.partition("/: ")
         folder, names = (f"{folder}/", names) if mark else ("", text)
         for name in names.split(", "):

@@ -40,7 +40,7 @@ def head_and_tail(text: str, chars_max: int) -> str:
 
 
 def has_digit(text: str) -> bool:
-    """Whether a character of it is a digit."""
+    """Return whether a text contains a digit."""
     return _DIGIT.search(text) is not None or (not text.isascii() and any(map(str.isdigit, text)))
 
 
