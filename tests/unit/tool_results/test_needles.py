@@ -148,8 +148,8 @@ def test_similar_lines_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("cap", CAPS)
-def test_one_hit_or_changed_line_with_an_error_is_shown(cap: int) -> None:
-    """Of search hits and diffs."""
+def test_one_hit_or_changed_line_or_listing_with_an_error_is_shown(cap: int) -> None:
+    """Of search hits, diffs and listings."""
     hits = [f"src/mod_{number // 40}.py:{number % 40 + 1}:    total = total + {number}" for number in range(900)]
 
     def search(rng: random.Random, key: str) -> str:
@@ -163,6 +163,12 @@ def test_one_hit_or_changed_line_with_an_error_is_shown(cap: int) -> None:
         files[at] += f"\n+raise LedgerError('{key}')\n+end"
         return "\n".join(files)
 
+    def listing(rng: random.Random, key: str) -> str:
+        entries = [f"-rw-r--r-- 1 me me {n} Jan  1 10:00 src/errors/failed_{n}.py" for n in range(500)]
+        entries.insert(rng.randrange(500), f"ls: cannot open directory '{key}': Permission denied")
+        return "\n".join(entries)
+
+    assert survived(listing, cap) == TRIALS
     assert survived(search, cap) == TRIALS
     assert survived(diff, cap) == TRIALS
 

@@ -30,7 +30,7 @@ _TOTAL_CHARS_MAX = 160
 _WARNING_CHARS = 120
 """The level is near the start of a line."""
 
-ERRORS_FIRST = 3
+ERRORS_FIRST = 5
 """Errors that are shown before anything else."""
 _ERRORS_NEXT = 12
 _ENDS = 4

@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias
 from plimsoll.brief import pluralize
 from plimsoll.regex import regex
 from plimsoll.truncation.tool_results.csv_rows import look_at_csv, separator_of
-from plimsoll.truncation.tool_results.errors import find_errors
+from plimsoll.truncation.tool_results.errors import SEVERE, find_errors
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
-from plimsoll.truncation.tool_results.logs import ERRORS_FIRST, look_at_log
+from plimsoll.truncation.tool_results.logs import look_at_log
 
 Kind: TypeAlias = Literal["whole", "json", "diff", "search", "listing", "log", "csv", "code", "text"]
 """The shape of a result; "whole" for one that fits and is left alone."""
@@ -28,12 +28,16 @@ def _line_count(lines: Lines) -> str:
 
 
 def _with_errors(ranked: list[int], lines: Lines) -> list[int]:
-    """The ranks, with the worst errors named in the lines before all others."""
-    for error in find_errors(lines)[:ERRORS_FIRST]:
-        if error.severity > 1:
+    """The ranks, with the worst errors before all other lines. Mere words of failure count where they are few."""
+    errors = find_errors(lines)
+    least = 1 if len(errors) <= _ERRORS_FIRST else SEVERE
+    for error in errors[:_ERRORS_FIRST]:
+        if error.severity >= least:
             ranked[error.first] = -1
     return ranked
 
+
+_ERRORS_FIRST = 3
 
 # --- source code ------------------------------------------------------------------------------------------------------
 
@@ -111,6 +115,9 @@ def _listing_ranks(lines: Lines) -> list[int]:
         depth, folder = positions[line]
         siblings[folder] += 1
         ranked.append(depth + siblings[folder].bit_length())
+    for error in find_errors(lines):
+        if not _LISTED.match(lines[error.first]):  # what could not be listed, not an entry with such a name
+            ranked[error.first] = 0
     rank_ends(ranked, 0, 2, 1)
     return ranked
 
