@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, filterfalse
 from math import exp, log
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -125,6 +125,9 @@ _SIGNS = {
 }
 """By how much, as exponents, signs in a statement change its worth."""
 
+_NAMED = 1.5
+"""What a word is worth besides in a name."""
+
 _MEDIA = regex(r"\[[a-z ]{0,20}(?:image|photo|picture)[a-z ]{0,20}: (?:an? (?:photo|picture|image)\w{0,6} of )?")
 """How a picture's caption begins in a transcript."""
 
@@ -174,10 +177,13 @@ def clauses(facts: Sequence[Fact]) -> list[Clause]:
     callings = frozenset(word.casefold() for name in names for word in _callings(name))
     pieces = list(_pieces(facts, callings))
     spread = Counter(chain.from_iterable(set(piece.short.words) - callings for piece in pieces))
-    rare = {count: min(5.0, log((len(pieces) + 1) / count)) for count in set(spread.values())}
+    worth = {word: _worth(word, count, len(pieces)) for word, count in spread.items()}
     made: list[Clause] = []
     for piece in pieces:
-        words = _worth(piece.short, {word: rare[spread[word]] for word in piece.short.words if word in spread})
+        words = {word: worth[word] for word in piece.short.words if word in worth}
+        for word in piece.short.names:
+            if word in words:
+                words[word] += _NAMED
         order = (piece.fact.position, piece.place, piece.clause)
         made.append(Clause(piece.shown, speaker_of(piece.fact), order, words, _factor(piece)))
     return [clause for clause in made if _says_something(clause.words)] or made
@@ -249,12 +255,12 @@ def shorten(text: str, callings: Iterable[str] = ()) -> str:
         # An `it` says nothing where a clause begins, or where its verb goes.
         goes = [at == 0 or any(map(_drops, words[at + 1 : at + 2])) for at in range(len(words))]
         words = [word for word, drops in zip(words, goes, strict=True) if word not in ("it", "It") or not drops]
-    return " ".join([word for word in words if not _drops(word)]).replace(" ,", ",").strip(" ,.!-")
+    return " ".join(filterfalse(_drops, words)).replace(" ,", ",").strip(" ,.!-")
 
 
 def content(text: str) -> list[str]:
     """Its words that carry information, lower-case, plural and possessive endings off."""
-    return [word for word in map(_carried, _WORD.findall(text.replace("’", "'"))) if word]
+    return list(filter(None, map(_carried, _WORD.findall(text.replace("’", "'")))))
 
 
 @lru_cache(8_192)
@@ -287,16 +293,10 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def _worth(short: _Short, rare: dict[str, float]) -> dict[str, float]:
-    """What each word of a clause is worth: rare ones, numbers and names much, words of feeling little."""
-    words = {
-        word: worth * 0.25 if word in _GENERIC else worth + 2.0 if word[0].isdigit() else worth
-        for word, worth in rare.items()
-    }
-    for word in short.names:
-        if word in words:
-            words[word] += 1.5
-    return words
+def _worth(word: str, spread: int, total: int) -> float:
+    """Rare words and numbers are worth much, words of feeling little."""
+    rare = min(5.0, log((total + 1) / spread))
+    return rare * 0.25 if word in _GENERIC else rare + 2.0 if word[0].isdigit() else rare
 
 
 def _says_something(words: dict[str, float]) -> bool:

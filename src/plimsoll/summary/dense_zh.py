@@ -88,13 +88,13 @@ def statements(facts: Sequence[Fact], names: Sequence[str]) -> list[Statement]:
     found = _of_one_topic(list(_Reader(facts, names).read(facts)))
     words = [list(dict.fromkeys(pairs(said.text))) for said in found]
     spread = Counter(chain.from_iterable(words))
-    rare = {count: min(5.0, log((len(found) + 1) / count)) for count in set(spread.values())}
+    worth = {pair: _worth(pair, count, len(found)) for pair, count in spread.items()}
     return [
         Statement(
             said.text,
             said.topic,
             said.order,
-            {pair: _worth(pair, rare[spread[pair]]) for pair in distinct},
+            {pair: worth[pair] for pair in distinct},
             _factor(said),
         )
         for said, distinct in zip(found, words, strict=True)
@@ -307,7 +307,8 @@ def nouns(text: str, edges: str) -> list[str]:
     return [run for run in kept if OPENING.fullmatch(run) is None and _PRAISE.search(run) is None]
 
 
-def _worth(pair: str, rare: float) -> float:
+def _worth(pair: str, spread: int, total: int) -> float:
+    rare = min(5.0, log((total + 1) / spread))
     # A number or a foreign word is one pair here but as long, and as telling, as several.
     return rare + 0.9 * len(pair) if pair[0].isascii() and len(pair) > 1 else rare
 

@@ -13,6 +13,7 @@ from summary_conversation import called
 from plimsoll.message import text_message
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.ledger.prose import claims, is_code, is_lead_in, plain, spoken, without_code
+from plimsoll.summary.ledger.sentences import has_digit
 from plimsoll.summary.rules import render
 
 ANSWER = """## Root cause
@@ -234,3 +235,17 @@ def test_long_answers_are_read_in_linear_time(unit: str) -> None:
     began = time.perf_counter()
     claims(unit * (400_000 // len(unit)))
     assert time.perf_counter() - began < 4
+
+
+def test_sentences_that_were_read_before_are_a_list_of_their_own():
+    """Readings are kept for the next reader of the same message, whatever the first one does to its list."""
+    text = "The pump of the north field is mended now."
+    for read in (claims, spoken):
+        read(text).clear()
+        assert read(text) == [text]
+
+
+@pytest.mark.parametrize("text", ["", "no", "9 tons", "room ²", "①那里", "٣ قلم", "½", "四个"])
+def test_a_digit_is_what_python_calls_one(text):
+    """A fast search for decimal digits finds no fewer digits than `str.isdigit`."""
+    assert has_digit(text) == any(map(str.isdigit, text))

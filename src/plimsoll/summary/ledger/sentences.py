@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import add
+
 from plimsoll.regex import regex
 
 _CONTROL = regex(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]+")
@@ -73,5 +75,5 @@ def pairs(text: str) -> list[str]:
         elif len(run) == 1:
             found.append(run)
         else:
-            found.extend(run[at : at + 2] for at in range(len(run) - 1))
+            found.extend(map(add, run, run[1:]))
     return found
