@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _CUT_KEY = "_cut"
 _STRING_CHARS_MIN = 48
 """Lists are shortened before strings are cut to fewer characters than this."""
+_FEW_ITEMS = 8
+_FEW_STRING_CHARS_MIN = 16
+"""Containers of at most _FEW_ITEMS stay whole while strings of this many characters fit: a key tells more than a long string."""
 _OUTLIER_CHARS_MIN = 80
 _OUTLIERS_FEW = 3
 _NODES_MIN = 64
@@ -173,7 +176,10 @@ class _ValueCut:
         are, containers keep more items, from the first on, as long as there is room.
         """
         size = _Size(always=self._outliers_that_fit())
-        if self._fits(size, _STRING_CHARS_MIN):
+        whole = replace(size, items=_FEW_ITEMS)
+        if self._fits(whole, _FEW_STRING_CHARS_MIN) and not self._is_cut(whole):
+            size = whole
+        elif self._fits(size, _STRING_CHARS_MIN):
             size = self._most(size, lambda number: replace(size, items=number), self.tokens_max, _STRING_CHARS_MIN)
         elif not self._fits(size, 0):
             return None
