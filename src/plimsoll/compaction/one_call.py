@@ -65,7 +65,7 @@ class MeasuredConversation:
         outline = replace(outline, note="; ".join(note for note in (outline.note, self.note) if note) or None)
         return Plan(
             outline=outline,
-            made_at=Revision("", 0, self.made_at, None, self.meter.format.name),
+            made_at=Revision("", 0, 0, self.made_at, None, self.meter.format.name),
             _write=self._written,
             _reword=self._reworded,
         )

@@ -162,9 +162,11 @@ class Revision(NamedTuple):
     """The state of a session at one point. Equal revisions have equal views."""
 
     session: str
-    """The session's location, and the opening of it that made this revision."""
+    """The session's location."""
     records: int
     """Number of records up to the newest that changed the view."""
+    at_ms: int
+    """Unix time of that record in milliseconds: it tells apart sessions that had one name."""
     messages: int
     event: int | None
     """Record number of the compaction, rollback or edit that the view is based on."""

@@ -66,6 +66,7 @@ class ViewState:
     """Number of the last compaction, rollback or edit record."""
     changed: int = 0
     """Number of records up to the newest that changed the view."""
+    changed_at_ms: int = 0
     covers: tuple[int, int] | None = None
     facts: Facts = field(default_factory=Facts)
     format_fixed: bool = False
@@ -121,7 +122,7 @@ class ViewState:
         state.has_gaps = state.has_gaps or is_damaged or any(map(_is_loss_note, newer))
         for record in reversed(newer):
             if record.kind == "message" and state.has_gaps:
-                state.changed = record.seq + 1
+                state.changed, state.changed_at_ms = record.seq + 1, record.at_ms
                 state._append(record, replayed=True)
             else:
                 state.take(record)
@@ -133,7 +134,7 @@ class ViewState:
         `arrival` is the decoded and normalized message of the record, if the caller has it already.
         """
         if record.kind in _CHANGING:
-            self.changed = record.seq + 1
+            self.changed, self.changed_at_ms = record.seq + 1, record.at_ms
         if record.kind == "message":
             self._append(record, arrival)
             return
@@ -196,8 +197,8 @@ class ViewState:
     @property
     def revision(self) -> Revision:
         """Identifies the current state of the session."""
-        where = f"{self.log.where} {id(self.log)}"
-        return Revision(where, self.changed, self.log.messages, self.event, self.format.name)
+        changed = self.changed, self.changed_at_ms
+        return Revision(self.log.where, *changed, self.log.messages, self.event, self.format.name)
 
     def followed(self, pieces: Sequence[ViewMessage], made_at: Revision, waiting: Mapping[str, Any]) -> ViewState:
         """A view planned at an earlier revision, with the messages appended since then.

@@ -439,7 +439,6 @@ def scratch(tmp_path, monkeypatch):
     return folder
 
 
-@pytest.mark.slow
 def test_edit_commits_what_is_saved(run, long_session, editor, scratch):
     """The summary that the editor saves is the one that is recorded; no file is left."""
     editor("path.write_text('Edited: the lamp is broken.')")

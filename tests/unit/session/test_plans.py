@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -392,3 +393,22 @@ def test_a_view_that_cannot_fit_says_so() -> None:
         with pytest.raises(CannotFit):
             session.view()
         assert len(session.history()) == 1
+
+
+def test_a_plan_outlives_the_opening_it_was_made_in(tmp_path: Path) -> None:
+    """It is carried out by a later opening if nothing changed, and stale for another session of the same name."""
+    store, messages = str(tmp_path), list(talk(37, 60))
+
+    def begun() -> None:
+        with plimsoll.open("x", store=store, max_tokens=100_000) as opened:
+            opened.extend(messages)
+
+    begun()
+    with plimsoll.open("x", store=store, read_only=True) as reader:
+        plan = reader.preview(target_tokens=1_000)
+    with plimsoll.open("x", store=store) as session:
+        assert session.compact(plan).summary == plan.summary
+    plimsoll.delete("x", store=store)
+    begun()
+    with plimsoll.open("x", store=store) as session, pytest.raises(PlanIsStale):
+        session.compact(plan)
