@@ -181,8 +181,8 @@ def show_smallest(messages: Messages) -> None:
     heading(f"5. One call, no session: plimsoll.fit(messages, max_tokens={SMALLEST_TOKENS:_})")
     fitted = plimsoll.fit(messages, max_tokens=SMALLEST_TOKENS)
     counted = plimsoll.count_tokens(fitted.messages)
-    for line in (fitted.report.summary or "").splitlines()[:18]:
-        console.print(f"  {line[:LOG_WIDTH]}", markup=False)
+    for line in (fitted.report.summary or "").splitlines()[:24]:
+        console.print(f"  {line}", markup=False, no_wrap=True, overflow="ellipsis")
     problems = plimsoll.validate(fitted.messages)
     console.print(
         f"\n{counted:,} of {SMALLEST_TOKENS:,} tokens, {len(fitted.messages)} of {len(messages)} messages; "
