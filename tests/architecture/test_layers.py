@@ -94,6 +94,7 @@ def test_imports_go_down(sources):
     assert upward == []
 
 
+@pytest.mark.slow
 def test_no_import_cycles(sources):
     """The modules can be put in an order in which each imports only earlier ones, inside functions too."""
     names = {source.name for source in sources}

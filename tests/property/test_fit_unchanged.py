@@ -52,6 +52,7 @@ def case_of(number: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     return messages, options
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, CASES, 50))
 def test_fit_gives_what_its_plan_leads_to(start: int) -> None:
     """Messages, origins, system text and report are equal, and so are the errors. The input stays as it was."""

@@ -72,6 +72,7 @@ def test_short_marks_do_not_pile_up(format: str) -> None:
     assert "not shown" in marks[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "history",
     [

@@ -23,6 +23,7 @@ def conversation(seed: int, count: int) -> list[Message]:
     return found[:count]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("close_max", [600, 60])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_reading_gives_the_ledgers_of_fewer_messages(

@@ -201,6 +201,7 @@ JSON_SHAPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S3-14")
 @pytest.mark.parametrize("cap", CAPS)
 @pytest.mark.parametrize("odd", ODD)
