@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import plimsoll
 from amounts import examples
 from generated import FORMATS
-from plimsoll.compaction.normalize import normalize
+from plimsoll.compaction.normalize import MOVED, normalize
 from plimsoll.formats.convert import validate
 from plimsoll.formats.exchange import group
 from plimsoll.formats.registry import decode_all
@@ -71,13 +71,13 @@ def test_any_part_of_a_history_by_exchanges_is_valid(data: st.DataObject, format
 @settings(max_examples=examples(200), deadline=None)
 @given(data=st.data(), format=formats)
 def test_arranging_makes_any_history_valid(data: st.DataObject, format: Any) -> None:
-    """What was broken is valid once normalized, and no message is there twice (W1-06, W1-11)."""
+    """What was broken is sent as valid, and no message is there twice but for late results moved to several answers (W1-06, W1-11)."""
     wires = data.draw(histories(format) | broken_histories(format))
     found, messages = decode_all(wires, format)
     normalized = normalize(messages, found)
 
-    assert validate([found.encode(item.message) for item in normalized], format=format) == []
-    places = [item.position for item in normalized if item.position is not None]
+    assert validate(plimsoll.fit(wires, max_tokens=1_000_000, format=format).messages, format=format) == []
+    places = [item.position for item in normalized if item.position is not None and MOVED not in item.repairs]
     assert sorted(set(places)) == sorted(places)
 
 
