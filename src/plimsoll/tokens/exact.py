@@ -16,9 +16,6 @@ from typing import TypeAlias
 from plimsoll.limits import COUNT_ALONE_CHARS, COUNT_ENGINE_CHARS_MAX, COUNT_SLICE_CHARS
 from plimsoll.regex import regex
 
-VOCABULARIES = ("o200k_base", "cl100k_base")
-"""`o200k_base` is used from gpt-4o on, `cl100k_base` by gpt-4 and gpt-3.5-turbo."""
-
 BatchEngine: TypeAlias = "Callable[[Sequence[str]], list[int]]"
 """Counts many texts at once. None of them may contain the start of a special token."""
 

@@ -293,8 +293,8 @@ def test_an_excerpt_keeps_what_asks_and_insists():
     ("names", "folders"),
     [
         (
-            ["/home/ana/projects/work/app/src/a.py", "/home/ana/projects/work/app/c.py", "doc.md"],
-            ["/home/ana/projects/work/app/"] * 2 + [""],
+            ["/home/ana/projects/shop/app/src/a.py", "/home/ana/projects/shop/app/c.py", "doc.md"],
+            ["/home/ana/projects/shop/app/"] * 2 + [""],
         ),
         (
             ["/srv/some/where/in/my/app/a.py", "/srv/some/where/in/my/app/x/b.py", "doc.md"],
@@ -338,7 +338,7 @@ def test_chinese_text_is_weighed_by_pairs_numbers_and_foreign_words(text, expect
 
 def test_file_names_are_whole_where_there_is_room(counter):
     """The folder that many files lie below is said once only where their whole names would take the room of others."""
-    folder = "/home/ana/projects/work/app/src/"
+    folder = "/home/ana/projects/shop/app/src/"
     ledger = read(
         [
             text_message("user", "Rename the handlers."),

@@ -71,7 +71,7 @@ def to_dict(  # noqa: PLR0913, PLR0917 - the fields of a ledger
     asked: str,
     words: str,
 ) -> dict[str, Any]:
-    """Return JSON values. Facts are lists without their kind, to keep the record small."""
+    """Return JSON values. To keep the record small, facts are lists without their kind, and a key that is usual is empty."""
     return {
         "version": VERSION,
         "end": end,
@@ -82,7 +82,7 @@ def to_dict(  # noqa: PLR0913, PLR0917 - the fields of a ledger
         "facts": {
             kind: [
                 [
-                    fact.key,
+                    "" if fact.key == _usual_key(kind, fact.text) else fact.key,
                     fact.text,
                     fact.position,
                     fact.origin,
@@ -123,13 +123,29 @@ def _facts(kind: Kind, rows: object) -> tuple[Fact, ...]:
     return tuple(_fact(kind, row) for row in rows)
 
 
+def _usual_key(kind: Kind, text: str) -> str:
+    """The key that most facts of a kind have."""
+    return text.casefold()[:160] if kind in ("constraint", "decision") else text
+
+
 def _fact(kind: Kind, row: object) -> Fact:
     match row:
         case [
             str(key), str(text), int(position), str(origin), int() | float() as weight,
             int(mentions), int(last), str(note), str(state),
         ] if math.isfinite(weight) and mentions >= 1 and position >= BEFORE_ALL and last >= -1:  # fmt: skip
-            return Fact(kind, key, text, position, _origin(kind, origin), weight, mentions, last, note, state)
+            return Fact(
+                kind,
+                key or _usual_key(kind, text),
+                text,
+                position,
+                _origin(kind, origin),
+                weight,
+                mentions,
+                last,
+                note,
+                state,
+            )
         case _:
             raise FormatError(f"a {kind} fact is damaged", format="ledger")
 
