@@ -20,12 +20,13 @@ import pytest
 import plimsoll
 from plimsoll.tokens import exact
 from plimsoll.tokens.exact import (
-    VOCABULARIES,
     ExactCounter,
     exact_counter,
     slices,
     without_surrogates,
 )
+
+VOCABULARIES = ("o200k_base", "cl100k_base")
 
 RANKS_SHA256 = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
