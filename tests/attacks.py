@@ -81,11 +81,11 @@ class Story:
 
 
 def attacked_history(rng: random.Random, format: str) -> Story:
-    """A conversation of 4 to 14 rounds with one to three attacks at random places, the newest message among them."""
+    """A conversation of 3 to 14 rounds, mostly short, with one to three attacks at random places, the newest message among them."""
     story = Story(rng, format)
     if rng.random() < 0.4:
         story.maker.system(f"Be brief. {story.prose(5, 60)}")
-    rounds = rng.randint(4, 14)
+    rounds = rng.choice((3, 4, 4, 5, 6, 8, 14))
     chosen = {rng.randint(0, rounds): rng.choice(ATTACKS) for _ in range(rng.randint(1, 3))}
     for number in range(rounds):
         if number in chosen:

@@ -92,23 +92,25 @@ def _adapter(format: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if format == "anthropic":
-            return pydantic.TypeAdapter(list[pytest.importorskip("anthropic.types").MessageParam])
+            return pydantic.TypeAdapter(pytest.importorskip("anthropic.types").MessageParam)
         types = pytest.importorskip("openai.types")
         one = (
             types.chat.ChatCompletionMessageParam if format == "openai-chat" else types.responses.ResponseInputItemParam
         )
-        return pydantic.TypeAdapter(list[one])
+        return pydantic.TypeAdapter(one)
 
 
 def sdk_accepts(messages: Sequence[Wire], format: str) -> None:
     """Raise where the provider's own request type does not accept the messages. UI messages have no SDK in Python."""
     if format != "ui-parts":
-        _adapter(format).validate_python(_without_surrogates(list(messages)))
+        for message in messages:
+            _sdk_accepts(json.dumps(message, ensure_ascii=False), format)
 
 
-def _without_surrogates(messages: list[Wire]) -> Any:
-    """Lone surrogates are the caller's own: pydantic's core cannot hold them."""
-    return json.loads(json.dumps(messages, ensure_ascii=False).encode("utf-8", "replace"))
+@lru_cache(maxsize=10_000)
+def _sdk_accepts(message: str, format: str) -> None:
+    """Raise where one message is refused; views of a session repeat most of theirs. pydantic's core holds no lone surrogates."""
+    _adapter(format).validate_python(json.loads(message.encode("utf-8", "replace")))
 
 
 def is_ours(message: Mapping[str, Any]) -> bool:
@@ -185,12 +187,14 @@ def same_order(kept: Sequence[Wire], messages: Sequence[Wire]) -> list[int | Non
     return found[::-1]
 
 
-def fits(messages: Sequence[Wire], budget: int, format: str, model: str = "gpt-4o") -> None:
-    """Assert what is true of every view: within the budget by both counts, valid, and accepted by the SDK.
+def fits(messages: Sequence[Wire], budget: int, format: str, model: str = "gpt-4o") -> int:
+    """Assert what is true of every view: within the budget by both counts, valid, and accepted by the SDK; its tokens.
 
     The proof's own count is in gpt-4o's vocabulary, so it says nothing of other models.
     """
     assert model != "gpt-4o" or least_tokens(messages) <= budget
-    assert plimsoll.count_tokens(messages, format=format, model=model) <= budget
+    counted = plimsoll.count_tokens(messages, format=format, model=model)
+    assert counted <= budget
     assert plimsoll.validate(messages, format=format) == []
     sdk_accepts(messages, format)
+    return counted
