@@ -8,15 +8,14 @@ from typing import Any
 
 from plimsoll.brief import Fact, ShortRepr, pluralize
 from plimsoll.compaction.bound import unbound
-from plimsoll.compaction.join import kept_apart, runs
+from plimsoll.compaction.join import kept_apart, piece_of, runs
 from plimsoll.compaction.meter import ContextMeter, meter_for
-from plimsoll.compaction.normalize import NormalizedMessage, normalize
+from plimsoll.compaction.normalize import normalize
 from plimsoll.compaction.notes import OPENER
 from plimsoll.compaction.view_message import Origins, ViewMessage
-from plimsoll.compaction.windows import apply_window, holes_between
+from plimsoll.compaction.windows import keep_window
 from plimsoll.compaction.writing import written
 from plimsoll.dataclass import dataclass
-from plimsoll.errors import CannotFit
 from plimsoll.formats.detect import RequestContext
 from plimsoll.formats.exchange import group
 from plimsoll.formats.format import SystemText
@@ -112,11 +111,12 @@ def window(  # noqa: PLR0913 - one call with its options
     found, decoded = decode_all(messages, format, RequestContext(model=model, system=system, tools=tools))
     chosen = policy_of(policy, "five-turns")
     meter = meter_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=chosen, counter=counter)
-    normalized = [item for item in normalize(decoded, found) if keep_system or item.message.role != "system"]
+    pieces = normalize(decoded, found, meter.count_message)
+    kept = [piece for piece in pieces if keep_system or piece.message.role != "system"]
     sequences = _sequences(decoded)
     begins_at = next((position for position, number in enumerate(sequences) if number >= start_seq), len(sequences))
     measured = replace(meter, system=system)
-    return _Window(meter=measured, normalized=normalized, sequences=sequences, begins_at=begins_at).made()
+    return _Window(meter=measured, normalized=kept, sequences=sequences, begins_at=begins_at).made()
 
 
 def _sequences(messages: Sequence[Message]) -> list[int]:
@@ -138,14 +138,14 @@ class _Window:
     """One window over repaired messages. `sequences` are the numbers of the input messages."""
 
     meter: ContextMeter
-    normalized: list[NormalizedMessage]
+    normalized: list[ViewMessage]
     sequences: Sequence[int]
     begins_at: int
     """Position of the first message that may be in the window."""
 
     def made(self) -> Windowed:
         """Build the window; it begins with the user if the provider requires that."""
-        opener = [self.meter.piece(NormalizedMessage(message=text_message("user", OPENER), position=None))]
+        opener = [piece_of(text_message("user", OPENER), None, self.meter.count_message)]
         opener_tokens = self.meter.total(opener) - self.meter.reserve_tokens
         pieces = self._labelled(self._pieces(opener_tokens if self._must_open() else 0))
         if not self.meter.format.rules.user_first:
@@ -182,50 +182,34 @@ class _Window:
     def _must_open(self) -> bool:
         """True if the part that is always kept begins with the assistant and the provider requires a user opening."""
         start = self._start()
-        after = [each for each in group(self._messages()) if each.end > start and not each.is_system]
+        messages = [piece.message for piece in self.normalized]
+        after = [each for each in group(messages) if each.end > start and not each.is_system]
         held = next((each for each in reversed(after) if each.is_request), after[-1] if after else None)
         return self.meter.format.rules.user_first and held is not None and held.messages[0].role == "assistant"
 
-    def _messages(self) -> list[Message]:
-        return [item.message for item in self.normalized]
-
     def _start(self) -> int:
         """The index of `begins_at` in the normalized messages."""
-        after = (at for at, item in enumerate(self.normalized) if self._is_after(item.position))
+        after = (at for at, piece in enumerate(self.normalized) if self._is_after(piece.position))
         return next(after, len(self.normalized))
 
     def _pieces(self, held_back: int) -> list[ViewMessage]:
         """The pieces of the window, with `held_back` tokens of the budget set aside. Raises CannotFit."""
-        budget, held_back = self.meter.budget.tokens, held_back + self.meter.reserve_tokens
-        try:
-            made = apply_window(
-                self._messages(),
-                policy=self.meter.policy,
-                counter=self.meter.counter,
-                count_message=self.meter.count_message,
-                start_seq=self._start(),
-                budget_override=max(1, budget - held_back),
-            )
-        except CannotFit as error:
-            needed = error.needed_tokens + held_back
-            raise CannotFit(part=error.part, budget_tokens=budget, needed_tokens=needed) from None
-        kept = [
-            replace(self.normalized[at], message=message)
-            for at, message in zip(made.positions, made.messages, strict=True)
-        ]
-        return [self.meter.piece(item) for item in kept]
+        view = self.meter.working_view(self.normalized)
+        view.reserve_tokens += held_back
+        keep_window(view, self.meter.policy, self.meter.budget.tokens, self._start())
+        return list(view.pieces())
 
     def _is_after(self, position: int | None) -> bool:
         return position is not None and position >= self.begins_at
 
     def _windowed(self, pieces: Sequence[ViewMessage]) -> Windowed:
-        if [id(piece.message) for piece in pieces] != [id(item.message) for item in self.normalized]:
+        if [id(piece.message) for piece in pieces] != [id(piece.message) for piece in self.normalized]:
             pieces = list(unbound(pieces, self.meter.binds))
         positions = sorted(piece.position for piece in pieces if piece.position is not None)
         after, covered = list(filter(self._is_after, positions)), self.begins_at
-        holes = holes_between(after, covered, len(self.sequences))
+        holes = _holes_between(after, covered, len(self.sequences))
         last = max(positions, default=None)
-        uncut = {id(item.message) for item in self.normalized}
+        uncut = {id(piece.message) for piece in self.normalized}
         shown = kept_apart(pieces, self.meter.format)
         sent = list(runs(shown, self.meter.format))
         return Windowed(
@@ -242,3 +226,13 @@ class _Window:
             holes=holes,
             last_included_seq=None if last is None else self.sequences[last],
         )
+
+
+def _holes_between(positions: Sequence[int], start: int, end: int) -> tuple[tuple[int, int], ...]:
+    """The ranges of `[start, end)` between ascending positions."""
+    holes = []
+    for position in (*positions, end):
+        if position > start:
+            holes.append((start, position))
+        start = position + 1
+    return tuple(holes)

@@ -11,7 +11,6 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 from operator import itemgetter
 
-from plimsoll.compaction.normalize import NormalizedMessage
 from plimsoll.compaction.notes import BEGINNINGS, is_marker, is_note
 from plimsoll.compaction.settle import ordered
 from plimsoll.compaction.summary_message import is_summary_or_notice
@@ -59,11 +58,8 @@ def kept_apart(pieces: Sequence[ViewMessage], format: Format) -> list[ViewMessag
     return kept
 
 
-def origin_of(normalized: NormalizedMessage) -> Origin:
-    """Origin of a message. Text written by plimsoll that comes back in an input history does not count as a request."""
-    if normalized.position is None or normalized.note:
-        return "made"
-    message = normalized.message
+def origin_of(message: Message) -> Origin:
+    """Origin of an input message. Text written by plimsoll that comes back in a history does not count as a request."""
     if not any(_may_be_ours(part) for part in message.parts):
         return "history"
     if message.role == "user" and message.parts and all(is_note(part) or is_marker(part) for part in message.parts):
@@ -76,15 +72,25 @@ def _may_be_ours(part: Part) -> bool:
     return text.startswith(BEGINNINGS)
 
 
-def piece_of(normalized: NormalizedMessage, count_message: CountMessage) -> ViewMessage:
-    """Make a view message of a normalized one."""
+def piece_of(
+    message: Message,
+    position: int | None,
+    count_message: CountMessage,
+    repairs: tuple[str, ...] = (),
+    *,
+    is_note: bool = False,
+) -> ViewMessage:
+    """The view message for a message of an input history, or for an inserted one.
+
+    `is_note` is True for a tool's output in the user's role, which does not count as a request.
+    """
     return ViewMessage(
-        message=normalized.message,
+        message=message,
         count_message=count_message,
-        position=normalized.position,
-        origin=origin_of(normalized),
-        whole=not normalized.repairs,
-        repairs=normalized.repairs,
+        position=position,
+        origin="made" if position is None or is_note else origin_of(message),
+        whole=not repairs,
+        repairs=repairs,
     )
 
 

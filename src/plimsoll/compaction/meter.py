@@ -23,9 +23,8 @@ from plimsoll.tokens.counter import counter_for, margin_of, message_counter_for,
 from plimsoll.tokens.framing import MessageCounter
 
 if TYPE_CHECKING:
-    from plimsoll.compaction.normalize import NormalizedMessage
     from plimsoll.compaction.task import Task
-    from plimsoll.compaction.view_message import CountMessage, ViewMessage
+    from plimsoll.compaction.view_message import ViewMessage
     from plimsoll.compaction.working_view import Referrer, WorkingView
     from plimsoll.protocols import TokenCounter
     from plimsoll.summary.frame import Language
@@ -151,12 +150,6 @@ class ContextMeter:
     def bound(self, messages: Iterable[tuple[int, Message]]) -> list[int]:
         """The positions of messages with bound thinking."""
         return [position for position, message in messages if self.binds(message)]
-
-    def piece(self, normalized: NormalizedMessage, count_message: CountMessage | None = None) -> ViewMessage:
-        """A view message of a normalized message. Unchanged messages share one `count_message` function if it is given."""
-        from plimsoll.compaction.join import piece_of  # noqa: PLC0415 - as in view
-
-        return piece_of(normalized, count_message or self.count_message)
 
     def count_from_newest(self, pieces: Sequence[ViewMessage]) -> int:
         """Tokens of a view, counted from the newest message on and only until the budget is exceeded."""

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import field, replace
 from operator import is_
 from typing import Any
 
+from plimsoll.compaction.join import piece_of
 from plimsoll.compaction.notes import EMPTY, OPENER, note_of
-from plimsoll.compaction.settle import UNANSWERED, Maker, is_empty_answer, settled
+from plimsoll.compaction.settle import UNANSWERED, is_empty_answer, settled
+from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.exchange import speaks
 from plimsoll.formats.format import Format
@@ -32,17 +35,6 @@ _WORDS = frozenset({"role", "content"})
 _SPEAKERS = ("user", "assistant")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NormalizedMessage:
-    """A message that is valid for the provider. `position` is None for inserted messages; `repairs` lists the changes made."""
-
-    message: Message
-    position: int | None
-    repairs: tuple[str, ...] = ()
-    note: bool = False
-    """True if it is a tool's output in the user's role, which does not count as a request."""
-
-
 @dataclass(slots=True)
 class HistoryNormalizer:
     """Normalizes messages one at a time. `add` returns the messages to append to the view.
@@ -51,6 +43,7 @@ class HistoryNormalizer:
     """
 
     format: Format
+    count_message: CountMessage
     seen_ids: set[str] = field(default_factory=set)
     pending: OpenCalls[ToolCall] = field(default_factory=OpenCalls)
     """Calls that a result may still answer: original id -> the calls under their ids in the view."""
@@ -80,7 +73,7 @@ class HistoryNormalizer:
         is_open = self.pending and not all(map(is_legacy, self.pending.all()))
         return not (is_open or self.lost or self.out_of_place or self.has_empty_answer)
 
-    def add(self, original: Message, position: int) -> list[NormalizedMessage]:
+    def add(self, original: Message, position: int) -> list[ViewMessage]:
         """Normalize the next message. Returns it, possibly repaired, split or after inserted messages; or nothing yet."""
         if self.format.rules.splits_answers and _only_reasons(original):
             self.held.append((position, original))
@@ -136,25 +129,24 @@ class HistoryNormalizer:
         parts: list[Part],
         late: Mapping[int, list[Part]],
         repairs: list[str],
-    ) -> list[NormalizedMessage]:
+    ) -> list[ViewMessage]:
         """The message with its repaired parts. Late results become separate messages, one for each answer they are moved to."""
         self.out_of_place = self.out_of_place or bool(late)
         groups = list(late.values())
         if groups and not parts:
             parts = groups.pop()
-        apart = [
-            NormalizedMessage(message=message.with_parts(tuple(group)), position=position, repairs=(MOVED,))
-            for group in groups
-        ]
+        apart = [self._piece(message.with_parts(tuple(group)), position, (MOVED,)) for group in groups]
         repairs += [MOVED] if groups else []
         fixed = self._finish(message, parts, repairs)
         if fixed is original:
-            return [NormalizedMessage(message=original, position=position)]
-        note = _is_note(message, fixed)
-        return [
-            *apart,
-            NormalizedMessage(message=fixed, position=position, repairs=tuple(repairs) or ("order",), note=note),
-        ]
+            return [self._piece(original, position)]
+        is_note = _is_note(message, fixed)
+        return [*apart, self._piece(fixed, position, tuple(repairs) or ("order",), is_note=is_note)]
+
+    def _piece(
+        self, message: Message, position: int | None, repairs: tuple[str, ...] = (), *, is_note: bool = False
+    ) -> ViewMessage:
+        return piece_of(message, position, self.count_message, repairs, is_note=is_note)
 
     def _by_itself(self, message: Message, position: int, repairs: list[str]) -> Message:
         """Repair what the provider rejects in a message regardless of its context."""
@@ -167,17 +159,17 @@ class HistoryNormalizer:
                 return found
         return repaired(self.format, message, position, repairs)
 
-    def _released(self, message: Message) -> list[NormalizedMessage]:
+    def _released(self, message: Message) -> list[ViewMessage]:
         """Release held reasoning when its answer arrives; without an answer it stays out of the view."""
         held, self.held = self.held, []
         if not self.format.follows_reasoning(message.wire or {"role": message.role}):
             return []
         return [self._reasoned(reasoning, position) for position, reasoning in held]
 
-    def _reasoned(self, reasoning: Message, position: int) -> NormalizedMessage:
+    def _reasoned(self, reasoning: Message, position: int) -> ViewMessage:
         repairs: list[str] = []
         message = self._by_itself(reasoning, position, repairs)
-        return NormalizedMessage(message=message, position=position, repairs=tuple(repairs))
+        return self._piece(message, position, tuple(repairs))
 
     def _blank(self, part: Text, parts: list[Part], repairs: list[str]) -> None:
         """Handle a text part of white space only, which some formats reject."""
@@ -185,6 +177,13 @@ class HistoryNormalizer:
             repairs.append("removed empty text")
         else:
             parts.append(part)
+
+    def copied(self, seen_ids: set[str]) -> HistoryNormalizer:
+        """An independent copy with another set of ids."""
+        made = copy(self)
+        made.seen_ids, made.pending = seen_ids, self.pending.copied() if self.pending else OpenCalls()
+        made.lost, made.asked, made.answers, made.held = [*self.lost], {*self.asked}, {**self.answers}, [*self.held]
+        return made
 
     def to_dict(self) -> dict[str, Any]:
         """The state, JSON-ready, without what `of_dict` can derive from the view."""
@@ -197,6 +196,7 @@ class HistoryNormalizer:
     def of_dict(  # noqa: PLR0913 - what of its state is written down, and what the view says
         cls,
         format: Format,
+        count_message: CountMessage,
         data: Mapping[str, Any],
         *,
         seen_ids: Iterable[str],
@@ -210,6 +210,7 @@ class HistoryNormalizer:
 
         Args:
             format: The format of the session.
+            count_message: Counts the messages of the view.
             data: The result of `to_dict`.
             seen_ids: The ids of all calls in the view.
             unanswered: The calls in the view that have no result.
@@ -226,6 +227,7 @@ class HistoryNormalizer:
         waiting = set(map(id, pending.all()))
         return cls(
             format,
+            count_message,
             set(seen_ids),
             pending,
             lost=[call for call in unanswered if id(call) not in waiting],
@@ -237,13 +239,13 @@ class HistoryNormalizer:
             held=[(position, read(position)) for position in data["held"]],
         )
 
-    def _opening(self, message: Message) -> list[NormalizedMessage]:
+    def _opening(self, message: Message) -> list[ViewMessage]:
         """Insert a user opening before the first message if the provider requires one."""
         if self.begun or message.role == "system":
             return []
         self.begun = True
         if self.format.rules.user_first and message.role not in ("user", "tool"):
-            return [_made(text_message("user", OPENER), "the first message must be the user's")]
+            return [self._piece(text_message("user", OPENER), None, ("the first message must be the user's",))]
         return []
 
     def _call(self, call: ToolCall, position: int, index: int, named: set[str], repairs: list[str]) -> ToolCall:
@@ -367,32 +369,23 @@ def _is_note(message: Message, fixed: Message) -> bool:
     return fixed.role == "user" and not fixed.results and (message.role != "user" or not speaks(message))
 
 
-def _made(message: Message, reason: str) -> NormalizedMessage:
-    return NormalizedMessage(message=message, position=None, repairs=(reason,))
-
-
-def normalize(messages: Iterable[Message], format: Format) -> list[NormalizedMessage]:
+def normalize(messages: Iterable[Message], format: Format, count_message: CountMessage) -> list[ViewMessage]:
     """Normalize a whole history. Linear. A valid history is returned unchanged, message for message."""
-    return placed(fed(messages, format), format, moves=True)
+    return placed(fed(messages, format, count_message), format, count_message, moves=True)
 
 
-def fed(messages: Iterable[Message], format: Format) -> list[NormalizedMessage]:
+def fed(messages: Iterable[Message], format: Format, count_message: CountMessage) -> list[ViewMessage]:
     """Normalize messages one by one, leaving calls without results."""
-    normalizer = HistoryNormalizer(format)
-    return [item for position, message in enumerate(messages) for item in normalizer.add(message, position)]
+    normalizer = HistoryNormalizer(format, count_message)
+    return [piece for position, message in enumerate(messages) for piece in normalizer.add(message, position)]
 
 
-def placed(normalized: Sequence[NormalizedMessage], format: Format, *, moves: bool) -> list[NormalizedMessage]:
+def placed(
+    pieces: Sequence[ViewMessage], format: Format, count_message: CountMessage, *, moves: bool
+) -> list[ViewMessage]:
     """Move results behind their calls and add placeholders for missing ones (see `settled`)."""
-    return settled(normalized, format, _MAKER, moves=moves)
 
+    def stand_in(message: Message) -> ViewMessage:
+        return piece_of(message, None, count_message, (UNANSWERED,))
 
-def _stands_in(message: Message) -> NormalizedMessage:
-    return _made(message, UNANSWERED)
-
-
-def _edited(normalized: NormalizedMessage, message: Message, reason: str) -> NormalizedMessage:
-    return replace(normalized, message=message, repairs=(*normalized.repairs, reason))
-
-
-_MAKER = Maker(made=_stands_in, edited=_edited)
+    return settled(pieces, format, stand_in, moves=moves)

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from plimsoll.compaction.engine import compact, is_futile, reworded, untouched
-from plimsoll.compaction.join import origins, split_joined
+from plimsoll.compaction.join import origins, piece_of, split_joined
 from plimsoll.compaction.meter import ContextMeter
-from plimsoll.compaction.normalize import NormalizedMessage, fed, placed
+from plimsoll.compaction.normalize import fed, placed
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.result import Fitted, Plan, Report, Revision, report_of
 from plimsoll.compaction.settle import as_ordered, ordered
@@ -18,7 +18,7 @@ from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.compaction.writing import written
 from plimsoll.dataclass import dataclass
-from plimsoll.formats.format import Format, SystemText
+from plimsoll.formats.format import SystemText
 from plimsoll.formats.system_text import system_message, system_text
 from plimsoll.message import Message
 from plimsoll.summary.frame import Language
@@ -97,17 +97,17 @@ def conversation(
     meter: ContextMeter, messages: Sequence[Message], system: SystemText, note: str | None
 ) -> MeasuredConversation:
     """The conversation of these messages, with the system text that is sent apart."""
-    items = fed(messages, meter.format)
-    normalized = placed(items, meter.format, moves=True)
+    items = fed(messages, meter.format, meter.count_message)
+    normalized = placed(items, meter.format, meter.count_message, moves=True)
     leading = []
     if system is not None:
         leading = [ViewMessage(message=system_message(system), count_message=meter.messages.message)]
-    pieces = leading + [meter.piece(item) for item in normalized]
-    ordered = _in_input_order(items, normalized, messages, meter.format)
+    pieces = leading + normalized
+    ordered = _in_input_order(items, normalized, messages, meter)
     return MeasuredConversation(
         meter=meter,
         pieces=pieces,
-        in_input_order=pieces if ordered is normalized else leading + [meter.piece(item) for item in ordered],
+        in_input_order=pieces if ordered is normalized else leading + ordered,
         language=language_of(messages, meter.policy.language),
         system=system,
         made_at=len(messages),
@@ -116,18 +116,19 @@ def conversation(
 
 
 def _in_input_order(
-    items: Sequence[NormalizedMessage], normalized: list[NormalizedMessage], decoded: Sequence[Message], format: Format
-) -> list[NormalizedMessage]:
+    items: Sequence[ViewMessage], normalized: list[ViewMessage], decoded: Sequence[Message], meter: ContextMeter
+) -> list[ViewMessage]:
     """The messages in input order if the provider accepts it, else `normalized` itself."""
+    format, count_message = meter.format, meter.count_message
     messages = [item.message for item in normalized]
     if messages == decoded:
         return normalized
     if format.rules.results_anywhere:
-        found = placed(items, format, moves=False)
+        found = placed(items, format, count_message, moves=False)
         return normalized if [item.message for item in found] == messages else found
     if format.validate([message.wire or {} for message in decoded]):
         return normalized
-    return [NormalizedMessage(message=message, position=at) for at, message in enumerate(decoded)]
+    return [piece_of(message, at, count_message) for at, message in enumerate(decoded)]
 
 
 def _recollected(task: Task, pieces: Sequence[ViewMessage]) -> Task:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from operator import itemgetter
-from typing import Generic, Protocol, TypeVar
+from typing import TypeAlias
 
 from plimsoll.compaction.notes import EMPTY
 from plimsoll.compaction.tally import Tally
@@ -26,37 +26,19 @@ UNANSWERED = "a call had no result"
 """The reported reason for a placeholder."""
 
 
-class Placed(Protocol):
-    """Anything that holds a message of a view."""
-
-    @property
-    def message(self) -> Message:
-        """The message."""
-        ...
-
-
-Item = TypeVar("Item", bound=Placed)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Maker(Generic[Item]):
-    """Makes and edits items that hold placeholder messages."""
-
-    made: Callable[[Message], Item]
-    """An item for a placeholder message."""
-    edited: Callable[[Item, Message, str], Item]
-    """The same item with another message and the reason for the change."""
+Make: TypeAlias = Callable[[Message], ViewMessage]
+"""Makes the view message of a placeholder."""
 
 
 @dataclass(slots=True)
-class _Answer(Generic[Item]):
+class _Answer:
     """An answer of the model with the results that belong behind it; or any message without calls."""
 
-    items: list[Item]
+    items: list[ViewMessage]
     open: OpenCalls[ToolCall] = field(default_factory=OpenCalls)
-    late: list[Item] = field(default_factory=list)
+    late: list[ViewMessage] = field(default_factory=list)
     """Results that arrived after some other message."""
-    sent: list[Item] | None = None
+    sent: list[ViewMessage] | None = None
     """Its items in sending order; None if they have to be ordered again."""
 
     def missing(self) -> list[ToolCall]:
@@ -64,29 +46,29 @@ class _Answer(Generic[Item]):
         return [call for call in self.open.all() if not is_legacy(call)]
 
 
-class _Order(Generic[Item]):
+class _Order:
     """Items in order: answers, each with its results, and other messages. Grows as items are added.
 
     The order of earlier items is cached until a result arrives for them.
     """
 
     def __init__(self, format: Format, *, moves: bool) -> None:
-        self.answers: list[_Answer[Item]] = []
+        self.answers: list[_Answer] = []
         self._format = format
         self._moves = moves
-        self._homes: dict[str, _Answer[Item]] = {}
-        self._current: _Answer[Item] | None = None
+        self._homes: dict[str, _Answer] = {}
+        self._current: _Answer | None = None
         self._speaking = False
 
     @classmethod
-    def of(cls, items: Iterable[Item], format: Format, *, moves: bool = True) -> _Order[Item]:
+    def of(cls, items: Iterable[ViewMessage], format: Format, *, moves: bool = True) -> _Order:
         """Order all of these items."""
         order = cls(format, moves=moves)
         for item in items:
             order.add(item)
         return order
 
-    def add(self, item: Item) -> None:
+    def add(self, item: ViewMessage) -> None:
         """Add the next item."""
         message = item.message
         if self._format.rules.results_inside:
@@ -105,7 +87,7 @@ class _Order(Generic[Item]):
             self._speaking = False
             self._add_other(item)
 
-    def _add_other(self, item: Item) -> None:
+    def _add_other(self, item: ViewMessage) -> None:
         results = item.message.results
         home = _home_of(item.message, self._homes) if results else None
         if home is not None and home is self._current:
@@ -116,31 +98,31 @@ class _Order(Generic[Item]):
             self._current = None
             self.answers.append(_Answer([item]))
 
-    def sent(self, maker: Maker[Item]) -> list[Item]:
+    def sent(self, make: Make) -> list[ViewMessage]:
         """The items in sending order."""
-        found: list[Item] = []
+        found: list[ViewMessage] = []
         for answer in self.answers[:-1]:
             if answer.sent is None:
-                answer.sent = self._sent(answer, maker, is_last=False)
+                answer.sent = self._sent(answer, make, is_last=False)
             found += answer.sent
         for answer in self.answers[-1:]:
-            found += self._sent(answer, maker, is_last=True)
+            found += self._sent(answer, make, is_last=True)
         return found
 
-    def _sent(self, answer: _Answer[Item], maker: Maker[Item], *, is_last: bool) -> list[Item]:
+    def _sent(self, answer: _Answer, make: Make, *, is_last: bool) -> list[ViewMessage]:
         if self._format.rules.results_inside:
-            return [_within(item, self._format, maker, is_last=is_last) for item in answer.items]
-        made = map(maker.made, _placeholders(answer.missing(), self._format))
+            return [_within(item, self._format, is_last=is_last) for item in answer.items]
+        made = map(make, _placeholders(answer.missing(), self._format))
         found = [*answer.items, *answer.late, *made]
         whole = len(found) - is_last
-        return [_without_empty_content(item, self._format, maker) for item in found[:whole]] + found[whole:]
+        return [_without_empty_content(item, self._format) for item in found[:whole]] + found[whole:]
 
 
-def settled(items: Sequence[Item], format: Format, maker: Maker[Item], *, moves: bool) -> list[Item]:
+def settled(items: Sequence[ViewMessage], format: Format, make: Make, *, moves: bool) -> list[ViewMessage]:
     """Order items for sending: results directly behind their calls, placeholders for missing results, and filler text in empty
     messages other than the last. Linear. `moves` is False if results may stay where they are (see Rules.results_anywhere).
     """
-    return _Order.of(items, format, moves=moves).sent(maker)
+    return _Order.of(items, format, moves=moves).sent(make)
 
 
 def is_empty_answer(message: Message, rules: Rules) -> bool:
@@ -150,27 +132,27 @@ def is_empty_answer(message: Message, rules: Rules) -> bool:
     return message.wire.get("content") in ("", [])
 
 
-def _without_empty_content(item: Item, format: Format, maker: Maker[Item]) -> Item:
+def _without_empty_content(item: ViewMessage, format: Format) -> ViewMessage:
     if not is_empty_answer(item.message, format.rules):
         return item
-    return maker.edited(item, item.message.with_parts((Text(text=EMPTY),)), "empty message")
+    return _edited(item, item.message.with_parts((Text(text=EMPTY),)), "empty message")
 
 
-def ordered(items: Sequence[Item], format: Format) -> list[Item]:
+def ordered(items: Sequence[ViewMessage], format: Format) -> list[ViewMessage]:
     """Move results directly behind their calls. Linear."""
     if format.rules.results_inside:
         return list(items)
     return [item for answer in _Order.of(items, format).answers for item in (*answer.items, *answer.late)]
 
 
-def unanswered(items: Iterable[Placed], format: Format) -> list[ToolCall]:
+def unanswered(items: Iterable[ViewMessage], format: Format) -> list[ToolCall]:
     """The calls without a result, in order."""
     if format.rules.results_inside:
         return [call for item in items for call in _open_within(item.message)]
     return [call for answer in _Order.of(items, format).answers for call in answer.missing()]
 
 
-def is_ready(items: Sequence[Placed], format: Format) -> bool:
+def is_ready(items: Sequence[ViewMessage], format: Format) -> bool:
     """True if every result directly follows its call and no message is empty."""
     if any(is_empty_answer(item.message, format.rules) for item in items):
         return False
@@ -196,9 +178,9 @@ def _placeholders(calls: Sequence[ToolCall], format: Format) -> list[Message]:
     return [Message(role="tool", parts=(part,)) for part in parts]
 
 
-def _home_of(message: Message, homes: dict[str, _Answer[Item]]) -> _Answer[Item] | None:
+def _home_of(message: Message, homes: dict[str, _Answer]) -> _Answer | None:
     """The answer that the results of a message belong to. Its calls are marked as answered."""
-    home: _Answer[Item] | None = None
+    home: _Answer | None = None
     for result in message.results:
         found = homes.get(result.call_id)
         if found is not None and found.open.answer(result.call_id) is not None:
@@ -212,7 +194,7 @@ def _open_within(message: Message) -> list[ToolCall]:
     return list(open_calls(message.parts, newest=True).all())
 
 
-def _within(item: Item, format: Format, maker: Maker[Item], *, is_last: bool) -> Item:
+def _within(item: ViewMessage, format: Format, *, is_last: bool) -> ViewMessage:
     """Give every call in a UI message that requires one a placeholder result."""
     message = item.message
     waiting = {id(call) for call in _open_within(message) if format.needs_result(call.wire or {}, is_last)}
@@ -223,7 +205,7 @@ def _within(item: Item, format: Format, maker: Maker[Item], *, is_last: bool) ->
         parts.append(part)
         if isinstance(part, ToolCall) and id(part) in waiting:
             parts.append(placeholder(part))
-    return maker.edited(item, message.with_parts(tuple(parts)), UNANSWERED)
+    return _edited(item, message.with_parts(tuple(parts)), UNANSWERED)
 
 
 def as_ordered(pieces: Sequence[ViewMessage]) -> tuple[ViewMessage, ...]:
@@ -247,7 +229,7 @@ class Sending:
         self._tally: Tally | None = None
         self._taken = 0
         """Number of the view's messages that are already ordered."""
-        self._order: _Order[ViewMessage] = _Order(format, moves=True)
+        self._order: _Order = _Order(format, moves=True)
         self._view: list[ViewMessage] = []
         self._tokens: int | None = None
 
@@ -260,7 +242,7 @@ class Sending:
             for piece in tally.pieces[self._taken :]:
                 self._order.add(piece)
             self._taken, self._tokens = len(tally.pieces), None
-            self._view = self._order.sent(Maker(made=self._made, edited=_edited))
+            self._view = self._order.sent(self._made)
         return self._view
 
     def tokens(self, tally: Tally) -> int:
@@ -274,7 +256,7 @@ class Sending:
         """The messages in sending order. With `moves`, results move to their calls even in formats that allow them elsewhere."""
         if moves is None:
             moves = not self._format.rules.results_anywhere
-        return settled(pieces, self._format, Maker(made=self._made, edited=_edited), moves=moves)
+        return settled(pieces, self._format, self._made, moves=moves)
 
     def _made(self, message: Message) -> ViewMessage:
         """A placeholder message, cached by its calls so that it is encoded and counted once."""

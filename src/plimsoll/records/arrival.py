@@ -13,9 +13,7 @@ from functools import partial
 from typing import Any
 
 from plimsoll.compaction.bound import unbound, unbound_at
-from plimsoll.compaction.join import origin_of, piece_of
 from plimsoll.compaction.meter import ContextMeter
-from plimsoll.compaction.normalize import HistoryNormalizer, NormalizedMessage
 from plimsoll.compaction.references import reference_of
 from plimsoll.compaction.shrink import cut_results
 from plimsoll.compaction.view_message import ViewMessage
@@ -24,7 +22,6 @@ from plimsoll.dataclass import dataclass
 from plimsoll.formats.detect import NO_CONTEXT, RequestContext, certain_format_of
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import Received, received
-from plimsoll.formats.pairing import OpenCalls
 from plimsoll.formats.registry import format_named
 from plimsoll.message import Message, ToolResult, Wire
 from plimsoll.protocols import Record, RecordDraft
@@ -111,14 +108,14 @@ class Arrivals:
             self._edit(edit)
         self._effective = len(self.drafts)
         self._ids = _Added(self.state.normalizer.seen_ids)
-        self._normalizer = _copied(self.state.normalizer, self._ids)
+        self._normalizer = self.state.normalizer.copied(self._ids)
 
     def add(self, message: Message, position: int, at_ms: int | None) -> None:
         """Add the next message."""
         data: dict[str, Any] = {"m": message.wire}
         normalized = self._normalizer.add(message, position)
         if not self._stays(normalized, message):
-            pieces = [self._shrunk(piece_of(one, self.state.count_message), message) for one in normalized]
+            pieces = [self._shrunk(piece, message) for piece in normalized]
             pieces = list(unbound_at(pieces, self.state.history.branch.unbound))
             if self._is_late:
                 pieces = list(unbound(pieces, self.meter.binds))
@@ -135,14 +132,13 @@ class Arrivals:
         for record, arrival in zip(records[self._effective :], self._arrived, strict=True):
             self.state.take(record, arrival)
 
-    def _stays(self, normalized: Sequence[NormalizedMessage], message: Message) -> bool:
+    def _stays(self, normalized: Sequence[ViewMessage], message: Message) -> bool:
         """True if a quick check shows that the view keeps the message unchanged."""
-        if len(normalized) != 1 or normalized[0].message is not message:
+        if len(normalized) != 1 or normalized[0].message is not message or normalized[0].origin != "history":
             return False
         if self._is_late or self.state.history.branch.unbound:
             return False
-        holds_results = any(isinstance(part, ToolResult) for part in message.parts)
-        return not holds_results and not normalized[0].repairs and origin_of(normalized[0]) == "history"
+        return not any(isinstance(part, ToolResult) for part in message.parts)
 
     def _edit(self, draft: RecordDraft) -> None:
         """Apply an edit as reading its record back would."""
@@ -183,25 +179,6 @@ class _Added(set[str]):
 
     def __contains__(self, id: object) -> bool:
         return super().__contains__(id) or id in self.seen
-
-
-def _copied(normalizer: HistoryNormalizer, seen_ids: set[str]) -> HistoryNormalizer:
-    """An independent copy. Written out field by field because it is made for each append."""
-    return HistoryNormalizer(
-        normalizer.format,
-        seen_ids,
-        normalizer.pending.copied() if normalizer.pending else OpenCalls(),
-        lost=list(normalizer.lost),
-        asked=set(normalizer.asked),
-        answers=dict(normalizer.answers),
-        newest=normalizer.newest,
-        begun=normalizer.begun,
-        answering=normalizer.answering,
-        in_sequence=normalizer.in_sequence,
-        out_of_place=normalizer.out_of_place,
-        has_empty_answer=normalizer.has_empty_answer,
-        held=list(normalizer.held),
-    )
 
 
 def as_stored(message: Message, format: Format, position: int) -> Message:

@@ -11,8 +11,7 @@ from dataclasses import field, replace
 from typing import Any, NamedTuple
 
 from plimsoll.compaction.bound import unbound_at
-from plimsoll.compaction.join import piece_of
-from plimsoll.compaction.normalize import HistoryNormalizer, NormalizedMessage
+from plimsoll.compaction.normalize import HistoryNormalizer
 from plimsoll.compaction.result import Revision
 from plimsoll.compaction.settle import Sending, is_ready, unanswered
 from plimsoll.compaction.tally import Tally
@@ -47,7 +46,7 @@ class Arrival(NamedTuple):
     """An appended message and the messages that represent it in the view."""
 
     message: Message
-    normalized: Sequence[NormalizedMessage]
+    normalized: Sequence[ViewMessage]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -111,7 +110,9 @@ class ViewState:
         `known` is False if the log does not contain the format; its messages may then have been normalized for another one.
         `newest` is the result of `newest_records`, if known. If records are missing, calls and results are paired again.
         """
-        state = cls(format=format, count_message=count_message, log=log, normalizer=HistoryNormalizer(format))
+        state = cls(
+            format=format, count_message=count_message, log=log, normalizer=HistoryNormalizer(format, count_message)
+        )
         state.format_seq = 0 if known else log.length
         newer = list(newest_records(log) if newest is None else newest)
         notes = (record for record in newer if record.kind == "note" and record.data.get("what") == "format")
@@ -160,7 +161,7 @@ class ViewState:
 
     def after(self, record: Record) -> ViewState:
         """The state after a compaction record."""
-        normalizer = HistoryNormalizer(self.format)
+        normalizer = HistoryNormalizer(self.format, self.count_message)
         state = ViewState(format=self.format, count_message=self.count_message, log=self.log, normalizer=normalizer)
         state.take(record)
         return state
@@ -174,7 +175,7 @@ class ViewState:
 
     def recount(self, count_message: Callable[[Message], int]) -> None:
         """Count the view again with a better counter."""
-        self.count_message = count_message
+        self.count_message = self.normalizer.count_message = count_message
         self.tally = self.tally.recounted(count_message)
         self._sending = None
 
@@ -251,9 +252,9 @@ class ViewState:
         is_recorded = "shown" in record.data and record.seq >= self.format_seq
         pieces = self._recorded(record, message) if is_recorded else None
         if pieces is not None and replayed:
-            ties = tied([piece.message for piece in pieces]) == tied([found.message for found in normalized])
+            ties = tied([piece.message for piece in pieces]) == tied([piece.message for piece in normalized])
             pieces = pieces if ties else None
-        shown = [self._piece(found, message) for found in normalized] if pieces is None else pieces
+        shown = normalized if pieces is None else pieces
         bound = self.history.branch.unbound
         self.tally.pieces += unbound_at(shown, bound) if bound else shown
 
@@ -262,10 +263,6 @@ class ViewState:
         items = record.data["shown"]
         history = self.history.gathered(positions_in(items), {record.position: message})
         return pieces_of(items, self.format, self.count_message, history)
-
-    def _piece(self, normalized: NormalizedMessage, original: Message) -> ViewMessage:
-        plain = ViewMessage(message=original, count_message=self.count_message, position=normalized.position)
-        return plain if normalized.message is original else piece_of(normalized, self.count_message)
 
     def _compacted(self, record: Record) -> None:
         self._restore(record.data["state"])
@@ -313,7 +310,7 @@ class ViewState:
         """Rebuild the view from the compaction `base` of a record and the messages after it."""
         base = last_readable_compaction(self.log, record.data["base"])
         self.tally, self.covers = Tally(), None
-        self.normalizer = HistoryNormalizer(self.format)
+        self.normalizer = HistoryNormalizer(self.format, self.count_message)
         if base is not None:
             self._restore_view(base, known)
         since, start = (0, 0) if base is None else (base.seq + 1, base.position)
@@ -348,6 +345,7 @@ class ViewState:
         """Restore the normalizer that was stored with a view."""
         return HistoryNormalizer.of_dict(
             self.format,
+            self.count_message,
             {**state, "held": [position for position in state["held"] if position in history]},
             seen_ids=(call.id for piece in pieces for call in piece.message.calls),
             unanswered=unanswered(pieces, self.format),
@@ -357,7 +355,7 @@ class ViewState:
 
     def _normalized_again(self, pieces: Iterable[ViewMessage]) -> list[ViewMessage]:
         """Normalise a view again, after messages were lost or the format became known, so that the provider accepts it."""
-        held, self.normalizer = self.normalizer.held, HistoryNormalizer(self.format)
+        held, self.normalizer = self.normalizer.held, HistoryNormalizer(self.format, self.count_message)
         normalized: list[ViewMessage] = []
         for piece in pieces:
             found = self.normalizer.add(piece.message, _NOWHERE if piece.position is None else piece.position)
@@ -393,8 +391,8 @@ def _is_loss_note(record: Record) -> bool:
     return record.kind == "note" and "lost" in record.data
 
 
-def _renormalized(normalized: NormalizedMessage, piece: ViewMessage) -> ViewMessage:
-    """The piece for a normalized message. A piece outside the history keeps its other attributes."""
+def _renormalized(normalized: ViewMessage, piece: ViewMessage) -> ViewMessage:
+    """The normalized form of a piece. A piece outside the history keeps its other attributes."""
     if normalized.position != _NOWHERE:
-        return piece_of(normalized, piece.count_message)
+        return normalized
     return replace(piece, message=normalized.message, whole=False, repairs=normalized.repairs)

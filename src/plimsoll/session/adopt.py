@@ -31,7 +31,8 @@ def adopt(recorder: SessionRecorder, adoption: Adoption, before: Sequence[ViewMe
 
     `before` are pieces of this session that come first. Later compactions make views that the adoption's reader can load.
     """
-    meter, normalizer = recorder.meter, HistoryNormalizer(recorder.meter.format)
+    meter = recorder.meter
+    normalizer = HistoryNormalizer(meter.format, meter.count_message)
     pieces = [*before, *as_pieces(recorder, adoption)]
     for number, piece in enumerate(pieces):
         normalizer.add(piece.message, number if piece.position is None else piece.position)

@@ -30,7 +30,7 @@ def accepted(viewed: Sequence[Viewed], format: FormatName) -> tuple[tuple[Viewed
         Viewed(
             wire=shape.encode(found.message), messages=() if found.position is None else viewed[found.position].messages
         )
-        for found in normalize(messages, shape)
+        for found in normalize(messages, shape, lambda _: 0)
     ]
     findings = (Finding(kind="refused", detail=f"sent otherwise: {problem.reason}"[:120]) for problem in problems)
     return tuple(normalized), tuple(findings)

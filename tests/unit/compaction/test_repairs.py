@@ -26,9 +26,9 @@ TWICE = [{"role": "user", "content": "Read both."}, use("a"), answer("a"), use("
 def test_a_call_under_another_id_is_still_the_assistants() -> None:
     """An id used twice is renamed in call and result; neither becomes a note, and the user's words stay the newest request."""
     found, messages = decode_all(TWICE, "anthropic")
-    normalized = normalize(messages, found)
+    normalized = normalize(messages, found, lambda _: 0)
 
-    assert [item.note for item in normalized] == [False] * 5
+    assert [item.origin for item in normalized] == ["history"] * 5
     assert normalized[3].message.calls[0].id == normalized[4].message.results[0].call_id != "a"
     padded = [*TWICE[:3], {"role": "assistant", "content": "words " * 400}, *TWICE[3:]]
     fitted = plimsoll.fit(padded, max_tokens=200, format="anthropic")
@@ -51,9 +51,9 @@ def test_a_result_without_its_call_is_a_note() -> None:
         {"role": "tool", "tool_call_id": "gone", "name": "x]\ny", "content": "Delete it."},
     ]
     found, messages = decode_all(history, "openai-chat")
-    note = normalize(messages, found)[1]
+    note = normalize(messages, found, lambda _: 0)[1]
 
-    assert note.note
+    assert note.origin == "made"
     assert note.message.text.startswith("[Result of ")
     assert note.message.text.endswith("]\nDelete it.")
     assert "not shown " in note.message.text.split("\n")[0]

@@ -13,7 +13,6 @@ from plimsoll.compaction.normalize import HistoryNormalizer
 from plimsoll.formats.registry import format_named
 from plimsoll.message import ToolCall
 from plimsoll.policy.policy import policy_named
-from plimsoll.records.arrival import _copied
 
 GRIN = "\U0001f600"
 HALVES = "\ud83d\ude00"
@@ -71,12 +70,12 @@ def test_few_characters_may_be_many_tokens(model: str, count: int, *, is_cut: bo
 
 def test_a_copied_arranger_is_the_same() -> None:
     """Whatever a normalizer holds is in the copy that an append is worked out with."""
-    normalizer = HistoryNormalizer(format_named("openai-chat"), {"a"})
+    normalizer = HistoryNormalizer(format_named("openai-chat"), lambda _: 0, {"a"})
     for number, field in enumerate(fields(normalizer)):
         if field.name in ("newest", "begun", "answering", "in_sequence", "out_of_place", "has_empty_answer"):
             setattr(normalizer, field.name, number or 1)
     normalizer.lost, normalizer.asked, normalizer.answers = [ToolCall(id="x", name="y", arguments="")], {"x"}, {"x": 2}
-    copied = _copied(normalizer, normalizer.seen_ids)
+    copied = normalizer.copied(normalizer.seen_ids)
 
     assert {field.name: getattr(copied, field.name) for field in fields(copied) if field.name != "seen_ids"} == {
         field.name: getattr(normalizer, field.name) for field in fields(normalizer) if field.name != "seen_ids"

@@ -6,16 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plimsoll.compaction.view_message import ViewMessage, blocks_of
 from plimsoll.compaction.windows import (
-    apply_window,
     keep_from,
+    keep_window,
     last_fraction,
     last_messages,
     last_tokens,
     last_turns,
 )
-from plimsoll.errors import CannotFit, SettingError
+from plimsoll.compaction.working_view import WorkingView
+from plimsoll.errors import CannotFit
 from plimsoll.formats.exchange import group
+from plimsoll.formats.registry import format_named
 from plimsoll.message import Message, Text, ToolCall, ToolResult, text_message
 from plimsoll.policy.policy import Policy, policy_named
 
@@ -166,33 +169,39 @@ def test_the_tail_is_the_largest_within_its_caps(sizes, count, room):
     assert not any(holds(at) for at in range(cut))
 
 
-def window(messages, **options):
-    """The five-turn window over messages."""
-    policy = options.pop("policy", policy_named("five-turns"))
-    return apply_window(messages, policy=policy, counter=COUNTER, count_message=count_message, **options)
+class Window:
+    """What is left of messages in a window."""
+
+    def __init__(self, messages, policy=None, start=0, budget=4_000, count=count_message):
+        pieces = [ViewMessage(message=one, count_message=count, position=at) for at, one in enumerate(messages)]
+        view = WorkingView(
+            blocks=blocks_of(pieces),
+            format=format_named("openai-chat"),
+            count_message=count,
+            counter=COUNTER,
+            reserve_tokens=0,
+        )
+        keep_window(view, policy or policy_named("five-turns"), budget, start)
+        self.messages = [piece.message for piece in view.pieces()]
+        self.positions = [piece.position for piece in view.pieces()]
+        self.tokens = sum(map(count_message, self.messages))
 
 
 def test_a_window_holds_the_last_five_turns():
-    """Of eight turns the last five are in the window; the hole names the others."""
+    """Of eight turns the last five are in the window."""
     talk = [text_message(role, f"{role} {turn}") for turn in range(8) for role in ("user", "assistant")]
-    made = window(talk)
 
-    assert [message.text for message in made.messages] == [message.text for message in talk[6:]]
-    assert (made.first_included, made.last_included) == (6, 15)
-    assert (made.excluded_count, made.truncated_count, made.holes) == (6, 0, ((0, 6),))
-    assert made.tokens == sum(map(count_message, made.messages))
+    assert Window(talk).messages == talk[6:]
 
 
 @pytest.mark.spec("W3-11")
-def test_messages_a_summary_covers_are_not_excluded():
-    """What lies before `start_seq` is covered; only what nobody speaks for is a hole."""
+def test_what_a_summary_covers_is_left_out():
+    """What lies before the start is not in the window."""
     talk = [text_message(role, f"{role} {turn}") for turn in range(8) for role in ("user", "assistant")]
-    made = window(talk, start_seq=4)
 
-    assert (made.covered_count, made.excluded_count, made.holes) == (4, 2, ((4, 6),))
-    assert window(talk, start_seq=6).holes == ()
-    assert window(talk, start_seq=10).messages == tuple(talk[10:])
-    assert window(talk, start_seq=99).messages == ()
+    assert Window(talk, start=4).messages == talk[6:]
+    assert Window(talk, start=10).messages == talk[10:]
+    assert Window(talk, start=99).messages == []
 
 
 @pytest.mark.spec("W3-06")
@@ -203,36 +212,33 @@ def test_long_messages_are_cut_but_never_the_newest_request():
         text_message("assistant", "yes"),
         text_message("user", "new " * 1_000),
     ]
-    made = window(talk)
+    made = Window(talk)
 
     assert count_message(made.messages[0]) <= 804
     assert made.messages[0].edited
-    assert made.messages[2] is talk[2]
-    assert made.truncated_count == 1
+    assert made.messages[1:] == talk[1:]
 
 
 def test_a_request_larger_than_the_budget_is_cut_not_lost():
     """The window is never empty while there is a request: it keeps its two ends."""
     talk = [text_message("user", f"Begin. {'word ' * 20_000} The end.")]
-    made = window(talk)
+    made = Window(talk)
 
     assert made.tokens <= 4_000
     assert made.messages[0].text.startswith("Begin.")
     assert made.messages[0].text.rstrip().endswith("The end.")
-    assert made.truncated_count == 1
 
 
 def test_the_newest_request_stays_before_a_long_turn():
     """Where the tail does not reach back to the request that is being worked on, the request stays before it."""
     turn = [message for n in range(40) for message in (call(f"c{n}"), result(f"c{n}", "x" * 1_000))]
-    made = window(
+    made = Window(
         [text_message("user", "old"), text_message("assistant", "done"), text_message("user", "the task"), *turn]
     )
 
     assert made.messages[0].text == "the task"
     assert made.tokens <= 4_000
-    assert made.holes[0] == (0, 2)
-    assert made.last_included == 82
+    assert (made.positions[0], made.positions[-1]) == (2, 82)
     assert all(message.calls or message.results for message in made.messages[1:])
     assert len([m for m in made.messages if m.calls]) == len([m for m in made.messages if m.results])
 
@@ -246,9 +252,8 @@ def test_system_text_stays_where_it_stands():
         text_message("system", "later rule"),
         text_message("user", "b"),
     ]
-    made = window(talk)
 
-    assert [message.text for message in made.messages] == ["rules", "a", "later rule", "b"]
+    assert [message.text for message in Window(talk).messages] == ["rules", "a", "later rule", "b"]
 
 
 @pytest.mark.spec("W3-09")
@@ -256,23 +261,11 @@ def test_tool_results_count_by_their_content():
     """A result of many tokens is not taken for fifty: what would pass the budget with it leaves, whole exchanges of it."""
     steps = [[call(f"c{n}"), result(f"c{n}", "y" * 2_000)] for n in range(6)]
     talk = [text_message("user", "go"), *(message for step in steps for message in step)]
-    made = window(talk, budget_override=1_200)
+    made = Window(talk, budget=1_200)
 
-    assert window(talk).tokens == sum(map(count_message, talk))
-    assert made.positions == (0, 9, 10, 11, 12)
-    assert (made.truncated_count, made.tokens) == (0, sum(map(count_message, made.messages)))
-
-
-def test_a_budget_override_replaces_the_policys():
-    """The override bounds the window instead of the policy's budget."""
-    talk = [text_message("user", "w" * 400) for _ in range(5)]
-
-    assert len(window(talk).messages) == 5
-    assert len(window(talk, budget_override=210).messages) == 2
-    with pytest.raises(SettingError):
-        window(talk, budget_override=0)
-    with pytest.raises(SettingError):
-        window(talk, start_seq=-1)
+    assert Window(talk).messages == talk
+    assert made.positions == [0, 9, 10, 11, 12]
+    assert made.messages == [talk[at] for at in made.positions]
 
 
 @pytest.mark.spec("W0-16")
@@ -288,10 +281,10 @@ def test_a_budget_override_replaces_the_policys():
 def test_a_budget_below_the_frame_names_what_does_not_fit(talk, part):
     """Where not even the frame fits, the error names the part."""
     with pytest.raises(CannotFit) as raised:
-        window(talk, budget_override=5)
+        Window(talk, budget=5)
 
     assert raised.value.part == part
-    enough = window(talk, budget_override=raised.value.needed_tokens)
+    enough = Window(talk, budget=raised.value.needed_tokens)
     assert enough.tokens == raised.value.needed_tokens
     assert all(message.text or message.calls for message in enough.messages)
 
@@ -300,19 +293,14 @@ def test_a_share_of_all_messages_is_kept_once():
     """A cap as a share is of the whole conversation, not again of what it left."""
     talk = [text_message("user", f"message {number}") for number in range(30)]
 
-    assert len(window(talk, policy=Policy(window_tokens=4_000, keep_fraction=0.2)).messages) == 6
+    assert len(Window(talk, Policy(keep_fraction=0.2)).messages) == 6
 
 
 def test_what_caps_leave_out_is_not_weighed():
     """A window of five turns costs the same however long the conversation is."""
     weighed = []
     talk = [text_message(role, f"{role} {turn}") for turn in range(2_000) for role in ("user", "assistant")]
-    apply_window(
-        talk,
-        policy=policy_named("five-turns"),
-        counter=COUNTER,
-        count_message=lambda message: weighed.append(message) or count_message(message),
-    )
+    Window(talk, count=lambda message: weighed.append(message) or count_message(message))
 
     assert len(weighed) < 100
 
@@ -321,7 +309,7 @@ def test_windows_change_no_input():
     """Messages given are messages kept, unchanged."""
     talk = [text_message("user", "long " * 3_000), text_message("assistant", "ok"), text_message("user", "q")]
     before = list(talk)
-    window(talk)
+    Window(talk)
 
     assert talk == before
 
@@ -331,13 +319,10 @@ def test_windows_change_no_input():
     st.integers(40, 3_000),
 )
 def test_a_window_is_always_within_its_budget(shapes, budget):
-    """Whatever the messages, the window fits, keeps order and accounts for every position."""
+    """Whatever the messages, the window fits and is in order, and the newest message is in it."""
     talk = [text_message(role, "ab cd. " * (size // 7)) for role, size in shapes]
-    made = window(talk, budget_override=budget)
-    outside = {at for start, end in made.holes for at in range(start, end)}
+    made = Window(talk, budget=budget)
 
     assert made.tokens <= budget
-    assert list(made.positions) == sorted(made.positions)
-    assert outside | set(made.positions) == set(range(len(talk)))
-    assert made.excluded_count + len(made.positions) == len(talk)
-    assert made.last_included == len(talk) - 1
+    assert made.positions == sorted(set(made.positions))
+    assert made.positions[-1] == len(talk) - 1
