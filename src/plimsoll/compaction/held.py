@@ -16,7 +16,7 @@ from plimsoll.compaction.keep import (
     PINNED,
     SYSTEM,
 )
-from plimsoll.compaction.reduce import is_stubborn, reduce_to, sealed_tokens
+from plimsoll.compaction.reduce import CALLS_REASON, OPAQUE_REASON, is_stubborn, reduce_to, sealed_tokens
 from plimsoll.compaction.settle import is_placeholder
 from plimsoll.compaction.shrink import LEAST_TOKENS, Spot, cut_spots, shrink_to, spots
 from plimsoll.compaction.task import Task
@@ -37,6 +37,9 @@ HELD_SHARE = 0.6
 budget, they are cut to this share of it."""
 
 REASON = "over the limit for content that must stay"
+
+_FOR_ROOM = frozenset({REASON, OPAQUE_REASON, CALLS_REASON})
+"""Reasons of cuts that only make room for other exchanges."""
 
 _REDUCIBLE = (NEWEST_EXCHANGE, NEWEST_MESSAGE, LAST_MESSAGES, FIRST_REQUEST, PINNED)
 
@@ -120,10 +123,25 @@ def _unseal_tail(view: WorkingView, goal_tokens: int) -> None:
     room = goal_tokens - held_tokens(view)
     for block in reversed(view.movable()):
         if block.tokens > room and sealed_tokens(view, block) > room // 2:
-            reduce_to(view, block, room, "removed parts that cannot be cut", to_line=False)
+            reduce_to(view, block, room, OPAQUE_REASON, to_line=False)
         room -= block.tokens
         if room <= 0:
             return
+
+
+def restore_kept(view: WorkingView, goal_tokens: int) -> None:
+    """Show cut exchanges that must stay whole again, newest first, where the other steps left room for them."""
+    cut = [block for block in view.blocks if block.kept_as is not None and _is_cut_for_room(block)]
+    room = goal_tokens - view.total if cut else 0
+    for block in reversed(cut):
+        added = block.tokens_before - block.tokens
+        if added <= room:
+            block.restore()
+            room -= added
+
+
+def _is_cut_for_room(block: ViewExchange) -> bool:
+    return block.decision in ("shrink", "offload") and _FOR_ROOM.issuperset(block.reasons_of_cuts)
 
 
 def held_room(view: WorkingView, goal_tokens: int) -> int:

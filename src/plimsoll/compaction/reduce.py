@@ -25,6 +25,10 @@ from plimsoll.message import Message, Opaque, Part, Text, ToolResult, Wire, text
 from plimsoll.truncation import cut_json
 from plimsoll.truncation.marker import omission_marker
 
+OPAQUE_REASON = "removed parts that cannot be cut"
+
+CALLS_REASON = "its earlier calls left out"
+
 PREVIEWS = 16
 """Size of a preview as a share of the exchange's room: a few readable previews instead of many bare markers."""
 
@@ -123,7 +127,7 @@ def _mark_opaque_parts(room: _Room) -> None:
         return _with_marks(room, groups[:number])
 
     block.pieces = without(room.fewest(len(groups), without))
-    block.decide("shrink", "removed parts that cannot be cut")
+    block.decide("shrink", OPAQUE_REASON)
 
 
 def _opaque_groups(view: WorkingView, block: ViewExchange) -> list[_Group]:
@@ -192,7 +196,7 @@ def _leave_calls(room: _Room) -> None:
     references = [view.refer(block.pieces[at], index) for unit in units[:number] for at, index in unit]
     block.pieces = without(number)
     for reference in references:
-        block.decide("offload" if reference else "shrink", "its earlier calls left out", reference=reference)
+        block.decide("offload" if reference else "shrink", CALLS_REASON, reference=reference)
 
 
 # --- the whole exchange

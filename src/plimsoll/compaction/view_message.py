@@ -116,6 +116,22 @@ class ViewExchange:
         if reference and reference not in self.references:
             self.references.append(reference)
 
+    @property
+    def reasons_of_cuts(self) -> list[str]:
+        """The reasons recorded since it was read, without those of its repairs."""
+        return [reason for reason in self.reasons if reason not in self._repairs]
+
+    def restore(self) -> None:
+        """Undo every cut, and what was recorded of it."""
+        self.pieces = list(self.pieces_before)
+        self.decision, self.reasons, self.references = "keep", [], []
+        for repair in self._repairs:
+            self.decide("repair", repair)
+
+    @property
+    def _repairs(self) -> list[str]:
+        return [repair for piece in self.pieces_before for repair in piece.repairs]
+
 
 _STRENGTH: dict[Decision, int] = {"keep": 0, "repair": 1, "shrink": 2, "offload": 3, "summarise": 4, "drop": 5}
 
@@ -126,7 +142,6 @@ def blocks_of(pieces: list[ViewMessage]) -> list[ViewExchange]:
     for exchange in group([piece.message for piece in pieces]):
         chosen = pieces[exchange.start : exchange.end]
         block = ViewExchange(pieces=chosen, exchange=exchange, pieces_before=tuple(chosen))
-        for repair in (repair for piece in chosen for repair in piece.repairs):
-            block.decide("repair", repair)
+        block.restore()
         blocks.append(block)
     return blocks
