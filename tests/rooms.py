@@ -37,6 +37,7 @@ ROOMS = (
     Room("transcripts", "outside", "the session files of coding agents"),
     Room("session", "app", "sessions: opening, appending, viewing, compacting, synchronising, importing"),
     Room("api", "app", "the calls that need no session"),
+    Room("conversations", "app", "conversations of hosts that send the whole list with each request"),
     Room("", "app", "the public names"),
     Room("cli", "edges", "the command line"),
     Room("__main__", "edges", "`python -m plimsoll`"),

@@ -11,14 +11,17 @@ from plimsoll.compaction.drive import AsyncSummarizer, adrive, drive
 from plimsoll.compaction.meter import checked_tools
 from plimsoll.compaction.result import View
 from plimsoll.errors import FormatError
+from plimsoll.formats.cache_marks import leading_marks
 from plimsoll.formats.detect import tool_list
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.system_text import system_message
 from plimsoll.message import MessageLike
+from plimsoll.policy.budget import Budget
 from plimsoll.session.awaiting import AwaitedSession
 from plimsoll.session.compact import Carrying, viewed
 from plimsoll.session.concurrency import THREADS
-from plimsoll.session.recorder import SessionRecorder
+from plimsoll.session.recorder import SessionRecorder, locked
+from plimsoll.validation import integer
 
 if TYPE_CHECKING:
     from plimsoll.session.sync.mirror import Mirror
@@ -49,6 +52,15 @@ class SyncedSession(AwaitedSession):
         """Number of messages in the history: those appended, less those that `sync` removed."""
         return self._recorder.state.history.count
 
+    @property
+    @locked
+    def is_shortened(self) -> bool:
+        """True if the view says less than the history: a compaction is in force, or a tool result was shortened on arrival."""
+        state, meter = self._recorder.state, self._recorder.meter
+        if state.base is not None or meter.policy.tool_result_tokens_max is None:
+            return state.base is not None
+        return any(not piece.whole and piece.position is not None for piece in state.pieces)
+
     def sync(
         self,
         messages: Sequence[MessageLike],
@@ -56,6 +68,7 @@ class SyncedSession(AwaitedSession):
         query: str | None = None,
         system: SystemText = None,
         tools: Tools | None = None,
+        max_tokens: int | None = None,
     ) -> View:
         """Take in a conversation as its host holds it, the whole list on each call, and return the view to send.
 
@@ -72,6 +85,7 @@ class SyncedSession(AwaitedSession):
             query: The next question: a compaction that is due keeps messages relevant to it for longer.
             system: System text sent apart from the messages. None leaves it unchanged.
             tools: Tool definitions sent with the messages. None leaves them unchanged.
+            max_tokens: The budget from now on, tools included, as when the reply's reserve changes. None leaves it unchanged.
 
         Returns:
             The messages to send. `origins` lists for each the positions in `messages` that it comes from.
@@ -83,7 +97,9 @@ class SyncedSession(AwaitedSession):
         """
         with self._turn.held():
             return drive(
-                self._syncing(_listed(messages), query, system, tools), self._summarizer, self._recorder.access
+                self._syncing(_listed(messages), query, system, tools, max_tokens),
+                self._summarizer,
+                self._recorder.access,
             )
 
     async def sync_async(
@@ -93,41 +109,59 @@ class SyncedSession(AwaitedSession):
         query: str | None = None,
         system: SystemText = None,
         tools: Tools | None = None,
+        max_tokens: int | None = None,
     ) -> View:
         """Async `sync`; the summarizer may be a coroutine function."""
         given = _listed(messages)
         async with self._turn.aheld():
-            steps = self._syncing(given, query, system, tools)
+            steps = self._syncing(given, query, system, tools, max_tokens)
             return await adrive(steps, self._summarizer, THREADS, self._recorder.access)
 
     def _syncing(
-        self, messages: Sequence[Any], query: str | None, system: SystemText, tools: Tools | None
+        self,
+        messages: Sequence[Any],
+        query: str | None,
+        system: SystemText,
+        tools: Tools | None,
+        max_tokens: int | None,
     ) -> Carrying[View]:
         from plimsoll.session.sync.mirror import Mirror  # noqa: PLC0415 - only needed to sync
 
-        self._take_options(system, tools)
+        self._take_options(system, tools, max_tokens)
         mirror = self._mirror = self._mirror or Mirror()
         mirror.update(self._recorder, messages, beside_changed=self._beside_changed)
         self._beside_changed = False
         view = yield from viewed(self._recorder, query, asks_model=self._asks_model)
         return mirror.placed(view)
 
-    def _take_options(self, system: SystemText, tools: Tools | None) -> None:
-        """Count by the system text and tools that the host sends this time."""
+    def _take_options(self, system: SystemText, tools: Tools | None, max_tokens: int | None) -> None:
+        """Count by the system text, the tools and the budget that the host gives this time."""
         before = self._recorder.meter.system
         if system is not None and system_message(system) and system != before:
             self._beside_changed = self._beside_changed or before is not None
             self._recorder.meter = replace(self._recorder.meter, system=deepcopy(system))
-        if tools is None or (self._tools is not None and list(tool_list(tools)) == self._tools):
+        is_new = tools is not None and (self._tools is None or list(tool_list(tools)) != self._tools)
+        meter = self._recorder.meter
+        known = self._known(tools) if is_new else None
+        budget = Budget(
+            meter.budget.window_tokens if max_tokens is None else integer("max_tokens", max_tokens, least=1),
+            output_reserve_tokens=meter.budget.output_reserve_tokens if max_tokens is None else 0,
+            tools_tokens=meter.budget.tools_tokens if known is None else meter.messages.tools(known),
+        )
+        if known is None and budget == replace(meter.budget, unseen_tokens=0):
             return
+        marks = meter.tool_marks if known is None else leading_marks(None, known)
+        self._recorder.meter = replace(meter, budget=budget, tool_marks=marks)
+        self._recorder.calibrate()
+        if known is not None:
+            self._beside_changed = self._beside_changed or self._tools is not None
+            self._tools = deepcopy(list(tools or ()))
+
+    def _known(self, tools: Tools | None) -> list[Mapping[str, Any]]:
+        """The tool definitions that are sent: the host's, and those of recall where the model has them."""
         known = checked_tools(tools) or []
         if self._recorder.meter.recall:
             from plimsoll.recall.tools import definitions  # noqa: PLC0415 - only needed with recall tools
 
             known = [*known, *definitions(names=self._recorder.meter.tool_names)]
-        meter = self._recorder.meter
-        budget = replace(meter.budget, unseen_tokens=0, tools_tokens=meter.messages.tools(known))
-        self._recorder.meter = replace(meter, budget=budget)
-        self._recorder.calibrate()
-        self._beside_changed = self._beside_changed or self._tools is not None
-        self._tools = deepcopy(list(tools))
+        return known

@@ -1,0 +1,278 @@
+"""One conversation of a host, kept as a session: what to send for each of its requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field, replace
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from plimsoll.api.fit import fit
+from plimsoll.conversations.budget import budget_tokens
+from plimsoll.conversations.prefix import Listing, listing, said
+from plimsoll.conversations.redaction import Redaction
+from plimsoll.dataclass import dataclass
+from plimsoll.errors import PlimsollError, StoreError
+from plimsoll.formats.intake import received
+from plimsoll.formats.requests import RequestParts, parts_of, with_messages
+from plimsoll.message import FormatName
+from plimsoll.records.usage import Usage, usage_of
+from plimsoll.tokens.counter import counter_for
+
+if TYPE_CHECKING:
+    from plimsoll.conversations.settings import Settings
+    from plimsoll.session.session import Session
+
+HARDER_SHARE = 0.6
+"""A request that the provider found too long, without saying by how much, is brought to this share of its size."""
+
+SAFETY_SHARE = 0.95
+"""Where the provider said how long it was, it is brought to this share of what was allowed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A request to send."""
+
+    body: Mapping[str, Any]
+    """The body that was given, the same object, or a copy with other messages."""
+    changed: bool = False
+    """True if it is a copy with other messages."""
+    conversation: Conversation | None = field(default=None, repr=False)
+    """None if the provider keeps the conversation, or the body is none that can be read."""
+    tokens: int = 0
+    """Upper bound of the tokens of the messages and tools that are sent."""
+    budget_tokens: int = 0
+    """What these may use."""
+    problem: str | None = None
+    """What went wrong; the request can be sent all the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overflow:
+    """What a provider said of a request that was too long. None: it did not say."""
+
+    window_tokens: int | None = None
+    counted_tokens: int | None = None
+
+
+class Conversation:
+    """A conversation that a host holds. Used from one thread at a time; others wait."""
+
+    def __init__(
+        self, name: str, format: FormatName, settings: Settings, rename: Callable[[Conversation], str]
+    ) -> None:
+        """`rename` gives the name of another session, for when this one cannot be written."""
+        self.name = name
+        self.format = format
+        self.known = Listing(system=b"", messages=())
+        """The newest list of the host."""
+        self.answer: frozenset[int] = frozenset()
+        """What was said in the answer to it."""
+        self.awaited = 0
+        """Requests without an answer so far."""
+        self.lock = RLock()
+        self._settings = settings
+        self._rename = rename
+        self._session: Session | None = None
+        self._model: str | None = None
+        self._limit_tokens: int | None = None
+        """What the provider was found to take, where that is less than the budget."""
+        self._credentials: tuple[str, ...] = ()
+
+    @property
+    def session(self) -> Session:
+        """The session that keeps it. Raises StoreError."""
+        with self.lock:
+            if self._session is None:
+                self._session = self._opened()
+            return self._session
+
+    @property
+    def is_open(self) -> bool:
+        """True if its session is open."""
+        return self._session is not None
+
+    def prepare(
+        self,
+        request: Mapping[str, Any],
+        *,
+        credentials: Iterable[str] = (),
+        window_tokens: int | None = None,
+        overflow: Overflow | None = None,
+    ) -> Prepared:
+        """The body to send for a request of this conversation. Nothing that goes wrong is raised.
+
+        Args:
+            request: The body, in one of the three APIs. It is not modified.
+            credentials: The keys that came with it, which are never recorded.
+            window_tokens: The model's window, where it is known to differ.
+            overflow: What the provider said when it refused the body prepared last: compact harder.
+
+        Returns: The same body if it fits and nothing was compacted before, else one with the view.
+
+        """
+        parts = parts_of(request, self.format)
+        if parts is None:
+            return Prepared(body=request)
+        with self.lock:
+            self.awaited += overflow is None
+            self._credentials = tuple(credentials)
+            model = self._settings.model or parts.model
+            budget = self._budget(parts, window_tokens)
+            try:
+                return self._synced(request, parts, budget, model, overflow)
+            except StoreError as error:
+                self.close()
+                limit = min(budget, self._limit_tokens or budget)
+                return stateless(request, parts, limit, self._settings, problem=str(error), conversation=self)
+            except (PlimsollError, RecursionError) as error:
+                return Prepared(body=request, conversation=self, budget_tokens=budget, problem=str(error))
+
+    def answered(self, message: Any = None, usage: Any = None) -> str | None:
+        """Record the reply to the request prepared last, and calibrate by the usage that the provider reported.
+
+        Args:
+            message: A message, a whole response, or a list of items; None: there was none.
+            usage: The provider's usage object, plain or of its SDK, or a Usage; None: it said nothing.
+
+        Returns: What went wrong, or None. Nothing is raised.
+
+        """
+        with self.lock:
+            self.awaited = max(0, self.awaited - 1)
+            try:
+                wires = received(
+                    list(message) if isinstance(message, list | tuple) else [] if message is None else [message]
+                ).wires
+                self.answer = said(wires)
+                self._report(usage)
+                if wires:
+                    self.session.extend([self._redaction()(wire) for wire in wires])
+            except StoreError as error:
+                self.close()
+                return str(error)
+            except (PlimsollError, RecursionError) as error:
+                return str(error)
+        return None
+
+    def released(self) -> None:
+        """The request prepared last gets no answer: it failed, or its host has gone."""
+        with self.lock:
+            self.awaited = max(0, self.awaited - 1)
+
+    def close(self) -> None:
+        """Close the session, which is opened again when it is needed."""
+        with self.lock:
+            session, self._session = self._session, None
+            if session is not None:
+                session.close()
+
+    def _budget(self, parts: RequestParts, window_tokens: int | None) -> int:
+        settings = self._settings
+        if settings.max_tokens is not None:
+            return settings.max_tokens
+        model = settings.model or parts.model or settings.default_model
+        known = settings.windows.get(model, window_tokens)
+        return budget_tokens(parts, model=model, policy=settings.policy, window_tokens=known)
+
+    def _synced(
+        self, request: Mapping[str, Any], parts: RequestParts, budget: int, model: str | None, overflow: Overflow | None
+    ) -> Prepared:
+        redaction = self._redaction()
+        messages = redaction(list(received(parts.messages).wires))
+        system = redaction(parts.system)
+        self.known, self.answer = listing(messages, system), frozenset()
+        if model != self._model and self._model is not None:
+            self.close()
+        self._model = model
+        allowed = max(1, min(budget, self._limit_tokens or budget) - self._hidden(redaction))
+        session = self.session
+        if overflow is not None:
+            allowed = self._learn(parts, session, allowed, overflow, model)
+        view = session.sync(messages, system=system, tools=parts.tools, max_tokens=allowed)
+        found = session.check()
+        tokens = found.current_tokens + allowed - found.max_tokens
+        if not session.is_shortened and found.current_tokens <= found.max_tokens:
+            return Prepared(body=request, conversation=self, tokens=tokens, budget_tokens=budget)
+        body = with_messages(request, parts, redaction.restored(list(view)))
+        return Prepared(body=body, changed=True, conversation=self, tokens=tokens, budget_tokens=budget)
+
+    def _learn(self, parts: RequestParts, session: Session, allowed: int, overflow: Overflow, model: str | None) -> int:
+        """A smaller budget, from what the provider said."""
+        found = session.check()
+        sent = min(allowed, found.current_tokens + max(0, allowed - found.max_tokens))
+        window, counted = overflow.window_tokens, overflow.counted_tokens
+        if window and self._settings.max_tokens is None:
+            self._settings.learn(model or self._settings.default_model, window)
+        share = HARDER_SHARE
+        if window and counted and counted > window - (parts.reserve_tokens or 0) > 0:
+            share = SAFETY_SHARE * (window - min(parts.reserve_tokens or 0, window // 2)) / counted
+        self._limit_tokens = max(1, int(sent * min(share, SAFETY_SHARE)))
+        return self._limit_tokens
+
+    def _redaction(self) -> Redaction | _Nothing:
+        return Redaction(self._credentials) if self._settings.redact else _Nothing()
+
+    def _hidden(self, redaction: Redaction | _Nothing) -> int:
+        """Tokens by which secrets are longer than their placeholders."""
+        if not redaction.occurrences:
+            return 0
+        count = counter_for(self._settings.model or self._model).upper
+        return sum(max(0, count(secret) - count(mark)) for mark, secret in redaction.occurrences)
+
+    def _report(self, usage: Any) -> None:
+        dump = getattr(usage, "model_dump", None)
+        found = usage if isinstance(usage, Usage) else usage_of(dump() if callable(dump) else usage)
+        if found is not None and self._session is not None:
+            self._session.record_usage(found.prompt_tokens, found.completion_tokens, found.cached_tokens)
+
+    def _opened(self) -> Session:
+        try:
+            return self._settings.open(self.name, self.format, self._model)
+        except StoreError:
+            self.name = self._rename(self)
+            return self._settings.open(self.name, self.format, self._model)
+
+
+class _Nothing:
+    """No redaction."""
+
+    occurrences: Sequence[tuple[str, str]] = ()
+
+    def __call__(self, value: Any) -> Any:
+        return value
+
+    def restored(self, value: Any) -> Any:
+        """The value itself."""
+        return value
+
+
+def stateless(  # noqa: PLR0913 - what a request is, and what went wrong
+    request: Mapping[str, Any],
+    parts: RequestParts,
+    budget: int,
+    settings: Settings,
+    *,
+    problem: str,
+    conversation: Conversation | None = None,
+) -> Prepared:
+    """The body to send without a session: its messages fitted by themselves."""
+    unchanged = Prepared(body=request, conversation=conversation, budget_tokens=budget, problem=problem)
+    try:
+        fitted = fit(
+            parts.messages,
+            max_tokens=budget,
+            model=settings.model or parts.model,
+            tools=parts.tools,
+            format=parts.format,
+            system=parts.system,
+            counter=settings.counter,
+        )
+    except (PlimsollError, RecursionError):
+        return unchanged
+    report = fitted.report
+    if report.tokens_before <= report.budget:
+        return replace(unchanged, tokens=report.tokens_before)
+    body = with_messages(request, parts, fitted.messages)
+    return replace(unchanged, body=body, changed=True, tokens=report.tokens_after)
