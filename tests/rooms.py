@@ -39,6 +39,7 @@ ROOMS = (
     Room("api", "app", "the calls that need no session"),
     Room("conversations", "app", "conversations of hosts that send the whole list with each request"),
     Room("", "app", "the public names"),
+    Room("mcp", "edges", "the MCP server"),
     Room("cli", "edges", "the command line"),
     Room("__main__", "edges", "`python -m plimsoll`"),
 )

@@ -176,3 +176,24 @@ MENTIONED_FILES_MAX = 10_000
 
 READ_FILE_SIZE_BYTES_MAX = 1 << 18
 """Bytes of a project file that are read for a summary."""
+
+MCP_TEXT_ARGUMENT_CHARS_MAX = 4_000
+"""Characters of one text argument of a tool of the MCP server."""
+
+MCP_ANSWER_CHARS_MAX = 16_000
+"""Characters of one answer of the MCP server, about 4,000 tokens of English."""
+
+MCP_PAGE_CHARS_MAX = 12_000
+"""Characters of a text that its tool `read` answers with at most, so that a page is never cut again."""
+
+MCP_SESSIONS_SEARCHED_MAX = 5
+"""Sessions in which the MCP server looks for something when the call names none: the running one and those before it."""
+
+MCP_SESSIONS_LISTED_MAX = 10
+"""Sessions that the MCP server lists."""
+
+MCP_SESSION_WAIT_S = 5.0
+"""Seconds for which the MCP server waits for a session that another process writes."""
+
+MCP_TOKEN_CHARS_MIN = 16
+"""Characters of the token of the MCP server over HTTP."""

@@ -9,6 +9,7 @@ EXCEPTIONS = {
     "regex": "patterns that are compiled when first used, so that --help is fast",
     "formats.rules": "which keys a provider's request has, for a file that holds one",
     "message": "the type of a format's name",
+    "mcp": "the server that one of the commands starts",
 }
 """Modules that it may import besides the public names, `cli` and `report`, and why."""
 

@@ -34,6 +34,7 @@ THIRD_PARTY = {
     "transcripts": {"zstandard", "compression"},
     "cli": {"rich"},
     "report": {"rich"},
+    "mcp": {"mcp", "mcp_types", "anyio", "starlette", "uvicorn"},
 }
 """Which room may import what; adapters may import the framework they adapt."""
 

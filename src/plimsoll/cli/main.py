@@ -30,7 +30,7 @@ COMMANDS = (
         "recall",
         "read",
     ),
-    *("verify", "delete"),
+    *("verify", "delete", "mcp"),
 )
 """In the order of the help. Each is a module of `commands`, imported when it is asked for."""
 

@@ -1,0 +1,60 @@
+"""`plimsoll mcp`: the sessions as tools for any client of the Model Context Protocol."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from plimsoll.cli.options import Commands, add_store
+from plimsoll.cli.refusal import DONE, Refused, WrongUsage
+
+
+def add(commands: Commands) -> None:
+    """Its options."""
+    parser = commands.add_parser(
+        "mcp",
+        help="serve the sessions as MCP tools: recall, read, status, preview, compact, rollback",
+        description="Serve the sessions as MCP tools: recall, read, status, preview, compact, rollback. Over standard input and "
+        "output, for the client that starts it; needs the extra mcp.",
+    )
+    parser.add_argument(
+        "--session", metavar="NAME", help="the session that calls mean which name none (default: the one changed last)"
+    )
+    parser.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        help="serve streamable HTTP at http://HOST:PORT/mcp instead; port 0: any free one",
+    )
+    parser.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="the file with the token that HTTP clients send as 'Authorization: Bearer'; needed where other machines can connect",
+    )
+    add_store(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until the client closes, or Ctrl-C."""
+    from plimsoll.mcp.run import serve
+
+    if arguments.token_file and not arguments.http:
+        raise WrongUsage("--token-file goes with --http")
+    serve(
+        store=arguments.store,
+        session=arguments.session,
+        http=arguments.http,
+        token=_token(arguments.token_file) if arguments.token_file else None,
+        started=lambda url: print(f"plimsoll: listening on {url}", file=sys.stderr, flush=True),
+    )
+    return DONE
+
+
+def _token(file: str) -> str:
+    """The first line of a file. Raises Refused, OSError."""
+    with Path(file).open(encoding="utf-8", errors="replace") as stream:
+        token = stream.readline(4096).strip()
+    if not token:
+        raise Refused(f"{file}: no token in its first line")
+    return token

@@ -1,0 +1,202 @@
+"""The tools of the MCP server as data, and the functions that run them. Knows nothing of the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from plimsoll.compaction.references import position_named
+from plimsoll.dataclass import dataclass
+from plimsoll.errors import ReferenceNotFound
+from plimsoll.limits import MCP_PAGE_CHARS_MAX
+from plimsoll.mcp.answers import compaction_lines, preview_lines, sendable, status_lines
+from plimsoll.mcp.arguments import checked_arguments
+from plimsoll.mcp.sessions import ServedSessions
+from plimsoll.report.figures import number
+from plimsoll.session.session import Session
+
+Run: TypeAlias = Callable[[ServedSessions, dict[str, Any]], str]
+
+_SESSION = {
+    "type": "string",
+    "description": "The session's name, as status lists it; the running one if left out.",
+}
+_FOCUS = {"type": "string", "description": "What matters now, in a few words: messages about it stay longer."}
+_TARGET = {"type": "integer", "minimum": 1, "description": "Tokens to come down to; the policy's target if left out."}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedTool:
+    """One tool. `changes` is True if it changes a session; nothing that it does is lost or final."""
+
+    name: str
+    title: str
+    description: str
+    properties: Mapping[str, Any]
+    run: Run
+    required: tuple[str, ...] = ()
+    changes: bool = False
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of its arguments."""
+        properties = {name: dict(value) for name, value in self.properties.items()}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": list(self.required),
+            "additionalProperties": False,
+        }
+
+    def call(self, sessions: ServedSessions, arguments: Mapping[str, Any] | None) -> str:
+        """Run it and return an answer of bounded size. Raises SettingError for wrong arguments, and what the session raises."""
+        return sendable(self.run(sessions, checked_arguments(arguments, self.schema)))
+
+
+def _recall(sessions: ServedSessions, given: dict[str, Any]) -> str:
+    names = sessions.searched(given.get("session"))
+    for name in names:
+        with sessions.reading(name) as session:
+            if session.recall(given["query"], limit=1):
+                return _of(session, _answer(session, "recall", {"query": given["query"]}))
+    searched = f"session {names[0]}" if len(names) == 1 else f"the sessions {', '.join(names)}"
+    return (
+        f"Nothing found in {searched} among the messages that are no longer shown. "
+        "Try other words, such as a name, a path or a number."
+    )
+
+
+def _read(sessions: ServedSessions, given: dict[str, Any]) -> str:
+    reference = given["reference"]
+    names = sessions.searched(given.get("session"))
+    for name in names[:1] if position_named(reference) is not None else names:
+        with sessions.reading(name) as session:
+            try:
+                session.read(reference, limit=1)
+            except ReferenceNotFound:
+                continue
+            page = {
+                "offset": given.get("offset", 0),
+                "limit": min(given.get("limit", MCP_PAGE_CHARS_MAX), MCP_PAGE_CHARS_MAX),
+            }
+            return _of(session, _answer(session, "read", {"reference": reference, **page}))
+    raise ReferenceNotFound(reference)
+
+
+def _answer(session: Session, kind: str, arguments: Mapping[str, Any]) -> str:
+    """What the session's own tool of that kind answers; its name is another one if a host's tool has the usual one."""
+    names = [tool["function"]["name"] for tool in session.tools()]
+    return session.call_tool(dict(zip(("recall", "read"), names, strict=True))[kind], arguments)
+
+
+def _of(session: Session, answer: str) -> str:
+    return f"[session {session.name}]\n{answer}"
+
+
+def _status(sessions: ServedSessions, given: dict[str, Any]) -> str:
+    listed = sessions.listed()
+    if not listed and "session" not in given and sessions.name is None:
+        return "There is no session yet."
+    with sessions.reading(sessions.meant(given.get("session"))) as session:
+        return "\n".join(status_lines(session, listed))
+
+
+def _preview(sessions: ServedSessions, given: dict[str, Any]) -> str:
+    with sessions.reading(sessions.meant(given.get("session"))) as session:
+        plan = session.preview(focus=given.get("focus"), target_tokens=given.get("target_tokens"))
+        return "\n".join(preview_lines(session.name, plan.report))
+
+
+def _compact(sessions: ServedSessions, given: dict[str, Any]) -> str:
+    with sessions.writing(sessions.meant(given.get("session"))) as session:
+        compaction = session.compact(focus=given.get("focus"), target_tokens=given.get("target_tokens"))
+        return "\n".join(compaction_lines(session.name, compaction))
+
+
+def _rollback(sessions: ServedSessions, given: dict[str, Any]) -> str:
+    with sessions.writing(sessions.meant(given.get("session"))) as session:
+        undone = session.rollback(given.get("compaction"))
+        tokens = number(session.status().current_tokens)
+        return f"session {session.name}: compaction {undone.id} is undone; the view has {tokens} tokens"
+
+
+TOOLS: Sequence[ServedTool] = (
+    ServedTool(
+        name="recall",
+        title="Search what left the context",
+        description=(
+            "Search everything said earlier that is no longer shown: messages, tool calls and tool results of the running "
+            "session, then of those before it. Use it after a compaction, or when something known earlier is missing. Answers "
+            "with excerpts, each with its message (such as m12), who said it, and a reference for read."
+        ),
+        properties={
+            "query": {
+                "type": "string",
+                "description": "Words that the text has in it: names, identifiers, paths, numbers.",
+            },
+            "session": _SESSION,
+        },
+        required=("query",),
+        run=_recall,
+    ),
+    ServedTool(
+        name="read",
+        title="Read an earlier text in full",
+        description=(
+            "Read an earlier text in full by its reference (such as m12.0-3fa9c1d2), as recall gives it and as stands where text "
+            "was cut, or a whole message by its name (such as m12). A long text comes in pages: read on with offset."
+        ),
+        properties={
+            "reference": {
+                "type": "string",
+                "description": "The reference, such as m12.0-3fa9c1d2, or m12 for the whole message.",
+            },
+            "offset": {"type": "integer", "minimum": 0, "description": "Character to begin at; 0 if left out."},
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "Characters to read at most; a page if left out.",
+            },
+            "session": _SESSION,
+        },
+        required=("reference",),
+        run=_read,
+    ),
+    ServedTool(
+        name="status",
+        title="How full the context is",
+        description="Show how full a session's view is, its compactions, and which sessions there are. Changes nothing.",
+        properties={"session": _SESSION},
+        run=_status,
+    ),
+    ServedTool(
+        name="preview",
+        title="Preview a compaction",
+        description="Show what compact would do to a session's view now, and the summary it would write. Changes nothing.",
+        properties={"focus": _FOCUS, "target_tokens": _TARGET, "session": _SESSION},
+        run=_preview,
+    ),
+    ServedTool(
+        name="compact",
+        title="Compact a session",
+        description="Make a session's view smaller now. The history stays whole, and rollback undoes it.",
+        properties={"focus": _FOCUS, "target_tokens": _TARGET, "session": _SESSION},
+        changes=True,
+        run=_compact,
+    ),
+    ServedTool(
+        name="rollback",
+        title="Undo a compaction",
+        description="Undo a compaction of a session and those after it: its view is again what it was.",
+        properties={
+            "compaction": {
+                "type": "string",
+                "description": "The compaction, as status names it; the newest if left out.",
+            },
+            "session": _SESSION,
+        },
+        changes=True,
+        run=_rollback,
+    ),
+)
+"""In the order in which clients list them."""
