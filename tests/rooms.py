@@ -38,6 +38,7 @@ ROOMS = (
     Room("session", "app", "sessions: opening, appending, viewing, compacting, synchronising, importing"),
     Room("api", "app", "the calls that need no session"),
     Room("conversations", "app", "conversations of hosts that send the whole list with each request"),
+    Room("evaluation", "app", "what ways of compacting keep of a conversation, measured"),
     Room("", "app", "the public names"),
     Room("mcp", "edges", "the MCP server"),
     Room("cli", "edges", "the command line"),

@@ -39,6 +39,16 @@ if TYPE_CHECKING:
     from plimsoll.environment.layers import ContextLayers as ContextLayers
     from plimsoll.environment.layers import Filter as Filter
     from plimsoll.environment.layers import Storage as Storage
+    from plimsoll.evaluation.blind import BlindResult as BlindResult
+    from plimsoll.evaluation.blind import grade_sheets as grade_sheets
+    from plimsoll.evaluation.blind import write_sheets as write_sheets
+    from plimsoll.evaluation.evaluate import evaluate as evaluate
+    from plimsoll.evaluation.values import AskedConversation as AskedConversation
+    from plimsoll.evaluation.values import Evaluation as Evaluation
+    from plimsoll.evaluation.values import Outcome as Outcome
+    from plimsoll.evaluation.values import Probe as Probe
+    from plimsoll.evaluation.values import Tally as Tally
+    from plimsoll.evaluation.values import WayScore as WayScore
     from plimsoll.formats.convert import convert as convert
     from plimsoll.formats.convert import validate as validate
     from plimsoll.formats.format import Converted as Converted
@@ -89,6 +99,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Action": "compaction.plan",
+    "AskedConversation": "evaluation.values",
+    "BlindResult": "evaluation.blind",
     "Budget": "policy.budget",
     "Check": "policy.budget",
     "Compaction": "records.values",
@@ -97,6 +109,7 @@ _HOMES = {
     "Converted": "formats.format",
     "Cut": "truncation.text",
     "Damage": "protocols",
+    "Evaluation": "evaluation.values",
     "Exported": "transcripts.values",
     "FileContent": "summary.file_mentions",
     "FileMention": "summary.file_mentions",
@@ -111,8 +124,10 @@ _HOMES = {
     "Loss": "formats.format",
     "Measure": "report.measure",
     "Offloads": "api.offloads",
+    "Outcome": "evaluation.values",
     "Plan": "compaction.result",
     "Policy": "policy.policy",
+    "Probe": "evaluation.values",
     "Repaired": "store.verify",
     "Report": "compaction.result",
     "Session": "session.session",
@@ -124,6 +139,7 @@ _HOMES = {
     "Storage": "environment.layers",
     "Store": "protocols",
     "SummaryRequest": "compaction.task",
+    "Tally": "evaluation.values",
     "TokenBudget": "policy.budget",
     "TokenCounter": "protocols",
     "Transcript": "transcripts.values",
@@ -131,6 +147,7 @@ _HOMES = {
     "Verified": "store.verify",
     "View": "compaction.result",
     "Violation": "formats.format",
+    "WayScore": "evaluation.values",
     "Windowed": "api.window",
     "afit": "api.fit",
     "aopen": "session.open_async",
@@ -141,8 +158,10 @@ _HOMES = {
     "cut": "api.shrink",
     "delete": "session.catalog",
     "discover": "transcripts.discover",
+    "evaluate": "evaluation.evaluate",
     "files_mentioned": "api.files",
     "fit": "api.fit",
+    "grade_sheets": "evaluation.blind",
     "import_file": "session.transfer.import_file",
     "import_name": "session.transfer.import_file",
     "inspect": "api.inspect",
@@ -162,6 +181,7 @@ _HOMES = {
     "verify": "session.catalog",
     "window": "api.window",
     "with_files": "api.files",
+    "write_sheets": "evaluation.blind",
 }
 
 __all__ = [name for name in (*sorted(_HOMES), "errors") if name != "open"]

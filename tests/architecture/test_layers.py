@@ -14,8 +14,8 @@ from rooms import LAYER_OF, LAYERS, ROOMS, table
 
 ARCHITECTURE = Path(__file__).resolve().parents[2] / "docs" / "ARCHITECTURE.md"
 
-PLACES_MAX = 36
-"""As many places as a reader can hold in mind, with the package's own first file."""
+PLACES_MAX = 28
+"""As many places as a reader can hold in mind, with the package's own first file; the ways in (`edges`) are read one at a time."""
 
 PURE = ("values", "ports", "core")
 IMPURE_MODULES = {
@@ -120,7 +120,7 @@ def test_packages_have_an_order(sources):
         graph[room(source.name)] |= {room(target) for target in targets} - {room(source.name)}
 
     graphlib.TopologicalSorter(graph).prepare()
-    assert len(graph) <= PLACES_MAX
+    assert len([place for place in graph if LAYER_OF[place] != "edges"]) <= PLACES_MAX
 
 
 def test_the_page_shows_the_layers():

@@ -20,8 +20,10 @@ FUNCTIONS = {
     "cut": "text max_tokens * keep marker language model",
     "delete": "name store",
     "discover": "",
+    "evaluate": "sources * against share cut model policy",
     "files_mentioned": "messages * limit format",
     "fit": "messages * max_tokens model tools policy summarizer query format",
+    "grade_sheets": "folder",
     "import_file": "source * name store update",
     "import_name": "path",
     "inspect": "source * max_tokens model tools policy format label",
@@ -40,6 +42,7 @@ FUNCTIONS = {
     "validate": "messages * format",
     "verify": "name store",
     "window": "messages * start_seq max_tokens model tools policy keep_system format",
+    "write_sheets": "evaluation folder * questions_max",
     "with_files": "summarizer * root limit lines_max",
 }
 """Name and parameters in order; a parameter here keeps its name for ever, more may follow it. `*` begins the keyword-only ones."""
@@ -62,6 +65,13 @@ CLASSES = {
 """Name and the members that callers may rely on."""
 
 RETURNED = {
+    "AskedConversation": "name cut messages tokens probes",
+    "BlindResult": "missing means answers",
+    "Evaluation": "scores conversations outcomes share skipped probes to_dict",
+    "Outcome": "way conversation text tokens budget_tokens by_kind needed_next time_s error total",
+    "Probe": "kind question answer position used_at to_dict",
+    "Tally": "kept recalled lost total kept_share found_share",
+    "WayScore": "way kept kept_interval found found_interval needed_next identifier_precision tokens_mean over_budget failed by_kind",
     "Action": "decision first last what reason tokens_before tokens_after references",
     "Check": "should_compact urgency level current_tokens threshold recommendation",
     "Compaction": "id at trigger level stage tokens_before tokens_after summary covers lost",

@@ -26,6 +26,10 @@ MESSAGES: list[dict[str, Any]] = [
     for n in range(12)
 ]
 
+EVALUATION = plimsoll.evaluate(
+    [[{"role": "user", "content": f"Crane {n} moved pallet {n * 37} to Riga."} for n in range(9)]]
+)
+
 
 class Colour(enum.Enum):
     """No number and no text."""
@@ -213,6 +217,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "load_file": (plimsoll.load_file, {"source": b"[]"}),
     "measure": (plimsoll.measure, {"source": MESSAGES}),
     "inspect": (plimsoll.inspect, {"source": MESSAGES, "max_tokens": 300}),
+    "evaluate": (plimsoll.evaluate, {"sources": [MESSAGES]}),
+    "write_sheets": (plimsoll.write_sheets, {"evaluation": EVALUATION, "folder": "sheets"}),
+    "grade_sheets": (plimsoll.grade_sheets, {"folder": "nowhere"}),
     "token_counter": (plimsoll.token_counter, {}),
     "preload": (plimsoll.preload, {}),
 }

@@ -58,7 +58,7 @@ def measure(
     Raises: FormatError, LimitExceeded, MissingExtra, SettingError, StoreUnusable.
 
     """
-    loaded = _loaded(source, tools, format)
+    loaded = load(source, tools, format)
     text_or_none("model", model)
     subject = _subject(loaded, model, None, _label(source, loaded, label))
     return measured(subject, _meter(loaded, subject, is_given=model is not None))
@@ -90,7 +90,7 @@ def inspect(  # noqa: PLR0913 - the options of fit, and a label
     Raises: as `measure`, CannotFit.
 
     """
-    loaded = _loaded(source, tools, format)
+    loaded = load(source, tools, format)
     text_or_none("model", model)
     if max_tokens is not None:
         integer("max_tokens", max_tokens, least=1)
@@ -110,15 +110,16 @@ def inspect(  # noqa: PLR0913 - the options of fit, and a label
     return replace(inspection, draw=partial(_page, loaded, subject, meter, inspection))
 
 
-def _loaded(
-    source: Inspectable, tools: Sequence[Mapping[str, Any]], format: FormatName | None
+def load(
+    source: Inspectable, tools: Sequence[Mapping[str, Any]] = (), format: FormatName | None = None
 ) -> Transcript | Conversation:
+    """The conversation of a file's path or bytes, or of a list of messages. Raises as `load_file` does."""
     if isinstance(source, Transcript):
         return source
     if isinstance(source, Conversation):
         return source if format is None else replace(source, format=format)
     if isinstance(source, str | PathLike | bytes):
-        return _loaded(load_file(source), tools, format)
+        return load(load_file(source), tools, format)
     content = received(source)
     return Conversation(
         format=format_of(content, format).name,

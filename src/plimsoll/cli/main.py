@@ -16,23 +16,27 @@ from plimsoll.cli.refusal import BROKEN_PIPE, DONE, INTERRUPTED, REFUSED, WRONG_
 from plimsoll.errors import PlimsollError
 
 COMMANDS = (
-    *(
-        "fit",
-        "count",
-        "inspect",
-        "import",
-        "export",
-        "sessions",
-        "show",
-        "compact",
-        "history",
-        "rollback",
-        "recall",
-        "read",
-    ),
-    *("verify", "delete", "mcp"),
+    "fit",
+    "count",
+    "inspect",
+    "import",
+    "export",
+    "sessions",
+    "show",
+    "compact",
+    "history",
+    "rollback",
+    "recall",
+    "read",
+    "verify",
+    "delete",
+    "eval",
+    "mcp",
 )
 """In the order of the help. Each is a module of `commands`, imported when it is asked for."""
+
+_MODULES = {"import": "import_", "eval": "evaluate"}
+"""Of commands whose name no module can have, or none should."""
 
 _SHOW_FAULTS = "PLIMSOLL_TRACEBACK"
 
@@ -75,7 +79,7 @@ def parser(begins: Sequence[str] = ()) -> argparse.ArgumentParser:
     top.add_argument("--version", action=_Version, help="print the version")
     found = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in [name for name in COMMANDS if name in begins] or COMMANDS:
-        import_module(f"plimsoll.cli.commands.{'import_' if name == 'import' else name}").add(found)
+        import_module(f"plimsoll.cli.commands.{_MODULES.get(name, name)}").add(found)
     return top
 
 

@@ -1,0 +1,174 @@
+"""Compact each conversation each way at the same size, and ask what is still there."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from typing import Final, Literal
+
+from plimsoll.evaluation.cases import Case, Sizes, Source, cases_of
+from plimsoll.evaluation.extract import identifiers
+from plimsoll.evaluation.matching import Haystack
+from plimsoll.evaluation.values import Evaluation, Interval, Outcome, Probe, Tally, WayScore, added
+from plimsoll.evaluation.ways import Compacted, Way, checked_ways, compacted_by, way_name
+from plimsoll.formats.words import words_of
+from plimsoll.message import Message
+from plimsoll.policy.policy import PolicyChoice, policy_of
+from plimsoll.validation import ratio, text_or_none
+
+State = Literal["kept", "recalled", "lost"]
+
+SHARE: Final = 0.1
+CUT: Final = 0.5
+
+_RESAMPLES: Final = 1_000
+_CONVERSATIONS_MIN: Final = 5
+"""With fewer conversations, probes are resampled instead: the interval is then narrower than it should be."""
+
+
+def evaluate(  # noqa: PLR0913 - one call with its options
+    sources: Source | Sequence[Source],
+    *,
+    against: Sequence[str | Way] = ("recency",),
+    share: float = SHARE,
+    cut: float = CUT,
+    model: str | None = None,
+    policy: PolicyChoice = "fill",
+) -> Evaluation:
+    """Measure what a session's view, and other ways of compacting, keep of conversations at the same size in tokens.
+
+    Each conversation is cut, and the part before the cut is compacted to `share` of its tokens; its system text comes on top.
+    Probes are made from the conversation by patterns, without a model: the user's requests and constraints, decisions, values that
+    a tool returned and a later call uses, changed files, outcomes of checks, errors; statements, where no tool is called. A
+    probe is kept if the compacted messages hold its answer, and found if they do or one query of at most 2,000 tokens returns it.
+
+    Args:
+        sources: a file, a folder (its files named `.json` or `.jsonl`, also packed), messages, a result of `load_file`, or
+            several of them.
+        against: the ways to compare with `ours`, which is always measured: "recency" (the newest messages), "clear-tool-results",
+            "summary:FILE", "command:PROGRAM" (called with the budget, with the messages on standard input as a JSON array), or a
+            function of the messages and the budget that returns messages or text.
+        share: the budget, from 0 to 1 of the tokens before the cut.
+        cut: where each conversation is cut, from 0 to 1 of its messages. 1 leaves nothing that is needed next.
+        model: whose tokens are counted; None: the one the file names, else gpt-4o.
+        policy: the policy of `ours`.
+
+    Returns: scores by way with intervals of 95 %, the probes, and every result. A way that fails on a conversation loses its
+        probes and is counted in `failed`.
+
+    Raises: SettingError; FormatError, StoreError or LimitExceeded if a file given by name cannot be read. Such files in a folder
+        are listed in `skipped`.
+
+    """
+    sizes = Sizes(share=ratio("share", share), cut=ratio("cut", cut), model=text_or_none("model", model))
+    ways = checked_ways(against)
+    policy_of(policy, "fill")
+    skipped: dict[str, str] = {}
+    cases = list(cases_of(sources, sizes, skipped))
+    outcomes = {way_name(way): [_outcome(case, way, policy) for case in cases] for way in ways}
+    return Evaluation(
+        scores=tuple(_score(name, found) for name, found in outcomes.items()),
+        conversations=tuple(case.asked for case in cases),
+        outcomes=tuple(outcome for found in outcomes.values() for outcome in found),
+        share=share,
+        skipped=skipped,
+    )
+
+
+def _outcome(case: Case, way: str | Way, policy: PolicyChoice) -> Outcome:
+    started = time.perf_counter()
+    try:
+        made = compacted_by(way, case.wires, case.budget_tokens, case.setting, policy)
+    except Exception as error:  # noqa: BLE001 - another's way may raise anything: its probes are lost
+        made = Compacted(messages=(), tokens=0, error=f"{type(error).__name__}: {error}")
+    spent_s = time.perf_counter() - started
+    with closing(made):
+        return _measured(case, way_name(way), made, spent_s)
+
+
+def _measured(case: Case, name: str, made: Compacted, spent_s: float) -> Outcome:
+    """What of a case the compacted messages hold."""
+    texts = [text_of(message) for message in made.messages]
+    view = Haystack(texts)
+    states = [(probe, _state(probe, view, made.recall)) for probe in case.asked.probes]
+    needed = [(probe, state) for probe, state in states if probe.is_needed_next(case.asked.cut)]
+    said = zip(made.messages, texts, strict=True)
+    listed = {word.lower() for message, text in said if message.role != "system" for word in identifiers(text)}
+    later = "\n".join(map(text_of, case.later)).lower()
+    return Outcome(
+        way=name,
+        conversation=case.asked.name,
+        text="\n\n".join(f"{message.role}: {text}" for message, text in zip(made.messages, texts, strict=True)),
+        tokens=made.tokens,
+        budget_tokens=case.budget_tokens,
+        by_kind=_by_kind(states),
+        needed_next=added(_by_kind(needed).values()),
+        identifiers=len(listed),
+        identifiers_used=sum(word in later for word in listed),
+        time_s=spent_s,
+        error=made.error,
+        can_recall=made.recall is not None,
+    )
+
+
+def text_of(message: Message) -> str:
+    """All that a message says, with names and arguments of its calls."""
+    calls = {id(call): f"{call.name}(" for call in message.calls}
+    return "\n".join(
+        f"{calls[id(part)]}{words_of(part)})" if id(part) in calls else words_of(part) for part in message.parts
+    )
+
+
+def _state(probe: Probe, view: Haystack, recall: Callable[[str], Sequence[str]] | None) -> State:
+    if view.holds(probe):
+        return "kept"
+    if recall is not None and Haystack(recall(probe.question)).holds(probe):
+        return "recalled"
+    return "lost"
+
+
+def _by_kind(states: Iterable[tuple[Probe, State]]) -> dict[str, Tally]:
+    found: dict[str, Tally] = defaultdict(Tally)
+    for probe, state in states:
+        found[probe.kind] = found[probe.kind].plus(Tally(**{state: 1}))
+    return dict(sorted(found.items()))
+
+
+def _score(name: str, outcomes: Sequence[Outcome]) -> WayScore:
+    """One way over all conversations."""
+    total = added(outcome.total for outcome in outcomes)
+    can_recall = any(outcome.can_recall for outcome in outcomes)
+    listed = sum(outcome.identifiers for outcome in outcomes)
+    used = sum(outcome.identifiers_used for outcome in outcomes)
+    kinds = sorted({kind for outcome in outcomes for kind in outcome.by_kind})
+    return WayScore(
+        way=name,
+        kept=total.kept_share,
+        kept_interval=_interval(outcomes, lambda tally: tally.kept),
+        found=total.found_share if can_recall else None,
+        found_interval=_interval(outcomes, lambda tally: tally.kept + tally.recalled) if can_recall else None,
+        lost=total.lost,
+        needed_next=added(outcome.needed_next for outcome in outcomes),
+        identifier_precision=used / listed if listed else None,
+        tokens_mean=sum(outcome.tokens for outcome in outcomes) / len(outcomes) if outcomes else 0.0,
+        over_budget=sum(outcome.tokens > outcome.budget_tokens for outcome in outcomes),
+        time_s=sum(outcome.time_s for outcome in outcomes),
+        failed=sum(outcome.error is not None for outcome in outcomes),
+        by_kind={kind: added(outcome.by_kind.get(kind, Tally()) for outcome in outcomes) for kind in kinds},
+    )
+
+
+def _interval(outcomes: Sequence[Outcome], hits: Callable[[Tally], int]) -> Interval:
+    """The middle 95 % of a bootstrap (Efron 1979), with a fixed seed: conversations are drawn again, with all their probes."""
+    drawn = [(hits(outcome.total), outcome.total.total) for outcome in outcomes]
+    if len(drawn) < _CONVERSATIONS_MIN:
+        drawn = [(int(number < hit), 1) for hit, size in drawn for number in range(size)]
+    if not drawn:
+        return (0.0, 0.0)
+    chance = random.Random(0)  # noqa: S311 - a sample, not a secret
+    samples = (chance.choices(drawn, k=len(drawn)) for _ in range(_RESAMPLES))
+    shares = sorted(sum(hit for hit, _ in sample) / max(1, sum(size for _, size in sample)) for sample in samples)
+    return shares[_RESAMPLES // 40], shares[-_RESAMPLES // 40]
