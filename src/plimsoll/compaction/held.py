@@ -32,9 +32,15 @@ OVERSIZED_SHARE = 0.5
 ARGUMENTS_SHARE = 0.05
 """Share of the goal for the arguments of answered calls: the next step needs their results rather than the arguments."""
 
-HELD_SHARE = 0.6
+HELD_SHARE, HELD_SHARE_MIN = 0.6, 0.25
 """Share that kept exchanges may take of the goal after system text and the newest request. If these two alone exceed the
-budget, they are cut to this share of it."""
+budget, they are cut to this share of it. In little room the share is smaller: facts in a summary say more than cut messages."""
+
+FRAME_SHARE_MIN = 0.35
+"""The smallest share of system text and the newest request that alone exceed the budget."""
+
+HELD_TOKENS_MIN, HELD_TOKENS = 200, 1_000
+"""Up to the first the share is the smaller one, from the second on the larger one."""
 
 REASON = "over the limit for content that must stay"
 
@@ -54,7 +60,7 @@ def cut_frame(view: WorkingView, budget_tokens: int) -> bool:
     frame = view.reserve_tokens + sum(block.tokens for block in (*requests, *system))
     if frame <= budget_tokens:
         return False
-    others = _tokens_of_others(view, int(budget_tokens * (1 - HELD_SHARE)))
+    others = _tokens_of_others(view, int(budget_tokens * (1 - max(FRAME_SHARE_MIN, held_share(budget_tokens)))))
     excess = frame - (budget_tokens - others)
     for block in requests:
         before = block.tokens
@@ -66,6 +72,12 @@ def cut_frame(view: WorkingView, budget_tokens: int) -> bool:
             shrink_to(view, block, max(LEAST_TOKENS, before - excess), REASON)
         excess -= before - block.tokens
     return True
+
+
+def held_share(tokens: int) -> float:
+    """The share that kept exchanges may take of a room."""
+    grown = (tokens - HELD_TOKENS_MIN) / (HELD_TOKENS - HELD_TOKENS_MIN)
+    return HELD_SHARE_MIN + (HELD_SHARE - HELD_SHARE_MIN) * min(1.0, max(0.0, grown))
 
 
 def _tokens_of_others(view: WorkingView, at_most: int) -> int:
@@ -148,7 +160,7 @@ def held_room(view: WorkingView, goal_tokens: int) -> int:
     """Tokens that kept exchanges may take: their share of the goal plus what the rest of the view does not use."""
     frame = sum(block.tokens for block in view.blocks if block.kept_as in (SYSTEM, NEWEST_REQUEST))
     frame = min(frame + view.reserve_tokens, goal_tokens)
-    room = frame + int((goal_tokens - frame) * HELD_SHARE)
+    room = frame + int((goal_tokens - frame) * held_share(goal_tokens - frame))
     for block in reversed(view.blocks):
         if room < goal_tokens and block.kept_as is None:
             goal_tokens -= block.tokens

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
+from plimsoll.compaction.keep import FIRST_REQUEST
 from plimsoll.compaction.losses import SLACK_SHARE, made_to_fit, messages_in
 from plimsoll.compaction.notes import is_filler, restore_results
 from plimsoll.compaction.plan import Stage
@@ -15,6 +16,7 @@ from plimsoll.compaction.summary_message import (
     SummaryWriter,
     omission_notice,
     unseen,
+    with_cut_values,
 )
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest, Task
 from plimsoll.compaction.view_message import ViewExchange, blocks_of
@@ -148,7 +150,9 @@ def window(view: WorkingView, task: Task) -> SummaryOutcome:
 def _by_rules(view: WorkingView, task: Task, selection: Split) -> SummaryOutcome:
     """Extend the ledger by what leaves and summarise it by rules; an omission notice if the room is too small."""
     ledger, writer = _extended(view, task, selection), _writer(view, task, selection)
-    summary = writer.by_rules(ledger, gone=selection.leave, shown=_shown(view, selection))
+    visible = unseen(ledger, _shown(view, selection), selection.leave)
+    visible = with_cut_values(visible, _cut_results(view, task, selection))
+    summary = writer.by_rules(visible, goal_is_shown=any(block.kept_as == FIRST_REQUEST for block in view.blocks))
     if summary is None:
         return SummaryOutcome(
             ledger=ledger, covers=writer.covers, summary=_notice(view, task, selection), stage="window"
@@ -309,6 +313,20 @@ def _shown(view: WorkingView, selection: Split) -> list[ViewExchange]:
     end = selection.covers(None)[1]
     gone = {id(block) for block in selection.leave}
     return [block for block in view.blocks if _before(block, end) and id(block) not in gone]
+
+
+def _cut_results(view: WorkingView, task: Task, selection: Split) -> Iterator[tuple[str, list[Message], int]]:
+    """What stays of each exchange that keeps its place with cut results, its original messages and its first position."""
+    gone = {id(block) for block in selection.leave}
+    for block in view.blocks:
+        if id(block) in gone or not block.exchange.calls_tools or all(piece.whole for piece in block.pieces):
+            continue
+        originals = original_messages(block, task)
+        if originals:
+            shown = "\n".join(
+                str(words) for piece in block.pieces for part in piece.message.parts for words in part_words(part)
+            )
+            yield shown, [message for _, message in originals], originals[0][0]
 
 
 def _runs(task: Task, blocks: Sequence[ViewExchange]) -> list[tuple[list[Message], int]]:

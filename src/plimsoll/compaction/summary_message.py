@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from plimsoll.brief import pluralize
@@ -22,7 +22,8 @@ from plimsoll.summary.frame import (
     unwrapped,
     wrap,
 )
-from plimsoll.summary.ledger import Ledger
+from plimsoll.summary.ledger import Ledger, extend
+from plimsoll.summary.ledger.identifiers import codes_in
 from plimsoll.summary.ledger.wire import NOTHING
 from plimsoll.summary.reread import is_title, quoted, reread
 from plimsoll.summary.rules import render
@@ -83,16 +84,13 @@ class SummaryWriter:
         third = self.task.policy.summarizer_input_tokens_max // 3
         return min(self.tokens_max, SUMMARIZER_OUTPUT_TOKENS_MAX, third)
 
-    def by_rules(
-        self, ledger: Ledger, *, gone: Sequence[ViewExchange], shown: Sequence[ViewExchange] = ()
-    ) -> SummaryMessage | None:
-        """Summarise the ledger by rules; None if the room is too small for any text.
+    def by_rules(self, visible: Ledger, *, goal_is_shown: bool) -> SummaryMessage | None:
+        """Summarise what the view does not show by rules; None if the room is too small for any text.
 
-        Facts of exchanges in `shown` are omitted, since the view has the messages themselves. Exchanges in `gone` leave the view.
+        `goal_is_shown`: the view has the first request itself.
         """
-        view, room = self.view, self.room
-        carried = self._carried(ledger.words, int(room * CARRIED_SHARE))
-        visible, excess = unseen(ledger, shown, gone), 0
+        view, room, excess = self.view, self.room, 0
+        carried = self._carried(visible.words, int(room * CARRIED_SHARE))
         for _ in range(SHORTEN_ROUNDS_MAX):
             rendered = render(
                 visible,
@@ -102,6 +100,7 @@ class SummaryWriter:
                 covers=self._numbers(visible),
                 query=self.task.focus,
                 numbered=view.recall is not None,
+                goal_is_shown=goal_is_shown,
             )
             text = f"{carried}{rendered.text}".rstrip()
             if room <= 0 or not text:
@@ -223,6 +222,21 @@ def unseen(ledger: Ledger, shown: Sequence[ViewExchange], gone: Sequence[ViewExc
     }
     counts = NOTHING.plus([message for block in shown for message in block.exchange.messages])
     return replace(ledger, facts=facts, counts=ledger.counts.added(counts, times=-1))
+
+
+def with_cut_values(ledger: Ledger, cut: Iterable[tuple[str, Sequence[Message], int]]) -> Ledger:
+    """The ledger with the values of results that the view shows cut, as far as they are not shown.
+
+    `cut` are the shown text, the original messages and the position of the first of them, of each exchange.
+    """
+    facts = {fact.key: fact for fact in ledger.of("identifier")}
+    end = ledger.end
+    for shown, messages, start in cut:
+        found = extend(Ledger.empty(), messages, start)
+        for fact in found.of("identifier"):
+            if not all(map(shown.__contains__, codes_in(fact.text))):
+                facts[fact.key], end = fact, max(end, found.end)
+    return replace(ledger, facts={**ledger.facts, "identifier": tuple(facts.values())}, end=end)
 
 
 def _positions(blocks: Sequence[ViewExchange]) -> set[int | None]:

@@ -17,6 +17,9 @@ _GAP = " … "
 _SPECIFIC = regex(r"[^\s。，；]*(?:[0-9_/`\"“《]|[a-z][A-Z])[^\s。，；]*|(?<=[\w,;:(] )[A-Z]\w+")
 """A specific word: a value, path, symbol, quotation, or a capitalised name inside a sentence."""
 
+_SENTENCE_CHARS_MIN = 12
+"""A shorter sentence is a greeting or a nod."""
+
 _TRUNCATED_CHARS_MAX = 160
 """Below this length, the start of the best sentence is more useful than a complete, less relevant one."""
 
@@ -92,6 +95,8 @@ def _relevance(sentence: str, order: int) -> float:
         score += 1.0
     if asks(sentence):
         score += 1.0
+    if len(sentence) < _SENTENCE_CHARS_MIN:
+        score -= 1.5
     if sentence.endswith((":", "```")):
         score -= 0.8
     return score - min(1.0, len(sentence) / 800)

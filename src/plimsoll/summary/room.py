@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 
+_GOAL_FIRST_TOKENS_MAX = 200
+"""Below this budget, requests and constraints get a larger share."""
+
+_GOAL_WEIGHT, _GOAL_WEIGHT_BESIDE_VALUES = 3.0, 1.6
+"""By how much; less in a run whose tools returned values, which the next step needs as well."""
+
+
 def allot(needed: dict[str, int], shares: dict[str, float], tokens: int) -> dict[str, int]:
     """Allocate tokens by share, at most each section's need; distribute the surplus by share."""
     given = dict.fromkeys(needed, 0)
@@ -34,6 +41,15 @@ def estimate(text: str) -> int:
         return len(text) // 4 + 1
     share = cjk_share(text)
     return int(len(text) * (0.25 + 0.85 * share)) + 1
+
+
+def goal_weight(tokens_max: int, *, beside_values: bool) -> float:
+    """Return the factor for the shares of requests and constraints in a small summary, less beside values from tools.
+
+    It falls linearly to 1 between one and two times _GOAL_FIRST_TOKENS_MAX, so that a larger budget never gives them less.
+    """
+    most = _GOAL_WEIGHT_BESIDE_VALUES if beside_values else _GOAL_WEIGHT
+    return min(most, max(1.0, 2 * most - 1 - (most - 1) * tokens_max / _GOAL_FIRST_TOKENS_MAX))
 
 
 def bias_of(query: str | None) -> Callable[[str], float]:

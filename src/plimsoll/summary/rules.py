@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from plimsoll.dataclass import dataclass
-from plimsoll.summary import sections
+from plimsoll.summary import sections, values
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.labels import Labels, dominant, labels, number_of
 from plimsoll.summary.layout import bullets
-from plimsoll.summary.ledger.sentences import line
-from plimsoll.summary.room import allot, bias_of, estimate
+from plimsoll.summary.ledger.sentences import has_digit, line
+from plimsoll.summary.room import allot, bias_of, estimate, goal_weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -59,9 +60,6 @@ _VERIFICATIONS_MAX = 8  # corrections of the estimates, before the text is trunc
 _TITLED_TOKENS_MIN = 40
 """Minimum budget for section titles; below it, only the start of the first request is shown."""
 
-_GOAL_FIRST_TOKENS_MAX = 200
-"""Below this budget, requests and constraints get a larger share."""
-
 _UNLIMITED_CHARS = 1_000_000
 """More than the requests of a ledger can have."""
 
@@ -71,8 +69,8 @@ _TRUNCATED_CHARS_MIN = 12
 _KINDS_TOKENS_MIN = 300
 """Below this budget, omitted facts are one number; below half of it, message numbers are not shown either."""
 
-_LEFT_OUT_TOKENS_MIN = 60
-"""Below this budget, only the messages are counted."""
+_LEFT_OUT_TOKENS_MIN, _COUNTS_TOKENS_MIN = 100, 80
+"""Below the first budget, only the messages are counted; below the second, not even they: a fact says more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,19 +93,20 @@ def render(  # noqa: PLR0913 - everything a summary depends on
     covers: tuple[int, int] | None = None,
     query: str | None = None,
     numbered: bool = False,
+    goal_is_shown: bool = False,
 ) -> RuleSummary:
     """Render facts in at most `tokens_max` tokens by `counter.upper`, in titled sections, with a closing line of omissions.
 
     Sections share the budget by AGENT_SHARES or DIALOGUE_SHARES; unused shares go to the others.
     `covers` are the positions of the summarised messages, shown in the closing line. Facts that share words with `query` are
-    preferred. `numbered` shows the message number of a truncated request, for a reader who can look it up. The text is empty if
-    nothing fits. Never raises.
+    preferred. Where the view itself shows the first request (`goal_is_shown`), requests get no more than their share.
+    `numbered` shows the message number of a truncated request. The text is empty if nothing fits. Never raises.
     """
     chosen_language: Language = dominant(ledger) if language == "auto" else language
     page = _Page(ledger, labels(chosen_language), counter, tokens_max, covers)
     if tokens_max < _TITLED_TOKENS_MIN or not any(ledger.facts.values()):
         return page.finished()
-    page.gather(chosen_language, bias_of(query), numbered=numbered)
+    page.gather(chosen_language, bias_of(query), numbered=numbered, goal_is_shown=goal_is_shown)
     page.fill()
     return page.finished()
 
@@ -133,10 +132,12 @@ class _Page:
         """Number of facts by kind whose text is part of a chosen request."""
         self.closing_tokens = counter.upper(self._closing()) if tokens_max >= _TITLED_TOKENS_MIN else 0
 
-    def gather(self, language: Language, bias: Callable[[str], float], *, numbered: bool) -> None:
+    def gather(
+        self, language: Language, bias: Callable[[str], float], *, numbered: bool, goal_is_shown: bool = False
+    ) -> None:
         """Collect the candidates. Requests are truncated to their share first, because their length is adjustable."""
         ledger, shares = self.ledger, sections.shares(self.ledger)
-        weight = _goal_weight(self.tokens_max)
+        weight = 1.0 if goal_is_shown else goal_weight(self.tokens_max, beside_values=_has_values(ledger))
         shares = {**shares, "request": shares["request"] * weight, "constraint": shares["constraint"] * weight}
         rest = sections.build(ledger, self.words, bias, self._room())
         needed = {section.name: sum(estimate(item.text) for item in section.items) for section in rest}
@@ -177,11 +178,18 @@ class _Page:
             allotted = allot(needed, shares, room)
             for section in waiting:
                 self._take(section, allotted[section.name])
-        for section in self.sections:
+        for section in self._by_share():
             self._take(section, self._room() - self.used)
+        for section in self.sections:
+            if section.name == "identifier" and section.items:
+                self._take_start(section)
         if self.sections and not any(self.chosen.values()):
             self._take_truncated(self.sections[0])
         self._drop_repeated()
+
+    def _by_share(self) -> list[Section]:
+        """Return the sections, those with the largest share first: that is who gets what others leave."""
+        return sorted(self.sections, key=lambda section: -section.share)
 
     def _drop_repeated(self) -> None:
         """Drop truncated requests whose visible part repeats the start of a chosen constraint."""
@@ -190,6 +198,19 @@ class _Page:
         for item in [item for item in asked if item.label and any(item.label in text for text in insisted)]:
             asked.remove(item)
             self.used -= self._cost(item)
+
+    def _take_start(self, section: Section) -> None:
+        """Choose the first values of the best row that does not fit, where there is room for some of them."""
+        item, chosen = section.items[0], self.chosen.setdefault(section.name, [])
+        title = 0 if chosen else _title_tokens(section)
+        heading = 0 if item.group in {other.group for other in chosen} else _heading_tokens(item.group)
+        words, room = item.text.split(" "), self._room() - self.used - title - heading - 4
+        count = bisect_right(range(1, len(words)), room, key=lambda count: self.counter.upper(" ".join(words[:count])))
+        start = " ".join(words[:count]).rstrip(" |,")
+        if has_digit(start) and len(start) >= _TRUNCATED_CHARS_MIN:
+            chosen.append(item._replace(text=f"{start} …"))
+            del section.items[0]
+            self.used += title + heading + self._cost(chosen[-1])
 
     def _take_truncated(self, section: Section) -> None:
         """Choose the section's best item truncated to the room, when no complete item fits."""
@@ -208,7 +229,7 @@ class _Page:
             tokens = self.counter.upper(text)
             over = tokens - self.tokens_max
             if over <= 0:
-                if -over > max(8, self.tokens_max // 150) and self._take_more(-over - 4):
+                if -over > max(8, self.tokens_max // 150) and self._take_more(-over - 2):
                     continue
                 return self._rendered(text, tokens) if text else self._truncated(self._first_text())
             self._drop(over + 2)
@@ -263,7 +284,7 @@ class _Page:
     def _take_more(self, tokens: int) -> bool:
         """Choose more items from tokens reserved for titles and separators. Return whether any was added."""
         before = sum(map(len, self.chosen.values()))
-        for section in self.sections:
+        for section in self._by_share():
             if tokens > 4 and section.items:
                 used = self.used
                 self._take(section, tokens)
@@ -301,7 +322,7 @@ class _Page:
     def _closing(self) -> str:
         """Return the closing line: message counts, code languages and omitted facts by kind, shorter for smaller budgets."""
         left = sections.kinds_left(self.ledger, self._kept())
-        if self.tokens_max < _TITLED_TOKENS_MIN or not (left or any(self.chosen.values())):
+        if self.tokens_max < _COUNTS_TOKENS_MIN or not (left or any(self.chosen.values())):
             return ""
         words, counts, code = self.words, self.ledger.counts, [fact.text for fact in self.ledger.of("language")][:6]
         numbers = self.numbers if self.tokens_max * 2 >= _KINDS_TOKENS_MIN else ""
@@ -328,9 +349,12 @@ class _Page:
         return RuleSummary(text=text, tokens=tokens, facts_kept=kept, facts_left=left)
 
     def _first_text(self) -> str:
-        """Return the text of the first request, else of the first chat fact, for a budget too small for sections."""
+        """Return the text for a budget too small for sections: of the first request, the first chat fact or the best values."""
         facts = [facts[0] for kind in ("request", "chat") if (facts := self.ledger.of(kind))]
-        return facts[0].text if facts and self.tokens_max > 0 else ""
+        if self.tokens_max <= 0 or facts:
+            return facts[0].text if self.tokens_max > 0 else ""
+        rows = values.items(self.ledger.of("identifier"), bias_of(None), self.ledger.end)
+        return ": ".join(filter(None, (rows[0].group, rows[0].text))) if rows else ""
 
     def _truncated(self, text: str) -> RuleSummary:
         """Return as many leading characters as fit, by bisection, for a budget of a few tokens."""
@@ -344,12 +368,8 @@ class _Page:
         return self._rendered(text[:low], self.counter.upper(text[:low]) if low else 0)
 
 
-def _goal_weight(tokens_max: int) -> float:
-    """Return the factor for the shares of requests and constraints in a small summary.
-
-    It falls linearly from 3 to 1 between one and two times _GOAL_FIRST_TOKENS_MAX, so that a larger budget never gives them less.
-    """
-    return min(3.0, max(1.0, 5.0 - 2.0 * tokens_max / _GOAL_FIRST_TOKENS_MAX))
+def _has_values(ledger: Ledger) -> bool:
+    return bool(ledger.of("identifier")) and not ledger.is_dialogue
 
 
 def _constraint_share(shares: Mapping[str, float]) -> float:

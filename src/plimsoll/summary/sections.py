@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from plimsoll.regex import regex
-from plimsoll.summary import layout
+from plimsoll.summary import layout, values
 from plimsoll.summary.excerpt import excerpt, level
 from plimsoll.summary.folders import folders_of, one_each
 from plimsoll.summary.item import Item, Section
@@ -204,6 +204,7 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
     """Return all other sections, candidates best first. `tokens` is the budget of the summary."""
     share = (DIALOGUE_SHARES if ledger.is_dialogue else AGENT_SHARES).get
     files = _files(ledger, bias, {name: int(tokens * share(name, 1.0) / 100) for name in ("modified", "read")})
+    concluded = {fact.text for fact in ledger.of("decision")}
     has_assistant = not (ledger.is_dialogue and has_speakers(ledger))
     made: dict[str, tuple[list[Item], Callable[[Sequence[Item]], str]]] = {
         "decision": ([_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("decision")], layout.bullets),
@@ -212,12 +213,15 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
             layout.bullets,
         ),
         "error": ([_item(fact, _error(fact, words), bias, ledger.end) for fact in ledger.of("error")], layout.bullets),
-        "identifier": (_identifiers(ledger, bias), layout.grouped),
+        "identifier": (values.items(ledger.of("identifier"), bias, ledger.end), layout.grouped),
         "work": (
             [_item(f, _work(f), bias, ledger.end) for f in ledger.of("work") if f.state not in _DONE],
             layout.bullets,
         ),
-        "activity": ([_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("activity")], layout.bullets),
+        "activity": (
+            [_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("activity") if fact.text not in concluded],
+            layout.bullets,
+        ),
         "symbol": (
             [_item(f, f.text, bias, ledger.end)._replace(group=f.note) for f in ledger.of("symbol")],
             layout.listed,
@@ -275,33 +279,6 @@ def _error(fact: Fact, words: Labels) -> str:
 
 def _work(fact: Fact) -> str:
     return fact.text if fact.state in ("", "pending") else f"{fact.text} ({fact.state})"
-
-
-def _identifiers(ledger: Ledger, bias: Callable[[str], float]) -> list[Item]:
-    """Return values with labels. Rows with the same columns share a group heading that lists the columns."""
-    items: list[Item] = []
-    facts = ledger.of("identifier")
-    columns: dict[str, int] = {}
-    for fact in facts:
-        columns[fact.note] = columns.get(fact.note, 0) + 1
-    for fact in facts:
-        label, _, schema = fact.note.partition("\t")
-        text, group = fact.text, label
-        if schema and columns[fact.note] > 2:
-            text, group = _without_columns(fact.text, schema), f"{label} [{schema}]"
-        if fact.state:
-            text = f"{text} ({fact.state})"
-        items.append(_item(fact, text, bias, ledger.end)._replace(group=group))
-    return items
-
-
-def _without_columns(text: str, schema: str) -> str:
-    """Return the values of a row whose columns are in the heading."""
-    cells = text.split(", ")
-    names = schema.split(" ")
-    if len(cells) != len(names):
-        return text
-    return " | ".join(cell.removeprefix(name + " ") for cell, name in zip(cells, names, strict=True))
 
 
 def _fitting(facts: Sequence[Fact], chars: int) -> list[Fact]:

@@ -454,6 +454,6 @@ def test_the_codes_of_an_answer_stand_below_their_fields():
     }
     ledger = read(called("get_user_details", {"user_id": "ana_1"}, json.dumps(answer)))
 
-    assert "reservations XEHM4B 59XX6W; flight_number HAT005 HAT178; payment_id credit_card_2408938" in texts(
+    assert "reservations XEHM4B 59XX6W, flight_number HAT005 HAT178, payment_id credit_card_2408938" in texts(
         ledger, "identifier"
     )

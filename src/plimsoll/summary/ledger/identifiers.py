@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import CAPS, Fact
 from plimsoll.summary.ledger.prose import plain
-from plimsoll.summary.ledger.sentences import line
+from plimsoll.summary.ledger.sentences import has_digit, line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _VALUE_HINT = regex(r"[0-9@#$:][0-9a-fA-F/.][0-9a-zA-Z/.]")
 """Every value matches this, and it is fast to search; only lines with a match are parsed."""
 
+_WORD = regex(r"[^\s,;|()\[\]{}\"'`]+")
+_CODE_CHARS_MIN = 3
 _DURATION = regex(r"[0-9.]+(?:ns|us|µs|ms|s|m|h)")
 _QUOTES = ".,;:!?()[]{}<>'\"`*|"
 _WORDS_MAX = 40
@@ -50,13 +52,8 @@ def from_json(text: str, label: str, position: int, chars_max: int) -> Iterator[
         _walk(value, "", rows, 0)
         if len(rows) >= _ROWS_MAX:
             break
-    codes: dict[str, dict[str, None]] = {}
-    for value in values:
-        _collect(value, "", codes, 0)
-    if codes and len(rows) > 1:
-        shown = "; ".join(f"{key} {' '.join(list(found)[:_CODES_MAX])}" for key, found in codes.items())
-        cut = line(shown, CAPS["identifier"].text_chars_max)
-        yield Fact("identifier", f"{label}|codes", cut, position, "tool", _CODES_WEIGHT, note=f"{label}\t")
+    if len(rows) > 1:
+        yield from _codes(values, label, position)
     spread = 1.0 if len(rows) <= 8 else 8 / len(rows)
     for name, schema, shown in rows[:_ROWS_MAX]:
         cut = line(shown, CAPS["identifier"].text_chars_max)
@@ -64,7 +61,23 @@ def from_json(text: str, label: str, position: int, chars_max: int) -> Iterator[
         coded = sum(map(_is_code, cut.replace(",", " ").split(" ", 60)))
         weight = (1.0 + 0.3 * min(3, named) + 0.25 * min(4, coded)) * (0.4 + 0.6 * spread)
         heading = f"{label} {name}".strip()
-        yield Fact("identifier", _key(heading, schema, cut), cut, position, "tool", weight, note=f"{heading}\t{schema}")
+        yield Fact(
+            "identifier", _key(heading, name, schema, cut), cut, position, "tool", weight, note=f"{heading}\t{schema}"
+        )
+
+
+def _codes(values: Sequence[Any], label: str, position: int) -> Iterator[Fact]:
+    """Yield one dense row of all codes in a result by field name, without those of the call that asked for it."""
+    codes: dict[str, dict[str, None]] = {}
+    for value in values:
+        _collect(value, "", codes, 0)
+    cells = [(key, [code for code in found if code not in label][:_CODES_MAX]) for key, found in codes.items()]
+    cells = [(key, found) for key, found in cells if found]
+    if cells:
+        shown = ", ".join(f"{key} {' '.join(found)}" for key, found in cells)
+        cut, schema = line(shown, CAPS["identifier"].text_chars_max), " ".join(key for key, _ in cells)
+        weight = _CODES_WEIGHT + 0.1 * min(6, sum(len(found) for _, found in cells))
+        yield Fact("identifier", f"{label}|codes", cut, position, "tool", weight, note=f"{label}\t{schema}")
 
 
 def from_lines(text: str, label: str, position: int) -> Iterator[Fact]:
@@ -110,6 +123,11 @@ def is_value(word: str) -> bool:
         return digits >= 6 or (bool(mark) and digits >= 2 and label.isalpha())
     mixed = len(value) >= 6 and digits >= 2 and any(map(str.isalpha, value))
     return mixed or value.count(".") == 3
+
+
+def codes_in(text: str) -> list[str]:
+    """Return the words of a text that have a digit: ids, amounts, dates."""
+    return [word for word in _WORD.findall(text) if len(word) >= _CODE_CHARS_MIN and has_digit(word)]
 
 
 def from_report(text: str, label: str, position: int) -> Iterator[Fact]:
@@ -222,14 +240,18 @@ def _cell(field: object) -> str | None:
 
 
 def _is_code(word: str) -> bool:
-    """Return whether a word mixes letters and digits as ids do, unlike times and plain numbers."""
-    return len(word) > 4 and word.replace("_", "").isalnum() and not word.isalpha() and not word.isdigit()
+    """Return whether a word mixes letters and digits as ids do, unlike names, times and plain numbers."""
+    bare = word.replace("_", "")
+    return len(word) > 4 and bare.isalnum() and not bare.isalpha() and not bare.isdigit()
 
 
-def _key(heading: str, schema: str, text: str) -> str:
-    """Return the key of a row: its columns and first id, so that a changed value replaces the old one."""
+def _key(heading: str, name: str, schema: str, text: str) -> str:
+    """Return the key of a row: its columns and first id, so that a changed value replaces the old one.
+
+    A row inside an object, which has a `name`, belongs to that object: equal ids in others are not its older values.
+    """
     named = next((column for column in schema.split(" ") if column.endswith(_ID_ENDINGS)), "")
     at = text.find(f"{named} ") if named else -1
     if at < 0:
         return f"{heading}|{text}"
-    return f"{schema[:60]}|{text[at : at + 80].partition(',')[0]}"
+    return f"{heading if name else ''}{schema[:60]}|{text[at : at + 80].partition(',')[0]}"

@@ -1,0 +1,130 @@
+"""Values from tools as dense rows: grouped by tool and columns, ranked by what each adds to the rows before it."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heapreplace
+from typing import TYPE_CHECKING, NamedTuple
+
+from plimsoll.regex import regex
+from plimsoll.summary.item import Item
+from plimsoll.summary.ledger.draft import value
+from plimsoll.summary.ledger.identifiers import codes_in
+from plimsoll.summary.ledger.sentences import line
+from plimsoll.summary.room import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from plimsoll.summary.ledger import Fact
+
+_CALL = regex(r"([\w.:-]{1,60})\(([^()]{1,60})\)(?: (.{1,40}))?")
+"""The label of a row: the tool, its arguments, and the name of the object in the result."""
+
+_TABLE_ROWS_MIN = 3
+"""Rows with the same columns from which on the columns are written once, in the heading."""
+
+_SHARED_CHARS_MAX = 48
+_REPEATED = 0.15
+"""What a row is still worth if all of its values are in rows before it."""
+
+_SIZE_WEIGHT = 0.35
+"""How much the length of a row counts against it, as an exponent: dense rows come before long ones."""
+
+
+class _Row(NamedTuple):
+    """A fact with the parts of its label."""
+
+    fact: Fact
+    tool: str
+    asked: str
+    """The arguments of the call; empty for a label that is no call."""
+    name: str
+    columns: str
+
+    @property
+    def table(self) -> tuple[str, str, str]:
+        """Rows with the same columns from one tool."""
+        return self.tool, self.name, self.columns
+
+
+def items(facts: Sequence[Fact], bias: Callable[[str], float], end: int) -> list[Item]:
+    """Return the values as items, best first. Rows of one tool with the same columns share a heading that names them once."""
+    rows = [_read(fact) for fact in facts]
+    tables: dict[tuple[str, str, str], list[_Row]] = {}
+    tools: dict[str, set[str]] = {}
+    for row in rows:
+        tables.setdefault(row.table, []).append(row)
+        tools.setdefault(row.tool, set()).add(row.asked)
+    shared = {table: _shared(found) for table, found in tables.items() if table[2] and len(found) >= _TABLE_ROWS_MIN}
+    made: list[Item] = []
+    for row in rows:
+        text, group = _shown(row, shared.get(row.table), has_many_calls=len(tools[row.tool]) > 1)
+        fact = row.fact
+        text = f"{text} ({fact.state})" if fact.state else text
+        made.append(Item("identifier", text, value(fact, end) * bias(fact.text), (fact.position, 0), group))
+    return _ranked(made, [fact.text for fact in facts])
+
+
+def _read(fact: Fact) -> _Row:
+    label, _, columns = fact.note.partition("\t")
+    found = _CALL.fullmatch(label)
+    if found is None or not columns:
+        return _Row(fact, label, "", "", columns)
+    return _Row(fact, found[1], found[2], found[3] or "", columns)
+
+
+def _shared(rows: Sequence[_Row]) -> dict[str, str]:
+    """The cells that are equal in all rows, by column."""
+    cells = _cells(rows[0]) or {}
+    for row in rows[1:]:
+        own = _cells(row) or {}
+        cells = {column: cell for column, cell in cells.items() if own.get(column) == cell}
+    return cells
+
+
+def _cells(row: _Row) -> dict[str, str] | None:
+    """The cells of a row by column; None if its text does not have exactly its columns."""
+    cells, names = row.fact.text.split(", "), row.columns.split(" ")
+    if len(cells) != len(names) or len(set(names)) != len(names):
+        return None
+    return {name: cell.removeprefix(f"{name} ") for name, cell in zip(names, cells, strict=True)}
+
+
+def _shown(row: _Row, shared: dict[str, str] | None, *, has_many_calls: bool) -> tuple[str, str]:
+    """Return the text of a row and its heading."""
+    asked = row.asked if has_many_calls and row.asked not in row.fact.text else ""
+    place = f"{row.tool}({row.asked})" if row.asked and not has_many_calls else row.tool
+    cells = _cells(row)
+    if shared is None or cells is None:
+        name = " ".join(filter(None, (asked, row.name)))
+        return f"{name}: {row.fact.text}" if name else row.fact.text, place
+    columns = " ".join(column for column in cells if column not in shared)
+    same = "".join(f"; {column} {line(cell, _SHARED_CHARS_MAX)}" for column, cell in shared.items())
+    text = " | ".join(cell for column, cell in cells.items() if column not in shared)
+    heading = f"{' '.join(filter(None, (place, row.name)))} [{columns}{same}]"
+    return f"{asked}: {text}" if asked else text, heading
+
+
+def _ranked(made: Sequence[Item], texts: Sequence[str]) -> list[Item]:
+    """Greedy by what an item adds for its length. Lazy evaluation keeps it near linear."""
+    values = [frozenset(codes_in(text)) for text in texts]
+    worth: list[float] = [item.value / (estimate(item.text) + 4) ** _SIZE_WEIGHT for item in made]
+    seen: set[str] = set()
+
+    def gain(at: int) -> float:
+        new = len(values[at] - seen) / len(values[at]) if values[at] else 1.0
+        return -worth[at] * (_REPEATED + (1 - _REPEATED) * new)
+
+    heap = [(gain(at), at) for at in range(len(made))]
+    heapify(heap)
+    ranked: list[Item] = []
+    while heap:
+        _, at = heap[0]
+        now = gain(at)
+        if len(heap) > 1 and now > min(pair[0] for pair in heap[1:3]) + 1e-9:
+            heapreplace(heap, (now, at))
+            continue
+        heappop(heap)
+        ranked.append(made[at]._replace(value=float(len(made) - len(ranked))))
+        seen |= values[at]
+    return ranked

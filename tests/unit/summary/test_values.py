@@ -1,0 +1,121 @@
+"""Values from tools: rows grouped by tool and columns, each with what it adds, also where the room is small."""
+
+import json
+
+import pytest
+from summary_conversation import called
+
+import plimsoll
+from plimsoll.message import text_message
+from plimsoll.summary.ledger import Ledger, extend
+from plimsoll.summary.room import bias_of
+from plimsoll.summary.rules import render
+from plimsoll.summary.values import items
+
+
+def read(messages):
+    """The ledger of these messages."""
+    return extend(Ledger.empty(), messages, 0)
+
+
+def order(number, *, payment="card_77123", flight="HA"):
+    """A call for an order and its answer."""
+    answer = {
+        "user_id": "ana_li_2231",
+        "legs": [
+            {"leg_id": f"{flight}{number}01", "price": 60 + number},
+            {"leg_id": f"{flight}{number}02", "price": 81},
+        ],
+        "paid": [{"payment_id": payment, "amount": 141 + number}],
+    }
+    return called("get_order", {"order_id": f"OR{number}X"}, json.dumps(answer), call_id=f"c{number}")
+
+
+def ranked(messages):
+    """The rows of values of these messages, best first."""
+    ledger = read(messages)
+    return items(ledger.of("identifier"), bias_of(None), ledger.end)
+
+
+def test_rows_of_one_tool_share_a_heading_with_their_columns_and_equal_cells():
+    """The columns, and a cell that is the same in all rows, are written once; each row says which call it is of."""
+    rows = ranked([message for number in range(4) for message in order(number)])
+
+    found = {row.text: row.group for row in rows}
+    assert found["OR2X: HA201 HA202"] == "get_order [leg_id; user_id ana_li_2231; payment_id card_77123]"
+
+
+def test_equal_ids_in_different_objects_are_not_older_values():
+    """One card pays two orders: neither amount replaces the other."""
+    text = "\n".join(row.text for row in ranked([*order(1), *order(2)]))
+
+    assert "142" in text
+    assert "143" in text
+    assert "was" not in text
+
+
+def test_an_object_that_is_read_again_says_what_changed():
+    """The same id in the same kind of row at the top of an answer is the same object."""
+    states = [
+        message
+        for at, state in enumerate(("open", "shipped"))
+        for message in called("get", {"at": "OR1X"}, json.dumps({"order_id": "OR1X", "state": state}), call_id=str(at))
+    ]
+    assert [row.text for row in ranked(states)] == ["order_id OR1X, state shipped (was open)"]
+
+
+def test_a_row_comes_after_those_that_say_its_values_already():
+    """Of two rows, the one whose values a row before it has comes last, though it is newer."""
+    messages = [
+        *called("old", {}, '{"ticket_id": "TK-1044", "host_id": "node-31"}', call_id="a"),
+        *called("new", {}, '{"ticket_id": "TK-2088", "job_id": "job-77"}', call_id="b"),
+        *called("newest", {}, '{"ticket": {"ticket_id": "TK-2088", "job_id": "job-77"}}', call_id="c"),
+    ]
+    assert [row.group for row in ranked(messages)] == ["new()", "old()", "newest()"]
+
+
+@pytest.mark.parametrize("tokens_max", [60, 90, 140])
+def test_a_small_summary_of_a_run_has_values_beside_the_request(tokens_max, counter):
+    """Where there is room for a line or two, one of them names what the tools returned."""
+    messages = [
+        text_message("user", "Please cancel the orders OR1X and OR2X for me, I cannot travel."),
+        *order(1),
+        *order(2),
+    ]
+    text = render(read(messages), tokens_max=tokens_max, counter=counter).text
+
+    assert any(value in text for value in ("card_77123", "HA101", "HA201"))
+
+
+def run(middle):
+    """A run whose newest exchange has a large result, with `middle` inside it."""
+    head = [{"role": "user", "content": "Look up my profile and book the same seat again."}]
+    for number in range(8):
+        step = {"id": f"s{number}", "type": "function", "function": {"name": "step", "arguments": "{}"}}
+        explained = f"Step {number}: " + "the agent explains what it is about to do. " * 12
+        head += [
+            {"role": "assistant", "content": explained, "tool_calls": [step]},
+            {"role": "tool", "tool_call_id": f"s{number}", "content": "done"},
+        ]
+    call = {"id": "c1", "type": "function", "function": {"name": "get_profile", "arguments": '{"user": "ana"}'}}
+    content = {
+        "notes": ["a remark on the customer without any value " * 6] * 12,
+        "saved": middle,
+        "more": ["x y z " * 80] * 4,
+    }
+    return [
+        *head,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": json.dumps(content)},
+    ]
+
+
+def test_values_of_a_result_that_is_shown_cut_are_in_the_summary():
+    """The newest result is cut to fit; the ids in what was cut out of it are in the view all the same."""
+    saved = {"payment": {"payment_id": "card_9917342"}, "seat": {"seat_id": "S-4471A"}}
+    messages = run(saved)
+    view = plimsoll.fit(messages, max_tokens=420).messages
+    shown = "\n".join(str(message.get("content")) for message in view if message["role"] != "tool")
+
+    assert "card_9917342" in shown
+    assert "S-4471A" in shown
