@@ -41,6 +41,7 @@ ROOMS = (
     Room("evaluation", "app", "what ways of compacting keep of a conversation, measured"),
     Room("", "app", "the public names"),
     Room("mcp", "edges", "the MCP server"),
+    Room("hooks", "edges", "what coding agents call before and after they compact"),
     Room("cli", "edges", "the command line"),
     Room("__main__", "edges", "`python -m plimsoll`"),
 )

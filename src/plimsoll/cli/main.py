@@ -32,6 +32,7 @@ COMMANDS = (
     "delete",
     "eval",
     "mcp",
+    "hook",
 )
 """In the order of the help. Each is a module of `commands`, imported when it is asked for."""
 
@@ -52,6 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         words = sys.argv[1:] if argv is None else list(argv)
         arguments = parser(words[:1]).parse_args(words)
     except SystemExit as done:  # argparse has printed the reason
+        if words[:1] == ["hook"]:
+            return DONE  # to a coding agent, status 2 would mean that it must not go on
         return done.code if isinstance(done.code, int) else WRONG_USAGE
     return _run(arguments)
 

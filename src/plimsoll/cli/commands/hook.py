@@ -1,0 +1,49 @@
+"""`plimsoll hook`: what a coding agent calls before and after it compacts."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import suppress
+
+from plimsoll.cli.options import Commands, add_store, tokens
+from plimsoll.cli.output import emit
+from plimsoll.cli.refusal import DONE
+from plimsoll.hooks.run import NOTES_TOKENS, HookSettings, run_hook, take_in_file
+
+EVENT_BYTES_MAX = 16 * 1024 * 1024
+
+
+def add(commands: Commands) -> None:
+    """Its options."""
+    parser = commands.add_parser(
+        "hook",
+        help="answer an event of Claude Code or Codex, which `plimsoll install` has registered it for",
+        description="Answer an event of Claude Code or Codex, read from standard input. Before a compaction the session's file is "
+        "taken in; after it, what the tool's summary lost is handed back. Never fails: errors are in the log in the data folder.",
+    )
+    parser.add_argument(
+        "--max-tokens",
+        metavar="N",
+        type=tokens,
+        default=NOTES_TOKENS,
+        help=f"the most tokens that are handed back (default: {NOTES_TOKENS})",
+    )
+    parser.add_argument(
+        "--mcp", action="store_true", help="say in what is handed back that plimsoll's MCP server is there"
+    )
+    parser.add_argument("--take-in", metavar="FILE", help="take in this session's file and read no event")
+    add_store(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Answer, and say nothing where there is nothing to say."""
+    if arguments.take_in is not None:
+        take_in_file(arguments.take_in, arguments.store)
+        return DONE
+    settings = HookSettings(max_tokens=arguments.max_tokens, store=arguments.store, has_mcp=arguments.mcp)
+    with suppress(OSError):  # nobody reads the answer any more
+        if answer := run_hook(sys.stdin.buffer.read(EVENT_BYTES_MAX), settings):
+            emit(answer.encode())
+    return DONE

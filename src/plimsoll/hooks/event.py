@@ -1,0 +1,48 @@
+"""The event a coding agent sends to a hook: one JSON object on standard input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from plimsoll.dataclass import dataclass
+from plimsoll.errors import FormatError
+
+PRE_COMPACT, POST_COMPACT, SESSION_START = "PreCompact", "PostCompact", "SessionStart"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookEvent:
+    """What happened. Fields that a tool does not send are empty."""
+
+    name: str
+    """`PreCompact`, `PostCompact` or `SessionStart`; others are ignored."""
+    transcript: str
+    """Path of the session's file."""
+    source: str = ""
+    """Of `SessionStart`: `startup`, `resume`, `clear` or `compact`."""
+    summary: str = field(default="", repr=False)
+    """Of `PostCompact`: the tool's own summary, where the tool sends it."""
+
+
+def read_event(raw: bytes) -> HookEvent:
+    """Read an event. Raises FormatError."""
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise FormatError("an event that is not JSON") from None
+    if not isinstance(value, dict):
+        raise FormatError("an event that is not a JSON object")
+    return HookEvent(
+        name=_text(value, "hook_event_name"),
+        transcript=_text(value, "transcript_path"),
+        source=_text(value, "source"),
+        summary=_text(value, "compact_summary"),
+    )
+
+
+def _text(value: Mapping[str, Any], name: str) -> str:
+    found = value.get(name)
+    return found if isinstance(found, str) else ""

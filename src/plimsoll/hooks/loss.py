@@ -1,0 +1,113 @@
+"""The facts of a ledger that a tool's summary lost: what they say, or a value of theirs, is not in its text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from plimsoll.hooks.held import HeldText
+from plimsoll.regex import regex
+from plimsoll.summary.folders import one_each
+from plimsoll.summary.ledger import Fact, Kind, Ledger
+from plimsoll.summary.ledger.sentences import sentences
+
+_GAP = " … "
+_NOTICE = regex(
+    r"\[Request interrupted|Base directory for this skill:|<(?:bash|task|teammate|local)-|This session is being continued"
+)
+"""How texts begin that a tool writes in its user's name."""
+
+_TRIVIAL_WEIGHT = 0.8
+"""Below it a request only agrees, and without the question says nothing."""
+
+_COMMAND_WEIGHT_MIN = 1.0
+"""Below it a command only looked, and what it showed is among the values."""
+
+
+def lost(ledger: Ledger, held: HeldText, before: int) -> Ledger:
+    """The ledger with the facts that `held` lacks, among those last mentioned before the message at position `before`.
+
+    What is said of a later message is still in front of the model.
+    """
+    kept: dict[Kind, tuple[Fact, ...]] = {}
+    for kind, facts in ledger.facts.items():
+        look = _LOOKS.get(kind)
+        past = [fact for fact in facts if max(fact.position, fact.last) < before] if look else []
+        found = (look(fact, held) for fact in (in_project(past) if kind == "file" else past)) if look else ()
+        if left := tuple(fact for fact in found if fact is not None):
+            kept[kind] = left
+    return ledger.only(kept)
+
+
+def in_project(facts: Sequence[Fact]) -> list[Fact]:
+    """Files, each once, those of the project by their paths in it, with its folder as their note.
+
+    The folder is what relative and absolute names of the same files differ in.
+    """
+    found = one_each(facts)
+    absolute = [fact.text for fact in facts if fact.text.startswith("/")]
+    relative = {name for fact in facts if "/" in (name := fact.text.removeprefix("./")) and not name.startswith("/")}
+    roots = Counter(
+        path[: at + 1]
+        for path in absolute
+        for at, sign in enumerate(path)
+        if sign == "/" and path[at + 1 :] in relative
+    )
+    root = max(roots, key=lambda folder: (roots[folder], folder), default="\0")
+    return [
+        fact._replace(text=fact.text.removeprefix(root), note=root) if fact.text.startswith(root) else fact
+        for fact in found
+    ]
+
+
+def _request(fact: Fact, held: HeldText) -> Fact | None:
+    """The sentences of a request that are not said."""
+    is_idle = fact.weight < _TRIVIAL_WEIGHT and not fact.note
+    return None if is_idle or _NOTICE.match(fact.text) is not None else _said(fact, held)
+
+
+def _said(fact: Fact, held: HeldText) -> Fact | None:
+    parts = sentences(fact.text)
+    left = [part for part in parts if not held.says(part)]
+    if not left:
+        return None
+    return fact if len(left) == len(parts) else fact._replace(text=_GAP.join(left))
+
+
+def _whole(fact: Fact, held: HeldText) -> Fact | None:
+    """A sentence, whole or not at all."""
+    return None if held.says(fact.text) else fact
+
+
+def _valued(fact: Fact, held: HeldText) -> Fact | None:
+    """A line with values: lost with the first value that is missing."""
+    return fact if held.lacks(fact.text) else None
+
+
+def _file(fact: Fact, held: HeldText) -> Fact | None:
+    return None if held.has_path(fact.text) else fact
+
+
+def _command(fact: Fact, held: HeldText) -> Fact | None:
+    if fact.weight < _COMMAND_WEIGHT_MIN:
+        return None
+    return None if held.says(fact.text) and not held.lacks(fact.note) else fact
+
+
+def _symbol(fact: Fact, held: HeldText) -> Fact | None:
+    return None if held.has(fact.text.partition("(")[0]) else fact
+
+
+_LOOKS: dict[Kind, Callable[[Fact, HeldText], Fact | None]] = {
+    "request": _request,
+    "constraint": _whole,
+    "decision": _whole,
+    "work": _whole,
+    "activity": _whole,
+    "error": _whole,
+    "command": _command,
+    "file": _file,
+    "identifier": _valued,
+    "symbol": _symbol,
+    "chat": _whole,
+}

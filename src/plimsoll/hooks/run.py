@@ -1,0 +1,143 @@
+"""What a hook does when its tool calls it. It never fails: what goes wrong is one line in a log, and nothing is said."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from plimsoll.dataclass import dataclass
+from plimsoll.errors import ErrorCatcher
+from plimsoll.hooks.event import POST_COMPACT, PRE_COMPACT, SESSION_START, HookEvent, read_event
+
+NOTES_TOKENS = 1_500
+
+_SMALL_BYTES = 1 << 20
+_WAIT_SMALL_S, _WAIT_S = 2.0, 0.05
+"""How long a tool waits for its file to be taken in: a large one is taken in while the tool makes its summary."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookSettings:
+    """What the command line of a hook says."""
+
+    max_tokens: int = NOTES_TOKENS
+    store: str | None = None
+    has_mcp: bool = False
+    """Whether the tool has plimsoll's MCP server, with its recall tool."""
+
+
+def run_hook(raw: bytes, settings: HookSettings) -> str:
+    """Answer an event with the text for standard output, mostly none. Never raises."""
+    answer = ""
+    with ErrorCatcher() as caught:
+        answer = _answer(read_event(raw), settings)
+    _log(caught.error)
+    return answer
+
+
+def take_in_file(path: str, store: str | None = None) -> None:
+    """Take in what a session's file has grown by, as the hook does before a compaction. Never raises."""
+    with ErrorCatcher() as caught:
+        from plimsoll.hooks.taking_in import take_in_all  # noqa: PLC0415 - it brings the whole program with it
+
+        take_in_all(path, store)
+    _log(caught.error)
+
+
+def _log(error: Exception | None) -> None:
+    if error is not None:
+        from plimsoll.hooks.log import note_failure  # noqa: PLC0415 - seldom needed
+
+        note_failure(error)
+
+
+def _answer(event: HookEvent, settings: HookSettings) -> str:
+    if not event.transcript:
+        return ""
+    match event.name, event.source:
+        case name, _ if name == PRE_COMPACT:
+            _begin_taking_in(event.transcript, settings)
+            return ""
+        case name, _ if name == POST_COMPACT:
+            from plimsoll.hooks.state import remember_summary  # noqa: PLC0415 - with it comes what reads facts
+
+            remember_summary(event.transcript, event.summary)
+            return ""
+        case name, "compact" | "resume" if name == SESSION_START:
+            return _notes(event, settings)
+        case name, "clear" if name == SESSION_START:
+            return _pointer(event.transcript, settings)
+        case _:
+            return ""
+
+
+def _begin_taking_in(path: str, settings: HookSettings, wait_s: float | None = None) -> None:
+    """Take a file in by a process of its own, which goes on when the hook has ended."""
+    if wait_s is None:
+        wait_s = _WAIT_SMALL_S if Path(path).stat().st_size <= _SMALL_BYTES else _WAIT_S
+    import subprocess  # noqa: PLC0415 - only this needs it
+
+    words = [
+        sys.executable,
+        "-P",
+        "-m",
+        "plimsoll",
+        "hook",
+        "--take-in",
+        path,
+    ]  # -P: no module of the folder it is called in
+    words += [] if settings.store is None else ["--store", settings.store]
+    done = subprocess.Popen(  # noqa: S603 - this program itself
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        done.wait(wait_s)
+    except subprocess.TimeoutExpired:
+        done.returncode = 0  # it goes on by itself, and nobody waits for it
+
+
+def _notes(event: HookEvent, settings: HookSettings) -> str:
+    """What the newest compaction lost."""
+    from plimsoll.hooks.handing import handed_back  # noqa: PLC0415 - with it comes what reads facts
+    from plimsoll.hooks.state import take_in  # noqa: PLC0415 - as above
+
+    state = take_in(event.transcript)
+    if event.source == "resume" and (state.boundary is None or state.handed):
+        return ""
+    text = handed_back(state, tokens_max=settings.max_tokens, recall=_recall(event.transcript, settings))
+    return context(text) if text else ""
+
+
+def _pointer(path: str, settings: HookSettings) -> str:
+    """After `/clear` the conversation is another one; where the one before is found again is said in one line."""
+    from plimsoll.hooks.taking_in import file_before  # noqa: PLC0415 - seldom needed
+
+    before = file_before(path)
+    if before is None:
+        return ""
+    _begin_taking_in(before, settings, wait_s=0.0)
+    return context(
+        f"The conversation before this one is kept by plimsoll. Where it is asked for: {_recall(before, settings)}"
+    )
+
+
+def _recall(path: str, settings: HookSettings) -> str:
+    from plimsoll.hooks.taking_in import session_of  # noqa: PLC0415 - as above
+
+    name = shlex.quote(session_of(path))
+    return (
+        f'plimsoll recall {name} "words"{", or the tool recall of the MCP server plimsoll" if settings.has_mcp else ""}'
+    )
+
+
+def context(text: str) -> str:
+    """The output by which a hook adds to what the model reads, in the form that all the tools take."""
+    import json  # noqa: PLC0415 - only an answer needs it
+
+    output = {"hookSpecificOutput": {"hookEventName": SESSION_START, "additionalContext": text}}
+    return json.dumps(output) + "\n"

@@ -1,0 +1,220 @@
+"""What a hook knows of a session's file: how far it has read, and the facts it found. Kept between calls.
+
+The file may be rewritten or rotated: then the bytes read before are not what the hash says, and it is read anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from plimsoll.dataclass import dataclass
+from plimsoll.errors import FormatError, StoreUnusable
+from plimsoll.hooks.reading import LineReader
+from plimsoll.limits import MESSAGE_SIZE_BYTES_MAX, TRANSCRIPT_SIZE_BYTES_MAX
+from plimsoll.store.paths import data_dir
+from plimsoll.summary.ledger import Ledger, extend
+
+_VERSION = 1
+_CHUNK_BYTES = 1 << 20
+_STATES_MAX = 64
+_SUMMARY_CHARS_MAX = 400_000
+_LOCK_STEP_S = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileState:
+    """What was read of a file so far."""
+
+    offset: int = 0
+    digest: str = ""
+    """SHA-256 of the bytes before `offset`."""
+    ledger: Ledger = Ledger.empty()
+    boundary: int | None = None
+    summary: str = ""
+    answered: bool = True
+    handed: bool = False
+
+    @property
+    def is_summary_known(self) -> bool:
+        """Whether the newest thing in the file is a compaction, with its text."""
+        return bool(self.summary) and not self.answered
+
+
+def folder() -> Path:
+    """Where hooks keep what they need, only for its owner to read. Raises SettingError, OSError."""
+    found = data_dir() / "hooks"
+    found.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return found
+
+
+def key_of(path: str) -> str:
+    """The name of a file's state."""
+    return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:24]
+
+
+def take_in(path: str, *, lock_s: float = 5.0) -> FileState:
+    """Read what a file has grown by since the last call, and keep what was found.
+
+    `lock_s` is how long to wait for another process that reads the same file. Raises StoreUnusable, OSError.
+    """
+    there, key = folder(), key_of(path)
+    with _locked(there / f"{key}.lock", lock_s), _opened(path) as file:
+        state = _grown(_load(there / f"{key}.json"), file)
+        _save(there / f"{key}.json", state)
+    _prune(there)
+    return state
+
+
+def remember_summary(path: str, summary: str) -> FileState:
+    """Take in a file, and the summary of its newest compaction, which the file itself may not have yet."""
+    state = take_in(path)
+    if not state.summary and summary:
+        boundary = state.ledger.end if state.boundary is None else state.boundary
+        state = replace(state, boundary=boundary, summary=summary[:_SUMMARY_CHARS_MAX])
+        _save(folder() / f"{key_of(path)}.json", state)
+    return state
+
+
+def _grown(state: FileState, file: BinaryIO) -> FileState:
+    """The state with the whole lines that follow; from the beginning where the file is another one."""
+    digest = _prefix(file, state.offset)
+    if digest is None or digest.hexdigest() != state.digest:
+        state, digest = FileState(), hashlib.sha256()
+        file.seek(0)
+    reader = LineReader(state.ledger.end, boundary=state.boundary, summary=state.summary, answered=state.answered)
+    reader.handed = state.handed
+    read_bytes = 0
+
+    def lines() -> Iterator[bytes]:
+        nonlocal read_bytes
+        while (raw := file.readline(MESSAGE_SIZE_BYTES_MAX)).endswith(b"\n"):
+            digest.update(raw)
+            read_bytes += len(raw)
+            yield raw
+
+    reader.read(lines())
+    return FileState(
+        offset=state.offset + read_bytes,
+        digest=digest.hexdigest(),
+        ledger=extend(state.ledger, reader.messages, state.ledger.end),
+        boundary=reader.boundary,
+        summary=reader.summary[:_SUMMARY_CHARS_MAX],
+        answered=reader.answered,
+        handed=reader.handed,
+    )
+
+
+def _prefix(file: BinaryIO, size_bytes: int) -> Any:
+    """The hash of the first bytes; None if there are fewer. The file is then read on from there."""
+    digest, left = hashlib.sha256(), size_bytes
+    while left:
+        chunk = file.read(min(left, _CHUNK_BYTES))
+        if not chunk:
+            return None
+        digest.update(chunk)
+        left -= len(chunk)
+    return digest
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+    """A regular file, for reading. Raises StoreUnusable."""
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except (OSError, ValueError) as error:
+        raise StoreUnusable(ascii(path)[:200], reason=getattr(error, "strerror", None) or "not a path") from None
+    with os.fdopen(fd, "rb") as file:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > TRANSCRIPT_SIZE_BYTES_MAX:
+            raise StoreUnusable(ascii(path)[:200], reason="it is not a file, or too large")
+        yield file
+
+
+def _load(path: Path) -> FileState:
+    """A kept state; an empty one where there is none, or it is damaged."""
+    try:
+        value = json.loads(path.read_bytes())
+        if value["version"] != _VERSION:
+            return FileState()
+        return FileState(
+            offset=int(value["offset"]),
+            digest=str(value["digest"]),
+            ledger=Ledger.from_dict(value["ledger"]),
+            boundary=None if value["boundary"] is None else int(value["boundary"]),
+            summary=str(value["summary"]),
+            answered=bool(value["answered"]),
+            handed=bool(value["handed"]),
+        )
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, FormatError):
+        return FileState()
+
+
+def _save(path: Path, state: FileState) -> None:
+    value = {
+        "version": _VERSION,
+        "offset": state.offset,
+        "digest": state.digest,
+        "ledger": state.ledger.to_dict(),
+        "boundary": state.boundary,
+        "summary": state.summary,
+        "answered": state.answered,
+        "handed": state.handed,
+    }
+    write_private(path, json.dumps(value, separators=(",", ":")).encode())
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all, for its owner only. Raises OSError."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with ExitStack() as undo:
+        undo.callback(draft.unlink, missing_ok=True)
+        with open(draft, "wb", opener=_new) as file:
+            file.write(data)
+        draft.replace(path)
+        undo.pop_all()
+
+
+def _new(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
+def _prune(there: Path) -> None:
+    """Forget the files that were not read for longest."""
+    with suppress(OSError):
+        states = sorted(there.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in states[_STATES_MAX:]:
+            path.unlink(missing_ok=True)
+            path.with_suffix(".lock").unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(path: Path, wait_s: float) -> Iterator[None]:
+    """Hold a lock among processes. After `wait_s` it is gone without: a state that is written twice is still whole."""
+    try:
+        import fcntl  # noqa: PLC0415 - only some systems have it
+    except ImportError:
+        yield
+        return
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        end = time.monotonic() + wait_s
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    break
+                time.sleep(_LOCK_STEP_S)
+        yield
+    finally:
+        os.close(fd)

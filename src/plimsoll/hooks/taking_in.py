@@ -1,0 +1,64 @@
+"""A coding agent's file as a session of plimsoll's own, so that what left its context can be searched and read."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from plimsoll.errors import SessionExists, SessionNotFound, SourceChanged, UnsafeName
+from plimsoll.hooks.state import folder, key_of, take_in, write_private
+from plimsoll.store.paths import safe_name
+
+_NAMES_MAX = 100
+
+
+def take_in_all(path: str, store: str | None) -> None:
+    """Take in what a file has grown by: its facts, then its messages. Raises PlimsollError, OSError."""
+    take_in(path)
+    _import(path, store)
+
+
+def session_of(path: str) -> str:
+    """The name of the session that a file is taken into."""
+    with suppress(OSError, ValueError):
+        return safe_name((folder() / f"{key_of(path)}.name").read_text("ascii"))
+    return _first_name(path)
+
+
+def file_before(path: str) -> str | None:
+    """The newest other file beside a tool's file: that of the conversation that was cleared. None where there is none."""
+    here = Path(path)
+    with suppress(OSError, ValueError):
+        others = [found for found in here.parent.glob("*.jsonl") if found.name != here.name and found.is_file()]
+        newest = max(others, key=lambda found: found.stat().st_mtime, default=None)
+        return None if newest is None else str(newest)
+    return None
+
+
+def _import(path: str, store: str | None) -> None:
+    """Update the session of that file; a file that was rewritten becomes a session of its own, and the one before stays."""
+    from plimsoll.session.open import open as open_session  # noqa: PLC0415 - it brings the whole program with it
+    from plimsoll.session.transfer.import_file import import_file  # noqa: PLC0415 - as above
+
+    first = session_of(path)
+    for name in (first, *(f"{first[:58]}-{number}" for number in range(2, _NAMES_MAX))):
+        try:
+            try:
+                with open_session(name, store=store, create=False, project=False) as session:
+                    session.update(path)
+            except SessionNotFound:
+                import_file(path, name=name, store=store).close()
+        except (SourceChanged, SessionExists):
+            continue
+        if name != first:
+            write_private(folder() / f"{key_of(path)}.name", name.encode())
+        return
+
+
+def _first_name(path: str) -> str:
+    """The name that an import gives the session; for a file without a usable name, one made of where it is."""
+    try:
+        return safe_name(Path(os.path.realpath(path)).name.removesuffix(".jsonl"))
+    except UnsafeName:
+        return f"session-{key_of(path)}"
