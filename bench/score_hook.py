@@ -27,6 +27,7 @@ from plimsoll.hooks.handing import handed_back
 from plimsoll.hooks.run import NOTES_TOKENS
 from plimsoll.hooks.state import FileState
 from plimsoll.summary.ledger import Ledger, extend
+from plimsoll.transcripts.following import LastCompaction
 
 CONVERSATION_MESSAGES_MIN = 10
 
@@ -53,7 +54,7 @@ def main() -> None:
     for conversation, upto, summary in summaries(module):
         ledger = extend(Ledger.empty(), [decode(message) for message in conversation["messages"][:upto]], 0)
         began = time.perf_counter()
-        state = FileState(ledger=ledger, boundary=ledger.end, summary=summary, answered=False)
+        state = FileState(ledger=ledger, last=LastCompaction(position=ledger.end, summary=summary))
         notes = handed_back(state, tokens_max=options.max_tokens, recall='plimsoll recall NAME "words"')
         spent_s += time.perf_counter() - began
         largest = max(largest, exact.count(notes))

@@ -10,6 +10,9 @@ from typing import Any
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
 
+FENCE = "<plimsoll-notes id="
+"""How the text begins that a hook hands back, by which it is known in the file."""
+
 PRE_COMPACT, POST_COMPACT, SESSION_START = "PreCompact", "PostCompact", "SessionStart"
 
 

@@ -21,7 +21,7 @@ def handed_back(state: FileState, *, tokens_max: int, recall: str) -> str:
 
     Where its summary is not known yet, what is worth most of all that was said. `recall` says how to find the rest.
     """
-    head = f"{_KNOWN if state.summary else _UNKNOWN} {_DATA}"
+    head = f"{_KNOWN if state.last.summary else _UNKNOWN} {_DATA}"
     counter, foot = EstimatingCounter(), f"More of it: {recall}"
     facts = lost_facts(state)
     text = write(facts, tokens_max=tokens_max, counter=counter, head=head, foot=foot)
@@ -33,5 +33,6 @@ def handed_back(state: FileState, *, tokens_max: int, recall: str) -> str:
 
 def lost_facts(state: FileState) -> Ledger:
     """The facts that the newest compaction lost: all where nothing is known of its summary."""
-    before = state.ledger.end if state.boundary is None or not state.summary else state.boundary
-    return lost(state.ledger, HeldText(state.summary), before)
+    last = state.last
+    before = state.ledger.end if last.position is None or not last.summary else last.position
+    return lost(state.ledger, HeldText(last.summary), before)

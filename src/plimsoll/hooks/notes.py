@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
+from plimsoll.hooks.event import FENCE
 from plimsoll.protocols import TokenCounter
 from plimsoll.regex import regex
 from plimsoll.summary.excerpt import excerpt
@@ -244,4 +245,4 @@ def _harmless(text: str) -> str:
 
 def _fenced(body: str, head: str, foot: str) -> str:
     mark = sha256(body.encode("utf-8", "replace")).hexdigest()[:8]
-    return f'<plimsoll-notes id="{mark}">\n{head}\n{body}\n{foot}\n</plimsoll-notes id="{mark}">'
+    return f'{FENCE}"{mark}">\n{head}\n{body}\n{foot}\n</plimsoll-notes id="{mark}">'

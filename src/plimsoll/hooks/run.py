@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from plimsoll.dataclass import dataclass
@@ -105,10 +106,13 @@ def _notes(event: HookEvent, settings: HookSettings) -> str:
     """What the newest compaction lost."""
     from plimsoll.hooks.handing import handed_back  # noqa: PLC0415 - with it comes what reads facts
     from plimsoll.hooks.state import take_in  # noqa: PLC0415 - as above
+    from plimsoll.transcripts.following import LastCompaction  # noqa: PLC0415 - as above
 
     state = take_in(event.transcript)
-    if event.source == "resume" and (state.boundary is None or state.handed):
+    if event.source == "resume" and (state.last.position is None or state.last.marked):
         return ""
+    if event.source == "compact" and state.last.answered:  # the file does not have this compaction yet
+        state = replace(state, last=LastCompaction())
     text = handed_back(state, tokens_max=settings.max_tokens, recall=_recall(event.transcript, settings))
     return context(text) if text else ""
 

@@ -18,10 +18,11 @@ from typing import Any, BinaryIO
 
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, StoreUnusable
-from plimsoll.hooks.reading import LineReader
+from plimsoll.hooks.event import FENCE
 from plimsoll.limits import MESSAGE_SIZE_BYTES_MAX, TRANSCRIPT_SIZE_BYTES_MAX
 from plimsoll.store.paths import data_dir
 from plimsoll.summary.ledger import Ledger, extend
+from plimsoll.transcripts.following import LastCompaction, LineReader
 
 _VERSION = 1
 _CHUNK_BYTES = 1 << 20
@@ -38,15 +39,8 @@ class FileState:
     digest: str = ""
     """SHA-256 of the bytes before `offset`."""
     ledger: Ledger = Ledger.empty()
-    boundary: int | None = None
-    summary: str = ""
-    answered: bool = True
-    handed: bool = False
-
-    @property
-    def is_summary_known(self) -> bool:
-        """Whether the newest thing in the file is a compaction, with its text."""
-        return bool(self.summary) and not self.answered
+    last: LastCompaction = LastCompaction()
+    """The newest compaction of the tool's own."""
 
 
 def folder() -> Path:
@@ -77,9 +71,9 @@ def take_in(path: str, *, lock_s: float = 5.0) -> FileState:
 def remember_summary(path: str, summary: str) -> FileState:
     """Take in a file, and the summary of its newest compaction, which the file itself may not have yet."""
     state = take_in(path)
-    if not state.summary and summary:
-        boundary = state.ledger.end if state.boundary is None else state.boundary
-        state = replace(state, boundary=boundary, summary=summary[:_SUMMARY_CHARS_MAX])
+    if summary and (state.last.answered or not state.last.summary):
+        last = LastCompaction(position=state.ledger.end, summary=summary[:_SUMMARY_CHARS_MAX], answered=False)
+        state = replace(state, last=last)
         _save(folder() / f"{key_of(path)}.json", state)
     return state
 
@@ -90,8 +84,7 @@ def _grown(state: FileState, file: BinaryIO) -> FileState:
     if digest is None or digest.hexdigest() != state.digest:
         state, digest = FileState(), hashlib.sha256()
         file.seek(0)
-    reader = LineReader(state.ledger.end, boundary=state.boundary, summary=state.summary, answered=state.answered)
-    reader.handed = state.handed
+    reader = LineReader(state.ledger.end, state.last, mark=FENCE.encode())
     read_bytes = 0
 
     def lines() -> Iterator[bytes]:
@@ -106,10 +99,7 @@ def _grown(state: FileState, file: BinaryIO) -> FileState:
         offset=state.offset + read_bytes,
         digest=digest.hexdigest(),
         ledger=extend(state.ledger, reader.messages, state.ledger.end),
-        boundary=reader.boundary,
-        summary=reader.summary[:_SUMMARY_CHARS_MAX],
-        answered=reader.answered,
-        handed=reader.handed,
+        last=replace(reader.last, summary=reader.last.summary[:_SUMMARY_CHARS_MAX]),
     )
 
 
@@ -149,13 +139,16 @@ def _load(path: Path) -> FileState:
             offset=int(value["offset"]),
             digest=str(value["digest"]),
             ledger=Ledger.from_dict(value["ledger"]),
-            boundary=None if value["boundary"] is None else int(value["boundary"]),
-            summary=str(value["summary"]),
-            answered=bool(value["answered"]),
-            handed=bool(value["handed"]),
+            last=_last(value["last"]),
         )
     except (OSError, ValueError, LookupError, TypeError, RecursionError, FormatError):
         return FileState()
+
+
+def _last(value: Any) -> LastCompaction:
+    position, summary, answered, marked = value
+    whole = None if position is None else int(position)
+    return LastCompaction(position=whole, summary=str(summary), answered=bool(answered), marked=bool(marked))
 
 
 def _save(path: Path, state: FileState) -> None:
@@ -164,10 +157,7 @@ def _save(path: Path, state: FileState) -> None:
         "offset": state.offset,
         "digest": state.digest,
         "ledger": state.ledger.to_dict(),
-        "boundary": state.boundary,
-        "summary": state.summary,
-        "answered": state.answered,
-        "handed": state.handed,
+        "last": [state.last.position, state.last.summary, state.last.answered, state.last.marked],
     }
     write_private(path, json.dumps(value, separators=(",", ":")).encode())
 

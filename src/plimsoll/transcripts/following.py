@@ -1,40 +1,42 @@
-"""Lines of a running session's file, read for their facts: what was said, and where the tool compacted.
+"""Lines of a running session's file as they are written: what was said, and where the tool compacted.
 
-The readers in `transcripts` rebuild what the tool would send, from the whole file. A hook has a tenth of a second and needs less:
+The readers of the tools rebuild what the tool would send, from the whole file. A hook has a tenth of a second and needs less:
 each line for itself, in any order, so that it can go on where it stopped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import field, replace
 from typing import Any
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, LimitExceeded
-from plimsoll.formats.anthropic.decode import decode as decode_anthropic
-from plimsoll.message import Message
+from plimsoll.message import FormatName, Message
 from plimsoll.transcripts.lines import list_of, mapping_of, parse, text_of
 
-FENCE = "plimsoll-notes"
-"""The name of the fence around what a hook hands back, by which it is found again in the file."""
 
-_FENCE_BYTES = f"<{FENCE} id=".encode()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastCompaction:
+    """The newest compaction of a session's file."""
+
+    position: int | None = None
+    """Number of messages before it, which it replaced. None before the first."""
+    summary: str = field(default="", repr=False)
+    """The text that it put in their place, as far as it is written."""
+    answered: bool = True
+    """Whether the model has answered since: then a summary that is missing will not come any more."""
+    marked: bool = False
+    """Whether a line since then has the mark that its reader looks for."""
 
 
 class LineReader:
-    """Reads lines into messages. `position` is the number of messages read before."""
+    """Reads lines into messages. `position` is the number of messages read before, `last` the newest compaction then."""
 
-    def __init__(
-        self, position: int = 0, *, boundary: int | None = None, summary: str = "", answered: bool = True
-    ) -> None:
+    def __init__(self, position: int, last: LastCompaction, *, mark: bytes = b"\0") -> None:
         self.messages: list[Message] = []
-        self.boundary = boundary
-        """Position of the newest compaction: the messages before it were replaced. None before the first."""
-        self.summary = summary
-        """The text that the newest compaction put in their place, as far as it is written there."""
-        self.answered = answered
-        """Whether the model has answered since: then a summary that is missing will not come any more."""
-        self.handed = False
-        """Whether notes were handed back since."""
+        self.last = last
+        self._mark = mark
         self._position = position
 
     def read(self, lines: Iterable[bytes]) -> None:
@@ -46,7 +48,8 @@ class LineReader:
                 continue
             if isinstance(value, dict):
                 self._line(value)
-                self.handed = self.handed or _FENCE_BYTES in raw.replace(b"\\", b"")
+                if self._mark in raw:
+                    self.last = replace(self.last, marked=True)
 
     def _line(self, value: Mapping[str, Any]) -> None:
         payload = value.get("payload")
@@ -73,28 +76,30 @@ class LineReader:
             kept = (_plain(mapping_of(item).get("content")) for item in list_of(payload.get("replacement_history")))
             self._compacted("\n".join([text_of(payload.get("message")), *filter(None, kept)]))
         elif kind == "response_item":
-            from plimsoll.formats.openai_responses.decode import decode  # noqa: PLC0415 - only Codex's files need it
-            from plimsoll.transcripts.codex_replay import is_context  # noqa: PLC0415 - as above
+            from plimsoll.transcripts.codex_replay import is_context  # noqa: PLC0415 - only Codex's files need it
 
             if payload.get("role") not in ("developer", "system") and not is_context(payload):
-                self._add(decode, payload)
+                self._add(payload, "openai-responses")
 
     def _say(self, wire: Mapping[str, Any]) -> None:
-        self._add(decode_anthropic, wire)
+        self._add(wire, "anthropic")
 
-    def _add(self, decode: Any, wire: Mapping[str, Any]) -> None:
+    def _add(self, wire: Mapping[str, Any], format: FormatName) -> None:
+        from plimsoll.formats.registry import format_named  # noqa: PLC0415 - right after a compaction there is no message
+
         try:
-            message: Message = decode(wire, 0)
+            message = format_named(format).decode(wire, 0)
         except (FormatError, LimitExceeded):
             return
-        self.answered = self.answered or message.role == "assistant"
+        if message.role == "assistant" and not self.last.answered:
+            self.last = replace(self.last, answered=True)
         self.messages.append(message)
 
     def _compacted(self, summary: str) -> None:
-        position = self._position + len(self.messages)
-        if summary and self.boundary == position and self.summary:
-            summary = f"{self.summary}\n{summary}"
-        self.boundary, self.summary, self.answered, self.handed = position, summary, False, False
+        position, last = self._position + len(self.messages), self.last
+        if last.summary and last.position == position:
+            summary = f"{last.summary}\n{summary}"
+        self.last = LastCompaction(position=position, summary=summary, answered=False)
 
 
 def _plain(content: object) -> str:
