@@ -12,9 +12,9 @@ import pytest
 
 import plimsoll
 from plimsoll.cli.main import main
-from plimsoll.transcripts.following import LineReader
 from plimsoll.hooks.run import HookSettings, run_hook, take_in_file
 from plimsoll.hooks.state import take_in
+from plimsoll.transcripts.following import LineReader
 from tool_sessions import session_file
 
 TOOLS = ("claude-code", "codex")
