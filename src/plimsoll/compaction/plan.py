@@ -8,6 +8,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any, Literal, TypeAlias
 
+from plimsoll.compaction.importance import reasons
 from plimsoll.compaction.view_message import Decision, ViewExchange, ViewMessage
 from plimsoll.dataclass import dataclass
 from plimsoll.message import Reasoning, Text, ToolCall, ToolResult
@@ -135,6 +136,9 @@ class Outline:
         return tuple(action for action in self.actions if action.decision in ("summarise", "drop"))
 
 
+NEWEST = "newest exchanges stay verbatim"
+
+
 def describe(block: ViewExchange) -> str:
     """Short description of an exchange: its role, or the tools it calls."""
     calls = [call.name for call in block.exchange.calls]
@@ -149,15 +153,16 @@ def actions_of(
 ) -> tuple[Action, ...]:
     """One action for each exchange of the history, in order of position. `refer` names the text of a part."""
     left = {id(block) for block in gone}
+    ordered = sorted((block for block in blocks if block.first is not None), key=lambda block: block.first or 0)
+    why = reasons(ordered) if len(left) < len(ordered) else {}
     return tuple(
-        _action(block, refer if id(block) in left else None)
-        for block in sorted(blocks, key=lambda block: -1 if block.first is None else block.first)
-        if block.first is not None
+        _action(block, refer if id(block) in left else None, "; ".join(filter(None, (NEWEST, why.get(id(block))))))
+        for block in ordered
     )
 
 
-def _action(block: ViewExchange, refer: Callable[[ViewMessage, int], str | None] | None) -> Action:
-    """The action of an exchange. `refer` is given if it was removed."""
+def _action(block: ViewExchange, refer: Callable[[ViewMessage, int], str | None] | None, why: str) -> Action:
+    """The action of an exchange. `refer` is given if it was removed; `why` is why it stays where nothing demands it."""
     assert block.first is not None
     assert block.last is not None
     return Action(
@@ -165,7 +170,7 @@ def _action(block: ViewExchange, refer: Callable[[ViewMessage, int], str | None]
         first=block.first,
         last=block.last,
         what=describe(block),
-        reason="; ".join(block.reasons) or block.kept_as or "newest exchanges stay verbatim",
+        reason="; ".join(block.reasons) or block.kept_as or why,
         tokens_before=block.tokens_before,
         tokens_after=0 if refer else block.tokens,
         references=tuple(

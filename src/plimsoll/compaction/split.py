@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import overload
 
+from plimsoll.compaction.importance import OPEN_ERROR, open_errors
 from plimsoll.compaction.notes import is_filler
 from plimsoll.compaction.task import Task
 from plimsoll.compaction.view_message import ViewExchange
@@ -20,6 +21,9 @@ HISTORY_GOALS_MAX = 12
 
 FOCUS_SHARE = 0.3
 """Share of the tail's room for exchanges that match the query."""
+
+ERRORS_SHARE, ERROR_TOKENS_MIN = 0.15, 100
+"""Share of the tail's room for older exchanges with an error that is not resolved, and the least of it that is worth a search."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +55,7 @@ def split(view: WorkingView, task: Task, *, summary_tokens: int | None = None, a
     free = task.goal_tokens - held
     summary = _summary_room(view, task, free) if summary_tokens is None else summary_tokens
     summary = max(summary, _summary_floor(task, held), 0)
-    focused = _focused(movable, task, int((free - summary) * FOCUS_SHARE))
+    focused = _focused(movable, task, int((free - summary) * FOCUS_SHARE)) or _failing(movable, task, free - summary)
     room = free - summary - sum(block.tokens for block in focused)
     tail = _tail(view, movable, task, room, after_failure=after_failure)
     chosen = {id(block) for block in (*focused, *tail)}
@@ -88,6 +92,20 @@ def _focused(movable: Sequence[ViewExchange], task: Task, room: int) -> list[Vie
     for _, block in sorted(scored, key=lambda pair: -pair[0] / (pair[1].tokens + 50)):
         if block.tokens <= room:
             block.decide("keep", "answers what is asked")
+            chosen.append(block)
+            room -= block.tokens
+    return chosen
+
+
+def _failing(movable: Sequence[ViewExchange], task: Task, room: int) -> list[ViewExchange]:
+    """The newest exchanges with an error that is not resolved, within their share of the room."""
+    room = int(room * ERRORS_SHARE)
+    if task.policy.caps_tail or room < ERROR_TOKENS_MIN:
+        return []
+    chosen = []
+    for block in open_errors(movable):
+        if block.tokens <= room:
+            block.decide("keep", OPEN_ERROR)
             chosen.append(block)
             room -= block.tokens
     return chosen

@@ -1,0 +1,118 @@
+"""Why an exchange matters beyond its age: a request, a decision, an error that is still open, values that later calls use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from plimsoll.compaction.view_message import ViewExchange
+from plimsoll.formats.pairing import OpenCalls
+from plimsoll.message import ToolCall, ToolResult
+from plimsoll.summary.ledger import commands, decisions
+from plimsoll.summary.ledger.calls import Call, understand
+from plimsoll.summary.ledger.identifiers import codes_in
+from plimsoll.summary.ledger.prose import claims
+from plimsoll.summary.ledger.requests import asks, constrains
+
+REQUEST = "a request of the user"
+OPEN_ERROR = "an error that is not resolved"
+USED_LATER = "later calls use its values"
+DECISION = "a decision or finding"
+
+ERRORS_MAX = 3
+"""Open errors that stay at most, the newest."""
+
+_SEARCHED_MAX = 200
+"""Exchanges searched for open errors, the newest."""
+
+_WEIGHT_MIN = 2.0
+"""Commands of less weight, such as a search, fail without being an error."""
+
+_DECISION_SCORE_MIN = 2.5
+_TEXT_CHARS_MAX = 4_000
+_CODE_CHARS_MIN = 5
+
+
+def open_errors(blocks: Sequence[ViewExchange]) -> list[ViewExchange]:
+    """The exchanges with a failed call that has not succeeded since, newest first; a few of the newest exchanges at most."""
+    succeeded: set[str] = set()
+    found: list[ViewExchange] = []
+    for block in list(reversed(blocks))[:_SEARCHED_MAX]:
+        outcomes = dict(_outcomes(block))
+        if any(has_failed and key not in succeeded for key, has_failed in outcomes.items()):
+            found.append(block)
+            if len(found) == ERRORS_MAX:
+                break
+        succeeded.update(outcomes)  # a later attempt speaks for earlier ones, whatever came of it
+    return found
+
+
+def _outcomes(block: ViewExchange) -> Iterator[tuple[str, bool]]:
+    """What each weighty call of an exchange does, and whether it failed."""
+    if not block.exchange.calls_tools:
+        return
+    asked: OpenCalls[Call] = OpenCalls()
+    for message in block.exchange.messages:
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                asked.ask(part.id, understand(part.name, part.arguments))
+            elif isinstance(part, ToolResult) and (call := asked.answer(part.call_id)) is not None:
+                yield from _outcome(call, part)
+
+
+def _outcome(call: Call, result: ToolResult) -> Iterator[tuple[str, bool]]:
+    if call.action != "shell":
+        if call.action in ("edit", "other") and result.content:
+            yield f"{call.name} {' '.join(call.paths[:1])}", result.is_error
+        return
+    edges = f"{result.content[:1_000]}\n{result.content[-1_000:]}"
+    fact = commands.from_result(call.command, edges, 0, is_error=result.is_error)
+    if fact.weight >= _WEIGHT_MIN:
+        yield commands.family(call.command), fact.state == "failed"
+
+
+def reasons(blocks: Sequence[ViewExchange]) -> dict[int, str]:
+    """The main reason why each exchange matters, by its id; exchanges without one are left out."""
+    open_ids = {id(block) for block in open_errors(blocks)}
+    used = _used_later(blocks)
+    found: dict[int, str] = {}
+    for block in blocks:
+        reason = OPEN_ERROR if id(block) in open_ids else _said(block)
+        if reason is None and id(block) in used:
+            reason = USED_LATER
+        if reason is not None:
+            found[id(block)] = reason
+    return found
+
+
+def _said(block: ViewExchange) -> str | None:
+    """Whether a message asks for something or decides something."""
+    message = block.exchange.messages[0]
+    text = message.text[:_TEXT_CHARS_MAX]
+    if block.is_request:
+        return REQUEST if asks(text) or constrains(text) else None
+    if message.role != "assistant":
+        return None
+    final = not block.exchange.calls_tools
+    decides = any(decisions.score(sentence, final=final) >= _DECISION_SCORE_MIN for sentence in claims(text))
+    return DECISION if decides else None
+
+
+def _used_later(blocks: Sequence[ViewExchange]) -> set[int]:
+    """The ids of the exchanges in whose results a value was first seen that a later call names."""
+    first: dict[str, ViewExchange] = {}
+    used: set[int] = set()
+    for block in blocks:
+        for message in block.exchange.messages:
+            for part in message.parts:
+                if isinstance(part, ToolCall):
+                    used.update(
+                        id(first[code]) for code in _codes(part.arguments) if code in first and first[code] is not block
+                    )
+                elif isinstance(part, ToolResult):
+                    for code in _codes(part.content):
+                        first.setdefault(code, block)
+    return used
+
+
+def _codes(text: str) -> set[str]:
+    return {code.strip(":,.") for code in codes_in(text[:_TEXT_CHARS_MAX]) if len(code) >= _CODE_CHARS_MIN}
