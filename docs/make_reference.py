@@ -21,7 +21,7 @@ import plimsoll
 PAGE = Path(__file__).resolve().parent / "reference.md"
 
 GROUPS = {
-    "One call": "fit afit plan window check",
+    "One call": "fit afit plan window check model_summarizer",
     "Policies and budgets": "Policy LoadLines Budget TokenBudget Level",
     "Sessions": "open aopen Session",
     "Sessions by name": "sessions archive restore delete verify repair open_store",

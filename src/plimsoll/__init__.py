@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from plimsoll.formats.format import Converted as Converted
     from plimsoll.formats.format import Loss as Loss
     from plimsoll.formats.format import Violation as Violation
+    from plimsoll.models.summarizer import model_summarizer as model_summarizer
     from plimsoll.policy.budget import Budget as Budget
     from plimsoll.policy.budget import Check as Check
     from plimsoll.policy.budget import Level as Level
@@ -167,6 +168,7 @@ _HOMES = {
     "inspect": "api.inspect",
     "load_file": "transcripts.detect",
     "measure": "api.inspect",
+    "model_summarizer": "models.summarizer",
     "open": "session.open",
     "open_store": "store.open",
     "plan": "api.fit",

@@ -13,8 +13,8 @@ from plimsoll.message import FormatName
 
 SOURCE = Path(__file__).parents[2] / "src" / "plimsoll"
 
-AT_HOME = ("formats", "transcripts")
-"""Packages that are about providers' formats, and about the files of tools that each speak one of them."""
+AT_HOME = ("formats", "transcripts", "models")
+"""Packages that are about providers' formats, about the files of tools that each speak one of them, and about their SDKs."""
 
 ALLOWED = {
     "message.py": "the type of a format's name",

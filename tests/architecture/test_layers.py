@@ -35,6 +35,7 @@ THIRD_PARTY = {
     "cli": {"rich"},
     "report": {"rich"},
     "mcp": {"mcp", "mcp_types", "anyio", "starlette", "uvicorn"},
+    "models": {"openai", "anthropic"},
 }
 """Which room may import what; adapters may import the framework they adapt."""
 

@@ -29,6 +29,7 @@ FUNCTIONS = {
     "inspect": "source * max_tokens model tools policy format label",
     "load_file": "source",
     "measure": "source * model tools format label",
+    "model_summarizer": "model * client base_url timeout_s stream",
     "open": "name * store model max_tokens policy tools summarizer",
     "open_store": "spec * durability",
     "plan": "messages * max_tokens model tools policy summarizer query format",

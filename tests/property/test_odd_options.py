@@ -217,6 +217,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "load_file": (plimsoll.load_file, {"source": b"[]"}),
     "measure": (plimsoll.measure, {"source": MESSAGES}),
     "inspect": (plimsoll.inspect, {"source": MESSAGES, "max_tokens": 300}),
+    "model_summarizer": (plimsoll.model_summarizer, {"model": "openai:x"}),
     "evaluate": (plimsoll.evaluate, {"sources": [MESSAGES]}),
     "write_sheets": (plimsoll.write_sheets, {"evaluation": EVALUATION, "folder": "sheets"}),
     "grade_sheets": (plimsoll.grade_sheets, {"folder": "nowhere"}),

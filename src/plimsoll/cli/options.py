@@ -77,6 +77,15 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_summarizer(parser: argparse.ArgumentParser) -> None:
+    """The model that writes summaries."""
+    parser.add_argument(
+        "--summarizer",
+        metavar="M",
+        help="let a model write the summary: openai:NAME or anthropic:NAME, with the key in the environment (default: rules)",
+    )
+
+
 def add_out(parser: argparse._ActionsContainer) -> None:
     """Where the result goes."""
     parser.add_argument(

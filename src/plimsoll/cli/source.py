@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import stat
 import sys
@@ -27,6 +28,11 @@ def preload(model: str | None) -> None:
             plimsoll.preload(model) if model else plimsoll.preload()
 
     Thread(target=load, daemon=True).start()
+
+
+def summarizer_of(arguments: argparse.Namespace) -> Any:
+    """The summarizer of --summarizer; None without it. Raises MissingExtra, SettingError."""
+    return None if arguments.summarizer is None else plimsoll.model_summarizer(arguments.summarizer)
 
 
 class PlainText(Refused):

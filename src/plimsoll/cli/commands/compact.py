@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import plimsoll
-from plimsoll.cli.options import Commands, add_name, command, tokens
+from plimsoll.cli.options import Commands, add_name, add_summarizer, command, tokens
 from plimsoll.cli.output import print_json
 from plimsoll.cli.refusal import DONE, Refused
 from plimsoll.cli.screen import note, say, show, working
+from plimsoll.cli.source import summarizer_of
 
 EDIT_HINT = "<!-- Save to compact with this summary; empty the file to cancel. This line is left out. -->\n"
 
@@ -47,6 +48,7 @@ def add(commands: Commands) -> None:
         type=tokens,
         help="come down to N tokens (default: the policy's target, and at most half of what there is)",
     )
+    add_summarizer(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,7 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     plan, path = _edited(arguments) if arguments.edit else (None, None)
     try:
-        options = {"store": arguments.store, "max_tokens": arguments.max_tokens}
+        asked = summarizer_of(arguments)
+        options = {"store": arguments.store, "max_tokens": arguments.max_tokens, "summarizer": asked}
         with plimsoll.open(arguments.name, create=False, **options) as session:
             _tell_what_is_not_held(session)
             with working("compacting", session):
@@ -78,7 +81,8 @@ def _tell_what_is_not_held(session: plimsoll.Session) -> None:
 
 def _plan(arguments: argparse.Namespace) -> plimsoll.Plan:
     """The plan, made by a reader: the session is free while it is looked at."""
-    options = {"store": arguments.store, "max_tokens": arguments.max_tokens}
+    asked = summarizer_of(arguments)
+    options = {"store": arguments.store, "max_tokens": arguments.max_tokens, "summarizer": asked}
     with plimsoll.open(arguments.name, read_only=True, **options) as session:
         _tell_what_is_not_held(session)
         with working("planning", session):

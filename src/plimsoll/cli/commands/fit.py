@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import plimsoll
-from plimsoll.cli.options import FORMAT_NAMES, Commands, add_budget, add_file, add_out, command
+from plimsoll.cli.options import FORMAT_NAMES, Commands, add_budget, add_file, add_out, add_summarizer, command
 from plimsoll.cli.output import emit, json_text
 from plimsoll.cli.refusal import DONE
 from plimsoll.cli.screen import tell, working
-from plimsoll.cli.source import is_session, open_session, preload, read
+from plimsoll.cli.source import is_session, open_session, preload, read, summarizer_of
 
 if TYPE_CHECKING:
     from plimsoll.cli.container import Container
@@ -36,6 +36,7 @@ def add(commands: Commands) -> None:
         help=f"the messages' format: {', '.join(FORMAT_NAMES)} (default: look)",
     )
     parser.add_argument("--query", metavar="Q", help="what is asked next: what answers it stays longer")
+    add_summarizer(parser)
     add_out(parser)
 
 
@@ -49,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             max_tokens=arguments.max_tokens,
             policy=arguments.policy or "fill",
             query=arguments.query,
+            summarizer=summarizer_of(arguments),
             **{**options, "model": arguments.model or options["model"]},
         )
     if arguments.json:

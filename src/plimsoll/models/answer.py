@@ -1,0 +1,64 @@
+"""What the providers' summarizers share: settings, the limit of an answer, and answers that are no summary."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from plimsoll.dataclass import dataclass
+from plimsoll.errors import PlimsollError
+
+_SPARE_TIMES: Final = 2
+_SPARE_TOKENS: Final = 2_000
+"""Room beyond the asked length: other vocabularies, and models that think before they write. What is too long is refused later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """See `model_summarizer`."""
+
+    model: str
+    base_url: str | None
+    timeout_s: float
+    stream: bool
+
+
+class NoSummary(PlimsollError):
+    """A model answered without a usable summary. The history is unchanged; rules write the summary instead."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"the model gave no summary: {reason}")
+
+
+def output_tokens(asked_tokens: int) -> int:
+    """The limit of an answer in the provider's own tokens."""
+    return asked_tokens * _SPARE_TIMES + _SPARE_TOKENS
+
+
+def usable(text: str, stopped: str | None) -> str:
+    """The text of an answer that ended by itself. Raises NoSummary for one that was cut, filtered or is empty."""
+    if stopped not in {None, "stop", "end_turn", "stop_sequence"}:
+        raise NoSummary(f"it stopped for {stopped!r}")
+    if not text.strip():
+        raise NoSummary("it is empty")
+    return text
+
+
+def sendable(prompt: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
+    """The prompt without lone surrogates, which no SDK can send."""
+    return [
+        {key: text.encode("utf-8", "replace").decode("utf-8") for key, text in message.items()} for message in prompt
+    ]
+
+
+def client_of(make: Callable[..., Any], settings: ModelSettings) -> Any:
+    """A client of an SDK. Its own retries are off: the caller asks once more, and then rules write."""
+    given = {} if settings.base_url is None else {"base_url": settings.base_url}
+    return make(timeout=settings.timeout_s, max_retries=0, **given)
+
+
+def is_async(method: Callable[..., Any]) -> bool:
+    """Whether a method of a client returns a coroutine."""
+    return inspect.iscoroutinefunction(inspect.unwrap(method))

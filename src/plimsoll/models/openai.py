@@ -1,0 +1,68 @@
+"""Summaries by OpenAI's Chat Completions, or any endpoint that speaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any
+
+from plimsoll.errors import MissingExtra
+from plimsoll.models.answer import ModelSettings, client_of, is_async, output_tokens, sendable, usable
+
+if TYPE_CHECKING:
+    from plimsoll.compaction.task import SummaryRequest
+
+
+class OpenAISummarizer:
+    """Asks one model through a client of the `openai` package, sync or async."""
+
+    def __init__(self, settings: ModelSettings, client: Any = None) -> None:
+        self._settings = settings
+        self._client = _client(settings) if client is None else client
+        self._is_async = is_async(self._client.chat.completions.create)
+
+    def summarize(self, request: SummaryRequest) -> str | Awaitable[str]:
+        """The model's answer to the request's prompt. Raises NoSummary and the SDK's errors."""
+        options = self._options(request)
+        if self._is_async:
+            return self._awaited(options)
+        found = self._client.chat.completions.create(**options)
+        return _joined(list(found)) if self._settings.stream else _text(found)
+
+    async def _awaited(self, options: dict[str, Any]) -> str:
+        found = await self._client.chat.completions.create(**options)
+        return _joined([chunk async for chunk in found]) if self._settings.stream else _text(found)
+
+    def _options(self, request: SummaryRequest) -> dict[str, Any]:
+        # Endpoints that are merely compatible know the older name of the limit only.
+        limit = "max_completion_tokens" if _is_openai(self._client) else "max_tokens"
+        return {
+            "model": self._settings.model,
+            "messages": sendable(request.prompt),
+            "stream": self._settings.stream,
+            "timeout": self._settings.timeout_s,
+            limit: output_tokens(request.tokens_max),
+        }
+
+
+def _client(settings: ModelSettings) -> Any:
+    try:
+        from openai import OpenAI  # noqa: PLC0415 - an optional package
+    except ImportError as error:
+        raise MissingExtra("openai", needed_for="a summarizer on OpenAI's API") from error
+    return client_of(OpenAI, settings)
+
+
+def _is_openai(client: Any) -> bool:
+    return str(getattr(client, "base_url", "")).startswith("https://api.openai.com")
+
+
+def _text(completion: Any) -> str:
+    choice = completion.choices[0]
+    return usable(choice.message.content or "", choice.finish_reason)
+
+
+def _joined(chunks: list[Any]) -> str:
+    """The text of a stream. A chunk without choices reports usage."""
+    choices = [choice for chunk in chunks for choice in chunk.choices[:1]]
+    stopped = next((choice.finish_reason for choice in reversed(choices) if choice.finish_reason), "an early end")
+    return usable("".join(choice.delta.content or "" for choice in choices), stopped)
