@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import takewhile
 from operator import is_
 from typing import Any
 
+from plimsoll.compaction.copies import Originals
 from plimsoll.compaction.join import as_one, outgoing, runs
 from plimsoll.compaction.normalize import finished
 from plimsoll.compaction.view_message import ViewMessage
@@ -32,65 +34,55 @@ def _encoded(pieces: Sequence[ViewMessage], format: Format) -> Wires:
 
 def _unmark(wires: Wires, pieces: Sequence[ViewMessage], format: Format, leading: LeadingMarks) -> None:
     """Keep only as many cache marks as the provider allows, the last ones."""
-    marks_max = format.rules.cache_marks_max
-    if marks_max is not None and any(piece.marks for piece in pieces):
-        keep_last(wires, leading, marks_max)
+    if _are_marked(pieces, format):
+        _keep_last(wires, format, leading)
+
+
+def _are_marked(pieces: Sequence[ViewMessage], format: Format) -> bool:
+    """True if some of these have cache marks, and the provider limits their number."""
+    return format.rules.cache_marks_max is not None and any(piece.marks for piece in pieces)
+
+
+def _keep_last(wires: Wires, format: Format, leading: LeadingMarks) -> None:
+    if format.rules.cache_marks_max is not None:
+        keep_last(wires, leading, format.rules.cache_marks_max)
 
 
 class _Encoded:
-    """Templates from which fresh copies of messages are made, twice as fast as unpickling.
-
-    Each dict and list is stored without its nested ones, so that the garbage collector need not visit it.
-    """
+    """Messages that were encoded before, with the view messages they were made from."""
 
     def __init__(self) -> None:
         self.pieces: list[ViewMessage] = []
-        self._templates: list[dict[str, Any] | tuple[Any, ...]] = []
-        """Each dict, and each list as a tuple, with None in place of nested ones."""
-        self._links: list[tuple[int, Any, int]] = []
-        """(index of a template, key or index in it, index of the nested template)."""
-        self._messages: list[int] = []
-        """Template index of each message."""
-        self._marks: list[tuple[int, int]] = []
-        """Number of templates and links before each message."""
+        self._originals = Originals()
+        self._starts: list[int] = []
+        """Number of view messages before each message."""
+        self._marked: list[int] = []
+        """The messages with cache marks that may have to be removed."""
+
+    @property
+    def is_marked(self) -> bool:
+        """True if some of the messages have cache marks that may have to be removed."""
+        return bool(self._marked)
 
     def add(self, pieces: Sequence[ViewMessage], format: Format) -> None:
         """Append the output messages of these view messages."""
         for run in runs(pieces, format):
-            self._marks.append((len(self.pieces), len(self._links)))
+            if _are_marked(run, format):
+                self._marked.append(len(self._starts))
+            self._starts.append(len(self.pieces))
             self.pieces += run
-            self._messages.append(self._taken(format.encode(as_one(run, format))))
+            self._originals.add(format.encode(as_one(run, format)))
 
     def cut(self, pieces: int) -> None:
         """Keep only the first `pieces` view messages."""
-        while len(self.pieces) > pieces:
-            stop, links = self._marks.pop()
-            del self.pieces[stop:], self._links[links:], self._templates[self._messages.pop() :]
+        count = bisect_left(self._starts, pieces)
+        self._originals.cut(count)
+        self._marked = [number for number in self._marked if number < count]
+        del self.pieces[pieces:], self._starts[count:]
 
     def copies(self) -> Wires:
         """The messages, as fresh objects."""
-        templates: list[Any] = self._templates
-        if not self._links:  # messages of only texts and numbers
-            return list(map(dict.copy, templates))
-        found: list[Any] = [template.copy() if type(template) is dict else list(template) for template in templates]
-        for parent, key, child in self._links:
-            found[parent][key] = found[child]
-        return [found[number] for number in self._messages]
-
-    def _taken(self, value: dict[str, Any] | list[Any]) -> int:
-        """Store a JSON value; returns its index."""
-        number = len(self._templates)
-        is_list = isinstance(value, list)
-        bare = {key: None if isinstance(item, (dict, list)) else item for key, item in _items(value)}
-        self._templates.append(tuple(bare.values()) if is_list else bare)
-        for key, item in _items(value):
-            if isinstance(item, (dict, list)):
-                self._links.append((number, key, self._taken(item)))
-        return number
-
-
-def _items(value: dict[str, Any] | list[Any]) -> Any:
-    return enumerate(value) if isinstance(value, list) else value.items()
+        return self._originals.copies()
 
 
 class ViewWriter:
@@ -117,7 +109,8 @@ class ViewWriter:
             stop -= 1
         self._keep(self._rest, pieces[system:stop], format)
         messages = self._system.copies() + self._rest.copies() + _encoded(pieces[stop:], format)
-        _unmark(messages, pieces, format, leading)
+        if self._system.is_marked or self._rest.is_marked or _are_marked(pieces[stop:], format):
+            _keep_last(messages, format, leading)
         return messages
 
     @staticmethod

@@ -1,0 +1,130 @@
+"""Copies of messages that are handed out again and again, each time as if new.
+
+A caller may change what it is handed, so every view consists of objects that nobody else holds. Making thousands of dicts and lists
+takes most of the time of a call, so copies that were handed out before serve again once their caller has let go of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+Wire = dict[str, Any]
+Container = dict[str, Any] | list[Any]
+
+LENT_MAX = 2
+"""Sets of copies kept: a caller usually holds its last view until it has the next one."""
+
+
+class Originals:
+    """Messages, and templates from which copies of them are made, twice as fast as unpickling.
+
+    Each dict and list is stored without its nested ones, so that the garbage collector need not visit it.
+    """
+
+    def __init__(self) -> None:
+        self.wires: list[Wire] = []
+        self._templates: list[dict[str, Any] | tuple[Any, ...]] = []
+        """Each dict, and each list as a tuple, with None in place of nested ones."""
+        self._links: list[tuple[int, Any, int]] = []
+        """(index of a template, key or index in it, index of the nested template)."""
+        self._numbers: list[tuple[int, Any]] = []
+        """(index of a template, key or index in it) of each number: 1, 1.0 and True are equal to each other."""
+        self._starts: list[tuple[int, int, int]] = []
+        """Number of templates, links and numbers before each message."""
+        self._lent: list[_Lent] = []
+
+    def __len__(self) -> int:
+        return len(self.wires)
+
+    def add(self, wire: Wire) -> None:
+        """Append a message, which nobody changes from now on."""
+        self._starts.append((len(self._templates), len(self._links), len(self._numbers)))
+        self.wires.append(wire)
+        self._store(wire)
+
+    def cut(self, count: int) -> None:
+        """Keep only the first `count` messages."""
+        if count < len(self):
+            templates, links, numbers = self._starts[count]
+            del self.wires[count:], self._starts[count:]
+            del self._templates[templates:], self._links[links:], self._numbers[numbers:]
+            self._lent.clear()
+
+    def copies(self) -> list[Wire]:
+        """The messages, as objects that nobody else holds."""
+        lent = next(filter(self._is_as_new, self._lent), None)
+        if lent is None:
+            lent = _Lent()
+            self._lent = [*self._lent, lent][-LENT_MAX:]
+        self._extend(lent)
+        return list(lent.messages)
+
+    def _is_as_new(self, lent: _Lent) -> bool:
+        """True if nobody else holds any of these copies, and none was changed."""
+        return (
+            lent.is_alone
+            and lent.messages == self.wires[: len(lent.messages)]
+            and all(
+                lent.containers[index][key] is self._templates[index][key]
+                for index, key in self._numbers
+                if index < len(lent.containers)
+            )
+        )
+
+    def _extend(self, lent: _Lent) -> None:
+        """Add copies of the messages that are not among these copies yet."""
+        start = len(lent.messages)
+        if start == len(self):
+            return
+        first, first_link, _ = self._starts[start]
+        made: list[Any] = [
+            template.copy() if type(template) is dict else list(template) for template in self._templates[first:]
+        ]
+        for parent, key, child in self._links[first_link:]:
+            made[parent - first][key] = made[child - first]
+        lent.containers += made
+        lent.messages += [made[index - first] for index, _, _ in self._starts[start:]]
+
+    def _store(self, value: Container) -> int:
+        """Store a JSON value; returns the index of its template."""
+        index = len(self._templates)
+        is_list = isinstance(value, list)
+        bare: dict[Any, Any] = {}
+        self._templates.append(bare)
+        for key, item in enumerate(value) if isinstance(value, list) else value.items():
+            is_nested = isinstance(item, dict | list)
+            bare[key] = None if is_nested else item
+            if isinstance(item, int | float):
+                self._numbers.append((index, key))
+            elif is_nested:
+                self._links.append((index, key, self._store(item)))
+        if is_list:
+            self._templates[index] = tuple(bare.values())
+        return index
+
+
+class _Lent:
+    """Copies of messages that were handed out: the messages, and every dict and list in them."""
+
+    def __init__(self) -> None:
+        self.messages: list[Wire] = []
+        self.containers: list[Container] = []
+
+    @property
+    def is_alone(self) -> bool:
+        """True if nobody else holds any of the copies."""
+        return _counts(islice(self.messages, 1)) <= _ALONE and _counts(self.containers) <= _ALONE
+
+
+def _counts(containers: Iterable[Container]) -> set[int]:
+    """Numbers of references to these objects. One that cannot be told counts as too many."""
+    getrefcount = getattr(sys, "getrefcount", None)
+    return set(map(getrefcount, containers)) if getrefcount else {-1}
+
+
+_PROBE: list[Container] = [{}]
+_ALONE = _counts([*_PROBE]) if hasattr(sys, "getrefcount") else set[int]()
+"""What `_counts` says of objects that only `_Lent` holds: each is in `containers`, and in `messages` or another object of it."""
