@@ -49,7 +49,7 @@ def list_found(arguments: argparse.Namespace) -> int:
         print_json([_data(number, found) for number, found in rows[:most]])
         return DONE
     if not rows:
-        say(f"no sessions of {_tools(arguments)} in {_places()}")
+        say(f"no sessions of {arguments.tool or 'Claude Code, Codex or pi'} in {_places()}")
         return DONE
     columns = (">no", "tool", "changed", ">tokens", ">size", "~what", "project", *(() if is_terminal else ("file",)))
     show(table(columns, [_row(number, found)[: len(columns)] for number, found in rows[:most]]))
@@ -62,10 +62,6 @@ def list_found(arguments: argparse.Namespace) -> int:
 def _is_wanted(found: plimsoll.SessionFile, arguments: argparse.Namespace) -> bool:
     is_of_project = arguments.project is None or arguments.project in (found.cwd or "")
     return is_of_project and arguments.tool in {None, found.tool}
-
-
-def _tools(arguments: argparse.Namespace) -> str:
-    return arguments.tool or "Claude Code, Codex or pi"
 
 
 def _places() -> str:

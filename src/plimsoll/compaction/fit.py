@@ -172,7 +172,11 @@ def _refuse(view: WorkingView, budget_tokens: int) -> None:
     if view.total <= budget_tokens:
         return
     largest = max(_frame(view) or view.blocks, key=lambda block: block.tokens, default=None)
-    raise CannotFit(part=_part(largest), budget_tokens=budget_tokens, needed_tokens=view.total)
+    raise CannotFit(
+        part=(largest.kept_as if largest else None) or "the messages",
+        budget_tokens=budget_tokens,
+        needed_tokens=view.total,
+    )
 
 
 def _frame(view: WorkingView) -> list[ViewExchange]:
@@ -189,8 +193,3 @@ def _cut_to_least(view: WorkingView, budget_tokens: int) -> None:
         if excess <= 0:
             return
         reduce_to(view, block, max(0, block.tokens - excess), REASON, to_line=False)
-
-
-def _part(block: ViewExchange | None) -> str:
-    """Name of an exchange for the error message. Without one, the provider's fixed overhead exceeds the budget."""
-    return (block.kept_as if block else None) or "the messages"

@@ -54,7 +54,7 @@ def split(view: WorkingView, task: Task, *, summary_tokens: int | None = None, a
     held = view.reserve_tokens + sum(block.tokens for block in view.blocks if block.kept_as is not None)
     free = task.goal_tokens - held
     summary = _summary_room(view, task, free) if summary_tokens is None else summary_tokens
-    summary = max(summary, _summary_floor(task, held), 0)
+    summary = max(summary, min(task.summary_tokens_min, task.budget_tokens - held), 0)
     focused = _focused(movable, task, int((free - summary) * FOCUS_SHARE)) or _failing(movable, task, free - summary)
     room = free - summary - sum(block.tokens for block in focused)
     tail = _tail(view, movable, task, room, after_failure=after_failure)
@@ -76,11 +76,6 @@ def _summary_room(view: WorkingView, task: Task, free_tokens: int) -> int:
     share = max(0.5, 1 - (task.goal_tokens / max(1, history)) ** 2)
     earlier = sum(block.tokens for block in view.summaries())
     return min(task.summary_tokens_max, max(0, int(free_tokens * share), min(earlier, free_tokens)))
-
-
-def _summary_floor(task: Task, held_tokens: int) -> int:
-    """Limit to the policy's maximum for a summary and to the budget."""
-    return min(task.summary_tokens_min, task.budget_tokens - held_tokens)
 
 
 def _focused(movable: Sequence[ViewExchange], task: Task, room: int) -> list[ViewExchange]:

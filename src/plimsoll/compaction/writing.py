@@ -100,7 +100,7 @@ class ViewWriter:
         """The messages of a view, as `written` returns them."""
         if format is not self._format:
             self._format, self._system, self._rest = format, _Encoded(), _Encoded()
-        system = _system_pieces(pieces)
+        system = sum(1 for _ in takewhile(lambda piece: piece.message.role == "system", pieces))
         if not _is_parted(pieces, system, format):
             system = 0
         self._keep(self._system, pieces[:system], format)
@@ -122,11 +122,6 @@ class ViewWriter:
         encoded.cut(same)
         if len(encoded.pieces) < len(pieces):
             encoded.add(pieces[len(encoded.pieces) :], format)
-
-
-def _system_pieces(pieces: Sequence[ViewMessage]) -> int:
-    """Number of system messages that a view begins with."""
-    return sum(1 for _ in takewhile(lambda piece: piece.message.role == "system", pieces))
 
 
 def _is_parted(pieces: Sequence[ViewMessage], at: int, format: Format) -> bool:

@@ -56,7 +56,7 @@ def workspace_context(project: str | os.PathLike[str] | None = None) -> Workspac
     """The project of a folder (None: the current one), or of the nearest parent that has `.git` or a manifest."""
     start = Path(_here()) if project is None else project_folder(project)
     folders = [start, *start.parents][:_FOLDERS_MAX]
-    root = next((folder for folder in folders if _exists(folder, ".git")), None)
+    root = next((folder for folder in folders if _mode(folder / ".git") is not None), None)
     inside = folders[: folders.index(root) + 1] if root else folders
     packages = ((folder, package) for folder in inside if (package := _package(folder)) is not None)
     home, package = next(packages, (None, None))
@@ -108,7 +108,7 @@ def _git_folder(root: Path) -> Path | None:
         place = Path(os.path.normpath(root / pointer.removeprefix("gitdir:").strip()))
     else:
         return None
-    return place if _is_folder(place) else None
+    return place if stat.S_ISDIR(_mode(place) or 0) else None
 
 
 def _remote(config: str) -> str | None:
@@ -194,14 +194,6 @@ def _read(folder: Path, name: str) -> str | None:
     finally:
         os.close(fd)
     return data.decode("utf-8", "replace") if len(data) <= PROJECT_FILE_SIZE_BYTES_MAX else None
-
-
-def _exists(folder: Path, name: str) -> bool:
-    return _mode(folder / name) is not None
-
-
-def _is_folder(path: Path) -> bool:
-    return stat.S_ISDIR(_mode(path) or 0)
 
 
 def _mode(path: Path) -> int | None:

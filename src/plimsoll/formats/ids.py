@@ -28,7 +28,7 @@ class UniqueIds:
     def named(self, original: str) -> str:
         """The id to write for the next use of `original`."""
         uses = self._uses[original] = self._uses.get(original, 0) + 1
-        written = original if self._stands(original) else f"id--{_hex(original)}"
+        written = original if self._stands(original) else f"id--{original.encode('utf-8', 'surrogatepass').hex()}"
         return shortened(written if uses == 1 else f"{written}--{uses}", self._chars_max)
 
     def _stands(self, original: str) -> bool:
@@ -55,7 +55,3 @@ def original_of(written: str) -> str:
         return bytes.fromhex(match["hex"]).decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return written
-
-
-def _hex(original: str) -> str:
-    return original.encode("utf-8", "surrogatepass").hex()

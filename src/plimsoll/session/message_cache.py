@@ -9,7 +9,7 @@ from plimsoll.environment.layers import Storage
 from plimsoll.formats.words import words_of
 from plimsoll.limits import MESSAGE_CACHE_CHARS_MAX
 from plimsoll.message import Media, Message, Opaque, ToolResult
-from plimsoll.store.cache import Cache, CacheStats
+from plimsoll.tokens.cache import CacheStats, LruCache
 
 READ_AHEAD_MESSAGES = 16
 """Messages read at a time: most of the cost is in finding the first one."""
@@ -25,12 +25,12 @@ class MessageCache:
         self._read = read
         storage = storage or Storage()
         hold_s = math.inf if storage.hold_s is None else storage.hold_s
-        self._small: Cache[int, Message] = Cache(storage.messages_held_max, ttl_s=hold_s)
-        self._large: Cache[int, Message] = Cache(storage.large_messages_held_max, ttl_s=hold_s)
+        self._small: LruCache[Message] = LruCache(storage.messages_held_max, hold_s=hold_s)
+        self._large: LruCache[Message] = LruCache(storage.large_messages_held_max, hold_s=hold_s)
 
     def held(self, position: int) -> Message | None:
         """The message if it is cached."""
-        return self._small.get(position) or self._large.get(position)
+        return self._small.find(position) or self._large.find(position)
 
     def find(self, position: int) -> Message | None:
         """The message; None if missing or unreadable. The following messages are cached too, as they are often requested next."""
@@ -39,7 +39,7 @@ class MessageCache:
             messages = self._read(position, position + READ_AHEAD_MESSAGES)
             found = messages.get(position)
             for place, message in reversed(list(messages.items())):
-                (self._small if _is_small(message) else self._large).set(place, message)
+                (self._small if _is_small(message) else self._large).put(place, message)
         return found
 
     def clear(self) -> None:
@@ -49,7 +49,7 @@ class MessageCache:
 
     def info(self) -> CacheStats:
         """Cache counters."""
-        small, large = self._small.stats(), self._large.stats()
+        small, large = self._small.info(), self._large.info()
         return CacheStats(
             entries=small.entries + large.entries,
             hits=small.hits + large.hits,

@@ -26,8 +26,8 @@ from plimsoll.session.searching import SearchedSession
 from plimsoll.session.sharing import SharedSession
 from plimsoll.session.syncing import SyncedSession
 from plimsoll.session.usage_reports import sent_now, usage_for, usage_from_caller, usages
-from plimsoll.store.cache import CacheStats
 from plimsoll.summary.file_mentions import FileMention
+from plimsoll.tokens.cache import CacheStats
 from plimsoll.validation import boolean, integer
 
 PolicyGiven: TypeAlias = "PolicyChoice | None"

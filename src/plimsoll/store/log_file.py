@@ -246,18 +246,14 @@ def read_tail(file: LogFile, *, acknowledged: int = 0) -> Tail:
                 continue
             if not piece.ended and end == size:
                 end = span.offset + span.size_bytes
-            return _tail(record, lost, end, size)
+            return Tail(
+                seq=record.seq + 1 + lost,
+                messages=record.messages + lost,
+                at_ms=record.at_ms,
+                end=end,
+                torn_bytes=size - end,
+            )
     return Tail(seq=lost, messages=lost, end=end, torn_bytes=size - end)
-
-
-def _tail(record: Record, lost: int, end: int, size: int) -> Tail:
-    return Tail(
-        seq=record.seq + 1 + lost,
-        messages=record.messages + lost,
-        at_ms=record.at_ms,
-        end=end,
-        torn_bytes=size - end,
-    )
 
 
 def piece_spans(piece: RawLine) -> list[Span]:

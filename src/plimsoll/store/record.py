@@ -98,21 +98,21 @@ def encode_batch(
         left = len(drafts) - index - 1
         line, is_same = _encoded(draft, seq + index, position, at_ms, left)
         lines.append(line)
-        records.append(_record_of(draft, seq + index, position, at_ms, left) if is_same else _decoded(line))
+        records.append(
+            Record(
+                seq=(seq + index),
+                position=position,
+                kind=draft.kind,
+                at_ms=at_ms,
+                data=draft.data,
+                required=draft.required,
+                batch_left=left,
+            )
+            if is_same
+            else _decoded(line)
+        )
         position += draft.kind == "message"
     return lines, records
-
-
-def _record_of(draft: RecordDraft, seq: int, position: int, at_ms: int, batch_left: int) -> Record:
-    return Record(
-        seq=seq,
-        position=position,
-        kind=draft.kind,
-        at_ms=at_ms,
-        data=draft.data,
-        required=draft.required,
-        batch_left=batch_left,
-    )
 
 
 def _decoded(line: bytes) -> Record:

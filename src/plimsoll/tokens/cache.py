@@ -1,10 +1,13 @@
-"""A cache of results, and of token counts by the hash of the text."""
+"""A cache of results by key, and of token counts by the hash of the text."""
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
+from itertools import takewhile
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from plimsoll.dataclass import dataclass
 from plimsoll.limits import COUNT_CACHE_TEXT_CHARS_MIN, COUNT_CACHE_TEXTS_MAX
@@ -17,65 +20,110 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+_ABSENT: Final = object()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CacheInfo:
-    """Statistics of a cache. `size` and `size_max` are numbers of texts."""
+class CacheStats:
+    """Counters of a cache since its creation."""
 
+    entries: int
     hits: int
     misses: int
-    size: int
-    size_max: int
+    evictions: int
+    """Live entries removed to make room."""
+    expirations: int
+    """Entries removed because their time was over."""
 
 
 class LruCache(Generic[Result]):
-    """The most recently used results by key, at most `size_max` of them. Thread-safe.
+    """The most recently used results by key, at most `size_max` of them, each for `hold_s` seconds. Thread-safe.
 
-    Keys should hold lengths and hashes of texts, not the texts, so that the cache keeps no content alive. Python's hash of a
-    text has 64 bits and a random key in each process, so outsiders cannot prepare colliding texts.
+    Using a result does not extend its time. Keys should hold lengths and hashes of texts, not the texts, so that the cache keeps
+    no content alive. Python's hash of a text has 64 bits and a random key in each process, so outsiders cannot prepare colliding
+    texts.
     """
 
-    __slots__ = ("_hits", "_lock", "_misses", "_results", "_size_max")
-
-    def __init__(self, size_max: int) -> None:
-        self._results: OrderedDict[Hashable, Result] = OrderedDict()
+    def __init__(self, size_max: int, *, hold_s: float = math.inf, clock_s: Callable[[], float] = monotonic) -> None:
+        self._results: OrderedDict[Hashable, Any] = OrderedDict()
+        """By last use."""
+        self._until_s: dict[Hashable, float] = {}
+        """When each result expires, by age; empty if results never do."""
         self._lock = Lock()
-        self._size_max = size_max
-        self._hits = 0
-        self._misses = 0
+        self._size_max = size_max if hold_s > 0 else 0
+        self._hold_s = hold_s
+        self._clock_s = clock_s
+        self._hits = self._misses = self._evictions = self._expirations = 0
+
+    def find(self, key: Hashable) -> Result | None:
+        """The cached result; None if there is none."""
+        found = self._found(key)
+        return None if found is _ABSENT else found
 
     def get(self, key: Hashable, make: Callable[..., Result], *arguments: Any) -> Result:
         """The cached result for `key`, else `make(*arguments)`."""
+        found: Result = self._found(key)
+        if found is _ABSENT:
+            found = make(*arguments)  # without the lock: it may take long
+            self.put(key, found)
+        return found
+
+    def _found(self, key: Hashable) -> Any:
         with self._lock:
-            if key in self._results:
+            if self._until_s:
+                self._purge()
+            found = self._results.get(key, _ABSENT)
+            if found is _ABSENT:
+                self._misses += 1
+            else:
                 self._results.move_to_end(key)
                 self._hits += 1
-                return self._results[key]
-        made = make(*arguments)  # without the lock: it may take long
-        self.put(key, made)
-        return made
+            return found
 
     def put(self, key: Hashable, result: Result) -> None:
-        """Store a result that was not cached."""
+        """Store a result. Replacing one evicts no other."""
+        if not self._size_max:
+            return
         with self._lock:
-            self._misses += 1
+            self._purge()
             self._results[key] = result
+            self._results.move_to_end(key)
+            if self._hold_s < math.inf:
+                self._until_s.pop(key, None)
+                self._until_s[key] = self._clock_s() + self._hold_s
             if len(self._results) > self._size_max:
-                self._results.popitem(last=False)
+                self._until_s.pop(self._results.popitem(last=False)[0], None)
+                self._evictions += 1
+
+    def _purge(self) -> None:
+        now_s = self._clock_s() if self._until_s else 0
+        for key in [*takewhile(lambda key: self._until_s[key] <= now_s, self._until_s)]:
+            del self._results[key], self._until_s[key]
+            self._expirations += 1
+
+    def clear(self) -> None:
+        """Remove all results."""
+        with self._lock:
+            self._results.clear()
+            self._until_s.clear()
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._results
 
-    def info(self) -> CacheInfo:
-        """Hits, misses and size."""
+    def info(self) -> CacheStats:
+        """Counters since the cache was created."""
         with self._lock:
-            return CacheInfo(hits=self._hits, misses=self._misses, size=len(self._results), size_max=self._size_max)
+            return CacheStats(
+                entries=len(self._results),
+                hits=self._hits,
+                misses=self._misses,
+                evictions=self._evictions,
+                expirations=self._expirations,
+            )
 
 
 class CountCache(LruCache[int]):
     """A cache of counts by length and hash of the text. Texts that are faster to count than to look up are not cached."""
-
-    __slots__ = ()
 
     def __init__(self, size_max: int = COUNT_CACHE_TEXTS_MAX) -> None:
         super().__init__(size_max)
@@ -133,6 +181,6 @@ class CachingCounter:
         for text, tokens in zip(missing, self._counter.count_all(missing), strict=True):
             self._cache.put((len(text), hash(text)), tokens)
 
-    def cache_info(self) -> CacheInfo:
-        """Statistics of the cache of `count`; that of `upper` is separate."""
+    def cache_info(self) -> CacheStats:
+        """Counters of the cache of `count`; that of `upper` is separate."""
         return self._cache.info()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from plimsoll.dataclass import dataclass
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
-from plimsoll.tokens.cache import CacheInfo, CachingCounter
+from plimsoll.tokens.cache import CacheStats, CachingCounter
 from plimsoll.tokens.media import MOST_EXPENSIVE, MediaRule
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class MessageCounter:
         each = (self.framing.per_tool + self._count(compact_json(tool)) for tool in tools)
         return self.framing.tools_once + sum(each)
 
-    def cache_info(self) -> CacheInfo:
+    def cache_info(self) -> CacheStats:
         """Statistics of the cache of text counts."""
         return self._counter.cache_info()
 

@@ -102,12 +102,12 @@ def test_counts_can_be_forgotten() -> None:
     """A cleared cache holds nothing, and what is counted again is the same (S1-18)."""
     text = "a text that is counted, forgotten and counted again " * 30
     before = counter_for("gpt-4o").count(text)
-    assert counter_for("gpt-4o").cache_info().size
+    assert counter_for("gpt-4o").cache_info().entries
     clear_cache()
 
-    assert counter_for("gpt-4o").cache_info().size == 0
+    assert counter_for("gpt-4o").cache_info().entries == 0
     assert counter_for("gpt-4o").count(text) == before
-    assert message_counter_for("gpt-4o").cache_info().size == 1
+    assert message_counter_for("gpt-4o").cache_info().entries == 1
 
 
 def test_without_an_engine_the_estimator_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -317,7 +317,7 @@ def test_long_texts_are_counted_once() -> None:
     letters.asked.clear()
     assert counter.messages(history) == first
     assert letters.asked == []
-    assert (counter.cache_info().hits, counter.cache_info().misses, counter.cache_info().size) == (20, 20, 20)
+    assert (counter.cache_info().hits, counter.cache_info().misses, counter.cache_info().entries) == (20, 20, 20)
 
 
 @pytest.mark.spec("WE-10")
