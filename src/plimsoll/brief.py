@@ -1,9 +1,12 @@
-"""Short representations of values that hold whole conversations, and numbers as text."""
+"""Values shown to people and programs: short representations, JSON-ready data, and numbers as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from html import escape
+from typing import Any
 
 Fact = tuple[str, object]
 """Name and value."""
@@ -36,6 +39,35 @@ class ShortRepr:
         text = self._text()
         below = "" if text is None else f"<pre>{escape(text[:TEXT_CHARS_MAX])}</pre>"
         return f"<table><caption>{escape(type(self).__name__)}</caption>{rows}</table>{below}"
+
+
+class JsonReady:
+    """Mixin that gives a data class as JSON-ready data."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: pairs as lists, levels by their names."""
+        return _fields_of(self)
+
+
+def _fields_of(value: Any) -> dict[str, Any]:
+    return {field.name: json_ready(getattr(value, field.name)) for field in fields(value)}
+
+
+def json_ready(value: Any) -> Any:
+    """A value as JSON data: data classes as objects, tuples as lists, members of an enumeration by their names."""
+    match value:
+        case JsonReady():
+            return value.to_dict()
+        case tuple() | list():
+            return [json_ready(item) for item in value]
+        case Mapping():
+            return {key: json_ready(item) for key, item in value.items()}
+        case Enum():
+            return str(value)
+        case _:
+            return _fields_of(value) if is_dataclass(value) else value
 
 
 def pluralize(number: int, thing: str, things: str = "") -> str:

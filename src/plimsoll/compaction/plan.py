@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
+from plimsoll.brief import JsonReady
 from plimsoll.compaction.importance import reasons
 from plimsoll.compaction.view_message import Decision, ViewExchange, ViewMessage
 from plimsoll.dataclass import dataclass
@@ -20,7 +21,7 @@ Stage: TypeAlias = Literal["none", "steps", "rules", "model", "edited", "window"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class Action(JsonReady):
     """The decision for one exchange. `first` and `last` are message positions in the history, both included."""
 
     decision: Decision
@@ -33,10 +34,6 @@ class Action:
     tokens_after: int
     references: tuple[str, ...] = ()
     """References under which the cut or removed texts can be read back; empty without a store."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {**asdict(self), "references": list(self.references)}
 
 
 def changes_between(

@@ -29,15 +29,27 @@ def position_named(name: object) -> int | None:
     return int(match[1]) if match else None
 
 
+def merged_runs(runs: Iterable[tuple[int, int]], gap: int = 0) -> list[tuple[int, int]]:
+    """Runs `[start, stop)` of positions in order, without empty ones; those that overlap or are at most `gap` apart as one."""
+    found: list[tuple[int, int]] = []
+    for start, stop in sorted(runs):
+        if found and start <= found[-1][1] + gap:
+            found[-1] = (found[-1][0], max(stop, found[-1][1]))
+        elif start < stop:
+            found.append((start, stop))
+    return found
+
+
+def runs_of(positions: Iterable[int], gap: int = 0) -> list[tuple[int, int]]:
+    """Positions as runs, see `merged_runs`."""
+    return merged_runs(((position, position + 1) for position in positions), gap)
+
+
 def named(positions: Iterable[int]) -> str:
     """The names of messages, with runs shortened: `m3, m5-m8`."""
-    runs: list[list[int]] = []
-    for position in sorted(positions):
-        if runs and position - runs[-1][-1] <= 1:
-            runs[-1] = [runs[-1][0], position]
-        else:
-            runs.append([position])
-    return ", ".join(f"m{run[0]}" if run[0] == run[-1] else f"m{run[0]}-m{run[-1]}" for run in runs)
+    return ", ".join(
+        f"m{start}" if stop - start == 1 else f"m{start}-m{stop - 1}" for start, stop in runs_of(positions)
+    )
 
 
 def name_of(position: int, part: int, text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from plimsoll.brief import Fact, ShortRepr, pluralize, size_change
+from plimsoll.brief import Fact, JsonReady, ShortRepr, pluralize, size_change
 from plimsoll.dataclass import dataclass
 from plimsoll.message import FormatName, M
 
@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Report(ShortRepr):
+class Report(ShortRepr, JsonReady):
     """What was done and why. Sizes in tokens, framing included; upper bounds where a count is estimated.
 
     `budget` is the budget of messages, without tools. `stage` is how removed messages are represented: "none", "steps", "rules",
@@ -50,22 +50,6 @@ class Report(ShortRepr):
 
     def _text(self) -> str | None:
         return self.summary
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; the level as its name."""
-        return {
-            "tokens_before": self.tokens_before,
-            "tokens_after": self.tokens_after,
-            "messages_before": self.messages_before,
-            "messages_kept": self.messages_kept,
-            "budget": self.budget,
-            "level": str(self.level),
-            "stage": self.stage,
-            "actions": [action.to_dict() for action in self.actions],
-            "lost": [action.to_dict() for action in self.lost],
-            "summary": self.summary,
-            "note": self.note,
-        }
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, field, fields
+from dataclasses import field, fields
 from types import MappingProxyType
 from typing import Any
 
+from plimsoll.brief import JsonReady
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
 from plimsoll.limits import LARGE_MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_TTL_S
@@ -135,7 +136,7 @@ class ContextMetadata:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextLayers:
+class ContextLayers(JsonReady):
     """All layers. `system` and `workspace` are None if they were never recorded."""
 
     session: SessionContext
@@ -144,10 +145,6 @@ class ContextLayers:
     metadata: ContextMetadata
     system: SystemContext | None = None
     workspace: WorkspaceContext | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The layers as JSON-ready data."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

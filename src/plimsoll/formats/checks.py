@@ -71,20 +71,15 @@ def check_fields(findings: Findings, found: Iterable[tuple[Mapping[str, Any], Fi
             findings.add("unknown_field", f"{ascii(field)[:40]} {fault} {ascii(kind)[:40]} in a request")
 
 
-def has_text(value: object) -> bool:
-    """True for text that is not empty."""
-    return isinstance(value, str) and bool(value)
-
-
-def check_id(findings: Findings, value: object, what: str, *, chars_max: int | None = None) -> bool:
-    """Check that an id is text and within the provider's length limit; True if it is."""
+def checked_id(findings: Findings, value: object, what: str, *, chars_max: int | None = None) -> str | None:
+    """Check that an id is text and within the provider's length limit. Returns it, or None if it is not text or empty."""
     if isinstance(value, str) and chars_max is not None and len(value) > chars_max:
         findings.add("bad_id", f"{what} may have {chars_max} characters, not {len(value)}")
     if value is not None and not isinstance(value, str):
         findings.add("wrong_type", f"{what} must be text, not {kind_of(value)}")
     elif not value:
         findings.add("missing_id", f"{what} is missing or empty")
-    return has_text(value)
+    return value if isinstance(value, str) and value else None
 
 
 def check_tool_name(findings: Findings, value: object, *, chars_max: int | None) -> None:

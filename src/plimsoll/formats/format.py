@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
-from plimsoll.brief import Fact, ShortRepr, pluralize
+from plimsoll.brief import Fact, JsonReady, ShortRepr, pluralize
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.rules import Rules
 from plimsoll.message import FormatName, Message, ToolResult, Wire
@@ -41,20 +41,16 @@ Code: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
+class Violation(JsonReady):
     """Something that the provider would reject. `position` is the index of the message; None means the system text."""
 
     position: int | None
     code: Code
     reason: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain JSON data."""
-        return {"position": self.position, "code": self.code, "reason": self.reason}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class Loss(JsonReady):
     """Something that a conversion changed or dropped. `position` is the index of its message (None: the system text).
 
     `what` names the thing in a word or two, `reason` says what happened to it.
@@ -64,17 +60,13 @@ class Loss:
     what: str
     reason: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain JSON data."""
-        return {"position": self.position, "what": self.what, "reason": self.reason}
-
 
 SystemText: TypeAlias = str | list[dict[str, Any]] | None
 """Anthropic's `system` parameter: text, or text blocks (with their cache markers). None where the messages hold it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Rendered(ShortRepr):
+class Rendered(ShortRepr, JsonReady):
     """Canonical messages written in one format."""
 
     messages: list[dict[str, Any]]
@@ -85,11 +77,6 @@ class Rendered(ShortRepr):
         yield "messages", pluralize(len(self.messages), "message")
         yield "system", "no system text" if self.system is None else "system text"
         yield "losses", f"{len(self.losses):,} {'loss' if len(self.losses) == 1 else 'losses'}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain JSON data."""
-        losses = [loss.to_dict() for loss in self.losses]
-        return {"messages": self.messages, "system": self.system, "losses": losses}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import asdict, field
+from dataclasses import field
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
+from plimsoll.brief import JsonReady
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
 from plimsoll.validation import integer, ratio, short_repr
@@ -230,7 +231,7 @@ def recommend(tokens: int, lines: ResolvedLines, *, unseen: int = 0) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(JsonReady):
     """Whether a view is due for a compaction, and at which line. All sizes in tokens."""
 
     should_compact: bool
@@ -244,13 +245,9 @@ class Check:
     unseen_tokens: int = 0
     """The part of each size that only the provider counts."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The check as JSON-ready data, the level by name."""
-        return {**asdict(self), "level": str(self.level)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class Status(JsonReady):
     """How full a view is. `max_tokens` is the budget: the window less the output reserve and the tools.
 
     Both sizes include `unseen_tokens`, which only the provider counts: see `Session.record_usage`.
@@ -262,10 +259,6 @@ class Status:
     level: Level
     recommendation: str
     unseen_tokens: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """The status as JSON-ready data, the level by name."""
-        return {**asdict(self), "level": str(self.level)}
 
 
 def check_of(tokens: int, lines: ResolvedLines, *, act_at: Level = Level.normal) -> Check:

@@ -6,11 +6,12 @@ A preset (policy/presets.py) is a named policy; `policy_named` returns one with 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeAlias, Unpack, get_args
 
+from plimsoll.brief import JsonReady
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
 from plimsoll.limits import SUMMARIZER_INPUT_TOKENS_MIN
@@ -54,7 +55,7 @@ STRATEGIES: Mapping[Strategy, Mapping[str, Any]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(JsonReady):
     """How to keep a view within its budget. Raises SettingError naming a field with an invalid value.
 
     Under any policy, the newest request, system text, pinned messages and unfinished exchanges are kept, and the result fits the
@@ -199,10 +200,6 @@ class Policy:
         """The size that the step `clip` cuts messages to, or None."""
         return None if self.message_tokens_max is None else mark_tokens(self.message_tokens_max, budget_tokens)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The policy as JSON-ready data: levels by name, pairs as lists. The inverse of `from_dict`."""
-        return {key: _plain(value) for key, value in asdict(self).items()}
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Policy:
         """The policy that `to_dict` described; missing fields take their defaults. Raises SettingError for unknown ones."""
@@ -316,15 +313,3 @@ def _steps(steps: object) -> tuple[Step, ...]:
     if len(set(named)) != len(named):
         raise SettingError("steps", "each step may be named once")
     return named
-
-
-def _plain(value: object) -> object:
-    match value:
-        case Level():
-            return str(value)
-        case tuple():
-            return list(value)
-        case dict():
-            return {key: _plain(inner) for key, inner in value.items()}
-        case _:
-            return value

@@ -12,6 +12,7 @@ from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from plimsoll.compaction.references import merged_runs, runs_of
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SessionDamaged
 from plimsoll.formats.format import Format
@@ -55,7 +56,7 @@ class Branch:
     ) -> Branch:
         """The branch after edit record `seq`. A removed position that is changed returns to the history."""
         back = dict.fromkeys(changed, seq)
-        gone = _joined([*self.left, *((run[0], run[1]) for run in left)])
+        gone = merged_runs([*self.left, *((run[0], run[1]) for run in left)])
         for position in back:
             gone = [part for run in gone for part in _without(run, position)]
         wordings = {**self.changed, **back} if back else self.changed
@@ -125,7 +126,7 @@ class History:
         """Messages of the history in runs `[start, stop)`, by position. Reads only those not in `known`."""
         wanted = {position for run in runs for position in range(*run)}
         found = {position: known[position] for position in wanted & known.keys()}
-        for start, stop in _few_runs(sorted(wanted - found.keys())):
+        for start, stop in runs_of(wanted - found.keys(), READ_THROUGH_MESSAGES):
             found |= {position: message for position, message in self.decoded(start, stop) if position in wanted}
         return found
 
@@ -178,30 +179,8 @@ class History:
         return record.data if wire is None else {"m": wire}
 
 
-def _joined(runs: Iterable[Run]) -> list[Run]:
-    """Sort runs and merge those that touch or overlap."""
-    found: list[Run] = []
-    for start, stop in sorted(runs):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(stop, found[-1][1]))
-        elif start < stop:
-            found.append((start, stop))
-    return found
-
-
 def _without(run: Run, position: int) -> list[Run]:
     start, stop = run
     if not start <= position < stop:
         return [run]
     return [part for part in ((start, position), (position + 1, stop)) if part[0] < part[1]]
-
-
-def _few_runs(positions: Iterable[int]) -> list[Run]:
-    """Sorted positions as few runs `[start, stop)`, which include small gaps."""
-    runs: list[Run] = []
-    for position in positions:
-        if runs and position - runs[-1][1] <= READ_THROUGH_MESSAGES:
-            runs[-1] = (runs[-1][0], position + 1)
-        else:
-            runs.append((position, position + 1))
-    return runs

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
-from plimsoll.brief import Fact, ShortRepr, pluralize, size_change
+from plimsoll.brief import Fact, JsonReady, ShortRepr, pluralize, size_change
 from plimsoll.compaction.plan import Action, Outline, Stage
+from plimsoll.compaction.references import merged_runs
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
@@ -38,7 +39,7 @@ Trigger: TypeAlias = Literal["manual", "auto"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Compaction(ShortRepr):
+class Compaction(ShortRepr, JsonReady):
     """A completed compaction. Sizes in tokens, `at_ms` Unix time in milliseconds.
 
     `covers` are the positions `[start, end)` that its summary covers. `id` is None if there was nothing to do and nothing was
@@ -85,26 +86,10 @@ class Compaction(ShortRepr):
         return moment_of(self.at_ms)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; the level by name."""
-        return {
-            "id": self.id,
-            "at": self.at.isoformat(timespec="milliseconds"),
-            "trigger": self.trigger,
-            "level": str(self.level),
-            "stage": self.stage,
-            "tokens_before": self.tokens_before,
-            "tokens_after": self.tokens_after,
-            "summary": self.summary,
-            "written": self.written,
-            "covers": list(self.covers) if self.covers else None,
-            "lost": [action.to_dict() for action in self.lost],
-            "actions": [action.to_dict() for action in self.actions],
-            "note": self.note,
-            "undone": self.undone,
-            "position": self.position,
-            "kept": [list(run) for run in self.kept],
-            "actual_pre_tokens": self.actual_pre_tokens,
-        }
+        """JSON-ready: `at` in place of `at_ms`, as ISO 8601."""
+        found = JsonReady.to_dict(self)
+        del found["at_ms"]
+        return {**found, "at": self.at.isoformat(timespec="milliseconds")}
 
 
 def view_items(
@@ -260,41 +245,21 @@ def is_action_row(row: object) -> bool:
     )
 
 
-def compaction_data(compaction: Compaction) -> dict[str, Any]:
+def compaction_data(outline: Outline, trigger: str, actual_pre_tokens: int | None) -> dict[str, Any]:
     """The fields of a compaction record, except the view and the state."""
     return {
-        "trigger": compaction.trigger,
-        "level": str(compaction.level),
-        "stage": compaction.stage,
-        "before": compaction.tokens_before,
-        "after": compaction.tokens_after,
-        "summary": compaction.summary,
-        **({"written": compaction.written} if compaction.written is not None else {}),
-        "covers": list(compaction.covers) if compaction.covers else None,
-        "actions": [action_data(action) for action in compaction.actions if action.decision != "keep"],
-        "note": compaction.note,
-        **({} if compaction.actual_pre_tokens is None else {"reported": compaction.actual_pre_tokens}),
+        "trigger": trigger,
+        "level": str(outline.level),
+        "stage": outline.stage,
+        "before": outline.tokens_before,
+        "after": outline.tokens_after,
+        "summary": outline.summary,
+        **({"written": outline.written} if outline.written is not None else {}),
+        "covers": list(outline.covers) if outline.covers else None,
+        "actions": [action_data(action) for action in outline.actions if action.decision != "keep"],
+        "note": outline.note,
+        **({} if actual_pre_tokens is None else {"reported": actual_pre_tokens}),
     }
-
-
-def compaction_from(outline: Outline, trigger: str, at_ms: int, actual_pre_tokens: int | None = None) -> Compaction:
-    """The Compaction for a plan that is about to be recorded; it has no id yet."""
-    return Compaction(
-        id=None,
-        at_ms=at_ms,
-        trigger=trigger,
-        level=outline.level,
-        stage=outline.stage,
-        tokens_before=outline.tokens_before,
-        tokens_after=outline.tokens_after,
-        summary=outline.summary,
-        written=outline.written,
-        covers=outline.covers,
-        lost=outline.lost,
-        actions=outline.actions,
-        note=outline.note,
-        actual_pre_tokens=actual_pre_tokens,
-    )
 
 
 _COMPACTION_ID = regex(r"c([0-9]{1,15})")
@@ -343,15 +308,9 @@ def actions_in(data: Mapping[str, Any]) -> tuple[Action, ...]:
 
 def kept_runs(items: Sequence[Any]) -> list[tuple[int, int]]:
     """The positions that a recorded view shows, as runs `[start, end)` in order."""
-    runs: list[tuple[int, int]] = []
     shown = (
         item if isinstance(item, list) else [item["p"], item["p"]]
         for item in items
         if isinstance(item, list) or "p" in item
     )
-    for first, last in sorted(shown):
-        if runs and runs[-1][1] == first:
-            runs[-1] = (runs[-1][0], last + 1)
-        else:
-            runs.append((first, last + 1))
-    return runs
+    return merged_runs((first, last + 1) for first, last in shown)

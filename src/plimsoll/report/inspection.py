@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, field
+from dataclasses import field
 from typing import Any
 
+from plimsoll.brief import JsonReady
 from plimsoll.compaction.meter import ContextMeter
 from plimsoll.compaction.plan import Action
 from plimsoll.compaction.result import Report
@@ -15,7 +16,7 @@ from plimsoll.report.measure import Measure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActionGroup:
+class ActionGroup(JsonReady):
     """Actions of one kind for one reason. Sizes in tokens."""
 
     decision: str
@@ -25,10 +26,6 @@ class ActionGroup:
     tokens_after: int
     messages: str = ""
     """Which messages, by their names: `m3, m5-m8`."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from plimsoll.records.ledgers import Ledgers, extend_by_position, ledger_data
 from plimsoll.records.packing import packed, unpacked
 from plimsoll.records.replay import ViewState
 from plimsoll.records.usage import Usage, usage_data
-from plimsoll.records.values import Compaction, compaction_data, compaction_from, compaction_of, seq_of, view_items
+from plimsoll.records.values import Compaction, compaction_data, compaction_of, seq_of, view_items
 from plimsoll.session.level_log import log_level_change
 from plimsoll.session.message_cache import MessageCache
 from plimsoll.session.settings import Kept
@@ -240,28 +240,25 @@ class SessionRecorder:
 
         `normalizer` is the state of the normalizer at the end of the outline's view.
         """
-        compaction = compaction_from(outline, trigger, _now_ms(), actual or self.state.facts.reported)
-        if not outline.changed:
-            self.state.no_progress_at = (outline.level, len(self.state.pieces))
-            return compaction
-        data = self._compaction_record(compaction, outline, normalizer)
-        return compaction_of(self._write("compaction", data, at_ms))
+        data = compaction_data(outline, trigger, actual or self.state.facts.reported)
+        if outline.changed:
+            return compaction_of(self._write("compaction", {**data, **self._state_data(outline, normalizer)}, at_ms))
+        self.state.no_progress_at = (outline.level, len(self.state.pieces))
+        nothing = Record(seq=0, position=0, kind="compaction", at_ms=_now_ms(), data={**data, "view": []})
+        return replace(compaction_of(nothing), id=None)
 
-    def _compaction_record(
-        self, compaction: Compaction, outline: Outline, normalizer: HistoryNormalizer
-    ) -> dict[str, Any]:
-        """The payload of a compaction record, with the whole state, since replay starts at it."""
+    def _state_data(self, outline: Outline, normalizer: HistoryNormalizer) -> dict[str, Any]:
+        """The view and the whole state after a compaction, since replay starts at its record."""
         state = self.state
         before, chars = self._ledgers.at(state.base)
         stats = state.facts.stats
-        if self.kept.stats and compaction.stage != IMPORT:
+        if self.kept.stats and outline.stage != IMPORT:
             stats = stats.after(
                 tokens_before=outline.tokens_before, tokens_after=outline.tokens_after, level=outline.level
             )
         pieces, history = outline.pieces, state.originals(outline.pieces, self.message_cache.held)
         return {
-            **compaction_data(compaction),
-            "view": view_items(pieces, self.meter.format, history, summary=compaction.summary),
+            "view": view_items(pieces, self.meter.format, history, summary=outline.summary),
             "state": {**state.snapshot(), "stats": stats.totals(), "open": normalizer.to_dict()},
             "ledger": ledger_data(before, outline.ledger, state.base, chars),
             "base": state.base,

@@ -68,6 +68,11 @@ def session_info(  # noqa: PLR0913 - the fields of SessionInfo
     )
 
 
+def newest_first(found: Iterable[SessionInfo]) -> list[SessionInfo]:
+    """Sessions by the time of their last change."""
+    return sorted(found, key=lambda one: (-(one.updated_ms or 0), one.name))
+
+
 def checked_lines(name: str, lines: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the lines of a new session with newlines. Raises FormatError unless they are numbered from 0, the session record first.
 

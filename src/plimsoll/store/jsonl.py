@@ -18,11 +18,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from errno import EEXIST, ENOTEMPTY
 from typing import Any, Final
 
-from plimsoll.errors import SessionExists, SessionNotFound, StoreError
+from plimsoll.errors import SessionExists, SessionNotFound, StoreError, on_failure
 from plimsoll.protocols import Durability, SessionInfo
 from plimsoll.store.blobs import BlobFolder
 from plimsoll.store.folder import Folder, open_root
-from plimsoll.store.header import checked_lines, header_line, refuse_newer, session_info
+from plimsoll.store.header import checked_lines, header_line, newest_first, refuse_newer, session_info
 from plimsoll.store.jsonl_lines import JsonlLines
 from plimsoll.store.lock import Lock
 from plimsoll.store.log import Clock, Log, wall_clock_ms
@@ -64,11 +64,11 @@ class JsonlStore:
             return []
         with root, store_errors(self.where):
             if not archived:
-                return _newest_first(self._listed(root, archived=False))
+                return newest_first(self._listed(root, archived=False))
             if not root.has(ARCHIVE):
                 return []
             with root.folder(ARCHIVE) as archive:
-                return _newest_first(self._listed(archive, archived=True))
+                return newest_first(self._listed(archive, archived=True))
 
     def create(self, name: str, about: Mapping[str, Any] | None = None) -> Log:
         """See Store."""
@@ -103,10 +103,8 @@ class JsonlStore:
         """See Store."""
         with self._root(name) as root, store_errors(f"{self.where}/{folder_of(name)}"):
             folder = self._folder(root, name)
-            with ExitStack() as undo:
-                undo.callback(folder.close)
+            with on_failure(folder.close):
                 lock = self._lock(root, folder, name) if writable else None
-                undo.pop_all()
             try:
                 return self._log(folder, name, lock)
             except FileNotFoundError:  # readers hold no lock, so the session can be deleted meanwhile
@@ -209,21 +207,17 @@ class JsonlStore:
             folder = root.folder(folder_of(name))
         except FileNotFoundError:
             raise SessionNotFound(name) from None
-        with ExitStack() as undo:
-            undo.callback(folder.close)
+        with on_failure(folder.close):
             if not folder.has(LOG_NAME):
                 raise SessionNotFound(name)
-            undo.pop_all()
         return folder
 
     def _lock(self, root: Folder, folder: Folder, name: str) -> Lock:
         """The lock of a session, checked not to belong to one deleted or archived before the lock was acquired."""
         lock = Lock(folder, session=name)
-        with ExitStack() as undo:
-            undo.callback(lock.release)
+        with on_failure(lock.release):
             if not folder.is_at(root, folder_of(name)):
                 raise SessionNotFound(name)
-            undo.pop_all()
         return lock
 
     @contextmanager
@@ -303,10 +297,6 @@ def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
             yield b"".join(held)
             held, size = [], 0
     yield b"".join(held)
-
-
-def _newest_first(found: Iterable[SessionInfo]) -> list[SessionInfo]:
-    return sorted(found, key=lambda one: (-(one.updated_ms or 0), one.name))
 
 
 def _archived_as(archive: Folder, folder_name: str) -> list[int]:

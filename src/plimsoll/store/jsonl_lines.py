@@ -14,7 +14,7 @@ from plimsoll.store.blobs import TEMPORARY, BlobFolder
 from plimsoll.store.folder import Folder
 from plimsoll.store.header import header_line
 from plimsoll.store.lock import CommittedLength, Lock, acknowledged
-from plimsoll.store.log import Tail, no_less, out_of_order, torn
+from plimsoll.store.log import Tail, lost_header, no_less, out_of_order, torn
 from plimsoll.store.log_file import CutShort, LogFile, read_tail
 from plimsoll.store.os_calls import store_errors
 from plimsoll.store.record import Span
@@ -122,8 +122,7 @@ class JsonlLines:
         if self._committed is None:
             self._check_end(session)
         if tail.seq == 0:
-            reason = "the log was empty; a session record was written again"
-            damage.append(Damage(kind="missing", seq=0, records=1, reason=reason))
+            damage.append(lost_header())
             end = self._end().end
             self._file.append(header_line(session, {}, now_ms), end, durable=self._durable)
         return damage

@@ -68,6 +68,11 @@ def torn(tail: Tail, *, reason: str, kept_in: str | None = None) -> Damage:
     )
 
 
+def lost_header() -> Damage:
+    """The damage entry for a session without any record, which was given a new session record."""
+    return Damage(kind="missing", seq=0, records=1, reason="the log was empty; a session record was written again")
+
+
 def out_of_order(name: str, seq: int) -> SessionDamaged:
     """The error for lines that are not in the order of their record numbers."""
     return SessionDamaged(

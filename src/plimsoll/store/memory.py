@@ -14,7 +14,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.errors import ReferenceNotFound, SessionBusy, SessionExists, SessionNotFound, SettingError, StoreFull
 from plimsoll.protocols import SessionInfo
 from plimsoll.store.blobs import checked_blob, checked_reference, digest_of, only_match
-from plimsoll.store.header import checked_lines, header_line, refuse_newer, session_info
+from plimsoll.store.header import checked_lines, header_line, newest_first, refuse_newer, session_info
 from plimsoll.store.log import Clock, Log, Tail, wall_clock_ms
 from plimsoll.store.paths import safe_name
 from plimsoll.store.rows import Row, RowReader
@@ -108,7 +108,7 @@ class MemoryStore:
             kept = [(name, [one]) for name, one in self._sessions.items()]
             named = list(self._archived.items()) if archived else kept
         found = [self._info(name, one, archived=archived) for name, many in named for one in many]
-        return sorted(found, key=lambda one: (-(one.updated_ms or 0), one.name))
+        return newest_first(found)
 
     def create(self, name: str, about: Mapping[str, Any] | None = None) -> Log:
         """See Store."""

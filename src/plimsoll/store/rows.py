@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, Protocol
 
-from plimsoll.protocols import Damage, Record
+from plimsoll.protocols import Record
 from plimsoll.store.log import Tail
 from plimsoll.store.record import Span, Unreadable, decode
 
@@ -96,8 +96,3 @@ def span_of(row: Row) -> Span:
     if record.seq != row.seq:
         return Span(row.seq, row.line, len(row.line), None, f"record {record.seq} is stored under another number")
     return Span(row.seq, row.line, len(row.line), record, "")
-
-
-def lost_header() -> Damage:
-    """The damage entry for a session without any record, which was given a new session record."""
-    return Damage(kind="missing", seq=0, records=1, reason="the log was empty; a session record was written again")

@@ -23,12 +23,12 @@ from plimsoll.protocols import Durability, SessionInfo
 from plimsoll.store.blobs import checked_blob, checked_reference, digest_of, only_match
 from plimsoll.store.database import Database
 from plimsoll.store.folder import open_root
-from plimsoll.store.header import checked_lines, header_line, refuse_newer, session_info
+from plimsoll.store.header import checked_lines, header_line, newest_first, refuse_newer, session_info
 from plimsoll.store.lock import CommittedLength, Lock, acknowledged
-from plimsoll.store.log import Clock, Log, Tail, no_less, wall_clock_ms
+from plimsoll.store.log import Clock, Log, Tail, lost_header, no_less, wall_clock_ms
 from plimsoll.store.os_calls import OsCalls, store_errors
 from plimsoll.store.paths import folder_of, safe_name
-from plimsoll.store.rows import GAP_RECORDS_MAX, Row, RowReader, lost_header
+from plimsoll.store.rows import GAP_RECORDS_MAX, Row, RowReader
 
 _SEQ_BITS: Final = 36
 """Bits of the 63-bit row id for the record number: 69 billion records in each of 134 million sessions."""
@@ -212,7 +212,7 @@ class SqliteStore:
             else "SELECT id, name FROM session WHERE archived = 0"
         )
         found = [self._info(row[0], str(row[1]), archived=archived) for row in self._database.query(sql)]
-        return sorted(found, key=lambda one: (-(one.updated_ms or 0), one.name))
+        return newest_first(found)
 
     def create(self, name: str, about: Mapping[str, Any] | None = None) -> Log:
         """See Store."""

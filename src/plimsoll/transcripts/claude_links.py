@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from plimsoll.compaction.references import runs_of
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import LimitExceeded
 from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
@@ -206,19 +207,13 @@ def _boundary(
     value = mapping_of(entry.value)
     metadata = mapping_of(value.get("compactMetadata"))
     summary = after.get(text_of(value.get("uuid"))) if value.get("uuid") else None
-    kept = sorted(
-        {
-            index
-            for uuid in preserved(value, found_tree.written)[1]
-            if (index := found_tree.links[uuid].index) is not None
-        }
-    )
+    kept = (found_tree.links[uuid].index for uuid in preserved(value, found_tree.written)[1])
     return ToolCompaction(
         position=bisect_left(firsts, entry.number),
         line=entry.number,
         trigger=maybe_text(metadata.get("trigger")) or "auto",
         summary=None if summary is None else _text(summary),
-        kept=ranges(kept),
+        kept=tuple(runs_of(index for index in kept if index is not None)),
         tokens_before=maybe_count(metadata.get("preTokens")),
         tokens_after=maybe_count(metadata.get("postTokens")),
         at=maybe_text(value.get("timestamp")),
@@ -251,14 +246,3 @@ def _bare_summary(entry: SourceLine, firsts: Sequence[int]) -> ToolCompaction:
 
 def _text(summary: SourceLine) -> str:
     return blocks.text_in(mapping_of(mapping_of(summary.value).get("message")).get("content"))
-
-
-def ranges(indexes: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Ascending indexes as half-open ranges."""
-    found: list[tuple[int, int]] = []
-    for index in indexes:
-        if found and found[-1][1] == index:
-            found[-1] = (found[-1][0], index + 1)
-        else:
-            found.append((index, index + 1))
-    return tuple(found)

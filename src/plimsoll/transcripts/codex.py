@@ -12,11 +12,11 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from plimsoll.compaction.references import runs_of
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import LimitExceeded
 from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
 from plimsoll.message import Message, Wire
-from plimsoll.transcripts.claude_links import ranges
 from plimsoll.transcripts.codex_replay import (
     ReplayedHistory,
     ReplayedItem,
@@ -178,13 +178,13 @@ class _Replay:
         opaque = next(
             (w for w in replacement or () if text_of(w.get("type")).endswith(("compaction", "_summary"))), None
         )
-        kept = sorted({index for item in self.history.items for index in item.messages})
+        kept = runs_of(index for item in self.history.items for index in item.messages)
         self.compactions.append(
             ToolCompaction(
                 position=len(self._made),
                 line=entry.number,
                 summary=summary,
-                kept=ranges(kept),
+                kept=tuple(kept),
                 replacement=tuple(item.wire for item in self.history.items),
                 opaque=opaque,
                 view_after=partial(_sent, tuple(self.history.items)),

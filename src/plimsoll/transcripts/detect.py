@@ -46,7 +46,7 @@ def load_file(source: Readable) -> Transcript | Conversation:
     """
     with _collector_paused():
         found = Source(source)
-        tool = _tool_of(_objects(list(islice(found.lines(), _LOOK_LINES))))
+        tool = _tool_of(lines.objects_in(list(islice(found.lines(), _LOOK_LINES))))
         if tool is None:
             return _conversation(found)
         sidechain_paths = () if isinstance(source, bytes) else _sidechain_paths(Path(source), tool)
@@ -112,19 +112,6 @@ def _reader(tool: ToolName) -> Callable[[Sequence[SourceLine], Sequence[Finding]
         case "pi":
             from plimsoll.transcripts.pi import read  # noqa: PLC0415
     return read
-
-
-def _objects(raw: Sequence[bytes]) -> list[Mapping[str, Any]]:
-    """The first lines that are JSON objects."""
-    found: list[Mapping[str, Any]] = []
-    for line in raw[:_LOOK_LINES]:
-        try:
-            value = lines.parse(line) if line.strip() else None
-        except ValueError:
-            continue
-        if isinstance(value, dict):
-            found.append(value)
-    return found
 
 
 def _conversation(source: Source) -> Conversation:

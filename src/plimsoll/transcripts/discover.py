@@ -91,8 +91,7 @@ def _session_file(tool: ToolName, path: Path) -> SessionFile | None:
         head, tail = _ends(path, status.st_size)
     except (OSError, PlimsollError):
         return None
-    values = _objects(head)
-    end = _objects(tail)
+    values, end = (lines.objects_in(data.split(b"\n")) for data in (head, tail))
     facts = _FACTS[tool](values, end)
     title = " ".join((facts["title"] or "").split())
     return SessionFile(
@@ -125,19 +124,6 @@ def _ends(path: Path, size_bytes: int) -> tuple[bytes, bytes]:
     with path.open("rb") as file:
         file.seek(max(0, size_bytes - _TAIL_BYTES))
         return head, file.read(_TAIL_BYTES)
-
-
-def _objects(data: bytes) -> list[Mapping[str, Any]]:
-    """The lines that are complete JSON objects; the first and last one read may be partial."""
-    found: list[Mapping[str, Any]] = []
-    for line in data.split(b"\n"):
-        try:
-            value = lines.parse(line) if line.strip() else None
-        except ValueError:
-            continue
-        if isinstance(value, dict):
-            found.append(value)
-    return found
 
 
 def _first(values: list[Mapping[str, Any]], key: str) -> str | None:

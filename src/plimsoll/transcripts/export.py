@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from plimsoll.compaction.references import runs_of
 from plimsoll.formats.convert import convert
 from plimsoll.formats.turns import OPENING
 from plimsoll.message import FormatName, Wire
 from plimsoll.records.usage import Usage
-from plimsoll.transcripts.claude_links import ranges
 from plimsoll.transcripts.claude_write import ClaudeWriter
 from plimsoll.transcripts.codex_write import CodexWriter
 from plimsoll.transcripts.lines import list_of, mapping_of, text_of
@@ -180,9 +180,7 @@ def _supported_compactions(
 
 def _moved(compaction: ToolCompaction, places: Mapping[int, int], before: Sequence[int]) -> ToolCompaction:
     kept = [places[i] for start, end in compaction.kept for i in range(start, end) if i in places]
-    return replace(
-        compaction, position=before[min(compaction.position, len(before) - 1)], kept=ranges(sorted(set(kept)))
-    )
+    return replace(compaction, position=before[min(compaction.position, len(before) - 1)], kept=tuple(runs_of(kept)))
 
 
 def _converted(outgoing: Outgoing, tool: ToolName) -> tuple[Outgoing, list[ExportLoss]]:

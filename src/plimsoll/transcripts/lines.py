@@ -115,6 +115,19 @@ def dump(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 
+def objects_in(lines: Iterable[bytes]) -> list[Mapping[str, Any]]:
+    """The lines that are JSON objects, without those that are anything else or cut."""
+    found: list[Mapping[str, Any]] = []
+    for line in lines:
+        try:
+            value = parse(line) if line.strip() else None
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            found.append(value)
+    return found
+
+
 def text_of(value: object) -> str:
     """The value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""

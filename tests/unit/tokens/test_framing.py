@@ -329,7 +329,7 @@ def test_the_cache_is_bounded_and_keeps_no_text() -> None:
     for letter in "abacb":
         assert cache.count(letter * 300, count) == 300
     assert asked == ["a", "b", "c", "b"]
-    assert cache.info().size == 2
+    assert cache.info().entries == 2
     assert not any(isinstance(part, str) for key in cache._results for part in key)
 
 
@@ -337,7 +337,7 @@ def test_short_texts_are_not_cached() -> None:
     """Texts that are quicker to count than to find are counted again and take no room."""
     cache = CountCache()
     assert cache.count("short", len) == cache.count("short", len) == 5
-    assert cache.info().size == cache.info().hits == 0
+    assert cache.info().entries == cache.info().hits == 0
 
 
 def test_upper_counts_of_estimates_are_cached_apart() -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from plimsoll.errors import FormatError
-from plimsoll.formats.media import media_of
+from plimsoll.formats.media import media_of, text_and_media
 from plimsoll.formats.wire import (
     arguments_text,
     copied,
-    json_text,
     kind_of,
     objects_field,
     role_word,
@@ -85,13 +84,10 @@ def result_content(block: Wire) -> tuple[str, tuple[Media, ...]]:
     """A tool result's text and media. Other blocks are kept as JSON text."""
     if isinstance(block.get("content"), str):
         return block["content"], ()
-    texts: list[str] = []
-    media: list[Media] = []
-    for inner in objects_field(block, "content"):
-        medium = media_of(inner)
-        if medium is not None:
-            media.append(medium)
-        else:
-            plain = inner.get("type") == "text" and isinstance(inner.get("text"), str)
-            texts.append(inner["text"] if plain else json_text(inner))
-    return "\n".join(texts), tuple(media)
+    return text_and_media(map(_inside, objects_field(block, "content")))
+
+
+def _inside(block: dict[str, Any]) -> Part:
+    if block.get("type") == "text" and isinstance(block.get("text"), str):
+        return Text(text=block["text"])
+    return media_of(block) or Opaque(wire=block)

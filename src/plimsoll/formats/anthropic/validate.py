@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from plimsoll.formats.anthropic.fields import BLOCKS, objects_in
 from plimsoll.formats.cache_marks import check_marks, is_mark
-from plimsoll.formats.checks import Answers, Findings, check_fields, check_id, check_tool_name, check_tools
+from plimsoll.formats.checks import Answers, Findings, check_fields, check_tool_name, check_tools, checked_id
 from plimsoll.formats.format import SystemText, Violation
 from plimsoll.formats.ids import SAFE
 from plimsoll.formats.rules import RULES
@@ -215,9 +215,8 @@ class _Checking:
         check_tool_name(self.findings, block.get("name"), chars_max=_RULES.tool_name_chars_max)
         if not isinstance(block.get("input"), dict):
             self.findings.add("wrong_type", f"input must be an object, not {kind_of(block.get('input'))}")
-        call_id = block.get("id")
-        most = _RULES.call_id_chars_max
-        if not check_id(self.findings, call_id, "the id of tool_use", chars_max=most) or not isinstance(call_id, str):
+        call_id = checked_id(self.findings, block.get("id"), "the id of tool_use", chars_max=_RULES.call_id_chars_max)
+        if call_id is None:
             return
         if SAFE.fullmatch(call_id) is None:
             self.findings.add("bad_id", "an id must be letters, digits, _ and -")
@@ -228,8 +227,8 @@ class _Checking:
 
     def _check_result(self, block: dict[str, Any]) -> None:
         self._check_result_content(block)
-        call_id = block.get("tool_use_id")
-        if not check_id(self.findings, call_id, "tool_use_id") or not isinstance(call_id, str):
+        call_id = checked_id(self.findings, block.get("tool_use_id"), "tool_use_id")
+        if call_id is None:
             return
         if self._words_came:
             self.findings.add("results_not_first", "tool_result blocks must come first")

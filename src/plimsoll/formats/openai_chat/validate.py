@@ -15,10 +15,9 @@ from plimsoll.formats.checks import (
     Findings,
     check_blocks,
     check_fields,
-    check_id,
     check_tool_name,
     check_tools,
-    has_text,
+    checked_id,
 )
 from plimsoll.formats.format import SystemText, Violation
 from plimsoll.formats.openai_chat.decode import ROLES
@@ -97,7 +96,7 @@ class _Checking:
             self._check_calls(wire)
         elif wire.get("tool_calls"):
             self.findings.add("wrong_place", "only an assistant message may contain calls")
-        if role == "function" and not has_text(wire.get("name")):
+        if role == "function" and not (isinstance(wire.get("name"), str) and wire["name"]):
             self.findings.add("bad_name", "a function message needs a name")
         if wire.get("name") is not None and not is_speaker(wire["name"]):
             reason = f"a name is 1 to {_RULES.tool_name_chars_max} characters without white space, <, |, \\, / and >"
@@ -108,12 +107,11 @@ class _Checking:
         self._answers.close()
 
     def _check_answer(self, wire: Wire) -> None:
-        call_id = wire.get("tool_call_id")
-        if not check_id(self.findings, call_id, "tool_call_id", chars_max=_RULES.call_id_chars_max) or not isinstance(
-            call_id, str
-        ):
-            return
-        self._answers.answer(call_id)
+        call_id = checked_id(
+            self.findings, wire.get("tool_call_id"), "tool_call_id", chars_max=_RULES.call_id_chars_max
+        )
+        if call_id is not None:
+            self._answers.answer(call_id)
 
     def _check_content(self, wire: Wire, role: str) -> None:
         content = wire.get("content")
@@ -150,10 +148,8 @@ class _Checking:
         check_tool_name(self.findings, function.get("name"), chars_max=_RULES.tool_name_chars_max)
         if not isinstance(function.get(field), str):
             self.findings.add("wrong_type", f"{field} must be text, not {kind_of(function.get(field))}")
-        call_id = call.get("id")
-        if check_id(self.findings, call_id, "the call's id", chars_max=_RULES.call_id_chars_max) and isinstance(
-            call_id, str
-        ):
+        call_id = checked_id(self.findings, call.get("id"), "the call's id", chars_max=_RULES.call_id_chars_max)
+        if call_id is not None:
             if call_id in self._answers.open:
                 self.findings.add("duplicate_id", "two calls of one message have the same id")
             self._answers.ask(call_id)

@@ -15,9 +15,9 @@ from plimsoll.formats.checks import (
     Findings,
     check_blocks,
     check_fields,
-    check_id,
     check_tool_name,
     check_tools,
+    checked_id,
 )
 from plimsoll.formats.format import SystemText, Violation
 from plimsoll.formats.openai_responses.decode import ROLES
@@ -149,7 +149,8 @@ class _Checking:
         call_id = wire.get("call_id")
         if kind == "tool_search_call" and call_id is None:
             return
-        if check_id(self.findings, call_id, "call_id", chars_max=_RULES.call_id_chars_max) and isinstance(call_id, str):
+        call_id = checked_id(self.findings, call_id, "call_id", chars_max=_RULES.call_id_chars_max)
+        if call_id is not None:
             if call_id in self._answers.open:
                 self.findings.add("duplicate_id", "a call before it has the same call_id and no output yet")
             self._answers.ask(call_id)
@@ -161,11 +162,9 @@ class _Checking:
             return
         if kind == "local_shell_call_output" and call_id is None:
             call_id = wire.get("id")
-        if not check_id(self.findings, call_id, "call_id", chars_max=_RULES.call_id_chars_max) or not isinstance(
-            call_id, str
-        ):
-            return
-        self._answers.answer(call_id)
+        call_id = checked_id(self.findings, call_id, "call_id", chars_max=_RULES.call_id_chars_max)
+        if call_id is not None:
+            self._answers.answer(call_id)
 
     def _check_output(self, output: object, kind: str) -> None:
         if kind not in TEXT_RESULTS:

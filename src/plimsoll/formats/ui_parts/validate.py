@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from plimsoll.formats.checks import Findings, check_id
+from plimsoll.formats.checks import Findings, checked_id
 from plimsoll.formats.format import SystemText, Violation
 from plimsoll.formats.ui_parts.decode import ID_FIELDS, ROLES, is_tool, tool_name
 from plimsoll.formats.wire import kind_of
@@ -47,7 +47,7 @@ def _check(findings: Findings, wire: Wire, *, is_last: bool) -> None:
     role = wire.get("role")
     if not isinstance(role, str) or role not in ROLES:
         findings.add("unknown_role", f"role must be one of {', '.join(ROLES)}")
-    check_id(findings, wire.get("id"), "the message's id")
+    checked_id(findings, wire.get("id"), "the message's id")
     parts = wire.get("parts")
     if not isinstance(parts, list):
         findings.add("wrong_type", f"parts must be a list, not {kind_of(parts)}")
@@ -90,8 +90,8 @@ def _check_tool(findings: Findings, part: dict[str, Any], seen: set[str], *, is_
         findings.add("wrong_type", f"a part in state {state} needs {field}")
     elif field == "errorText" and not isinstance(part[field], str):
         findings.add("wrong_type", f"errorText must be text, not {kind_of(part[field])}")
-    call_id = next((part[name] for name in ID_FIELDS if name in part), None)
-    if check_id(findings, call_id, "toolCallId") and isinstance(call_id, str):
+    call_id = checked_id(findings, next((part[name] for name in ID_FIELDS if name in part), None), "toolCallId")
+    if call_id is not None:
         if call_id in seen:
             findings.add("duplicate_id", "another tool part of the message has the same toolCallId")
         seen.add(call_id)

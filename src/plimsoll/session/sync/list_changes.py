@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import field
 from itertools import takewhile
 from operator import lt
 
+from plimsoll.compaction.references import runs_of
 from plimsoll.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.records.history import Branch, Run
@@ -42,7 +43,7 @@ class ListChanges:
     @property
     def edit(self) -> Edit:
         """The removed and changed messages."""
-        return Edit(left=tuple(_runs(self.left)), changed=self.changed)
+        return Edit(left=tuple(runs_of(self.left)), changed=self.changed)
 
     @property
     def first_new(self) -> int:
@@ -184,15 +185,3 @@ def _is_system_text(side: Side, index: int) -> bool:
 
 def _flat(places: Iterable[tuple[int, ...]]) -> list[int]:
     return [position for positions in places for position in positions]
-
-
-def _runs(positions: Iterable[int]) -> Iterator[Run]:
-    start = stop = -1
-    for position in sorted(set(positions)):
-        if position != stop:
-            if stop > start:
-                yield start, stop
-            start = position
-        stop = position + 1
-    if stop > start:
-        yield start, stop
