@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from time import monotonic
 
 from plimsoll.environment.layers import Storage
 from plimsoll.formats.words import words_of
@@ -25,8 +26,8 @@ class MessageCache:
         self._read = read
         storage = storage or Storage()
         hold_s = math.inf if storage.hold_s is None else storage.hold_s
-        self._small: LruCache[Message] = LruCache(storage.messages_held_max, hold_s=hold_s)
-        self._large: LruCache[Message] = LruCache(storage.large_messages_held_max, hold_s=hold_s)
+        self._small: LruCache[Message] = LruCache(storage.messages_held_max, hold_s=hold_s, clock_s=monotonic)
+        self._large: LruCache[Message] = LruCache(storage.large_messages_held_max, hold_s=hold_s, clock_s=monotonic)
 
     def held(self, position: int) -> Message | None:
         """The message if it is cached."""

@@ -6,7 +6,6 @@ import math
 from collections import OrderedDict
 from itertools import takewhile
 from threading import Lock
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from plimsoll.dataclass import dataclass
@@ -37,14 +36,14 @@ class CacheStats:
 
 
 class LruCache(Generic[Result]):
-    """The most recently used results by key, at most `size_max` of them, each for `hold_s` seconds. Thread-safe.
+    """The most recently used results by key, at most `size_max` of them, each for `hold_s` seconds of a clock. Thread-safe.
 
     Using a result does not extend its time. Keys should hold lengths and hashes of texts, not the texts, so that the cache keeps
     no content alive. Python's hash of a text has 64 bits and a random key in each process, so outsiders cannot prepare colliding
     texts.
     """
 
-    def __init__(self, size_max: int, *, hold_s: float = math.inf, clock_s: Callable[[], float] = monotonic) -> None:
+    def __init__(self, size_max: int, *, hold_s: float = math.inf, clock_s: Callable[[], float] = lambda: 0.0) -> None:
         self._results: OrderedDict[Hashable, Any] = OrderedDict()
         """By last use."""
         self._until_s: dict[Hashable, float] = {}
