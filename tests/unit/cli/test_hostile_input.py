@@ -15,6 +15,7 @@ import pytest
 
 import plimsoll
 from plimsoll.cli.main import main
+from plimsoll.hooks.run import HookSettings
 
 SOURCES = Path(__file__).parents[3] / "src"
 
@@ -445,11 +446,13 @@ def test_progress_is_for_long_work_in_a_terminal(monkeypatch, stream, what, show
 
 def test_options_name_all_formats():
     """The names that the help gives are those of the library."""
+    from plimsoll.cli.commands.hook import NOTES_TOKENS
     from plimsoll.cli.options import FORMAT_NAMES, TOOL_NAMES
     from plimsoll.formats.registry import FORMATS
     from plimsoll.session.transfer.export import TOOLS
 
     assert tuple(FORMATS) == FORMAT_NAMES
+    assert HookSettings().max_tokens == NOTES_TOKENS
     assert TOOLS == TOOL_NAMES
 
 

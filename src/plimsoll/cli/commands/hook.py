@@ -9,9 +9,10 @@ from contextlib import suppress
 from plimsoll.cli.options import Commands, add_store, tokens
 from plimsoll.cli.output import emit
 from plimsoll.cli.refusal import DONE
-from plimsoll.hooks.run import NOTES_TOKENS, HookSettings, run_hook, take_in_file
 
 EVENT_BYTES_MAX = 16 * 1024 * 1024
+NOTES_TOKENS = 1_500
+"""As in the library, which is not loaded to print a help text; a test compares them."""
 
 
 def add(commands: Commands) -> None:
@@ -39,6 +40,8 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Answer, and say nothing where there is nothing to say."""
+    from plimsoll.hooks.run import HookSettings, run_hook, take_in_file
+
     if arguments.take_in is not None:
         take_in_file(arguments.take_in, arguments.store)
         return DONE
