@@ -215,6 +215,15 @@ class StoreUnusable(StoreError):
         super().__init__(f"cannot use {path}: {reason}; everything written before is unchanged")
 
 
+class SettingsRefused(PlimsollError):
+    """The settings file of a coding agent cannot be changed. Nothing was written."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path}: {reason}; nothing was written")
+
+
 class SessionClosed(StoreUnusable):
     """The session was closed. Everything appended to it is stored; open it again to continue."""
 

@@ -32,6 +32,7 @@ COMMANDS = (
     "delete",
     "eval",
     "mcp",
+    "install",
     "hook",
 )
 """In the order of the help. Each is a module of `commands`, imported when it is asked for."""

@@ -1,0 +1,103 @@
+"""`plimsoll install`: register the hooks and the MCP server in a coding agent's own settings, and take them out again."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from plimsoll.cli.options import Commands, add_store, command, tokens
+from plimsoll.cli.output import emit, print_json
+from plimsoll.cli.refusal import DONE, WrongUsage
+from plimsoll.cli.screen import note, say
+
+if TYPE_CHECKING:
+    from plimsoll.hooks import install
+
+TOOLS = ("claude-code", "codex")
+
+
+def add(commands: Commands) -> None:
+    """Its options."""
+    parser = command(
+        commands,
+        "install",
+        run,
+        "register plimsoll with a coding agent, or take it out again",
+        "Puts the hooks, and the MCP server where the extra mcp is installed, into the tool's own settings. All else in them stays "
+        "byte for byte. The change is shown before it is made.",
+    )
+    parser.add_argument("tool", metavar="TOOL", choices=TOOLS, help="claude-code or codex")
+    parser.add_argument(
+        "--project", action="store_true", help="in the settings of the project in this folder (default: the user's)"
+    )
+    parser.add_argument("--undo", action="store_true", help="take out what was put in")
+    parser.add_argument("--print", action="store_true", dest="only_print", help="show the change and do not make it")
+    parser.add_argument(
+        "--max-tokens",
+        metavar="N",
+        type=tokens,
+        help="the most tokens that are handed back after a compaction (default: 1500)",
+    )
+    add_store(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show what changes, and change it."""
+    from plimsoll.hooks import install
+
+    if arguments.undo and (arguments.max_tokens is not None or arguments.store is not None):
+        raise WrongUsage("install: --undo takes everything out; it goes without --max-tokens and --store")
+    has_mcp = find_spec("mcp") is not None
+    wanted = install.Registration(
+        tool=arguments.tool,
+        project=os.getcwd() if arguments.project else None,  # noqa: PTH109 - not resolved: links stay as they are
+        has_mcp=has_mcp,
+        options=() if arguments.max_tokens is None else ("--max-tokens", str(arguments.max_tokens)),
+        store=arguments.store,
+    )
+    changes = install.plan_undo(wanted) if arguments.undo else install.plan_install(wanted)
+    if not arguments.json:
+        for change in changes:
+            emit(_diff(change).encode("utf-8", "replace"))
+    if not arguments.only_print:
+        install.apply(changes)
+    if arguments.json:
+        files = [{"path": change.path, "changed": not change.is_empty, "diff": _diff(change)} for change in changes]
+        print_json({"tool": arguments.tool, "done": not arguments.only_print, "files": files})
+    else:
+        _tell(arguments, is_changed=any(not change.is_empty for change in changes), has_mcp=has_mcp)
+    return DONE
+
+
+def _diff(change: install.Change) -> str:
+    """What changes in a file, as `diff -u` shows it."""
+    from plimsoll.report.neutral import neutral
+
+    before, after = (_lines(raw) for raw in (change.before, change.after))
+    names = (
+        change.path if change.before is not None else os.devnull,
+        change.path if change.after is not None else os.devnull,
+    )
+    shown = (
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+        for line in difflib.unified_diff(before, after, *names)
+    )
+    return neutral("".join(shown))
+
+
+def _lines(raw: bytes | None) -> list[str]:
+    return [] if raw is None else raw.decode("utf-8", "replace").splitlines(keepends=True)
+
+
+def _tell(arguments: argparse.Namespace, *, is_changed: bool, has_mcp: bool) -> None:
+    done = "nothing to change" if not is_changed else "this would be changed" if arguments.only_print else "done"
+    say(f"{arguments.tool}: {done}")
+    if arguments.undo or arguments.only_print:
+        return
+    if arguments.tool == "codex":
+        note("Codex asks before it runs new hooks: open /hooks in it and trust them")
+    if not has_mcp:
+        note("without the extra mcp its server is left out: pip install 'plimsoll-context[mcp]', then install again")

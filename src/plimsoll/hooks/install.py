@@ -1,0 +1,295 @@
+"""Registering plimsoll in the settings of a coding agent, and taking it out again.
+
+Every file is changed by putting text in, and a record says where: taking the same bytes out gives the file as it was. A file that
+was changed since then loses plimsoll's entries and nothing else.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from plimsoll.dataclass import dataclass
+from plimsoll.errors import FormatError, SettingsRefused
+from plimsoll.hooks.settings import Entries, Kind, has_toml_hooks, put_in, taken_out
+from plimsoll.hooks.state import folder, write_private
+
+Tool: TypeAlias = Literal["claude-code", "codex"]
+TOOLS: tuple[Tool, ...] = ("claude-code", "codex")
+
+_EVENTS: dict[Tool, tuple[str, ...]] = {
+    "claude-code": ("PreCompact", "SessionStart"),
+    "codex": ("PreCompact", "PostCompact", "SessionStart"),
+}
+_SETTINGS_BYTES_MAX = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One settings file, as it is and as it is to be. None: it does not exist."""
+
+    path: str
+    """As the tool names it; links are followed."""
+    before: bytes | None
+    after: bytes | None
+    record: Mapping[str, Any] | None
+    """Where plimsoll's entries are in it afterwards; None when there are none."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing changes."""
+        return self.before == self.after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """What is to be registered, and where."""
+
+    tool: Tool
+    project: str | None = None
+    """The project's folder, for the project alone; None for the user."""
+    has_mcp: bool = False
+    """Whether the MCP server is registered too."""
+    options: tuple[str, ...] = ()
+    """More words for the hook's command line."""
+    store: str | None = None
+
+
+def plan_install(wanted: Registration) -> list[Change]:
+    """What registering changes; files that have it already do not change. Raises SettingsRefused."""
+    wanted_in = dict(_targets(wanted))
+    return [
+        _installed(path, wanted_in[path]) if path in wanted_in else _undone(path, kind)
+        for path, kind in _all_places(wanted)
+    ]
+
+
+def plan_undo(wanted: Registration) -> list[Change]:
+    """What taking it out again changes. Raises SettingsRefused."""
+    return [_undone(path, kind) for path, kind in _all_places(wanted)]
+
+
+def apply(changes: Sequence[Change]) -> None:
+    """Write every file, whole or not at all; where one fails, those before it are as they were. Raises SettingsRefused."""
+    for change in changes:
+        _check(change)
+    done: list[Change] = []
+    try:
+        for change in changes:
+            _write(change)
+            done.append(change)
+    except OSError as error:
+        for change in reversed(done):
+            _write(Change(path=change.path, before=change.after, after=change.before, record=None))
+        raise SettingsRefused(changes[len(done)].path, error.strerror or "it cannot be written") from error
+    for change in changes:
+        _keep_record(change)
+
+
+def own_program() -> list[str]:
+    """The words that start this program: the script beside the interpreter, else the interpreter with the module's name."""
+    script = shutil.which("plimsoll", path=str(Path(sys.executable).parent))
+    return [script] if script else [sys.executable, "-P", "-m", "plimsoll"]
+
+
+def _targets(wanted: Registration) -> list[tuple[str, Entries]]:
+    """The files of a tool, each with what goes into it."""
+    program = ["plimsoll"] if wanted.project is not None and shutil.which("plimsoll") else own_program()
+    stored = [] if wanted.store is None else ["--store", wanted.store]
+    mark = ["--mcp"] if wanted.has_mcp else []
+    command = shlex.join([*program, "hook", *wanted.options, *mark, *stored])
+    server = (*program, "mcp", *stored) if wanted.has_mcp else ()
+    hooks, servers = _places(wanted)
+    events = _EVENTS[wanted.tool]
+    kind: Kind = "toml" if servers.endswith(".toml") else "json"
+    if hooks == servers:
+        return [(hooks, Entries(kind=kind, events=events, command=command, server=server))]
+    found = [(hooks, Entries(kind="json", events=events, command=command))]
+    return [*found, (servers, Entries(kind=kind, server=server))] if server else found
+
+
+def _all_places(wanted: Registration) -> list[tuple[str, Kind]]:
+    """Every file that something may be in."""
+    hooks, servers = _places(wanted)
+    beside = [str(Path(servers).with_name("hooks.json"))] if wanted.tool == "codex" else []
+    return [(path, "toml" if path.endswith(".toml") else "json") for path in dict.fromkeys((hooks, *beside, servers))]
+
+
+def _places(wanted: Registration) -> tuple[str, str]:
+    """The file with a tool's hooks, and the one with its MCP servers."""
+    project = None if wanted.project is None else Path(wanted.project)
+    home = Path(os.environ.get("HOME") or Path.home())
+    if wanted.tool == "claude-code":
+        if project is not None:
+            return str(project / ".claude" / "settings.json"), str(project / ".mcp.json")
+        own = os.environ.get("CLAUDE_CONFIG_DIR")
+        return str(Path(own or home / ".claude") / "settings.json"), str(Path(own or home) / ".claude.json")
+    there = project / ".codex" if project is not None else Path(os.environ.get("CODEX_HOME") or home / ".codex")
+    config = str(there / "config.toml")
+    raw = _read(config)
+    in_config = not (there / "hooks.json").exists() and raw is not None and _has_own_hooks(config, raw)
+    return (config if in_config else str(there / "hooks.json")), config
+
+
+def _has_own_hooks(path: str, raw: bytes) -> bool:
+    """Whether a Codex configuration has hooks besides plimsoll's. Raises SettingsRefused."""
+    try:
+        return has_toml_hooks(taken_out(_text(path, raw)[1], "toml"))
+    except FormatError as error:
+        raise SettingsRefused(path, error.reason) from None
+
+
+def _installed(path: str, entries: Entries) -> Change:
+    current = _read(path)
+    clean = _undone(path, entries.kind)
+    mark, text = _text(path, clean.after or b"")
+    try:
+        after, spans = put_in(text, entries)
+    except FormatError as error:
+        raise SettingsRefused(path, error.reason) from None
+    raw = mark + after.encode()
+    spans_bytes = [[len(mark + after[:place].encode()) for place in span] for span in spans]
+    record = {
+        "path": os.path.realpath(path),
+        "digest": hashlib.sha256(raw).hexdigest(),
+        "spans": spans_bytes,
+        "is_new": clean.after is None,
+        "folder_is_new": _made_folder(path, clean),
+    }
+    return Change(path=path, before=current, after=raw, record=record)
+
+
+def _made_folder(path: str, clean: Change) -> bool:
+    """Whether the folder of the file is made for it: now, or by the installation that this one replaces."""
+    known = _record(path)
+    there = Path(os.path.realpath(path)).parent
+    return not there.is_dir() or (clean.after is None and known is not None and bool(known.get("folder_is_new")))
+
+
+def _undone(path: str, kind: Kind) -> Change:
+    """A file without what plimsoll put into it."""
+    current, known = _read(path), _record(path)
+    if current is None or (known is None and b"plimsoll" not in current):
+        return Change(path=path, before=current, after=current, record=None)
+    if known is not None and hashlib.sha256(current).hexdigest() == known["digest"]:
+        after = _cut(current, known["spans"])
+        is_gone = known["is_new"] and not after.strip()
+        return Change(path=path, before=current, after=None if is_gone else after, record=None)
+    mark, text = _text(path, current)
+    try:
+        left = taken_out(text, kind)
+    except FormatError as error:
+        raise SettingsRefused(path, error.reason) from None
+    is_gone = known is not None and known["is_new"] and left.split() in ([], ["{}"], ["{", "}"])
+    return Change(path=path, before=current, after=None if is_gone else mark + left.encode(), record=None)
+
+
+def _cut(raw: bytes, spans: Sequence[Sequence[int]]) -> bytes:
+    """The bytes less these spans, which are in order."""
+    at = 0
+    kept = []
+    for start, end in spans:
+        kept.append(raw[at:start])
+        at = end
+    return b"".join([*kept, raw[at:]])
+
+
+def _read(path: str) -> bytes | None:
+    """A file's bytes, links followed; None where there is none. Raises SettingsRefused."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a Path would be made only to be taken apart
+            raise SettingsRefused(path, "it is not a file")
+        with Path(path).open("rb") as file:
+            raw = file.read(_SETTINGS_BYTES_MAX + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SettingsRefused(path, error.strerror or "it cannot be read") from None
+    if len(raw) > _SETTINGS_BYTES_MAX:
+        raise SettingsRefused(path, "it is too large for settings")
+    return raw
+
+
+def _text(path: str, raw: bytes) -> tuple[bytes, str]:
+    """A byte-order mark, and the text after it. Raises SettingsRefused."""
+    mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
+    try:
+        return mark, raw[len(mark) :].decode()
+    except UnicodeDecodeError:
+        raise SettingsRefused(path, "it is not UTF-8") from None
+
+
+def _check(change: Change) -> None:
+    """Raises SettingsRefused, before anything is written."""
+    if change.is_empty:
+        return
+    if _read(change.path) != change.before:
+        raise SettingsRefused(change.path, "it has changed meanwhile; try again")
+    if change.before is None:
+        return
+    real = os.path.realpath(change.path)
+    if not os.stat(real).st_mode & 0o222 or not os.access(real, os.W_OK):  # noqa: PTH116 - as above
+        raise SettingsRefused(change.path, "it is read-only")
+
+
+def _write(change: Change) -> None:
+    """Write one file in the place of what is there, with its modes. Raises OSError."""
+    if change.is_empty:
+        return
+    real = Path(os.path.realpath(change.path))
+    if change.after is None:
+        known = _record(change.path)
+        real.unlink()
+        if known is not None and known.get("folder_is_new"):
+            with suppress(OSError):  # something else is in it by now
+                real.parent.rmdir()
+        return
+    real.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    old = real.stat() if change.before is not None else None
+    draft = real.with_name(f".{real.name[:60]}.plimsoll-{os.getpid()}")
+    try:
+        with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(change.after)
+            file.flush()
+            os.fsync(file.fileno())
+        if old is not None:
+            draft.chmod(stat.S_IMODE(old.st_mode))
+            with suppress(OSError):
+                os.chown(draft, old.st_uid, old.st_gid)
+        draft.replace(real)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _record_path(path: str) -> Path:
+    name = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:24]
+    return folder() / f"{name}.installed"
+
+
+def _record(path: str) -> Mapping[str, Any] | None:
+    """What was noted of a file; None where nothing was, or not in a usable way."""
+    try:
+        value = json.loads(_record_path(path).read_bytes())
+        spans = [[int(start), int(end)] for start, end in value["spans"]]
+        return {**value, "digest": str(value["digest"]), "spans": spans, "is_new": bool(value["is_new"])}
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def _keep_record(change: Change) -> None:
+    place = _record_path(change.path)
+    if change.record is None:
+        place.unlink(missing_ok=True)
+    else:
+        write_private(place, json.dumps(change.record).encode())

@@ -1,0 +1,208 @@
+"""What plimsoll puts into the settings of a coding agent, and how it is put in and taken out as text."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeAlias
+
+from plimsoll.dataclass import dataclass
+from plimsoll.errors import FormatError
+from plimsoll.hooks import json_text
+from plimsoll.regex import regex
+
+Spans: TypeAlias = "list[tuple[int, int]]"
+Kind: TypeAlias = Literal["json", "toml"]
+
+_BEGIN = "# plimsoll: `plimsoll install codex --undo` takes this out"
+_END = "# plimsoll: end"
+_BLOCK = regex(rf"(?:(?<=\n)\r?\n)?{_BEGIN}\r?\n.*?{_END}(?:\r?\n|\Z)", re.DOTALL)
+_OWN_COMMAND = regex(r"plimsoll['\"]?(?:\.exe['\"]?)? hook(?: |$)")
+_SERVER = "plimsoll"
+_MATCHER = "compact|resume|clear"
+_TIMEOUT_S = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entries:
+    """What goes into one file."""
+
+    kind: Kind
+    events: tuple[str, ...] = ()
+    """The events to be called at."""
+    command: str = ""
+    """The command line to be called with."""
+    server: tuple[str, ...] = ()
+    """The words that start the MCP server; none: it is not put in here."""
+
+
+def put_in(text: str, entries: Entries) -> tuple[str, Spans]:
+    """A settings file's text with the entries, and where they stand in it. Raises FormatError where it cannot be read."""
+    return _put_into_json(text, entries) if entries.kind == "json" else _put_into_toml(text, entries)
+
+
+def taken_out(text: str, kind: Kind) -> str:
+    """A settings file's text without entries of plimsoll's, found by what they say. Raises FormatError."""
+    return _BLOCK.sub("", text) if kind == "toml" else _taken_out_of_json(text)
+
+
+def _put_into_json(text: str, entries: Entries) -> tuple[str, Spans]:
+    if not text.strip():
+        whole = json.dumps(_document(entries), indent=2, ensure_ascii=False) + "\n"
+        return text + whole, [(len(text), len(text) + len(whole))]
+    root = json_text.parse(text)
+    inside = json_text.Insertions(text)
+    missing: dict[str, Any] = {}
+    for name, wanted in _document(entries).items():
+        held = _object(root).get(name)
+        if held is None:
+            missing[name] = wanted
+        elif name == "hooks":
+            _add_events(inside, held, wanted)
+        else:
+            inside.add_members(held, _new_members(held, wanted, name))
+    if missing:
+        inside.add_members(root, missing)
+    return inside.result()
+
+
+def _document(entries: Entries) -> dict[str, Any]:
+    """The entries as a settings file has them."""
+    found: dict[str, Any] = {}
+    if entries.events:
+        found["hooks"] = {event: [_group(event, entries.command)] for event in entries.events}
+    if entries.server:
+        server = {"type": "stdio", "command": entries.server[0], "args": list(entries.server[1:])}
+        found["mcpServers"] = {_SERVER: server}
+    return found
+
+
+def _group(event: str, command: str) -> dict[str, Any]:
+    handler = {"type": "command", "command": command, "timeout": _TIMEOUT_S}
+    return {**({"matcher": _MATCHER} if event == "SessionStart" else {}), "hooks": [handler]}
+
+
+def _add_events(inside: json_text.Insertions, held: json_text.Node, wanted: Mapping[str, Any]) -> None:
+    events = _object(held, "hooks")
+    for event, groups in wanted.items():
+        if event in events:
+            if events[event].items is None:
+                raise FormatError(f"hooks.{event} is not a list")
+            inside.add_items(events[event], groups)
+    if missing := {event: groups for event, groups in wanted.items() if event not in events}:
+        inside.add_members(held, missing)
+
+
+def _new_members(held: json_text.Node, wanted: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The members to add to an object. Raises FormatError where one of that name is there."""
+    known = _object(held, name)
+    if taken := [key for key in wanted if key in known]:
+        raise FormatError(f"{name}.{taken[0]} is there already, and plimsoll did not put it there")
+    return dict(wanted)
+
+
+def _object(node: json_text.Node, name: str = "it") -> Mapping[str, json_text.Node]:
+    if node.members is None:
+        raise FormatError(f"{name} is not a JSON object")
+    return node.members
+
+
+def _taken_out_of_json(text: str) -> str:
+    """One entry after the other, each with the text read anew, until there is none."""
+    while text.strip() and (span := next(_own_spans(json_text.parse(text)), None)) is not None:
+        text = json_text.without(text, [span])
+    return text
+
+
+def _own_spans(root: json_text.Node) -> Iterator[tuple[int, int]]:
+    """What to take out for each entry; what is empty without it goes with it."""
+    hooks = (root.members or {}).get("hooks")
+    for event, groups in ((hooks.members or {}) if hooks else {}).items():
+        for index, group in enumerate(groups.items or ()):
+            handlers = (group.members or {}).get("hooks")
+            own = [at for at, one in enumerate((handlers.items or ()) if handlers else ()) if _is_own(one)]
+            if not own or handlers is None or hooks is None:
+                continue
+            if len(own) < len(handlers.items or ()):
+                yield json_text.span_of_item(handlers, own[0])
+            elif len(groups.items or ()) > 1:
+                yield json_text.span_of_item(groups, index)
+            elif len(hooks.members or ()) > 1:
+                yield json_text.span_of_member(hooks, event)
+            else:
+                yield json_text.span_of_member(root, "hooks")
+    servers = (root.members or {}).get("mcpServers")
+    if servers is not None and _is_own_server((servers.members or {}).get(_SERVER)):
+        alone = len(servers.members or ()) == 1
+        yield json_text.span_of_member(root, "mcpServers") if alone else json_text.span_of_member(servers, _SERVER)
+
+
+def _is_own(handler: json_text.Node) -> bool:
+    command = handler.data().get("command") if handler.members is not None else None
+    return isinstance(command, str) and _OWN_COMMAND.search(command) is not None
+
+
+def _is_own_server(server: json_text.Node | None) -> bool:
+    data = None if server is None or server.members is None else server.data()
+    args = data.get("args") if data else None
+    return isinstance(args, list) and "mcp" in args
+
+
+def _put_into_toml(text: str, entries: Entries) -> tuple[str, Spans]:
+    before = _toml(text)
+    line = "\r\n" if "\r\n" in text else "\n"
+    lead = "" if not text else ("" if text.endswith("\n") else line) + line
+    fragment = lead + line.join([_BEGIN, *_toml_lines(entries), _END, ""])
+    after = _toml(text + fragment)
+    if not _holds(after, before):
+        raise FormatError("what is in it would be read otherwise with more tables after it")
+    return text + fragment, [(len(text), len(text) + len(fragment))]
+
+
+def _toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(str(error)[:200] or "nested too deeply") from None
+
+
+def _toml_lines(entries: Entries) -> list[str]:
+    lines: list[str] = []
+    for event in entries.events:
+        group = _group(event, entries.command)
+        lines.append(f"[[hooks.{event}]]")
+        lines += [f"matcher = {_quoted(group['matcher'])}"] if "matcher" in group else []
+        lines.append(f"[[hooks.{event}.hooks]]")
+        lines += [
+            f"{name} = {value if isinstance(value, int) else _quoted(value)}"
+            for name, value in group["hooks"][0].items()
+        ]
+    if entries.server:
+        command, *words = entries.server
+        listed = ", ".join(map(_quoted, words))
+        lines += [f"[mcp_servers.{_SERVER}]", f"command = {_quoted(command)}", f"args = [{listed}]"]
+    return lines
+
+
+def _quoted(text: str) -> str:
+    """A basic string of TOML, which JSON's are, but for the DEL character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _holds(after: Any, before: Any) -> bool:
+    """Whether all that was there is there still; lists may have grown at their ends."""
+    if isinstance(before, dict):
+        return isinstance(after, dict) and all(
+            name in after and _holds(after[name], one) for name, one in before.items()
+        )
+    if isinstance(before, list) and isinstance(after, list):
+        return len(after) >= len(before) and all(map(_holds, after, before))
+    return bool(after == before) or repr(after) == repr(before)
+
+
+def has_toml_hooks(text: str) -> bool:
+    """Whether a Codex configuration has hooks in it. Raises FormatError."""
+    hooks = _toml(text).get("hooks")
+    return isinstance(hooks, dict) and any(isinstance(one, list) and one for one in hooks.values())
