@@ -43,6 +43,7 @@ ROOMS = (
     Room("", "app", "the public names"),
     Room("mcp", "edges", "the MCP server"),
     Room("hooks", "edges", "what coding agents call before and after they compact"),
+    Room("adapters", "edges", "adapters to agent frameworks, one module each"),
     Room("cli", "edges", "the command line"),
     Room("__main__", "edges", "`python -m plimsoll`"),
 )

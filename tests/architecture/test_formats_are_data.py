@@ -13,8 +13,9 @@ from plimsoll.message import FormatName
 
 SOURCE = Path(__file__).parents[2] / "src" / "plimsoll"
 
-AT_HOME = ("formats", "transcripts", "models")
-"""Packages that are about providers' formats, about the files of tools that each speak one of them, and about their SDKs."""
+AT_HOME = ("formats", "transcripts", "models", "adapters")
+"""Packages that are about providers' formats, about the files of tools that each speak one of them, and about SDKs and frameworks that
+do."""
 
 ALLOWED = {
     "message.py": "the type of a format's name",

@@ -8,6 +8,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.api.fit import fit
+from plimsoll.compaction.view_message import Origins
 from plimsoll.conversations.budget import budget_tokens
 from plimsoll.conversations.prefix import Listing, listing, said
 from plimsoll.conversations.redaction import Redaction
@@ -46,6 +47,8 @@ class Prepared:
     """What these may use."""
     problem: str | None = None
     """What went wrong; the request can be sent all the same."""
+    find_origins: Callable[[], Origins] | None = field(default=None, repr=False)
+    """Gives for each message of a changed body the positions of the given messages that it came from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,8 +198,14 @@ class Conversation:
         tokens = found.current_tokens + allowed - found.max_tokens
         if not session.is_shortened and found.current_tokens <= found.max_tokens:
             return Prepared(body=request, conversation=self, tokens=tokens, budget_tokens=budget)
-        body = with_messages(request, parts, redaction.restored(list(view)))
-        return Prepared(body=body, changed=True, conversation=self, tokens=tokens, budget_tokens=budget)
+        return Prepared(
+            body=with_messages(request, parts, redaction.restored(list(view))),
+            changed=True,
+            conversation=self,
+            tokens=tokens,
+            budget_tokens=budget,
+            find_origins=lambda: view.origins,
+        )
 
     def _learn(self, parts: RequestParts, session: Session, allowed: int, overflow: Overflow, model: str | None) -> int:
         """A smaller budget, from what the provider said."""
@@ -275,4 +284,4 @@ def stateless(  # noqa: PLR0913 - what a request is, and what went wrong
     if report.tokens_before <= report.budget:
         return replace(unchanged, tokens=report.tokens_before)
     body = with_messages(request, parts, fitted.messages)
-    return replace(unchanged, body=body, changed=True, tokens=report.tokens_after)
+    return replace(unchanged, body=body, changed=True, tokens=report.tokens_after, find_origins=lambda: fitted.origins)

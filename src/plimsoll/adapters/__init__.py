@@ -1,0 +1,1 @@
+"""Adapters to agent frameworks, one module each. Each takes and gives its framework's own messages, and needs its own extra."""

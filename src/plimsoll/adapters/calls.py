@@ -1,0 +1,169 @@
+"""The flow around one model call that all adapters share: a framework's messages come in, and those to send go out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Generic, Protocol, TypeAlias, TypedDict, TypeVar
+
+from plimsoll.compaction.drive import AsyncSummarizer
+from plimsoll.compaction.view_message import Origins
+from plimsoll.conversations.conversation import Conversation, Overflow, Prepared
+from plimsoll.conversations.conversations import Conversations
+from plimsoll.errors import UnsafeName
+from plimsoll.message import FormatName
+from plimsoll.policy.policy import PolicyChoice
+from plimsoll.protocols import Durability
+from plimsoll.store.open import StoreSpec
+from plimsoll.store.paths import safe_name
+from plimsoll.tokens.custom import CounterChoice
+
+Wire: TypeAlias = dict[str, Any]
+M = TypeVar("M")
+
+
+class ConversationOptions(TypedDict, total=False):
+    """The options that every adapter takes: those of `Conversations`, as `plimsoll.open` has them."""
+
+    store: StoreSpec
+    model: str | None
+    max_tokens: int | None
+    policy: PolicyChoice | None
+    counter: CounterChoice
+    summarizer: AsyncSummarizer | None
+    redact: bool
+    durability: Durability
+    open_max: int
+
+
+class Dialect(Protocol[M]):
+    """How a framework's messages are written in one of the wire formats, and read back."""
+
+    def wires(self, message: M) -> Sequence[Wire]:
+        """The wire messages that a message of the framework stands for, in order."""
+        ...
+
+    def built(self, wire: Wire, origin: M | None) -> M:
+        """A message of the framework with the content of a wire message, and the id and metadata of `origin`."""
+        ...
+
+
+class AdaptedCalls(Generic[M]):
+    """Prepares the model calls of one agent. Thread-safe."""
+
+    def __init__(self, dialect: Dialect[M], options: ConversationOptions, format: FormatName = "openai-chat") -> None:
+        self.conversations = conversations_for(options)
+        self._dialect = dialect
+        self._format = format
+        self._list = "input" if format == "openai-responses" else "messages"
+
+    def prepare(
+        self,
+        messages: Sequence[M],
+        *,
+        name: str | None = None,
+        beside: Mapping[str, Any] | None = None,
+    ) -> ModelCall[M]:
+        """Take in the whole list of messages, and say what to send.
+
+        Args:
+            messages: The list as the framework holds it. Neither it nor its messages are modified.
+            name: What the framework calls this conversation; None: it is recognised by its messages.
+            beside: Other fields of the request, as its API names them: model, tools, instructions, longest reply.
+
+        """
+        wires: list[Wire] = []
+        spans: list[range] = []
+        for message in messages:
+            found = self._dialect.wires(message)
+            spans.append(range(len(wires), len(wires) + len(found)))
+            wires += found
+        body = {**{key: value for key, value in (beside or {}).items() if value is not None}, self._list: wires}
+        known_as = None if name is None else session_name(name)
+        prepared = self.conversations.prepare(body, format=self._format, name=known_as)
+        return ModelCall(body, prepared, lambda now: self._given_back(messages, wires, spans, now))
+
+    def recorded(self, messages: Iterable[M]) -> list[Wire]:
+        """The wire messages of an answer."""
+        return [wire for message in messages for wire in self._dialect.wires(message)]
+
+    def _given_back(
+        self, messages: Sequence[M], wires: Sequence[Wire], spans: Sequence[range], prepared: Prepared
+    ) -> list[M]:
+        """The framework's own messages where they are unchanged, and others in the place of the rest."""
+        if not prepared.changed or prepared.find_origins is None:
+            return list(messages)
+        view, origins = prepared.body[self._list], prepared.find_origins()
+        owners = {place: index for index, span in enumerate(spans) for place in span}
+        found: list[M] = []
+        at = 0
+        while at < len(view):
+            owner = owners.get(origins[at][0]) if len(origins[at]) == 1 else None
+            whole = None if owner is None else spans[owner]
+            if owner is not None and whole and _is_whole(whole, at, view, origins, wires):
+                found.append(messages[owner])
+                at += len(whole)
+            else:
+                found.append(self._dialect.built(view[at], None if owner is None else messages[owner]))
+                at += 1
+        return found
+
+
+def _is_whole(span: range, at: int, view: Sequence[Wire], origins: Origins, wires: Sequence[Wire]) -> bool:
+    """True if all the wire messages of a span are in the view from there on, as they were given."""
+    places = range(at, at + len(span))
+    return places.stop <= len(view) and all(
+        origins[place] == (of,) and view[place] == wires[of] for place, of in zip(places, span, strict=True)
+    )
+
+
+class ModelCall(Generic[M]):
+    """One call of a model. After it, call `answered` or `released`."""
+
+    def __init__(self, body: Mapping[str, Any], prepared: Prepared, given_back: Callable[[Prepared], list[M]]) -> None:
+        self._body = body
+        self._prepared = prepared
+        self._given_back = given_back
+        self.messages = given_back(prepared)
+        """The messages to send."""
+
+    @property
+    def conversation(self) -> Conversation | None:
+        """The conversation that it is of; None if nothing is kept of it."""
+        return self._prepared.conversation
+
+    @property
+    def problem(self) -> str | None:
+        """What went wrong, so that more is sent than fits, or nothing is recorded."""
+        return self._prepared.problem
+
+    def harder(self, overflow: Overflow | None = None) -> list[M]:
+        """The messages to send after the provider refused those before as too long."""
+        if self.conversation is not None:
+            self._prepared = self.conversation.prepare(self._body, overflow=overflow or Overflow())
+            self.messages = self._given_back(self._prepared)
+        return self.messages
+
+    def answered(self, wires: Sequence[Wire], usage: Mapping[str, Any] | None = None) -> None:
+        """Record the answer, and what the provider counted."""
+        if self.conversation is not None:
+            self.conversation.answered(list(wires), usage)
+
+    def released(self) -> None:
+        """There is no answer."""
+        if self.conversation is not None:
+            self.conversation.released()
+
+
+def conversations_for(options: ConversationOptions) -> Conversations:
+    """Conversations for a host in this process: as with `plimsoll.open`, what is recorded is whole, unless `redact` is given."""
+    given: ConversationOptions = {"redact": False, **options}
+    return Conversations(**given)
+
+
+def session_name(name: str) -> str:
+    """A name that a session may have: the same one if it may, else one made from its hash."""
+    try:
+        return safe_name(name)
+    except UnsafeName:
+        return f"thread-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"

@@ -1,0 +1,145 @@
+"""The ways in, each as the same small thing: a history in Chat Completions' form comes in, and what would be sent comes out.
+
+A way that belongs to a framework imports it when it is made, so that the others run without it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import plimsoll
+from plimsoll.conversations.settings import WHEN_FULL
+
+Wire = dict[str, Any]
+NAME = "ways"
+
+
+class Way(Protocol):
+    """One way in, over a store. Its host holds the whole list and passes it each time."""
+
+    def sent(self, history: list[Wire]) -> list[Wire]:
+        """What the model is sent for this history."""
+        ...
+
+    def session(self) -> plimsoll.Session:
+        """The session that keeps the conversation."""
+        ...
+
+    def close(self) -> None:
+        """As when the host's process ends."""
+        ...
+
+
+class Sync:
+    """`Session.sync`, with the policy that the other ways have by default."""
+
+    def __init__(self, store: str, max_tokens: int, **options: Any) -> None:
+        self._session = plimsoll.open(NAME, store=store, max_tokens=max_tokens, policy=WHEN_FULL, **options)
+
+    def sent(self, history: list[Wire]) -> list[Wire]:
+        """The session's view of the list."""
+        return list(self._session.sync(history))
+
+    def session(self) -> plimsoll.Session:
+        """The session itself."""
+        return self._session
+
+    def close(self) -> None:
+        """Close it."""
+        self._session.close()
+
+
+class Kept:
+    """A way whose conversations are kept by `Conversations`, as `conversations` of what it made."""
+
+    conversations: Any
+
+    def session(self) -> plimsoll.Session:
+        """The session of the only conversation."""
+        [conversation] = self.conversations
+        return conversation.session
+
+    def close(self) -> None:
+        """Close all of them."""
+        self.conversations.close()
+
+
+class LangChain(Kept):
+    """A middleware around a model call of LangChain."""
+
+    def __init__(self, store: str, max_tokens: int, **options: Any) -> None:
+        from langchain_core.language_models.fake_chat_models import FakeListChatModel
+
+        from plimsoll.adapters.langchain import PlimsollMiddleware
+
+        self._middleware = PlimsollMiddleware(store=store, max_tokens=max_tokens, model="gpt-4o", name=NAME, **options)
+        self._model = FakeListChatModel(responses=["-"])
+        self.conversations = self._middleware.conversations
+
+    def sent(self, history: list[Wire]) -> list[Wire]:
+        """What the handler of a model call is given, as Chat Completions messages."""
+        from langchain.agents.middleware import ModelRequest, ModelResponse
+        from langchain_core.messages import SystemMessage, convert_to_messages
+
+        from plimsoll.adapters.langchain_messages import LangChainDialect
+
+        seen: list[Any] = []
+
+        def handler(request: Any) -> Any:
+            seen.append(request)
+            return ModelResponse(result=[])
+
+        messages = convert_to_messages(history)
+        system = messages.pop(0) if isinstance(messages[0], SystemMessage) else None
+        request: Any = ModelRequest(model=self._model, messages=messages, system_message=system)
+        self._middleware.wrap_model_call(request, handler)
+        [made] = seen
+        given = [*([] if made.system_message is None else [made.system_message]), *made.messages]
+        return [wire for message in given for wire in LangChainDialect().wires(message)]
+
+
+WAYS: dict[str, tuple[Callable[..., Way], str | None]] = {
+    "sync": (Sync, None),
+    "langchain": (LangChain, "langchain"),
+}
+"""By name: how it is made, and the framework without which it is left out."""
+
+
+def history(exchanges: int, *, size: int = 14, system: str | None = "You keep the harbour's log.") -> list[Wire]:
+    """A request, then so many calls of tools in pairs with results of `size` lines, with words of the user between them."""
+    found: list[Wire] = [] if system is None else [{"role": "system", "content": system}]
+    found.append({"role": "user", "content": "Find out why the light of pier 9 fails at 03:40. Never touch port 7411."})
+    for number in range(exchanges):
+        calls = [
+            {
+                "id": f"call_{number}_{which}",
+                "type": "function",
+                "function": {"name": "read_log", "arguments": json.dumps({"pier": number, "part": which})},
+            }
+            for which in range(2)
+        ]
+        found.append({"role": "assistant", "content": f"I read the log of pier {number}.", "tool_calls": calls})
+        found += [
+            {
+                "role": "tool",
+                "tool_call_id": call["id"],
+                "content": "\n".join(
+                    f"{number:02}:{line:02} lamp {number * 7 + line} at {line * 3} volts" for line in range(size)
+                ),
+            }
+            for call in calls
+        ]
+        if number % 5 == 4:
+            found += [
+                {"role": "assistant", "content": f"Pier {number} is in order."},
+                {"role": "user", "content": f"Go on with pier {number + 1}, please."},
+            ]
+    return found
+
+
+def openings(whole: list[Wire]) -> list[list[Wire]]:
+    """The lists that a host passes on its way to the whole: each ends where a model is asked."""
+    ends = [end for end in range(1, len(whole) + 1) if end == len(whole) or whole[end]["role"] == "assistant"]
+    return [whole[:end] for end in ends if whole[end - 1]["role"] in ("user", "tool")]
