@@ -13,6 +13,7 @@ from plimsoll.compaction.result import CompactionOptions, Plan, View
 from plimsoll.message import MessageLike
 from plimsoll.policy.policy import PolicyChoice
 from plimsoll.records.values import Compaction, Trigger
+from plimsoll.session.ahead import Ahead
 from plimsoll.session.compact import Carrying, carried_out, compacted, options_for, viewed
 from plimsoll.session.concurrency import THREADS, CompactionTurn, in_worker
 from plimsoll.session.recorder import SessionRecorder
@@ -29,6 +30,7 @@ class AwaitedSession(ABC):
         self._recorder = recorder
         self._summarizer = summarizer
         self._turn = CompactionTurn()
+        self._ahead: Ahead | None = None
 
     @abstractmethod
     def append(self, message: MessageLike) -> str:
@@ -59,7 +61,9 @@ class AwaitedSession(ABC):
         """
         steps = self._viewing(query)
         async with self._turn.aheld():
-            return await adrive(steps, self._summarizer, THREADS, self._recorder.access)
+            view = await adrive(steps, self._summarizer, THREADS, self._recorder.access)
+        self._prepare_task()
+        return view
 
     async def acompact(  # noqa: PLR0913 - as compact
         self,
@@ -80,6 +84,8 @@ class AwaitedSession(ABC):
 
     async def aclose(self) -> None:
         """Async `close`."""
+        if self._ahead is not None:
+            await self._ahead.cancel()
         await in_worker(self.close)
 
     async def __aenter__(self) -> Self:
@@ -97,7 +103,17 @@ class AwaitedSession(ABC):
         return self._summarizer is not None and not self._turn.is_ours()
 
     def _viewing(self, query: str | None) -> Carrying[View]:
-        return viewed(self._recorder, query, asks_model=self._asks_model)
+        return viewed(self._recorder, query, asks_model=self._asks_model and self._ahead is None, ahead=self._ahead)
+
+    def _prepare(self) -> None:
+        """Plan the next compaction in a thread, if it is near."""
+        if self._ahead is not None:
+            self._ahead.start(self._recorder, self._summarizer)
+
+    def _prepare_task(self) -> None:
+        """Plan it in the event loop."""
+        if self._ahead is not None:
+            self._ahead.start_task(self._recorder, self._summarizer)
 
     def _compacting(
         self, plan: Plan | None, trigger: Trigger, options: CompactionOptions, *, rebase: bool, actual: int | None

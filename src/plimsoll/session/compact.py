@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from plimsoll.compaction import readers
 from plimsoll.compaction.bound import unbound
@@ -35,12 +35,17 @@ from plimsoll.session.usage_reports import sent_now
 from plimsoll.summary.language import language_of
 from plimsoll.validation import integer, text_or_none
 
+if TYPE_CHECKING:
+    from plimsoll.session.ahead import Ahead
+
 Result = TypeVar("Result")
 Carrying: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 
 
-def kept_within(recorder: SessionRecorder, query: str | None, *, asks_model: bool) -> Carrying[None]:
-    """Compact until no compaction is due, then mark the view as handed out.
+def kept_within(
+    recorder: SessionRecorder, query: str | None, *, asks_model: bool, ahead: Ahead | None = None
+) -> Carrying[None]:
+    """Compact until no compaction is due, then mark the view as handed out. A plan that was made ahead is used first.
 
     Messages appended during a compaction may make another one due. The third run uses rules only, so that a caller waits for at
     most two model calls.
@@ -53,6 +58,10 @@ def kept_within(recorder: SessionRecorder, query: str | None, *, asks_model: boo
         count = recorder.log.messages
         found = recorder.check()
         recorder.tell_level(found)
+        prepared = None if ahead is None or not found.should_compact else ahead.take(recorder)
+        if prepared is not None:
+            _commit(recorder, prepared.outline, prepared.made_at, prepared.waiting, "auto")
+            continue  # what was appended since may be too much beside it
         if found.should_compact:
             yield from _recorded(recorder, "auto", plan, asks_model=asks)
         if recorder.log.messages == count:
@@ -60,9 +69,11 @@ def kept_within(recorder: SessionRecorder, query: str | None, *, asks_model: boo
     recorder.sent = sent_now(recorder.state, recorder.log.messages)
 
 
-def viewed(recorder: SessionRecorder, query: str | None, *, asks_model: bool) -> Carrying[View]:
+def viewed(
+    recorder: SessionRecorder, query: str | None, *, asks_model: bool, ahead: Ahead | None = None
+) -> Carrying[View]:
     """The view after the compactions that are due. Nothing can be appended between the last of them and the view."""
-    yield from kept_within(recorder, query, asks_model=asks_model)
+    yield from kept_within(recorder, query, asks_model=asks_model, ahead=ahead)
     recorder.requests.show(recorder.state.event)
     return recorder.written()
 
@@ -177,10 +188,22 @@ def _recorded(
         made_at, waiting = recorder.state.revision, recorder.state.normalizer.to_dict()
         outline = yield from plans(asks_model)
         if recorder.state.revision.follows(made_at):
-            done = recorder.commit(*_followed(recorder, outline, made_at, waiting), trigger, actual)
-            recorder.tell_level(recorder.check())
-            return done
+            return _commit(recorder, outline, made_at, waiting, trigger, actual)
         asks_model = False
+
+
+def _commit(  # noqa: PLR0913, PLR0917 - what a record says
+    recorder: SessionRecorder,
+    outline: Outline,
+    made_at: Revision,
+    waiting: Mapping[str, Any],
+    trigger: str,
+    actual: int | None = None,
+) -> Compaction:
+    """Record a plan for the view at `made_at`, with the messages appended since."""
+    done = recorder.commit(*_followed(recorder, outline, made_at, waiting), trigger, actual)
+    recorder.tell_level(recorder.check())
+    return done
 
 
 def _followed(

@@ -60,7 +60,7 @@ class CompactionTurn:
         if waiting is not None:
             with on_failure(partial(self._withdraw, waiting)):
                 waiting.result()
-        with self._marked():
+        with self._passed_on():
             yield
 
     @asynccontextmanager
@@ -75,16 +75,24 @@ class CompactionTurn:
 
             with on_failure(partial(self._withdraw, waiting)):
                 await wrap_future(waiting)
-        with self._marked():
+        with self._passed_on():
             yield
 
     @contextmanager
-    def _marked(self) -> Iterator[None]:
+    def marked(self) -> Iterator[None]:
+        """Work in this context counts as a compaction's, without the turn: a summarizer that uses the session asks no model."""
         token = _compacting.set(_compacting.get() | {id(self)})
         try:
             yield
         finally:
             _compacting.reset(token)
+
+    @contextmanager
+    def _passed_on(self) -> Iterator[None]:
+        try:
+            with self.marked():
+                yield
+        finally:
             self._pass_on()
 
     def _asked(self) -> Future[None] | None:

@@ -76,6 +76,7 @@ def open(  # noqa: PLR0913 - the options of a session
     create: bool = True,
     read_only: bool = False,
     wait_s: float = 0,
+    background: bool = False,
 ) -> Session:
     """Open a session, creating it if missing. Without a name, create one named by time and random digits.
     Options of a new session are recorded and apply when later calls do not give them. docs/library.md describes each in detail.
@@ -92,6 +93,7 @@ def open(  # noqa: PLR0913 - the options of a session
         max_sessions: if a new session exceeds this number, the least recently changed one is archived.
         durability: what an append survives: "fsync" a power failure, "os" a crash of the process.
         default_filter, stats, storage: bounds of `messages()`; False: compactions are not counted; memory limits and compression.
+        background: True: the summarizer writes the next summary before it is due; no view waits for it, rules write if it is late.
         create, read_only, wait_s: False: the session must exist; True: without the write lock; how long a busy one is waited for.
 
     Raises: UnsafeName, SessionBusy, SessionNotFound, NewerFormat, StoreUnusable, StoreFull, SettingError.
@@ -100,6 +102,7 @@ def open(  # noqa: PLR0913 - the options of a session
         model, max_tokens, policy, tools, format, recall_tools, system, counter, default_filter, stats, storage
     )
     asked, pauses, most = checked(summarizer), pauses_s(wait_s), _most(max_sessions)
+    is_ahead = boolean("background", background)
     context = surroundings(project, user_id, agent_id, preferences, configuration)
     about: dict[str, Any] = {"options": _remembered(given), "context": context, **_titled(title)}
     place, mode = store_for(store, durability), _mode(name, create=create, read_only=read_only)
@@ -107,7 +110,7 @@ def open(  # noqa: PLR0913 - the options of a session
     recorder = recorder_of(log, place, given)
     with on_failure(recorder.close):
         archive_oldest(place, sessions_max=most) if is_new else keep(recorder, context, project, about.get("title"))
-    return Session(recorder, summarizer=asked)
+    return Session(recorder, summarizer=asked, background=is_ahead)
 
 
 def _given(*options: Any) -> dict[str, Any]:

@@ -54,6 +54,7 @@ class OpenOptions(TypedDict, total=False):
     create: bool
     read_only: bool
     wait_s: float
+    background: bool
 
 
 def aopen(name: str | None = None, **options: Unpack[OpenOptions]) -> Opening:

@@ -18,6 +18,7 @@ from plimsoll.protocols import Damage
 from plimsoll.records.stats import Stats
 from plimsoll.records.usage import Usage
 from plimsoll.records.values import Compaction, Trigger
+from plimsoll.session.ahead import Ahead
 from plimsoll.session.compact import options_for, previewed
 from plimsoll.session.environment import layers, layers_text
 from plimsoll.session.messages import HistoryMessage, checked_times, files, newest, one_message
@@ -42,8 +43,11 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
     is garbage-collected without `close` releases its files and its write lock.
     """
 
-    def __init__(self, recorder: SessionRecorder, *, summarizer: AsyncSummarizer | None = None) -> None:
+    def __init__(
+        self, recorder: SessionRecorder, *, summarizer: AsyncSummarizer | None = None, background: bool = False
+    ) -> None:
         super().__init__(recorder, checked(summarizer))
+        self._ahead = Ahead(self._turn) if background else None
         self._hold = recorder.held()
 
     @property
@@ -126,7 +130,9 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
         """
         steps = self._viewing(query)
         with self._turn.held():
-            return drive(steps, self._summarizer, self._recorder.access)
+            view = drive(steps, self._summarizer, self._recorder.access)
+        self._prepare()
+        return view
 
     @locked
     def peek(self) -> View:
@@ -343,7 +349,8 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
 
         Raises SettingError for an id that is not in the history, StoreError.
         """
-        return Session(self._recorder.fork(at, name), summarizer=self._summarizer)
+        background = self._ahead is not None
+        return Session(self._recorder.fork(at, name), summarizer=self._summarizer, background=background)
 
     @property
     def damage(self) -> tuple[Damage, ...]:

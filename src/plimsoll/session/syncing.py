@@ -18,7 +18,7 @@ from plimsoll.formats.system_text import system_message
 from plimsoll.message import MessageLike
 from plimsoll.policy.budget import Budget
 from plimsoll.session.awaiting import AwaitedSession
-from plimsoll.session.compact import Carrying, viewed
+from plimsoll.session.compact import Carrying
 from plimsoll.session.concurrency import THREADS
 from plimsoll.session.recorder import SessionRecorder, locked
 from plimsoll.validation import integer
@@ -96,11 +96,10 @@ class SyncedSession(AwaitedSession):
 
         """
         with self._turn.held():
-            return drive(
-                self._syncing(_listed(messages), query, system, tools, max_tokens),
-                self._summarizer,
-                self._recorder.access,
-            )
+            steps = self._syncing(_listed(messages), query, system, tools, max_tokens)
+            view = drive(steps, self._summarizer, self._recorder.access)
+        self._prepare()
+        return view
 
     async def sync_async(
         self,
@@ -115,7 +114,9 @@ class SyncedSession(AwaitedSession):
         given = _listed(messages)
         async with self._turn.aheld():
             steps = self._syncing(given, query, system, tools, max_tokens)
-            return await adrive(steps, self._summarizer, THREADS, self._recorder.access)
+            view = await adrive(steps, self._summarizer, THREADS, self._recorder.access)
+        self._prepare_task()
+        return view
 
     def _syncing(
         self,
@@ -131,7 +132,7 @@ class SyncedSession(AwaitedSession):
         mirror = self._mirror = self._mirror or Mirror()
         mirror.update(self._recorder, messages, beside_changed=self._beside_changed)
         self._beside_changed = False
-        view = yield from viewed(self._recorder, query, asks_model=self._asks_model)
+        view = yield from self._viewing(query)
         return mirror.placed(view)
 
     def _take_options(self, system: SystemText, tools: Tools | None, max_tokens: int | None) -> None:
