@@ -19,6 +19,9 @@ from plimsoll.regex import regex
 HISTORY_GOALS_MAX = 12
 """A history is counted only up to this multiple of its goal; beyond it the shares no longer change."""
 
+SAMPLE_EXCHANGES = 32
+"""Exchanges whose mean size stands for those that are gone."""
+
 FOCUS_SHARE = 0.3
 """Share of the tail's room for exchanges that match the query."""
 
@@ -72,10 +75,21 @@ def _summary_room(view: WorkingView, task: Task, free_tokens: int) -> int:
     The further a history exceeds its goal, the less of it fits in a verbatim tail, and the more a fact in the summary is worth.
     """
     most = max(task.goal_tokens * HISTORY_GOALS_MAX, 1)
-    history = task.goal_tokens + view.excess(task.goal_tokens, at_most=most)
+    history = task.goal_tokens + view.excess(task.goal_tokens, at_most=most) + _replaced_tokens(view)
     share = max(0.5, 1 - (task.goal_tokens / max(1, history)) ** 2)
     earlier = sum(block.tokens for block in view.summaries())
     return min(task.summary_tokens_max, max(0, int(free_tokens * share), min(earlier, free_tokens)))
+
+
+def _replaced_tokens(view: WorkingView) -> int:
+    """About the tokens of the messages that earlier summaries stand for, as if they were like the newest ones."""
+    newest = (
+        [block for block in view.blocks[-SAMPLE_EXCHANGES:] if not block.is_summary_or_notice]
+        if view.replaced_count
+        else []
+    )
+    messages = sum(len(block.pieces) for block in newest)
+    return view.replaced_count * sum(block.tokens for block in newest) // max(1, messages)
 
 
 def _focused(movable: Sequence[ViewExchange], task: Task, room: int) -> list[ViewExchange]:

@@ -267,7 +267,7 @@ def _extended(view: WorkingView, task: Task, selection: Split) -> Ledger:
             ledger = recollected(ledger, block.pieces[0].message.text)
     for messages, start in _runs(task, [block for block in view.blocks if _before(block, end)]):
         ledger = _read(view, ledger, messages, start)
-    return ledger
+    return ledger.without_headings(min((block.first or 0 for block in view.summaries()), default=0))
 
 
 _LEDGERS: LruCache[Ledger] = LruCache(4)

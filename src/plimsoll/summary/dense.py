@@ -122,6 +122,7 @@ _SIGNS = {
     "question": -1.2,
     "answers": 1.5,
     "generic": -1.0,
+    "recalled": 0.5,
 }
 """By how much, as exponents, signs in a statement change its worth."""
 
@@ -169,6 +170,8 @@ class _Piece(NamedTuple):
     clause: int
     is_question: bool
     answers: bool
+    is_kept: bool
+    """Whether an earlier summary chose it."""
 
 
 def clauses(facts: Sequence[Fact]) -> list[Clause]:
@@ -194,7 +197,8 @@ def _pieces(facts: Sequence[Fact], callings: frozenset[str]) -> Iterator[_Piece]
     for place, fact in enumerate(facts):
         speaker = speaker_of(fact)
         # What was read back from a summary has lost its `I` there.
-        is_first_person = is_recalled(fact) or _FIRST_PERSON.search(fact.text) is not None
+        is_kept = is_recalled(fact) and not fact.text.startswith("[")
+        is_first_person = is_kept or _FIRST_PERSON.search(fact.text) is not None
         for clause, raw in enumerate(_CLAUSE.split(fact.text)):
             is_question = raw.rstrip().endswith("?") or (fact.state == "question" and raw == fact.text)
             answers = bool(asked) and speaker != asker
@@ -203,7 +207,7 @@ def _pieces(facts: Sequence[Fact], callings: frozenset[str]) -> Iterator[_Piece]
                 shown = short.text
                 if answers and not is_question and shown.count(" ") < _ANSWER_WORDS:
                     shown, asked = _with_question(shown, asked), _ANSWERED
-                yield _Piece(short, shown, fact, is_first_person, place, clause, is_question, answers)
+                yield _Piece(short, shown, fact, is_first_person, place, clause, is_question, answers, is_kept)
             if is_question:
                 asked, asker = short.text, speaker
             elif speaker != asker:
@@ -312,6 +316,7 @@ def _factor(piece: _Piece) -> float:
         *piece.short.signs,
         _SIGNS["question"] * piece.is_question,
         _SIGNS["answers"] * piece.answers,
+        _SIGNS["recalled"] * piece.is_kept,
         piece.short.generic,
     )
     return exp(sum(signs))

@@ -105,6 +105,13 @@ class Ledger:
             evicted=MappingProxyType(evicted),
         )
 
+    def without_headings(self, before: int) -> Ledger:
+        """Return the ledger without the headings of messages in front of an earlier summary: they date nothing after it."""
+        headings = tuple(fact for fact in self.of("heading") if not 0 <= fact.position < before)
+        if len(headings) == len(self.of("heading")):
+            return self
+        return replace(self, facts=MappingProxyType({**self.facts, "heading": headings}))
+
     @property
     def is_dialogue(self) -> bool:
         """Whether this is a dialogue rather than an agent's run with tools."""
