@@ -30,8 +30,8 @@ class Originals:
         """Each dict, and each list as a tuple, with None in place of nested ones."""
         self._links: list[tuple[int, Any, int]] = []
         """(index of a template, key or index in it, index of the nested template)."""
-        self._numbers: list[tuple[int, Any]] = []
-        """(index of a template, key or index in it) of each number: 1, 1.0 and True are equal to each other."""
+        self._numbers: list[tuple[int, Any, float]] = []
+        """(index of a template, key or index in it, value) of each number: 1, 1.0 and True are equal to each other."""
         self._starts: list[tuple[int, int, int]] = []
         """Number of templates, links and numbers before each message."""
         self._lent: list[_Lent] = []
@@ -64,14 +64,12 @@ class Originals:
 
     def _is_as_new(self, lent: _Lent) -> bool:
         """True if nobody else holds any of these copies, and none was changed."""
+        count = len(lent.messages)
+        numbers = self._numbers if count == len(self) else self._numbers[: self._starts[count][2]]
         return (
             lent.is_alone
-            and lent.messages == self.wires[: len(lent.messages)]
-            and all(
-                lent.containers[index][key] is self._templates[index][key]
-                for index, key in self._numbers
-                if index < len(lent.containers)
-            )
+            and lent.messages == self.wires[:count]
+            and all(lent.containers[index][key] is number for index, key, number in numbers)
         )
 
     def _extend(self, lent: _Lent) -> None:
@@ -98,7 +96,7 @@ class Originals:
             is_nested = isinstance(item, dict | list)
             bare[key] = None if is_nested else item
             if isinstance(item, int | float):
-                self._numbers.append((index, key))
+                self._numbers.append((index, key, item))
             elif is_nested:
                 self._links.append((index, key, self._store(item)))
         if is_list:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import takewhile
 from operator import is_
@@ -74,11 +73,12 @@ class _Encoded:
             self._originals.add(format.encode(as_one(run, format)))
 
     def cut(self, pieces: int) -> None:
-        """Keep only the first `pieces` view messages."""
-        count = bisect_left(self._starts, pieces)
+        """Keep only the messages made from the first `pieces` view messages alone."""
+        while len(self.pieces) > pieces:
+            del self.pieces[self._starts.pop() :]
+        count = len(self._starts)
         self._originals.cut(count)
         self._marked = [number for number in self._marked if number < count]
-        del self.pieces[pieces:], self._starts[count:]
 
     def copies(self) -> Wires:
         """The messages, as fresh objects."""

@@ -11,7 +11,8 @@ import pytest
 
 import plimsoll
 from generated import FORMATS, random_history
-from plimsoll.compaction.writing import written
+from plimsoll.compaction.join import origins
+from plimsoll.compaction.writing import ViewWriter, written
 
 
 class Role(StrEnum):
@@ -67,6 +68,21 @@ def test_a_compaction_and_its_undoing_show_their_own_views() -> None:
     assert session.view() == before
     assert after == session.view_after(session.compactions()[0].id or "")
     assert after != before
+
+
+def test_a_summary_joined_to_a_message_leaves_with_it() -> None:
+    """Anthropic's first request and the summary behind it are one message, until the compaction is undone."""
+    session = plimsoll.open("one", store="memory:", max_tokens=1_000, format="anthropic")
+    for number in range(20):
+        session.append({"role": ("user", "assistant")[number % 2], "content": f"{number}. The clerk wrote it down."})
+    before = session._recorder.state.sendable()
+    session.compact(target_tokens=200)
+    after = [before[0], *(piece for piece in session._recorder.state.sendable() if piece.position != 0)]
+    format, writer = session._recorder.meter.format, ViewWriter()
+
+    assert any(len(positions) == 0 for positions in origins(after[1:2], format))
+    for pieces in (before, after, before, after[:2], before[:2], after):
+        assert writer.write(pieces, format) == written(pieces, format)
 
 
 def test_texts_of_other_classes_are_written() -> None:

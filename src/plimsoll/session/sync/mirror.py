@@ -60,7 +60,7 @@ class Mirror:
             self._read(recorder)
         count = len(self._given)
         with self._watch:
-            if self._given == given[:count]:
+            if self._watch.are(known := given[:count]) or self._given == known:
                 self._append(recorder, given, count)
             else:
                 self._compare(recorder, given)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
+from operator import attrgetter, is_not
 from types import NoneType
 from typing import Any
 
@@ -72,11 +72,13 @@ class _Dumped:  # noqa: PLW1641 - never hashed
 class _Model(_Dumped):  # noqa: PLW1641 - never hashed
     """The same for a pydantic model. The identical object is compared by its fields, which is faster than a dump."""
 
-    __slots__ = ("_model", "extras", "fields", "models", "watch")
+    __slots__ = ("_model", "extras", "fields", "models", "stand_in", "watch")
 
     def __init__(self, value: Any) -> None:
         super().__init__(value)
         self._model = value
+        self.stand_in = value if _is_of_texts(value) else self
+        """What is compared in its place while a watch says that it is unchanged."""
         self.models = [value]
         """The model and the models nested in it."""
         self.fields: list[Any] = []
@@ -101,6 +103,8 @@ class Watch:
     def __init__(self, snapshots: Iterable[Any]) -> None:
         """Watch the models in these snapshots."""
         self.is_unchanged = False
+        self._same: list[Any] = []
+        """The snapshots with models in place of their own, which are found identical faster than their snapshots are asked."""
         self._models: list[Any] = []
         self._fields: list[Any] = []
         self._extras: list[Any] = []
@@ -108,11 +112,17 @@ class Watch:
 
     def add(self, snapshots: Iterable[Any]) -> None:
         """Watch the models in further snapshots."""
-        for kept in _models_in(snapshots):
+        added = list(snapshots)
+        self._same += map(_with_models, added)
+        for kept in _models_in(added):
             kept.watch = self
             self._models += kept.models
             self._fields += kept.fields
             self._extras += kept.extras
+
+    def are(self, given: Sequence[Any]) -> bool:
+        """True if the snapshots are known to equal these values. False means that they have to be compared."""
+        return self.is_unchanged and self._same == given
 
     def __enter__(self) -> None:
         self.is_unchanged = _are_so(self._models, self._fields, self._extras)
@@ -136,6 +146,27 @@ def _models_in(snapshots: Iterable[Any]) -> Iterator[_Model]:
             yield from _models_in(kept)
 
 
+def _with_models(kept: Any) -> Any:
+    """A snapshot with models in place of their own, where equality of models is as strict."""
+    if isinstance(kept, _Model):
+        return kept.stand_in
+    if isinstance(kept, dict | list | tuple):
+        found = [_with_models(item) for item in (kept.values() if isinstance(kept, dict) else kept)]
+        if any(map(is_not, found, kept.values() if isinstance(kept, dict) else kept)):
+            return dict(zip(kept, found, strict=True)) if isinstance(kept, dict) else type(kept)(found)
+    return kept
+
+
+def _is_of_texts(value: Any) -> bool:
+    """True if a value holds texts only, at any depth: 1, 1.0 and True are equal to each other, and so are models with them."""
+    kind = type(value)
+    if kind in (dict, list):
+        return all(map(_is_of_texts, value.values() if kind is dict else value))
+    if hasattr(kind, "__pydantic_fields__"):
+        return _is_of_texts(_fields(value)) and _is_of_texts(_extra(value))
+    return kind in _TEXTS
+
+
 class _Only:  # noqa: PLW1641 - never hashed
     """Equal to one object by identity."""
 
@@ -157,7 +188,7 @@ def _within(value: Any, models: list[Any]) -> Any:
     if not hasattr(type(value), "__pydantic_fields__"):
         return snapshot(value)
     models.append(value)
-    return _Only(value)
+    return value if _is_of_texts(value) else _Only(value)
 
 
 def _apart(value: Any) -> Any:
