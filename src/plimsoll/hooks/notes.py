@@ -14,10 +14,11 @@ from plimsoll.summary.excerpt import excerpt
 from plimsoll.summary.ledger import Fact, Ledger
 from plimsoll.summary.ledger.draft import value
 from plimsoll.summary.ledger.sentences import line
-from plimsoll.summary.room import allot
+from plimsoll.summary.room import allot, estimate
 
-_COUNT_MARGIN = 1.1
-"""The tokens of notes are estimated, for loading a vocabulary takes longer than a hook may. The estimate is off by less."""
+_UPPER_RATIO = 1.2
+"""Tokens are estimated, for loading a vocabulary takes longer than a hook may. Lines are chosen by a rough estimate; the whole is
+held to the upper bound of a good one, which is about so much more."""
 
 _REQUEST_CHARS, _LINE_CHARS, _LABEL_CHARS = 420, 200, 48
 _FENCE_WORDS = regex(
@@ -54,31 +55,30 @@ class Section(NamedTuple):
 
 def write(ledger: Ledger, *, tokens_max: int, counter: TokenCounter, head: str, foot: str) -> str:
     """The facts as text in a fence, at most `tokens_max` tokens with `head` and `foot`; empty where nothing fits."""
-    page = _Page(_sections(ledger, counter), counter)
-    room = int(tokens_max / _COUNT_MARGIN)
+    page = _Page(_sections(ledger))
     for _ in range(_ROUNDS):
-        spare = room - counter.count(_fenced(page.text(), head, foot))
-        if spare < _SPARE_TOKENS_MIN or not page.take(spare):
+        spare = tokens_max - counter.upper(_fenced(page.text(), head, foot))
+        if spare < _SPARE_TOKENS_MIN or not page.take(int(spare / _UPPER_RATIO)):
             break
-    while page.chosen and counter.count(_fenced(page.text(), head, foot)) > room:
+    while page.chosen and counter.upper(_fenced(page.text(), head, foot)) > tokens_max:
         page.drop()
     return _fenced(page.text(), head, foot) if page.chosen else ""
 
 
-def _sections(ledger: Ledger, counter: TokenCounter) -> list[Section]:
+def _sections(ledger: Ledger) -> list[Section]:
     """Every section with its lines, those worth most for their length first."""
     made = []
     for name, title, share, facts, show in _rows(ledger):
         base = _PROSE_TOKENS if name in _PROSE else _VALUE_TOKENS
-        ranked = ((_line(fact, show, counter, ledger.end), base) for fact in facts)
+        ranked = ((_line(fact, show, ledger.end), base) for fact in facts)
         lines = sorted((one for one in ranked if one[0].text), key=lambda one: -one[0].worth / (one[0].tokens + one[1]))
         made.append(Section(name, title, share, [one for one, _ in lines]))
     return [section for section in made if section.lines]
 
 
-def _line(fact: Fact, show: Callable[[Fact], tuple[str, str]], counter: TokenCounter, end: int) -> Line:
+def _line(fact: Fact, show: Callable[[Fact], tuple[str, str]], end: int) -> Line:
     text, group = map(_harmless, show(fact))
-    return Line(text, counter.count(f"{text}\n") + 1, value(fact, end), fact.position, group)
+    return Line(text, estimate(text) + 2, value(fact, end), fact.position, group)
 
 
 def _rows(ledger: Ledger) -> Iterable[tuple[str, str, float, Sequence[Fact], Callable[[Fact], tuple[str, str]]]]:
@@ -107,9 +107,8 @@ def _rows(ledger: Ledger) -> Iterable[tuple[str, str, float, Sequence[Fact], Cal
 class _Page:
     """The lines that are shown, by section, and those that wait."""
 
-    def __init__(self, sections: Sequence[Section], counter: TokenCounter) -> None:
+    def __init__(self, sections: Sequence[Section]) -> None:
         self._sections = sections
-        self._counter = counter
         self.chosen: dict[str, list[Line]] = {}
 
     def take(self, room: int) -> bool:
@@ -130,7 +129,7 @@ class _Page:
         rest: list[Line] = []
         fresh: list[Line] = []
         for one in section.lines:
-            tokens = one.tokens + (0 if one.group in groups else self._counter.count(f"- {one.group}: "))
+            tokens = one.tokens + (0 if one.group in groups else estimate(one.group) + 2)
             if tokens <= left:
                 groups.add(one.group)
                 fresh.append(one)
@@ -240,7 +239,7 @@ _USED_FILES_MAX = 8
 
 def _harmless(text: str) -> str:
     """Text that cannot close the fence or open one of the tool's own."""
-    return _FENCE_WORDS.sub("‹", text)
+    return _FENCE_WORDS.sub("‹", text) if "<" in text else text
 
 
 def _fenced(body: str, head: str, foot: str) -> str:
