@@ -34,6 +34,7 @@ COMMANDS = (
     "mcp",
     "install",
     "hook",
+    "watch",
 )
 """In the order of the help. Each is a module of `commands`, imported when it is asked for."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 from plimsoll.hooks.held import HeldText
 from plimsoll.regex import regex
 from plimsoll.summary.folders import one_each
 from plimsoll.summary.ledger import Fact, Kind, Ledger
-from plimsoll.summary.ledger.sentences import sentences
+from plimsoll.summary.ledger.draft import value
+from plimsoll.summary.ledger.sentences import line, sentences
 
 _GAP = " … "
 _NOTICE = regex(
@@ -111,3 +113,13 @@ _LOOKS: dict[Kind, Callable[[Fact, HeldText], Fact | None]] = {
     "symbol": _symbol,
     "chat": _whole,
 }
+
+_FIRST: tuple[Kind, ...] = ("request", "constraint", "work", "error", "identifier", "file", "decision")
+_FIRST_CHARS = 160
+
+
+def shown_first(ledger: Ledger, number: int) -> list[str]:
+    """The most valuable facts, one line each: of each kind in turn the best that is left."""
+    ranked = {kind: sorted(ledger.of(kind), key=lambda fact: -value(fact, ledger.end)) for kind in _FIRST}
+    rounds = (facts[place] for place in range(number) for facts in ranked.values() if place < len(facts))
+    return [line(fact.text, _FIRST_CHARS) for fact in islice(rounds, number)]

@@ -1,0 +1,178 @@
+"""`plimsoll watch`: how full a running session is, what fills it, and what its last compaction lost."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from contextlib import suppress
+from itertools import count
+from typing import TYPE_CHECKING
+
+import plimsoll
+from plimsoll.cli.options import TOOL_NAMES, Commands, command
+from plimsoll.cli.output import json_text, print_json
+from plimsoll.cli.refusal import DONE, Refused
+from plimsoll.cli.screen import note, show
+from plimsoll.errors import PlimsollError
+
+if TYPE_CHECKING:
+    from plimsoll.hooks.watching import Look
+    from plimsoll.report.drawing import Drawn
+
+STEP_S = 1.0
+FIND_STEPS = 10
+"""How often a newer session is looked for, in steps."""
+
+FILLS_SHOWN = 8
+FILLS_ON_A_LINE = 3
+_CLEAR = "\x1b[H\x1b[2J\x1b[3J"
+_NAMES = {
+    "request": "requests",
+    "constraint": "conditions",
+    "decision": "conclusions",
+    "identifier": "values",
+    "symbol": "names",
+}
+
+
+def add(commands: Commands) -> None:
+    """Its options."""
+    parser = command(
+        commands,
+        "watch",
+        run,
+        "show live how full a coding agent's running session is, what fills it, and what its last compaction lost",
+        "Follows the newest session of the current folder; in a pipe, one line for each change. Ctrl-C ends it.",
+    )
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="a session file of Claude Code, Codex or pi (default: the newest of this folder)",
+    )
+    parser.add_argument("--tool", metavar="TOOL", choices=TOOL_NAMES, help="only sessions of claude-code, codex or pi")
+    parser.add_argument("--once", action="store_true", help="show it once and end")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show, and go on showing."""
+    if arguments.once:
+        _show(_looked(_file(arguments)), as_json=arguments.json, is_live=False)
+        return DONE
+    with suppress(KeyboardInterrupt):
+        _follow(arguments)
+    return DONE
+
+
+def _follow(arguments: argparse.Namespace) -> None:
+    """Look again whenever the file has changed, and for a newer file now and then. Ends with Ctrl-C.
+
+    Raises what `look` raises, the first time; a file that cannot be read later on is noted, and looked at again when it changes.
+    """
+    path = _file(arguments)
+    seen = (path, _mark(path))
+    _show(_looked(path), as_json=arguments.json, is_live=True)
+    for step in count(1):
+        began = time.monotonic()
+        try:
+            if arguments.file is None and step % FIND_STEPS == 0:
+                path = _file(arguments)
+            if (path, mark := _mark(path)) != seen:
+                seen = (path, mark)
+                _show(_looked(path), as_json=arguments.json, is_live=True)
+        except (PlimsollError, OSError, Refused) as error:
+            note(str(error))
+        time.sleep(
+            max(STEP_S, 3 * (time.monotonic() - began))
+        )  # a large file takes long to read, and others need the computer
+
+
+def _file(arguments: argparse.Namespace) -> str:
+    """The file that is asked for, else the newest session of this folder. Raises Refused."""
+    from plimsoll.hooks.watching import newest_of
+
+    if arguments.file is not None:
+        return str(arguments.file)
+    found = newest_of(plimsoll.discover(), os.getcwd(), arguments.tool)  # noqa: PTH109 - as the tools note it
+    if found is None:
+        raise Refused("no session of a coding agent runs in this folder; name its file")
+    return found.path
+
+
+def _mark(path: str) -> tuple[int, int]:
+    """What changes when a file is written to. Raises OSError."""
+    status = os.stat(path)  # noqa: PTH116 - a Path would be made only to be taken apart
+    return status.st_size, status.st_mtime_ns
+
+
+def _looked(path: str) -> Look:
+    """Look at a file once."""
+    from plimsoll.hooks.watching import look
+
+    _mark(path)
+    return look(path)
+
+
+def _show(found: Look, *, as_json: bool, is_live: bool) -> None:
+    if as_json and is_live:
+        print(json_text(found.to_dict()), flush=True)
+    elif as_json:
+        print_json(found.to_dict())
+    elif is_live and not sys.stdout.isatty():
+        from plimsoll.report.neutral import one_line
+
+        print(one_line(f"{time.strftime('%H:%M:%S')}  {_line(found)}", 1_000), flush=True)
+    else:
+        if is_live:
+            print(_CLEAR, end="")
+        show(_page(found))
+        sys.stdout.flush()
+
+
+def _line(found: Look) -> str:
+    """All of it on one line."""
+    from plimsoll.report.figures import number
+
+    fills = ", ".join(f"{label} {number(tokens)}" for label, tokens in found.fills[:FILLS_ON_A_LINE])
+    return f"{_size(found)}: {fills}{_loss(found)}"
+
+
+def _size(found: Look) -> str:
+    from plimsoll.report.figures import number, share
+
+    how = "" if found.is_counted else ", estimated"
+    size = f"{number(found.tokens)} of {number(found.window_tokens)} tokens"
+    return f"{size} ({share(found.tokens, found.window_tokens)}{how})"
+
+
+def _loss(found: Look) -> str:
+    """What the last compaction lost, in numbers."""
+    if found.lost is None:
+        return ""
+    counts = ", ".join(f"{count} {_NAMES.get(kind, f'{kind}s')}" for kind, count in found.lost.facts.items())
+    return f"; the last compaction lost {counts or 'nothing'}"
+
+
+def _page(found: Look) -> list[Drawn]:
+    from plimsoll.report.figures import share
+    from plimsoll.report.terminal import line, table
+
+    rows = [(label, tokens, share(tokens, found.window_tokens)) for label, tokens in found.fills[:FILLS_SHOWN]]
+    lost = (
+        [] if found.lost is None else [line(_loss(found).removeprefix("; "), "yellow"), *map(_item, found.lost.first)]
+    )
+    return [
+        line(f"{found.path} ({found.tool})", "dim"),
+        line(_size(found), "bold"),
+        table(("what fills it", ">tokens", ">of the window"), rows),
+        line(f"compactions: {found.compactions}", "dim"),
+        *lost,
+    ]
+
+
+def _item(text: str) -> Drawn:
+    from plimsoll.report.terminal import line
+
+    return line(f"  {text}")
