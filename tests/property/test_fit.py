@@ -174,7 +174,7 @@ def check_tail(case: Case) -> None:
     the newest one, or what was said last.
     """
     plan = plimsoll.plan(case.messages, max_tokens=case.budget, format=case.format, policy=case.policy)
-    kept = {piece.position for piece in plan.outline.pieces if piece.position is not None}
+    kept = {entry.position for entry in plan.outline.entries if entry.position is not None}
     gone = [at for act in plan.outline.lost for at in range(act.first, act.last + 1) if at not in kept]
     asked = proof.requests(case.messages)
     must_stay = {*proof.leading_system(case.messages), asked[0], asked[-1], *asked_exchange(plan, asked[-1])}

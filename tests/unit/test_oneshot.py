@@ -246,7 +246,7 @@ def test_every_message_between_summary_and_tail_is_accounted_for() -> None:
     for budget in (1_000, 3_000, 9_000):
         plan = plimsoll.plan(WORK, max_tokens=budget)
         first, end = plan.outline.covers or (0, 0)
-        kept = {piece.position for piece in plan.outline.pieces if piece.position is not None}
+        kept = {entry.position for entry in plan.outline.entries if entry.position is not None}
 
         assert kept | set(range(first, end)) == set(range(len(WORK)))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from plimsoll.brief import Fact, ShortRepr, pluralize
 from plimsoll.compaction.bound import unbound
-from plimsoll.compaction.join import kept_apart, piece_of, runs
+from plimsoll.compaction.join import entry_of, kept_apart, runs
 from plimsoll.compaction.meter import ContextMeter, meter_for
 from plimsoll.compaction.normalize import normalize
 from plimsoll.compaction.notes import OPENER
@@ -111,8 +111,8 @@ def window(  # noqa: PLR0913 - one call with its options
     found, decoded = decode_all(messages, format, RequestContext(model=model, system=system, tools=tools))
     chosen = policy_of(policy, "five-turns")
     meter = meter_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=chosen, counter=counter)
-    pieces = normalize(decoded, found, meter.count_message)
-    kept = [piece for piece in pieces if keep_system or piece.message.role != "system"]
+    entries = normalize(decoded, found, meter.count_message)
+    kept = [entry for entry in entries if keep_system or entry.message.role != "system"]
     sequences = _sequences(decoded)
     begins_at = next((position for position, number in enumerate(sequences) if number >= start_seq), len(sequences))
     measured = replace(meter, system=system)
@@ -145,80 +145,80 @@ class _Window:
 
     def made(self) -> Windowed:
         """Build the window; it begins with the user if the provider requires that."""
-        opener = [piece_of(text_message("user", OPENER), None, self.meter.count_message)]
+        opener = [entry_of(text_message("user", OPENER), None, self.meter.count_message)]
         opener_tokens = self.meter.total(opener) - self.meter.reserve_tokens
-        pieces = self._labelled(self._pieces(opener_tokens if self._must_open() else 0))
+        entries = self._labelled(self._entries(opener_tokens if self._must_open() else 0))
         if not self.meter.format.rules.user_first:
-            return self._windowed(pieces)
-        spoken = [exchange for exchange in group([piece.message for piece in pieces]) if not exchange.is_system]
+            return self._windowed(entries)
+        spoken = [exchange for exchange in group([entry.message for entry in entries]) if not exchange.is_system]
         if not spoken or spoken[0].messages[0].role != "assistant":
-            return self._windowed(pieces)
+            return self._windowed(entries)
         first = spoken[0].start
-        if self.meter.total(pieces) + opener_tokens <= self.meter.budget.tokens:
-            return self._windowed([*pieces[:first], *opener, *pieces[first:]])
+        if self.meter.total(entries) + opener_tokens <= self.meter.budget.tokens:
+            return self._windowed([*entries[:first], *opener, *entries[first:]])
         begun = next(exchange.start for exchange in spoken if exchange.messages[0].role != "assistant")
-        return self._windowed([*pieces[:first], *pieces[begun:]])
+        return self._windowed([*entries[:first], *entries[begun:]])
 
-    def _labelled(self, pieces: list[ViewMessage]) -> list[ViewMessage]:
-        """The pieces with leading system text turned into labelled user messages, if the provider requires a user opening.
+    def _labelled(self, entries: list[ViewMessage]) -> list[ViewMessage]:
+        """The entries with leading system text turned into labelled user messages, if the provider requires a user opening.
 
         Text whose label does not fit is left out.
         """
         if not self.meter.format.rules.user_first:
-            return pieces
-        end = next((at for at, piece in enumerate(pieces) if piece.message.role != "system"), len(pieces))
-        left = self.meter.budget.tokens - self.meter.total(pieces)
+            return entries
+        end = next((at for at, entry in enumerate(entries) if entry.message.role != "system"), len(entries))
+        left = self.meter.budget.tokens - self.meter.total(entries)
         kept: list[ViewMessage] = []
-        for piece in pieces[:end]:
-            message = self.meter.format.labelled(piece.message)
-            shown = piece if message is None else replace(piece, message=message, whole=False)
-            if shown.tokens - piece.tokens <= left:
+        for entry in entries[:end]:
+            message = self.meter.format.labelled(entry.message)
+            shown = entry if message is None else replace(entry, message=message, whole=False)
+            if shown.tokens - entry.tokens <= left:
                 kept.append(shown)
-                left -= shown.tokens - piece.tokens
+                left -= shown.tokens - entry.tokens
             else:
-                left += piece.tokens
-        return [*kept, *pieces[end:]]
+                left += entry.tokens
+        return [*kept, *entries[end:]]
 
     def _must_open(self) -> bool:
         """True if the part that is always kept begins with the assistant and the provider requires a user opening."""
         start = self._start()
-        messages = [piece.message for piece in self.normalized]
+        messages = [entry.message for entry in self.normalized]
         after = [each for each in group(messages) if each.end > start and not each.is_system]
         held = next((each for each in reversed(after) if each.is_request), after[-1] if after else None)
         return self.meter.format.rules.user_first and held is not None and held.messages[0].role == "assistant"
 
     def _start(self) -> int:
         """The index of `begins_at` in the normalized messages."""
-        after = (at for at, piece in enumerate(self.normalized) if self._is_after(piece.position))
+        after = (at for at, entry in enumerate(self.normalized) if self._is_after(entry.position))
         return next(after, len(self.normalized))
 
-    def _pieces(self, held_back: int) -> list[ViewMessage]:
-        """The pieces of the window, with `held_back` tokens of the budget set aside. Raises CannotFit."""
+    def _entries(self, held_back: int) -> list[ViewMessage]:
+        """The entries of the window, with `held_back` tokens of the budget set aside. Raises CannotFit."""
         view = self.meter.working_view(self.normalized)
         view.reserve_tokens += held_back
         keep_window(view, self.meter.policy, self.meter.budget.tokens, self._start())
-        return list(view.pieces())
+        return list(view.entries())
 
     def _is_after(self, position: int | None) -> bool:
         return position is not None and position >= self.begins_at
 
-    def _windowed(self, pieces: Sequence[ViewMessage]) -> Windowed:
-        if [id(piece.message) for piece in pieces] != [id(piece.message) for piece in self.normalized]:
-            pieces = list(unbound(pieces, self.meter.binds))
-        positions = sorted(piece.position for piece in pieces if piece.position is not None)
+    def _windowed(self, entries: Sequence[ViewMessage]) -> Windowed:
+        if [id(entry.message) for entry in entries] != [id(entry.message) for entry in self.normalized]:
+            entries = list(unbound(entries, self.meter.binds))
+        positions = sorted(entry.position for entry in entries if entry.position is not None)
         after, covered = list(filter(self._is_after, positions)), self.begins_at
         holes = _holes_between(after, covered, len(self.sequences))
         last = max(positions, default=None)
-        uncut = {id(piece.message) for piece in self.normalized}
-        shown = kept_apart(pieces, self.meter.format)
+        uncut = {id(entry.message) for entry in self.normalized}
+        shown = kept_apart(entries, self.meter.format)
         sent = list(runs(shown, self.meter.format))
         return Windowed(
             messages=written(shown, self.meter.format, self.meter.leading_marks),
             positions=tuple(run[0].position for run in sent),
-            sizes=tuple(sum(piece.tokens for piece in run) for run in sent),
-            tokens=self.meter.total(pieces),
+            sizes=tuple(sum(entry.tokens for entry in run) for run in sent),
+            tokens=self.meter.total(entries),
             budget=self.meter.budget.tokens,
-            truncated_count=sum(piece.position is not None and id(piece.message) not in uncut for piece in pieces),
+            truncated_count=sum(entry.position is not None and id(entry.message) not in uncut for entry in entries),
             excluded_count=sum(end - start for start, end in holes),
             covered_count=covered - (len(positions) - len(after)),
             first_included=min(positions, default=None),

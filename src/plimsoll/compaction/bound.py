@@ -19,31 +19,31 @@ Binds: TypeAlias = Callable[[Message], bool]
 
 def leave_thinking(view: WorkingView) -> None:
     """Remove bound thinking from the messages of a view that is about to change."""
-    for block in list(view.blocks):
-        if not any(view.binds(piece.message) for piece in block.pieces):
+    for exchange in list(view.exchanges):
+        if not any(view.binds(entry.message) for entry in exchange.entries):
             continue
-        kept = list(unbound(block.pieces, view.binds))
+        kept = list(unbound(exchange.entries, view.binds))
         if kept:
-            block.pieces = [replace(piece, count_message=view.count_message) for piece in kept]
-            block.decide("shrink", "removed thinking that is valid only with the messages before it unchanged")
+            exchange.entries = [replace(entry, count_message=view.count_message) for entry in kept]
+            exchange.decide("shrink", "removed thinking that is valid only with the messages before it unchanged")
         else:
-            view.leave([block], "drop", "removed thinking that is valid only with the messages before it unchanged")
+            view.leave([exchange], "drop", "removed thinking that is valid only with the messages before it unchanged")
 
 
-def unbound(pieces: Iterable[ViewMessage], binds: Binds) -> Iterator[ViewMessage]:
+def unbound(entries: Iterable[ViewMessage], binds: Binds) -> Iterator[ViewMessage]:
     """The messages without bound thinking. A message that holds nothing else is left out."""
-    for piece in pieces:
-        yield from _without_thinking(piece) if binds(piece.message) else [piece]
+    for entry in entries:
+        yield from _without_thinking(entry) if binds(entry.message) else [entry]
 
 
-def unbound_at(pieces: Iterable[ViewMessage], positions: Collection[int]) -> Iterable[ViewMessage]:
+def unbound_at(entries: Iterable[ViewMessage], positions: Collection[int]) -> Iterable[ViewMessage]:
     """Like `unbound`, given the positions of the messages whose thinking is bound."""
     if not positions:
-        return pieces
+        return entries
     bound = set(positions)
-    return (kept for piece in pieces for kept in (_without_thinking(piece) if piece.position in bound else [piece]))
+    return (kept for entry in entries for kept in (_without_thinking(entry) if entry.position in bound else [entry]))
 
 
-def _without_thinking(piece: ViewMessage) -> list[ViewMessage]:
-    kept = tuple(part for part in piece.message.parts if not isinstance(part, Reasoning))
-    return [replace(piece, message=piece.message.with_parts(kept), whole=False)] if kept else []
+def _without_thinking(entry: ViewMessage) -> list[ViewMessage]:
+    kept = tuple(part for part in entry.message.parts if not isinstance(part, Reasoning))
+    return [replace(entry, message=entry.message.with_parts(kept), whole=False)] if kept else []

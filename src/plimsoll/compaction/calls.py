@@ -32,41 +32,41 @@ _NAMES_CHARS_MAX = 60
 _NOT_IN_A_NAME = regex(r"[\]\n]")
 
 
-def call_units(pieces: Sequence[ViewMessage]) -> list[CallUnit]:
+def call_units(entries: Sequence[ViewMessage]) -> list[CallUnit]:
     """The calls of an exchange with their results, oldest first; calls without a result come last."""
     asked: OpenCalls[Place] = OpenCalls()
     units: list[CallUnit] = []
-    for number, piece in enumerate(pieces):
-        for index, part in enumerate(piece.message.parts):
+    for number, entry in enumerate(entries):
+        for index, part in enumerate(entry.message.parts):
             if isinstance(part, ToolCall):
                 asked.ask(part.id, (number, index))
             elif isinstance(part, ToolResult) and (call := asked.answer(part.call_id)) is not None:
                 units.append((call, (number, index)))
-    return sorted(units, key=lambda unit: (is_placeholder(pieces[unit[1][0]].message), unit))
+    return sorted(units, key=lambda unit: (is_placeholder(entries[unit[1][0]].message), unit))
 
 
 def without_calls(
-    pieces: Sequence[ViewMessage], units: Sequence[CallUnit], count_message: CountMessage, language: Language
+    entries: Sequence[ViewMessage], units: Sequence[CallUnit], count_message: CountMessage, language: Language
 ) -> list[ViewMessage]:
     """The messages without these calls and their results. A marker in their place counts them and those removed earlier."""
     if not units:
-        return list(pieces)
+        return list(entries)
     gone = {place for unit in units for place in unit}
     first = min(gone)
-    words = _mark_words(pieces, [call for call, _ in units], language)
-    gone |= _steps_before(pieces, gone) | _reasoning_for(pieces, gone) | _marks_alone(pieces)
+    words = _mark_words(entries, [call for call, _ in units], language)
+    gone |= _steps_before(entries, gone) | _reasoning_for(entries, gone) | _marks_alone(entries)
     kept: list[ViewMessage] = []
     is_marked = False
-    for number, piece in enumerate(pieces):
-        parts = [(index, part) for index, part in enumerate(piece.message.parts) if (number, index) not in gone]
-        if parts and len(parts) == len(piece.message.parts):
-            kept.append(piece)
+    for number, entry in enumerate(entries):
+        parts = [(index, part) for index, part in enumerate(entry.message.parts) if (number, index) not in gone]
+        if parts and len(parts) == len(entry.message.parts):
+            kept.append(entry)
         elif parts:
             if number == first[0]:
                 parts, is_marked = _with_mark(parts, first[1], words), True
-            message = piece.message.with_parts(tuple(part for _, part in parts))
-            kept.append(replace(piece, message=message, count_message=count_message, whole=False))
-    return kept if is_marked else [_mark_piece(pieces[first[0]], words, count_message), *kept]
+            message = entry.message.with_parts(tuple(part for _, part in parts))
+            kept.append(replace(entry, message=message, count_message=count_message, whole=False))
+    return kept if is_marked else [_mark_entry(entries[first[0]], words, count_message), *kept]
 
 
 def _with_mark(parts: Sequence[tuple[int, Part]], at: int, words: str) -> list[tuple[int, Part]]:
@@ -81,16 +81,16 @@ def _with_mark(parts: Sequence[tuple[int, Part]], at: int, words: str) -> list[t
     return [*before, (at, Text(text=words)), *after]
 
 
-def _mark_piece(first: ViewMessage, words: str, count_message: CountMessage) -> ViewMessage:
+def _mark_entry(first: ViewMessage, words: str, count_message: CountMessage) -> ViewMessage:
     """The marker as a separate message, for formats in which calls are separate messages."""
     message = Message(role="assistant", parts=(Text(text=words),), format=first.message.format)
     return ViewMessage(message=message, count_message=count_message, origin="made", whole=False)
 
 
-def _mark_words(pieces: Sequence[ViewMessage], calls: Sequence[Place], language: Language) -> str:
-    parts = [pieces[number].message.parts[index] for number, index in calls]
+def _mark_words(entries: Sequence[ViewMessage], calls: Sequence[Place], language: Language) -> str:
+    parts = [entries[number].message.parts[index] for number, index in calls]
     names = ", ".join(dict.fromkeys(part.name for part in parts if isinstance(part, ToolCall)))
-    spoken = [piece.message for piece in pieces if piece.message.role == "assistant"]
+    spoken = [entry.message for entry in entries if entry.message.role == "assistant"]
     count = len(calls) + sum(_counted(part) for message in spoken for part in message.parts)
     return _MARKS[language].format(count=f"{count:,}", names=_NOT_IN_A_NAME.sub(" ", names)[:_NAMES_CHARS_MAX])
 
@@ -101,41 +101,41 @@ def _counted(part: Part) -> int:
     return int((found["en"] or found["zh"]).replace(",", "")) if found else 0
 
 
-def _marks_alone(pieces: Sequence[ViewMessage]) -> set[Place]:
+def _marks_alone(entries: Sequence[ViewMessage]) -> set[Place]:
     """Places of assistant texts that consist only of the marker of an earlier cut."""
     return {
         (number, index)
-        for number, piece in enumerate(pieces)
-        for index, part in enumerate(piece.message.parts)
-        if piece.message.role == "assistant" and isinstance(part, Text) and _MARK.fullmatch(part.text)
+        for number, entry in enumerate(entries)
+        for index, part in enumerate(entry.message.parts)
+        if entry.message.role == "assistant" and isinstance(part, Text) and _MARK.fullmatch(part.text)
     }
 
 
-def _steps_before(pieces: Sequence[ViewMessage], gone: AbstractSet[Place]) -> set[Place]:
+def _steps_before(entries: Sequence[ViewMessage], gone: AbstractSet[Place]) -> set[Place]:
     """Everything before the last removed result in messages that hold calls and results: complete steps are removed."""
     found: set[Place] = set()
-    for number, piece in enumerate(pieces):
-        parts = piece.message.parts
+    for number, entry in enumerate(entries):
+        parts = entry.message.parts
         last = max((index for at, index in gone if at == number), default=None)
-        if last is not None and piece.message.calls and isinstance(parts[last], ToolResult):
+        if last is not None and entry.message.calls and isinstance(parts[last], ToolResult):
             found |= {(number, index) for index in range(last) if not isinstance(parts[index], ToolCall)}
     return found
 
 
-def _reasoning_for(pieces: Sequence[ViewMessage], gone: AbstractSet[Place]) -> set[Place]:
+def _reasoning_for(entries: Sequence[ViewMessage], gone: AbstractSet[Place]) -> set[Place]:
     """Reasoning-only messages whose following calls are all removed: providers reject reasoning without them."""
     found: set[Place] = set()
     reasoning: set[Place] = set()
     led: set[Place] = set()
-    for number, piece in enumerate(pieces):
-        parts = piece.message.parts
+    for number, entry in enumerate(entries):
+        parts = entry.message.parts
         places = {(number, index) for index in range(len(parts))}
         only_reasons = all(isinstance(part, Reasoning) for part in parts)
-        if led and (only_reasons or piece.message.role != "assistant"):
+        if led and (only_reasons or entry.message.role != "assistant"):
             found |= reasoning if led <= gone else set()
             reasoning, led = set(), set()
         if only_reasons:
             reasoning |= places
-        elif piece.message.role == "assistant":
+        elif entry.message.role == "assistant":
             led |= places
     return found | (reasoning if led and led <= gone else set())

@@ -23,7 +23,7 @@ from plimsoll.compaction.steps import TAIL_SHARE, collapse_repeats, offload_bulk
 from plimsoll.compaction.summarise import SummaryOutcome, summarise, window
 from plimsoll.compaction.summary_message import SummaryMessage, SummaryWriter, edited_ledger
 from plimsoll.compaction.task import MIN_PROGRESS, MIN_PROGRESS_TOKENS, SummaryReply, SummaryRequest, Task
-from plimsoll.compaction.view_message import ViewMessage, blocks_of
+from plimsoll.compaction.view_message import ViewMessage, exchanges_of
 from plimsoll.compaction.working_view import WorkingView, no_reference
 from plimsoll.errors import SettingError
 from plimsoll.policy.budget import Level
@@ -44,12 +44,12 @@ def compact(view: WorkingView, task: Task) -> Compacting:
 
     Raises CannotFit if the budget is smaller than system text and the newest request at their smallest.
     """
-    everything, reserve_tokens = list(view.blocks), view.reserve_tokens
-    as_it_was = [piece for block in everything for piece in block.pieces]
+    everything, reserve_tokens = list(view.exchanges), view.reserve_tokens
+    as_it_was = [entry for exchange in everything for entry in exchange.entries]
     over = view.passes(task.budget_tokens)
     leave_thinking(view)
     mark_kept(view, task.pins, task.goal_tokens, last_messages=task.policy.keep_last_messages_min or 0)
-    view.replaced_count = replaced_count(view.blocks)
+    view.replaced_count = replaced_count(view.exchanges)
     arrived = _cut_arrivals(view, task)
     cut = over and cut_frame(view, task.budget_tokens)
     outcome = SummaryOutcome(ledger=task.ledger, covers=task.covers)
@@ -71,7 +71,7 @@ def compact(view: WorkingView, task: Task) -> Compacting:
             return untouched(as_it_was, task, before, note="it would free too little")
         over = after < before
     return Outline(
-        pieces=tuple(view.pieces()),
+        entries=tuple(view.entries()),
         level=_level(task, view, cut=cut),
         stage="fit" if cut else outcome.stage,
         tokens_after=after,
@@ -93,22 +93,22 @@ def _cut_arrivals(view: WorkingView, task: Task) -> bool:
     """Cut tool results that exceed the policy's arrival limit; True if any did. Exchanges too old to stay are skipped."""
     limit = task.policy.tool_result_limit(task.budget_tokens)
     room, found = task.budget_tokens, False
-    for block in reversed(view.blocks if limit is not None else ()):
+    for exchange in reversed(view.exchanges if limit is not None else ()):
         if room < 0:
             break
-        if limit is not None and block.tokens > limit:
-            found = cut_results(view, block, limit) or found
-        room -= block.tokens
+        if limit is not None and exchange.tokens > limit:
+            found = cut_results(view, exchange, limit) or found
+        room -= exchange.tokens
     return found
 
 
 def _summary(view: WorkingView, summary: SummaryMessage | None, *, cut: bool) -> str | None:
     """Text of the summary made in this run as the view holds it: the final cut may have shortened or removed it."""
     made = view.summaries()
-    made = [block for block in made if not is_mark(block)] or made
+    made = [exchange for exchange in made if not is_mark(exchange)] or made
     if summary is None or not made:
         return None
-    text = made[-1].pieces[0].message.text
+    text = made[-1].entries[0].message.text
     if omitted(text) is not None:
         return text
     span = unwrapped(text) if cut else None
@@ -124,14 +124,14 @@ def _level(task: Task, view: WorkingView, *, cut: bool) -> Level:
     return Level.aggressive if view.left else Level.normal
 
 
-def _cost(pieces: Iterable[ViewMessage], reserve_tokens: int) -> int:
-    return reserve_tokens + sum(piece.tokens for piece in pieces)
+def _cost(entries: Iterable[ViewMessage], reserve_tokens: int) -> int:
+    return reserve_tokens + sum(entry.tokens for entry in entries)
 
 
-def untouched(pieces: Sequence[ViewMessage], task: Task, tokens: int, *, note: str | None = None) -> Outline:
+def untouched(entries: Sequence[ViewMessage], task: Task, tokens: int, *, note: str | None = None) -> Outline:
     """The outline of a run that changes nothing."""
     return Outline(
-        pieces=tuple(pieces),
+        entries=tuple(entries),
         level=task.load,
         stage="none",
         tokens_after=tokens,
@@ -141,7 +141,7 @@ def untouched(pieces: Sequence[ViewMessage], task: Task, tokens: int, *, note: s
         covers=task.covers,
         note=note,
         count_before=lambda: tokens,
-        list_actions=lambda: actions_of(blocks_of(list(pieces)), (), no_reference),
+        list_actions=lambda: actions_of(exchanges_of(list(entries)), (), no_reference),
     )
 
 
@@ -153,24 +153,24 @@ def reworded(outline: Outline, text: str, view: WorkingView, task: Task) -> Outl
     """
     if outline.summary is None or outline.covers is None:
         raise SettingError("summary", "nothing is summarised here, so there is no summary to change")
-    ours = [piece for piece in outline.pieces if _is_new_summary(piece)]
-    worded = next((piece for piece in reversed(ours) if omitted(piece.message.text) is None), ours[-1])
-    others = [piece for piece in outline.pieces if piece is not worded]
-    room = task.budget_tokens - view.reserve_tokens - sum(piece.tokens for piece in others)
+    ours = [entry for entry in outline.entries if _is_new_summary(entry)]
+    worded = next((entry for entry in reversed(ours) if omitted(entry.message.text) is None), ours[-1])
+    others = [entry for entry in outline.entries if entry is not worded]
+    room = task.budget_tokens - view.reserve_tokens - sum(entry.tokens for entry in others)
     summary = SummaryWriter(view=view, task=task, covers=outline.covers, tokens_max=room).by_person(text)
     ledger = edited_ledger(outline.ledger, outline.summary, text)
     edited = replace(outline, written=text, ledger=ledger, stage="edited")
     if summary is None:
         return replace(edited, note=f"no room for the summary: {pluralize(room, 'token')} available")
-    piece = view.summary_piece(summary.message)
-    pieces = tuple(piece if old is worded else old for old in outline.pieces)
-    after = view.reserve_tokens + sum(piece.tokens for piece in pieces)
-    return replace(edited, pieces=pieces, summary=summary.text, tokens_after=after)
+    entry = view.summary_entry(summary.message)
+    entries = tuple(entry if old is worded else old for old in outline.entries)
+    after = view.reserve_tokens + sum(entry.tokens for entry in entries)
+    return replace(edited, entries=entries, summary=summary.text, tokens_after=after)
 
 
-def _is_new_summary(piece: ViewMessage) -> bool:
+def _is_new_summary(entry: ViewMessage) -> bool:
     """True if this is the summary made in this run. A summary that came back in an input history and stayed has a position."""
-    return piece.origin == "summary" and piece.position is None
+    return entry.origin == "summary" and entry.position is None
 
 
 def _run(
@@ -221,17 +221,17 @@ def _clip(view: WorkingView, task: Task) -> None:
     limit = task.policy.message_limit(task.budget_tokens)
     if limit is None:
         return
-    for block in view.movable():
+    for exchange in view.movable():
         if not view.passes(task.goal_tokens):
             return
-        if block.tokens > limit and not block.exchange.calls_tools and not block.is_summary:
-            shrink_to(view, block, limit, "longer than a message may be")
+        if exchange.tokens > limit and not exchange.original.calls_tools and not exchange.is_summary:
+            shrink_to(view, exchange, limit, "longer than a message may be")
 
 
 def _summary_only(view: WorkingView, task: Task, outcome: SummaryOutcome) -> SummaryOutcome | None:
     """Replace everything that need not stay by a summary of the ledger."""
     policy = replace(task.policy, keep_last_messages=1)
-    bare = replace(task, ledger=outcome.ledger, covers=outcome.covers, ask_model=False, policy=policy, focus=None)
+    bare = replace(task, ledger=outcome.ledger, covers=outcome.covers, ask_model=False, policy=policy, query=None)
     found = drive(summarise(view, bare), None)
     return found if found.summary else None
 

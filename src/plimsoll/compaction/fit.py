@@ -68,10 +68,10 @@ def _cut_frame(view: WorkingView, budget_tokens: int) -> None:
     fit with it even at their smallest.
     """
     unmarked = _without_marks(view)
-    if view.reserve_tokens + sum(block.tokens for block in unmarked) <= budget_tokens:
+    if view.reserve_tokens + sum(exchange.tokens for exchange in unmarked) <= budget_tokens:
         shorten_marks(view)
-        if view.reserve_tokens + sum(_least_tokens(view, block) for block in view.blocks) > budget_tokens:
-            view.blocks = unmarked
+        if view.reserve_tokens + sum(_least_tokens(view, exchange) for exchange in view.exchanges) > budget_tokens:
+            view.exchanges = unmarked
     for _ in range(2):
         _cut_request(view, budget_tokens)
         _shrink_kept(view, budget_tokens, SYSTEM, may_leave=False)
@@ -87,71 +87,73 @@ def _cut_frame(view: WorkingView, budget_tokens: int) -> None:
 
 def _without_marks(view: WorkingView) -> list[ViewExchange]:
     """The exchanges without omission notices, with a user opening where a notice served as one."""
-    blocks = view.blocks
-    view.blocks = [block for block in blocks if not is_mark(block)]
+    exchanges = view.exchanges
+    view.exchanges = [exchange for exchange in exchanges if not is_mark(exchange)]
     open_with_user(view)
-    unmarked, view.blocks = view.blocks, blocks
+    unmarked, view.exchanges = view.exchanges, exchanges
     return unmarked
 
 
-def _least_tokens(view: WorkingView, block: ViewExchange) -> int:
+def _least_tokens(view: WorkingView, exchange: ViewExchange) -> int:
     """Tokens of an exchange with every text in it cut to its marker."""
-    if is_mark(block):
-        return block.tokens
-    copy = ViewExchange(pieces=list(block.pieces), exchange=block.exchange, pieces_before=block.pieces_before)
+    if is_mark(exchange):
+        return exchange.tokens
+    copy = ViewExchange(
+        entries=list(exchange.entries), original=exchange.original, entries_before=exchange.entries_before
+    )
     reduce_to(view, copy, 0, REASON, to_line=False)
-    return min(copy.tokens, block.tokens)
+    return min(copy.tokens, exchange.tokens)
 
 
 def _cut_request(view: WorkingView, budget_tokens: int) -> None:
     """Cut a newest request that takes more than half of the budget, but not below half."""
-    for block in [block for block in view.blocks if block.kept_as in (NEWEST_REQUEST, NEWEST_MESSAGE)]:
+    for exchange in [exchange for exchange in view.exchanges if exchange.kept_as in (NEWEST_REQUEST, NEWEST_MESSAGE)]:
         excess = view.total - budget_tokens
         if excess > 0:
-            reduce_to(view, block, max(budget_tokens // 2, block.tokens - excess), REASON, to_line=False)
+            reduce_to(view, exchange, max(budget_tokens // 2, exchange.tokens - excess), REASON, to_line=False)
 
 
 def _shed_tail(view: WorkingView, budget_tokens: int) -> None:
     """Remove the oldest removable exchanges until the view fits; cut the last one instead if that is enough."""
     total, gone = view.total, []
-    for block in view.movable():
+    for exchange in view.movable():
         if total <= budget_tokens:
             break
-        if block.is_summary:
+        if exchange.is_summary:
             continue
-        room = block.tokens - (total - budget_tokens)
-        if room >= SUMMARY_LEAST_TOKENS and block.exchange.calls_tools:
-            before = block.tokens
-            reduce_to(view, block, room, REASON)
-            total -= before - block.tokens
+        room = exchange.tokens - (total - budget_tokens)
+        if room >= SUMMARY_LEAST_TOKENS and exchange.original.calls_tools:
+            before = exchange.tokens
+            reduce_to(view, exchange, room, REASON)
+            total -= before - exchange.tokens
         if total > budget_tokens:
-            total -= block.tokens
-            gone.append(block)
+            total -= exchange.tokens
+            gone.append(exchange)
     view.leave(gone, "drop", REASON)
 
 
 def _cut_summary(view: WorkingView, budget_tokens: int) -> None:
     """Cut the summary, or remove it if little would remain."""
-    for block in [block for block in view.blocks if block.is_summary and not is_mark(block)]:
-        room = block.tokens - (view.total - budget_tokens)
-        if room >= block.tokens:
+    for exchange in [exchange for exchange in view.exchanges if exchange.is_summary and not is_mark(exchange)]:
+        room = exchange.tokens - (view.total - budget_tokens)
+        if room >= exchange.tokens:
             return
-        if room >= SUMMARY_LEAST_TOKENS and not shorten(view, block, room):
-            shrink_to(view, block, room, REASON)
+        if room >= SUMMARY_LEAST_TOKENS and not shorten(view, exchange, room):
+            shrink_to(view, exchange, room, REASON)
         if room < SUMMARY_LEAST_TOKENS or view.total > budget_tokens:
-            view.leave([block], "drop", REASON)
+            view.leave([exchange], "drop", REASON)
 
 
 def _shrink_kept(view: WorkingView, budget_tokens: int, kept_as: str, *, may_leave: bool) -> None:
     """Cut the exchanges kept for one reason, oldest first, by the excess; remove those that cutting does not make small enough."""
-    for block in [block for block in view.blocks if block.kept_as == kept_as]:
+    for exchange in [exchange for exchange in view.exchanges if exchange.kept_as == kept_as]:
         excess = view.total - budget_tokens
         if excess <= 0:
             return
         if not may_leave:
-            reduce_to(view, block, max(LEAST_TOKENS, block.tokens - excess), REASON, to_line=False)
-        elif not reduce_to(view, block, max(0, block.tokens - excess), REASON):
-            view.leave([block], "drop", REASON)
+            reduce_to(view, exchange, max(LEAST_TOKENS, exchange.tokens - excess), REASON, to_line=False)
+        elif not reduce_to(view, exchange, max(0, exchange.tokens - excess), REASON):
+            view.leave([exchange], "drop", REASON)
 
 
 def _refuse(view: WorkingView, budget_tokens: int) -> None:
@@ -164,14 +166,14 @@ def _refuse(view: WorkingView, budget_tokens: int) -> None:
     _cut_to_least(view, budget_tokens)
     open_with_user(view)
     if view.total > budget_tokens:
-        marked, marked_tokens = view.blocks, view.total
-        view.blocks = _without_marks(view)
+        marked, marked_tokens = view.exchanges, view.total
+        view.exchanges = _without_marks(view)
         _cut_to_least(view, budget_tokens)
         if view.total >= marked_tokens:
-            view.blocks = marked
+            view.exchanges = marked
     if view.total <= budget_tokens:
         return
-    largest = max(_frame(view) or view.blocks, key=lambda block: block.tokens, default=None)
+    largest = max(_frame(view) or view.exchanges, key=lambda exchange: exchange.tokens, default=None)
     raise CannotFit(
         part=(largest.kept_as if largest else None) or "the messages",
         budget_tokens=budget_tokens,
@@ -180,16 +182,16 @@ def _refuse(view: WorkingView, budget_tokens: int) -> None:
 
 
 def _frame(view: WorkingView) -> list[ViewExchange]:
-    """The blocks that must stay, in the order in which they are cut."""
-    frame = [block for block in view.blocks if block.kept_as == OPENING]
-    frame += [block for block in reversed(view.blocks) if block.kept_as == SYSTEM]
-    return frame + [block for block in view.blocks if block.kept_as in (NEWEST_REQUEST, NEWEST_MESSAGE)]
+    """The exchanges that must stay, in the order in which they are cut."""
+    frame = [exchange for exchange in view.exchanges if exchange.kept_as == OPENING]
+    frame += [exchange for exchange in reversed(view.exchanges) if exchange.kept_as == SYSTEM]
+    return frame + [exchange for exchange in view.exchanges if exchange.kept_as in (NEWEST_REQUEST, NEWEST_MESSAGE)]
 
 
 def _cut_to_least(view: WorkingView, budget_tokens: int) -> None:
-    """Cut what must stay, block by block, until the view fits or every text is at its marker."""
-    for block in _frame(view):
+    """Cut what must stay, exchange by exchange, until the view fits or every text is at its marker."""
+    for exchange in _frame(view):
         excess = view.total - budget_tokens
         if excess <= 0:
             return
-        reduce_to(view, block, max(0, block.tokens - excess), REASON, to_line=False)
+        reduce_to(view, exchange, max(0, exchange.tokens - excess), REASON, to_line=False)

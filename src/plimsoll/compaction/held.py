@@ -55,22 +55,22 @@ def cut_frame(view: WorkingView, budget_tokens: int) -> bool:
 
     The request is cut first, to half of the budget at the least, then the system text.
     """
-    requests = [block for block in view.blocks if block.kept_as == NEWEST_REQUEST]
-    system = [block for block in view.blocks if block.kept_as == SYSTEM]
-    frame = view.reserve_tokens + sum(block.tokens for block in (*requests, *system))
+    requests = [exchange for exchange in view.exchanges if exchange.kept_as == NEWEST_REQUEST]
+    system = [exchange for exchange in view.exchanges if exchange.kept_as == SYSTEM]
+    frame = view.reserve_tokens + sum(exchange.tokens for exchange in (*requests, *system))
     if frame <= budget_tokens:
         return False
     others = _tokens_of_others(view, int(budget_tokens * (1 - max(FRAME_SHARE_MIN, held_share(budget_tokens)))))
     excess = frame - (budget_tokens - others)
-    for block in requests:
-        before = block.tokens
-        reduce_to(view, block, max(budget_tokens // 2, before - excess), REASON, to_line=False)
-        excess -= before - block.tokens
-    for block in system:
-        before = block.tokens
+    for exchange in requests:
+        before = exchange.tokens
+        reduce_to(view, exchange, max(budget_tokens // 2, before - excess), REASON, to_line=False)
+        excess -= before - exchange.tokens
+    for exchange in system:
+        before = exchange.tokens
         if excess > 0:
-            shrink_to(view, block, max(LEAST_TOKENS, before - excess), REASON)
-        excess -= before - block.tokens
+            shrink_to(view, exchange, max(LEAST_TOKENS, before - excess), REASON)
+        excess -= before - exchange.tokens
     return True
 
 
@@ -83,9 +83,9 @@ def held_share(tokens: int) -> float:
 def _tokens_of_others(view: WorkingView, at_most: int) -> int:
     """Tokens of everything except system text and the newest request, counted only up to `at_most`."""
     tokens = 0
-    for block in reversed(view.blocks):
-        if tokens < at_most and block.kept_as not in (SYSTEM, NEWEST_REQUEST):
-            tokens += block.tokens
+    for exchange in reversed(view.exchanges):
+        if tokens < at_most and exchange.kept_as not in (SYSTEM, NEWEST_REQUEST):
+            tokens += exchange.tokens
     return min(tokens, at_most)
 
 
@@ -95,13 +95,13 @@ def cut_oversized_kept(view: WorkingView, task: Task) -> None:
     _cut_answered(view, task)
     room = held_room(view, task.goal_tokens)
     _reduce_stubborn(view, room, task.budget_tokens)
-    found = [(block, _relievable(view, block)) for block in view.blocks]
+    found = [(exchange, _relievable(view, exchange)) for exchange in view.exchanges]
     sizes = [spot.tokens for _, chosen in found for spot in chosen]
     cap = min(_fair_share(view, task, sizes), _held_share(view, task, sizes))
-    for block, chosen in found:
+    for exchange, chosen in found:
         large = [spot for spot in chosen if spot.tokens > cap]
         if large:
-            cut_spots(view, block, large, cap, REASON)
+            cut_spots(view, exchange, large, cap, REASON)
     hold_within(view, room, task.budget_tokens)
     _unseal_tail(view, task.goal_tokens)
 
@@ -111,65 +111,69 @@ def _cap_kept(view: WorkingView, task: Task) -> None:
     limit = task.policy.kept_message_limit(task.budget_tokens)
     if limit is None or task.level < Level.emergency:
         return
-    for block in view.blocks:
-        if block.kept_as not in (None, NEWEST_REQUEST) and not block.exchange.calls_tools and block.tokens > limit:
-            shrink_to(view, block, limit, REASON)
+    for exchange in view.exchanges:
+        if (
+            exchange.kept_as not in (None, NEWEST_REQUEST)
+            and not exchange.original.calls_tools
+            and exchange.tokens > limit
+        ):
+            shrink_to(view, exchange, limit, REASON)
 
 
 def _cut_answered(view: WorkingView, task: Task) -> None:
     """Replace large arguments of answered calls in the newest exchange by previews."""
     cap = max(task.preview_tokens, int(task.goal_tokens * ARGUMENTS_SHARE))
-    for block in view.blocks:
-        waits = block.exchange.pending or any(is_placeholder(piece.message) for piece in block.pieces)
-        if block.kept_as in (NEWEST_EXCHANGE, NEWEST_MESSAGE) and not waits:
-            calls = [spot for spot in spots(view, block) if _is_call(block, spot) and spot.tokens > cap]
-            cut_spots(view, block, calls, cap, REASON)
+    for exchange in view.exchanges:
+        waits = exchange.original.pending or any(is_placeholder(entry.message) for entry in exchange.entries)
+        if exchange.kept_as in (NEWEST_EXCHANGE, NEWEST_MESSAGE) and not waits:
+            calls = [spot for spot in spots(view, exchange) if _is_call(exchange, spot) and spot.tokens > cap]
+            cut_spots(view, exchange, calls, cap, REASON)
 
 
-def _is_call(block: ViewExchange, spot: Spot) -> bool:
-    return isinstance(block.pieces[spot.piece].message.parts[spot.part], ToolCall)
+def _is_call(exchange: ViewExchange, spot: Spot) -> bool:
+    return isinstance(exchange.entries[spot.entry].message.parts[spot.part], ToolCall)
 
 
 def _unseal_tail(view: WorkingView, goal_tokens: int) -> None:
     """Remove parts that cannot be cut from the newest exchanges if they would push the other exchanges out of the view."""
     room = goal_tokens - held_tokens(view)
-    for block in reversed(view.movable()):
-        if block.tokens > room and sealed_tokens(view, block) > room // 2:
-            reduce_to(view, block, room, OPAQUE_REASON, to_line=False)
-        room -= block.tokens
+    for exchange in reversed(view.movable()):
+        if exchange.tokens > room and sealed_tokens(view, exchange) > room // 2:
+            reduce_to(view, exchange, room, OPAQUE_REASON, to_line=False)
+        room -= exchange.tokens
         if room <= 0:
             return
 
 
 def restore_kept(view: WorkingView, goal_tokens: int) -> None:
     """Show cut exchanges that must stay whole again, newest first, where the other steps left room for them."""
-    cut = [block for block in view.blocks if block.kept_as is not None and _is_cut_for_room(block)]
+    cut = [exchange for exchange in view.exchanges if exchange.kept_as is not None and _is_cut_for_room(exchange)]
     room = goal_tokens - view.total if cut else 0
-    for block in reversed(cut):
-        added = block.tokens_before - block.tokens
+    for exchange in reversed(cut):
+        added = exchange.tokens_before - exchange.tokens
         if added <= room:
-            block.restore()
+            exchange.restore()
             room -= added
 
 
-def _is_cut_for_room(block: ViewExchange) -> bool:
-    return block.decision in ("shrink", "offload") and _FOR_ROOM.issuperset(block.reasons_of_cuts)
+def _is_cut_for_room(exchange: ViewExchange) -> bool:
+    return exchange.decision in ("shrink", "offload") and _FOR_ROOM.issuperset(exchange.reasons_of_cuts)
 
 
 def held_room(view: WorkingView, goal_tokens: int) -> int:
     """Tokens that kept exchanges may take: their share of the goal plus what the rest of the view does not use."""
-    frame = sum(block.tokens for block in view.blocks if block.kept_as in (SYSTEM, NEWEST_REQUEST))
+    frame = sum(exchange.tokens for exchange in view.exchanges if exchange.kept_as in (SYSTEM, NEWEST_REQUEST))
     frame = min(frame + view.reserve_tokens, goal_tokens)
     room = frame + int((goal_tokens - frame) * held_share(goal_tokens - frame))
-    for block in reversed(view.blocks):
-        if room < goal_tokens and block.kept_as is None:
-            goal_tokens -= block.tokens
+    for exchange in reversed(view.exchanges):
+        if room < goal_tokens and exchange.kept_as is None:
+            goal_tokens -= exchange.tokens
     return max(room, goal_tokens)
 
 
 def held_tokens(view: WorkingView) -> int:
     """Tokens of the fixed overhead and of all kept exchanges."""
-    return view.reserve_tokens + sum(block.tokens for block in view.blocks if block.kept_as is not None)
+    return view.reserve_tokens + sum(exchange.tokens for exchange in view.exchanges if exchange.kept_as is not None)
 
 
 def hold_within(view: WorkingView, room_tokens: int, budget_tokens: int) -> None:
@@ -179,27 +183,27 @@ def hold_within(view: WorkingView, room_tokens: int, budget_tokens: int) -> None
     be removed; the summary covers it.
     """
     _reduce_stubborn(view, room_tokens, budget_tokens)
-    for block in sorted(_reducible(view), key=lambda block: -block.tokens):
+    for exchange in sorted(_reducible(view), key=lambda exchange: -exchange.tokens):
         cap = _fair_cap(view, room_tokens, budget_tokens)
-        if cap is not None and block.tokens > cap:
-            _reduce(view, block, cap)
+        if cap is not None and exchange.tokens > cap:
+            _reduce(view, exchange, cap)
 
 
 def _reduce_stubborn(view: WorkingView, room_tokens: int, budget_tokens: int) -> None:
     """Reduce first the exchanges for which cutting texts is not enough: what they free, the others can keep."""
-    for block in sorted(_reducible(view), key=lambda block: -block.tokens):
+    for exchange in sorted(_reducible(view), key=lambda exchange: -exchange.tokens):
         cap = _fair_cap(view, room_tokens, budget_tokens)
-        if cap is not None and block.tokens > cap and is_stubborn(view, block, cap):
-            _reduce(view, block, cap)
+        if cap is not None and exchange.tokens > cap and is_stubborn(view, exchange, cap):
+            _reduce(view, exchange, cap)
 
 
-def _reduce(view: WorkingView, block: ViewExchange, cap_tokens: int) -> None:
-    if not reduce_to(view, block, cap_tokens, REASON) and block.kept_as != NEWEST_MESSAGE:
-        block.kept_as = None
+def _reduce(view: WorkingView, exchange: ViewExchange, cap_tokens: int) -> None:
+    if not reduce_to(view, exchange, cap_tokens, REASON) and exchange.kept_as != NEWEST_MESSAGE:
+        exchange.kept_as = None
 
 
 def _reducible(view: WorkingView) -> list[ViewExchange]:
-    return [block for block in view.blocks if block.kept_as in _REDUCIBLE]
+    return [exchange for exchange in view.exchanges if exchange.kept_as in _REDUCIBLE]
 
 
 def _fair_cap(view: WorkingView, room_tokens: int, budget_tokens: int) -> int | None:
@@ -207,7 +211,7 @@ def _fair_cap(view: WorkingView, room_tokens: int, budget_tokens: int) -> int | 
     held = held_tokens(view)
     if held <= room_tokens:
         return None
-    sizes = [block.tokens for block in _reducible(view)]
+    sizes = [exchange.tokens for exchange in _reducible(view)]
     fixed = held - sum(sizes)
     return fair_cap(sizes, max(room_tokens - fixed, (budget_tokens - fixed) // 2))
 
@@ -229,10 +233,14 @@ def _held_share(view: WorkingView, task: Task, sizes: Sequence[int]) -> int:
     return max(task.preview_tokens, fair_cap(sizes, room - (held - sum(sizes))))
 
 
-def _relievable(view: WorkingView, block: ViewExchange) -> list[Spot]:
+def _relievable(view: WorkingView, exchange: ViewExchange) -> list[Spot]:
     """The parts of a kept exchange that may be cut. Request texts in the newest exchange may not."""
-    if block.kept_as not in _REDUCIBLE:
+    if exchange.kept_as not in _REDUCIBLE:
         return []
-    newest = block.kept_as in (NEWEST_EXCHANGE, NEWEST_MESSAGE)
+    newest = exchange.kept_as in (NEWEST_EXCHANGE, NEWEST_MESSAGE)
     words = (ToolResult, ToolCall) if newest else (ToolResult, ToolCall, Text)
-    return [spot for spot in spots(view, block) if isinstance(block.pieces[spot.piece].message.parts[spot.part], words)]
+    return [
+        spot
+        for spot in spots(view, exchange)
+        if isinstance(exchange.entries[spot.entry].message.parts[spot.part], words)
+    ]

@@ -32,26 +32,26 @@ _TEXT_CHARS_MAX = 4_000
 _CODE_CHARS_MIN = 5
 
 
-def open_errors(blocks: Sequence[ViewExchange]) -> list[ViewExchange]:
+def open_errors(exchanges: Sequence[ViewExchange]) -> list[ViewExchange]:
     """The exchanges with a failed call that has not succeeded since, newest first; a few of the newest exchanges at most."""
     succeeded: set[str] = set()
     found: list[ViewExchange] = []
-    for block in list(reversed(blocks))[:_SEARCHED_MAX]:
-        outcomes = dict(_outcomes(block))
+    for exchange in list(reversed(exchanges))[:_SEARCHED_MAX]:
+        outcomes = dict(_outcomes(exchange))
         if any(has_failed and key not in succeeded for key, has_failed in outcomes.items()):
-            found.append(block)
+            found.append(exchange)
             if len(found) == ERRORS_MAX:
                 break
         succeeded.update(outcomes)  # a later attempt speaks for earlier ones, whatever came of it
     return found
 
 
-def _outcomes(block: ViewExchange) -> Iterator[tuple[str, bool]]:
+def _outcomes(exchange: ViewExchange) -> Iterator[tuple[str, bool]]:
     """What each weighty call of an exchange does, and whether it failed."""
-    if not block.exchange.calls_tools:
+    if not exchange.original.calls_tools:
         return
     asked: OpenCalls[Call] = OpenCalls()
-    for message in block.exchange.messages:
+    for message in exchange.original.messages:
         for part in message.parts:
             if isinstance(part, ToolCall):
                 asked.ask(part.id, understand(part.name, part.arguments))
@@ -70,47 +70,49 @@ def _outcome(call: Call, result: ToolResult) -> Iterator[tuple[str, bool]]:
         yield commands.family(call.command), fact.state == "failed"
 
 
-def reasons(blocks: Sequence[ViewExchange]) -> dict[int, str]:
+def reasons(exchanges: Sequence[ViewExchange]) -> dict[int, str]:
     """The main reason why each exchange matters, by its id; exchanges without one are left out."""
-    open_ids = {id(block) for block in open_errors(blocks)}
-    used = _used_later(blocks)
+    open_ids = {id(exchange) for exchange in open_errors(exchanges)}
+    used = _used_later(exchanges)
     found: dict[int, str] = {}
-    for block in blocks:
-        reason = OPEN_ERROR if id(block) in open_ids else _said(block)
-        if reason is None and id(block) in used:
+    for exchange in exchanges:
+        reason = OPEN_ERROR if id(exchange) in open_ids else _said(exchange)
+        if reason is None and id(exchange) in used:
             reason = USED_LATER
         if reason is not None:
-            found[id(block)] = reason
+            found[id(exchange)] = reason
     return found
 
 
-def _said(block: ViewExchange) -> str | None:
+def _said(exchange: ViewExchange) -> str | None:
     """Whether a message asks for something or decides something."""
-    message = block.exchange.messages[0]
+    message = exchange.original.messages[0]
     text = message.text[:_TEXT_CHARS_MAX]
-    if block.is_request:
+    if exchange.is_request:
         return REQUEST if asks(text) or constrains(text) else None
     if message.role != "assistant":
         return None
-    final = not block.exchange.calls_tools
+    final = not exchange.original.calls_tools
     decides = any(decisions.score(sentence, final=final) >= _DECISION_SCORE_MIN for sentence in claims(text))
     return DECISION if decides else None
 
 
-def _used_later(blocks: Sequence[ViewExchange]) -> set[int]:
+def _used_later(exchanges: Sequence[ViewExchange]) -> set[int]:
     """The ids of the exchanges in whose results a value was first seen that a later call names."""
     first: dict[str, ViewExchange] = {}
     used: set[int] = set()
-    for block in blocks:
-        for message in block.exchange.messages:
+    for exchange in exchanges:
+        for message in exchange.original.messages:
             for part in message.parts:
                 if isinstance(part, ToolCall):
                     used.update(
-                        id(first[code]) for code in _codes(part.arguments) if code in first and first[code] is not block
+                        id(first[code])
+                        for code in _codes(part.arguments)
+                        if code in first and first[code] is not exchange
                     )
                 elif isinstance(part, ToolResult):
                     for code in _codes(part.content):
-                        first.setdefault(code, block)
+                        first.setdefault(code, exchange)
     return used
 
 

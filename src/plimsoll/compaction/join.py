@@ -20,39 +20,39 @@ from plimsoll.message import Message, Part, Reasoning, Role, Text, ToolResult
 from plimsoll.summary.frame import divided
 
 
-def outgoing(pieces: Sequence[ViewMessage], format: Format) -> Iterator[Message]:
+def outgoing(entries: Sequence[ViewMessage], format: Format) -> Iterator[Message]:
     """The messages to encode, in order. Only messages adjacent in the history stay separate neighbours of one role."""
-    return (as_one(run, format) for run in runs(pieces, format))
+    return (as_one(run, format) for run in runs(entries, format))
 
 
-def origins(pieces: Sequence[ViewMessage], format: Format) -> Origins:
+def origins(entries: Sequence[ViewMessage], format: Format) -> Origins:
     """For each message of `outgoing`, the positions of the messages it was made from, in order."""
     return tuple(
-        tuple(sorted({piece.position for piece in run if piece.position is not None})) for run in runs(pieces, format)
+        tuple(sorted({entry.position for entry in run if entry.position is not None})) for run in runs(entries, format)
     )
 
 
-def runs(pieces: Sequence[ViewMessage], format: Format) -> Iterator[Sequence[ViewMessage]]:
+def runs(entries: Sequence[ViewMessage], format: Format) -> Iterator[Sequence[ViewMessage]]:
     """Groups of view messages; each group is sent as one message."""
     if not format.rules.joins_roles:
-        yield from ((piece,) for piece in pieces)
+        yield from ((entry,) for entry in entries)
         return
     run: list[ViewMessage] = []
-    for piece in pieces:
-        if run and not _merges(run[-1], piece, format):
+    for entry in entries:
+        if run and not _merges(run[-1], entry, format):
             yield run
             run = []
-        run.append(piece)
+        run.append(entry)
     if run:
         yield run
 
 
-def kept_apart(pieces: Sequence[ViewMessage], format: Format) -> list[ViewMessage]:
+def kept_apart(entries: Sequence[ViewMessage], format: Format) -> list[ViewMessage]:
     """Messages for which no merging is possible."""
     if not format.rules.joins_roles:
-        return list(pieces)
-    kept = list(pieces[:1])
-    for before, after in pairwise(pieces):
+        return list(entries)
+    kept = list(entries[:1])
+    for before, after in pairwise(entries):
         apart = _merges(before, after, format) and not (after.joined or _answer_one_message(before, after))
         kept.append(replace(after, apart=True) if apart else after)
     return kept
@@ -72,7 +72,7 @@ def _may_be_ours(part: Part) -> bool:
     return text.startswith(BEGINNINGS)
 
 
-def piece_of(
+def entry_of(
     message: Message,
     position: int | None,
     count_message: CountMessage,
@@ -94,30 +94,30 @@ def piece_of(
     )
 
 
-def split_joined(pieces: Sequence[ViewMessage], format: Format, *, divides: bool = True) -> list[ViewMessage]:
+def split_joined(entries: Sequence[ViewMessage], format: Format, *, divides: bool = True) -> list[ViewMessage]:
     """Split messages into plimsoll's own text and the rest, for a view that comes back as a history.
 
     A summary in it becomes a summary again and the user's text a request. Applies where the format merges neighbours and where
     the caller merged texts, as parts of one message or, if `divides`, as one text.
     """
     joins = format.rules.joins_roles
-    parts = [part for piece in pieces for part in _parted(piece, joins=joins, divides=divides)]
-    return ordered(parts, format) if len(parts) > len(pieces) and joins else parts
+    parts = [part for entry in entries for part in _parted(entry, joins=joins, divides=divides)]
+    return ordered(parts, format) if len(parts) > len(entries) and joins else parts
 
 
-def _parted(piece: ViewMessage, *, joins: bool, divides: bool) -> Iterator[ViewMessage]:
-    if piece.origin != "history" or not (joins or piece.message.role == "user"):
-        yield piece
+def _parted(entry: ViewMessage, *, joins: bool, divides: bool) -> Iterator[ViewMessage]:
+    if entry.origin != "history" or not (joins or entry.message.role == "user"):
+        yield entry
         return
-    divides = divides and piece.message.role == "user"
-    parts = [own for part in piece.message.parts for own in (_divided(part) if divides else [part])]
+    divides = divides and entry.message.role == "user"
+    parts = [own for part in entry.message.parts for own in (_divided(part) if divides else [part])]
     origins = _origins_of(parts, joins=joins)
     if "summary" not in origins and len(set(origins)) <= 1:
-        yield piece
+        yield entry
         return
     for (origin, _), run in groupby(zip(_numbered(origins, parts), parts, strict=True), key=itemgetter(0)):
-        message = piece.message.with_parts(tuple(part for _, part in run))
-        yield replace(piece, message=message, origin=origin, whole=False)
+        message = entry.message.with_parts(tuple(part for _, part in run))
+        yield replace(entry, message=message, origin=origin, whole=False)
 
 
 def _divided(part: Part) -> list[Part]:
@@ -181,7 +181,7 @@ def as_one(run: Sequence[ViewMessage], format: Format) -> Message:
     """Merge a group of view messages into one output message."""
     if len(run) == 1:
         return run[0].message
-    parts = _results_first(part for piece in run for part in piece.message.parts)
+    parts = _results_first(part for entry in run for part in entry.message.parts)
     role: Role = "user" if _output_role(run[0].message, format) == "user" else "assistant"
     return Message(role=role, parts=parts, format=format.name)
 

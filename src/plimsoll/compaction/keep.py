@@ -35,26 +35,26 @@ def open_with_user(view: WorkingView) -> None:
     """Insert a user opening where the provider requires the first message to be the user's."""
     if not view.format.rules.user_first:
         return
-    speaking = [block for block in view.blocks if not block.exchange.is_system]
-    view.blocks = [block for block in view.blocks if block.kept_as != OPENING]
+    speaking = [exchange for exchange in view.exchanges if not exchange.original.is_system]
+    view.exchanges = [exchange for exchange in view.exchanges if exchange.kept_as != OPENING]
     _label_leading_system(view)
-    spoken = [block for block in speaking if block.kept_as != OPENING]
-    if spoken and spoken[0].pieces[0].message.role == "assistant":
-        opener = next((block for block in speaking if block.kept_as == OPENING), None) or view.made(
+    spoken = [exchange for exchange in speaking if exchange.kept_as != OPENING]
+    if spoken and spoken[0].entries[0].message.role == "assistant":
+        opener = next((exchange for exchange in speaking if exchange.kept_as == OPENING), None) or view.made(
             text_message("user", OPENER)
         )
         opener.kept_as = OPENING
-        view.blocks.insert(view.blocks.index(spoken[0]), opener)
+        view.exchanges.insert(view.exchanges.index(spoken[0]), opener)
 
 
 def _label_leading_system(view: WorkingView) -> None:
     """Convert system text that was between messages and now comes first to labelled text in the user's role."""
-    for block in takewhile(lambda block: block.exchange.is_system, view.blocks):
-        piece = block.pieces[0]
-        message = view.format.labelled(piece.message)
+    for exchange in takewhile(lambda exchange: exchange.original.is_system, view.exchanges):
+        entry = exchange.entries[0]
+        message = view.format.labelled(entry.message)
         if message is not None:
-            block.pieces = [replace(piece, message=message, count_message=view.count_message, whole=False)]
-            block.decide("repair", LABELLED)
+            exchange.entries = [replace(entry, message=message, count_message=view.count_message, whole=False)]
+            exchange.decide("repair", LABELLED)
 
 
 def mark_kept(view: WorkingView, pins: Collection[int], goal_tokens: int, *, last_messages: int = 0) -> None:
@@ -62,60 +62,60 @@ def mark_kept(view: WorkingView, pins: Collection[int], goal_tokens: int, *, las
 
     The newest `last_messages` messages of the history must stay.
     """
-    for block in view.blocks:
-        block.kept_as = None
-    _mark(_leading_system(view.blocks), SYSTEM)
-    requests = [block for block in view.blocks if block.is_request]
+    for exchange in view.exchanges:
+        exchange.kept_as = None
+    _mark(_leading_system(view.exchanges), SYSTEM)
+    requests = [exchange for exchange in view.exchanges if exchange.is_request]
     _mark(requests[-1:], NEWEST_REQUEST)
-    _mark(_newest(view.blocks), NEWEST_EXCHANGE if requests else NEWEST_MESSAGE)
-    _mark(_last(view.blocks, last_messages), LAST_MESSAGES)
+    _mark(_newest(view.exchanges), NEWEST_EXCHANGE if requests else NEWEST_MESSAGE)
+    _mark(_last(view.exchanges, last_messages), LAST_MESSAGES)
     _mark(requests[:1], FIRST_REQUEST)
-    _mark((block for block in view.blocks if _is_pinned(block, pins)), PINNED)
-    _mark(_later_system(view.blocks, int(goal_tokens * _LATER_SYSTEM_SHARE)), PINNED)
-    _mark(_openers(view.blocks), OPENING)
+    _mark((exchange for exchange in view.exchanges if _is_pinned(exchange, pins)), PINNED)
+    _mark(_later_system(view.exchanges, int(goal_tokens * _LATER_SYSTEM_SHARE)), PINNED)
+    _mark(_openers(view.exchanges), OPENING)
 
 
-def _mark(blocks: Iterable[ViewExchange], reason: str) -> None:
-    for block in blocks:
-        block.kept_as = block.kept_as or reason
+def _mark(exchanges: Iterable[ViewExchange], reason: str) -> None:
+    for exchange in exchanges:
+        exchange.kept_as = exchange.kept_as or reason
 
 
-def _leading_system(blocks: list[ViewExchange]) -> Iterable[ViewExchange]:
-    for block in blocks:
-        if not block.exchange.is_system:
+def _leading_system(exchanges: list[ViewExchange]) -> Iterable[ViewExchange]:
+    for exchange in exchanges:
+        if not exchange.original.is_system:
             return
-        if not block.is_summary_or_notice:
-            yield block
+        if not exchange.is_summary_or_notice:
+            yield exchange
 
 
-def _newest(blocks: list[ViewExchange]) -> list[ViewExchange]:
+def _newest(exchanges: list[ViewExchange]) -> list[ViewExchange]:
     """The newest exchange of the history, finished or not; it may be a summary that came back in the input."""
-    in_history = [block for block in blocks if block.first is not None]
+    in_history = [exchange for exchange in exchanges if exchange.first is not None]
     return in_history[-1:]
 
 
-def _last(blocks: list[ViewExchange], count: int) -> Iterable[ViewExchange]:
+def _last(exchanges: list[ViewExchange], count: int) -> Iterable[ViewExchange]:
     """The newest exchanges that hold at least `count` messages of the history."""
-    for block in reversed(blocks):
-        if count > 0 and block.first is not None and not block.is_summary and not block.exchange.is_system:
-            count -= len(block.pieces)
-            yield block
+    for exchange in reversed(exchanges):
+        if count > 0 and exchange.first is not None and not exchange.is_summary and not exchange.original.is_system:
+            count -= len(exchange.entries)
+            yield exchange
 
 
-def _is_pinned(block: ViewExchange, pins: Collection[int]) -> bool:
-    return any(piece.position in pins for piece in block.pieces if piece.position is not None)
+def _is_pinned(exchange: ViewExchange, pins: Collection[int]) -> bool:
+    return any(entry.position in pins for entry in exchange.entries if entry.position is not None)
 
 
-def _later_system(blocks: list[ViewExchange], room_tokens: int) -> Iterable[ViewExchange]:
-    for block in reversed(blocks):
-        if block.exchange.is_system and block.kept_as is None and not block.is_summary:
-            room_tokens -= block.tokens
+def _later_system(exchanges: list[ViewExchange], room_tokens: int) -> Iterable[ViewExchange]:
+    for exchange in reversed(exchanges):
+        if exchange.original.is_system and exchange.kept_as is None and not exchange.is_summary:
+            room_tokens -= exchange.tokens
             if room_tokens < 0:
                 return
-            yield block
+            yield exchange
 
 
-def _openers(blocks: list[ViewExchange]) -> Iterable[ViewExchange]:
+def _openers(exchanges: list[ViewExchange]) -> Iterable[ViewExchange]:
     """Inserted messages outside of any exchange that the provider requires, also those found in an input history."""
-    made = (block for block in blocks if block.pieces[0].origin == "made")
-    return (block for block in made if block.first is None or block.pieces[0].message.text == OPENER)
+    made = (exchange for exchange in exchanges if exchange.entries[0].origin == "made")
+    return (exchange for exchange in made if exchange.first is None or exchange.entries[0].message.text == OPENER)

@@ -10,7 +10,7 @@ from plimsoll.compaction.notes import is_filler
 from plimsoll.compaction.reduce import reduce_to
 from plimsoll.compaction.summary_message import omission_notice
 from plimsoll.compaction.task import Task
-from plimsoll.compaction.view_message import ViewExchange, blocks_of
+from plimsoll.compaction.view_message import ViewExchange, exchanges_of
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.message import Text
 from plimsoll.summary.frame import omitted, short_omission, unwrapped
@@ -31,9 +31,9 @@ BOUNDARY_SHARE = 0.1
 """For a small goal, the minimum size of a cut exchange as a share of the goal: better than unused room."""
 
 
-def is_mark(block: ViewExchange) -> bool:
+def is_mark(exchange: ViewExchange) -> bool:
     """True if an exchange is an omission notice."""
-    return block.kept_as == MARK or (block.is_summary and omitted(block.pieces[0].message.text) is not None)
+    return exchange.kept_as == MARK or (exchange.is_summary and omitted(exchange.entries[0].message.text) is not None)
 
 
 def mark_losses(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> None:
@@ -41,68 +41,74 @@ def mark_losses(view: WorkingView, task: Task, covers: tuple[int, int] | None) -
 
     `covers` are the positions `[start, end)` that the summary covers, if there is one.
     """
-    view.blocks = [block for block in view.blocks if block.kept_as != MARK]
+    view.exchanges = [exchange for exchange in view.exchanges if exchange.kept_as != MARK]
     summaries = view.summaries()
     has_words = not all(map(is_mark, summaries))
-    gone = [block for block in view.left if not (has_words and _is_covered(block, covers)) and block.first is not None]
+    gone = [
+        exchange
+        for exchange in view.left
+        if not (has_words and _is_covered(exchange, covers)) and exchange.first is not None
+    ]
     count = messages_in(gone) + (0 if has_words else view.replaced_count)
     if not count or (summaries and not gone):
         return
     summary = omission_notice(view, task, task.budget_tokens, count)
     if summary is None:
         return
-    made = blocks_of([view.summary_piece(summary.message)])[0]
+    made = exchanges_of([view.summary_entry(summary.message)])[0]
     made.kept_as = MARK
-    view.blocks = [block for block in view.blocks if not is_mark(block)]
+    view.exchanges = [exchange for exchange in view.exchanges if not is_mark(exchange)]
     spoken_up_to = (task.covers or (0, 1))[1] - 1
-    view.insert_summary(made, max((block.last or 0 for block in gone), default=spoken_up_to))
+    view.insert_summary(made, max((exchange.last or 0 for exchange in gone), default=spoken_up_to))
     _keep_request_apart(view, made)
     open_with_user(view)
 
 
 def shorten_marks(view: WorkingView) -> None:
     """Replace the omission notices by the shortest one."""
-    for block in filter(is_mark, view.blocks):
-        part = block.pieces[0].message.parts[0]
-        view.edit(block, 0, [replace(part, text=short_omission(view.language))] if isinstance(part, Text) else [part])
+    for exchange in filter(is_mark, view.exchanges):
+        part = exchange.entries[0].message.parts[0]
+        view.edit(
+            exchange, 0, [replace(part, text=short_omission(view.language))] if isinstance(part, Text) else [part]
+        )
 
 
 def _keep_request_apart(view: WorkingView, made: ViewExchange) -> None:
     """Where neighbours of one role are merged, do not append a notice to the newest request."""
-    at = view.blocks.index(made)
-    if view.format.rules.user_first and at and view.blocks[at - 1].kept_as == NEWEST_REQUEST:
-        view.blocks[at - 1 : at + 1] = [made, view.blocks[at - 1]]
+    at = view.exchanges.index(made)
+    if view.format.rules.user_first and at and view.exchanges[at - 1].kept_as == NEWEST_REQUEST:
+        view.exchanges[at - 1 : at + 1] = [made, view.exchanges[at - 1]]
 
 
-def messages_in(blocks: Iterable[ViewExchange]) -> int:
+def messages_in(exchanges: Iterable[ViewExchange]) -> int:
     """Number of history messages in these exchanges."""
-    return sum(piece.position is not None for block in blocks for piece in block.pieces_before)
+    return sum(entry.position is not None for exchange in exchanges for entry in exchange.entries_before)
 
 
-def replaced_count(blocks: Iterable[ViewExchange]) -> int:
+def replaced_count(exchanges: Iterable[ViewExchange]) -> int:
     """Number of messages that summaries and notices among these exchanges stand for, as far as they state it."""
-    texts = [block.pieces[0].message.text for block in blocks if block.is_summary]
+    texts = [exchange.entries[0].message.text for exchange in exchanges if exchange.is_summary]
     spans = [unwrapped(text) for text in texts]
     return sum((span.count or 0) if span else (omitted(text) or 0) for span, text in zip(spans, texts, strict=True))
 
 
-def _is_covered(block: ViewExchange, covers: tuple[int, int] | None) -> bool:
-    if covers is None or block.first is None or block.last is None:
+def _is_covered(exchange: ViewExchange, covers: tuple[int, int] | None) -> bool:
+    if covers is None or exchange.first is None or exchange.last is None:
         return False
-    return covers[0] <= block.first <= block.last < covers[1]
+    return covers[0] <= exchange.first <= exchange.last < covers[1]
 
 
 def refill(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> None:
     """Restore the newest removed exchanges if the final cut freed more than necessary and all of the view fits."""
-    blocks, left = list(view.blocks), list(view.left)
-    gone = [block for block in view.left if block.first is not None]
+    exchanges, left = list(view.exchanges), list(view.left)
+    gone = [exchange for exchange in view.left if exchange.first is not None]
     _mark_where_it_fits(view, task, covers)
     narrower = replace(task, goal_tokens=min(task.goal_tokens, task.budget_tokens - COUNT_TOKENS))
-    take_back(view, narrower, sorted(gone, key=lambda block: -(block.first or 0)))
+    take_back(view, narrower, sorted(gone, key=lambda exchange: -(exchange.first or 0)))
     open_with_user(view)
     _mark_where_it_fits(view, task, covers)
     if view.total > task.budget_tokens:
-        view.blocks, view.left = blocks, left
+        view.exchanges, view.left = exchanges, left
 
 
 def _mark_where_it_fits(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> None:
@@ -110,7 +116,7 @@ def _mark_where_it_fits(view: WorkingView, task: Task, covers: tuple[int, int] |
     if view.total > task.budget_tokens:
         shorten_marks(view)
     if view.total > task.budget_tokens:
-        view.blocks = [block for block in view.blocks if not is_mark(block)]
+        view.exchanges = [exchange for exchange in view.exchanges if not is_mark(exchange)]
         open_with_user(view)
 
 
@@ -122,36 +128,38 @@ def take_back(view: WorkingView, task: Task, gone: Iterable[ViewExchange]) -> No
     if task.policy.caps_tail:
         return
     blank: list[ViewExchange] = []
-    for block in gone:
-        if is_filler(block.pieces[0].message):
-            blank.append(block)
-        elif made_to_fit(view, block, task.goal_tokens - view.total, task.goal_tokens):
-            _return(view, block)
+    for exchange in gone:
+        if is_filler(exchange.entries[0].message):
+            blank.append(exchange)
+        elif made_to_fit(view, exchange, task.goal_tokens - view.total, task.goal_tokens):
+            _return(view, exchange)
         else:
             return
-    if sum(block.tokens for block in blank) <= task.goal_tokens - view.total:
-        for block in blank:
-            _return(view, block)
+    if sum(exchange.tokens for exchange in blank) <= task.goal_tokens - view.total:
+        for exchange in blank:
+            _return(view, exchange)
 
 
-def _return(view: WorkingView, block: ViewExchange) -> None:
+def _return(view: WorkingView, exchange: ViewExchange) -> None:
     """Put a removed exchange back in its place."""
-    if block.first is not None:
-        view.left = [other for other in view.left if other is not block]
-        view.insert(block, block.first)
+    if exchange.first is not None:
+        view.left = [other for other in view.left if other is not exchange]
+        view.insert(exchange, exchange.first)
 
 
-def made_to_fit(view: WorkingView, block: ViewExchange, room_tokens: int, goal_tokens: int) -> bool:
+def made_to_fit(view: WorkingView, exchange: ViewExchange, room_tokens: int, goal_tokens: int) -> bool:
     """True if an exchange fits into the room, cut if enough of it remains to be worth showing."""
-    block_tokens = sum(piece.tokens for piece in block.pieces)
-    if block_tokens > room_tokens:
+    exchange_tokens = sum(entry.tokens for entry in exchange.entries)
+    if exchange_tokens > room_tokens:
         least = max(min(BOUNDARY_TOKENS_MIN, int(goal_tokens * BOUNDARY_SHARE)), int(goal_tokens * SLACK_SHARE))
         if room_tokens < least:
             return False
-    kept = ViewExchange(pieces=list(block.pieces), exchange=block.exchange, pieces_before=block.pieces_before)
+    kept = ViewExchange(
+        entries=list(exchange.entries), original=exchange.original, entries_before=exchange.entries_before
+    )
     to_line = room_tokens > goal_tokens * LINE_SHARE
     if not reduce_to(view, kept, room_tokens, "cut to the room left", to_line=to_line):
         return False
-    block.pieces, block.decision, block.reasons = kept.pieces, kept.decision, kept.reasons
-    block.references = kept.references
+    exchange.entries, exchange.decision, exchange.reasons = kept.entries, kept.decision, kept.reasons
+    exchange.references = kept.references
     return True

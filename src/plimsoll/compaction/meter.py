@@ -151,18 +151,18 @@ class ContextMeter:
         """The positions of messages with bound thinking."""
         return [position for position, message in messages if self.binds(message)]
 
-    def count_from_newest(self, pieces: Sequence[ViewMessage]) -> int:
+    def count_from_newest(self, entries: Sequence[ViewMessage]) -> int:
         """Tokens of a view, counted from the newest message on and only until the budget is exceeded."""
         load = self.reserve_tokens
-        for piece in reversed(pieces):
+        for entry in reversed(entries):
             if load > self.budget.tokens:
                 break
-            load += piece.tokens
+            load += entry.tokens
         return load
 
-    def total(self, pieces: Iterable[ViewMessage]) -> int:
+    def total(self, entries: Iterable[ViewMessage]) -> int:
         """Tokens of a view."""
-        return self.reserve_tokens + sum(piece.tokens for piece in pieces)
+        return self.reserve_tokens + sum(entry.tokens for entry in entries)
 
     def status(self, tokens: int) -> Status:
         """How full a view of that size is, with what the provider counts beyond it."""
@@ -181,17 +181,17 @@ class ContextMeter:
 
     def working_view(
         self,
-        pieces: Sequence[ViewMessage],
+        entries: Sequence[ViewMessage],
         *,
         refer: Referrer | None = None,
         language: Language = "en",
     ) -> WorkingView:
         """A WorkingView of these messages."""
-        from plimsoll.compaction.view_message import blocks_of  # noqa: PLC0415
+        from plimsoll.compaction.view_message import exchanges_of  # noqa: PLC0415
         from plimsoll.compaction.working_view import WorkingView, no_reference  # noqa: PLC0415 - a view that fits needs none
 
         return WorkingView(
-            blocks=blocks_of(list(pieces)),
+            exchanges=exchanges_of(list(entries)),
             format=self.format,
             count_message=self.count_message,
             counter=self.counter,
@@ -210,7 +210,7 @@ class ContextMeter:
         ledger: Ledger | None = None,
         covers: tuple[int, int] | None = None,
         pins: frozenset[int] = frozenset(),
-        focus: str | None = None,
+        query: str | None = None,
         ask_model: bool = False,
         original: Callable[[int], Message | None] | None = None,
         level: Level | None = None,
@@ -233,7 +233,7 @@ class ContextMeter:
             ledger=ledger or Ledger.empty(),
             covers=covers,
             pins=pins,
-            focus=focus,
+            query=query,
             ask_model=ask_model and self.policy.use_summarizer,
             original=original,
         )

@@ -14,7 +14,7 @@ from dataclasses import field, replace
 from operator import is_
 from typing import Any
 
-from plimsoll.compaction.join import piece_of
+from plimsoll.compaction.join import entry_of
 from plimsoll.compaction.notes import EMPTY, OPENER, note_of
 from plimsoll.compaction.settle import UNANSWERED, is_empty_answer, settled
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
@@ -135,18 +135,18 @@ class HistoryNormalizer:
         groups = list(late.values())
         if groups and not parts:
             parts = groups.pop()
-        apart = [self._piece(message.with_parts(tuple(group)), position, (MOVED,)) for group in groups]
+        apart = [self._entry(message.with_parts(tuple(group)), position, (MOVED,)) for group in groups]
         repairs += [MOVED] if groups else []
         fixed = self._finish(message, parts, repairs)
         if fixed is original:
-            return [self._piece(original, position)]
+            return [self._entry(original, position)]
         is_note = _is_note(message, fixed)
-        return [*apart, self._piece(fixed, position, tuple(repairs) or ("order",), is_note=is_note)]
+        return [*apart, self._entry(fixed, position, tuple(repairs) or ("order",), is_note=is_note)]
 
-    def _piece(
+    def _entry(
         self, message: Message, position: int | None, repairs: tuple[str, ...] = (), *, is_note: bool = False
     ) -> ViewMessage:
-        return piece_of(message, position, self.count_message, repairs, is_note=is_note)
+        return entry_of(message, position, self.count_message, repairs, is_note=is_note)
 
     def _by_itself(self, message: Message, position: int, repairs: list[str]) -> Message:
         """Repair what the provider rejects in a message regardless of its context."""
@@ -169,7 +169,7 @@ class HistoryNormalizer:
     def _reasoned(self, reasoning: Message, position: int) -> ViewMessage:
         repairs: list[str] = []
         message = self._by_itself(reasoning, position, repairs)
-        return self._piece(message, position, tuple(repairs))
+        return self._entry(message, position, tuple(repairs))
 
     def _blank(self, part: Text, parts: list[Part], repairs: list[str]) -> None:
         """Handle a text part of white space only, which some formats reject."""
@@ -245,7 +245,7 @@ class HistoryNormalizer:
             return []
         self.begun = True
         if self.format.rules.user_first and message.role not in ("user", "tool"):
-            return [self._piece(text_message("user", OPENER), None, ("the first message must be the user's",))]
+            return [self._entry(text_message("user", OPENER), None, ("the first message must be the user's",))]
         return []
 
     def _call(self, call: ToolCall, position: int, index: int, named: set[str], repairs: list[str]) -> ToolCall:
@@ -377,15 +377,15 @@ def normalize(messages: Iterable[Message], format: Format, count_message: CountM
 def fed(messages: Iterable[Message], format: Format, count_message: CountMessage) -> list[ViewMessage]:
     """Normalize messages one by one, leaving calls without results."""
     normalizer = HistoryNormalizer(format, count_message)
-    return [piece for position, message in enumerate(messages) for piece in normalizer.add(message, position)]
+    return [entry for position, message in enumerate(messages) for entry in normalizer.add(message, position)]
 
 
 def placed(
-    pieces: Sequence[ViewMessage], format: Format, count_message: CountMessage, *, moves: bool
+    entries: Sequence[ViewMessage], format: Format, count_message: CountMessage, *, moves: bool
 ) -> list[ViewMessage]:
     """Move results behind their calls and add placeholders for missing ones (see `settled`)."""
 
     def stand_in(message: Message) -> ViewMessage:
-        return piece_of(message, None, count_message, (UNANSWERED,))
+        return entry_of(message, None, count_message, (UNANSWERED,))
 
-    return settled(pieces, format, stand_in, moves=moves)
+    return settled(entries, format, stand_in, moves=moves)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from plimsoll.compaction.engine import compact, is_futile, reworded, untouched
-from plimsoll.compaction.join import origins, piece_of, split_joined
+from plimsoll.compaction.join import entry_of, origins, split_joined
 from plimsoll.compaction.meter import ContextMeter
 from plimsoll.compaction.normalize import fed, placed
 from plimsoll.compaction.plan import Outline
@@ -31,7 +31,7 @@ class MeasuredConversation:
     """One conversation, normalized for the provider."""
 
     meter: ContextMeter
-    pieces: list[ViewMessage]
+    entries: list[ViewMessage]
     in_input_order: list[ViewMessage]
     """The same messages in their input order, where the provider accepts that order."""
     language: Language
@@ -43,12 +43,12 @@ class MeasuredConversation:
     def planned(self, query: str | None, *, asks: bool) -> Generator[SummaryRequest, SummaryReply, Outline]:
         """Plan the compaction. `asks` is whether a model may be asked for a summary."""
         meter, tokens = self.meter, self.meter.count_from_newest(self.in_input_order)
-        task = meter.task(tokens, focus=query, ask_model=asks)
+        task = meter.task(tokens, query=query, ask_model=asks)
         if not (tokens > meter.budget.tokens or meter.policy.acts_at(tokens, meter.budget.tokens)):
             return untouched(self.in_input_order, task, tokens)
-        pieces = split_joined(self.pieces, meter.format)
-        task = _recollected(task, pieces)
-        view = meter.working_view(pieces, language=self.language)
+        entries = split_joined(self.entries, meter.format)
+        task = _recollected(task, entries)
+        view = meter.working_view(entries, language=self.language)
         fits = tokens <= task.budget_tokens
         # Split messages cost more than joined ones: do not cut a view that fits only because its split form does not.
         room = max(task.budget_tokens, view.total) if fits else task.budget_tokens
@@ -56,9 +56,9 @@ class MeasuredConversation:
         if fits and (not outline.changed or (is_futile(task, tokens, outline.tokens_after) and not outline.arrived)):
             return replace(untouched(self.in_input_order, task, tokens), note=outline.note)
         if outline.tokens_after > task.budget_tokens:
-            outline = yield from compact(meter.working_view(pieces, language=self.language), task)
+            outline = yield from compact(meter.working_view(entries, language=self.language), task)
         outline = replace(outline, budget_tokens=task.budget_tokens)
-        return outline if self.in_input_order is self.pieces else replace(outline, pieces=as_ordered(outline.pieces))
+        return outline if self.in_input_order is self.entries else replace(outline, entries=as_ordered(outline.entries))
 
     def plan_of(self, outline: Outline) -> Plan[Any]:
         """The plan, which can be shown, edited and applied."""
@@ -75,21 +75,23 @@ class MeasuredConversation:
         return reworded(outline, text, self.meter.working_view((), language=self.language), task)
 
     def _written(self, outline: Outline) -> Fitted[Any]:
-        pieces, system, format = list(outline.pieces), self.system, self.meter.format
+        entries, system, format = list(outline.entries), self.system, self.meter.format
         if system is not None:
-            system = system_text(pieces.pop(0).message, system)
+            system = system_text(entries.pop(0).message, system)
         if not format.rules.results_anywhere:
-            pieces = ordered(pieces, format)  # The messages between results may have been removed or converted to text.
+            entries = ordered(
+                entries, format
+            )  # The messages between results may have been removed or converted to text.
         return Fitted(
-            messages=written(pieces, format, replace(self.meter, system=system).leading_marks),
-            origins=origins(pieces, format),
+            messages=written(entries, format, replace(self.meter, system=system).leading_marks),
+            origins=origins(entries, format),
             system=system,
             make_report=partial(self._report, outline),
         )
 
     def _report(self, outline: Outline) -> Report:
         """The report. Counts deferred while computing the view are made now."""
-        self.meter.messages.prime([piece.message for piece in self.pieces])
+        self.meter.messages.prime([entry.message for entry in self.entries])
         return report_of(outline)
 
 
@@ -102,12 +104,12 @@ def conversation(
     leading = []
     if system is not None:
         leading = [ViewMessage(message=system_message(system), count_message=meter.messages.message)]
-    pieces = leading + normalized
+    entries = leading + normalized
     ordered = _in_input_order(items, normalized, messages, meter)
     return MeasuredConversation(
         meter=meter,
-        pieces=pieces,
-        in_input_order=pieces if ordered is normalized else leading + ordered,
+        entries=entries,
+        in_input_order=entries if ordered is normalized else leading + ordered,
         language=language_of(messages, meter.policy.language),
         system=system,
         made_at=len(messages),
@@ -128,21 +130,21 @@ def _in_input_order(
         return normalized if [item.message for item in found] == messages else found
     if format.validate([message.wire or {} for message in decoded]):
         return normalized
-    return [piece_of(message, at, count_message) for at, message in enumerate(decoded)]
+    return [entry_of(message, at, count_message) for at, message in enumerate(decoded)]
 
 
-def _recollected(task: Task, pieces: Sequence[ViewMessage]) -> Task:
+def _recollected(task: Task, entries: Sequence[ViewMessage]) -> Task:
     """The task, with what earlier summaries among the messages cover.
 
     Positions continue after them: if a summary stands for thirty messages, the next message is number thirty-one.
     """
     start, end, shift = 0, 0, 0
-    for at, piece in enumerate(pieces):
-        if piece.origin != "summary" or piece.position is None:
+    for at, entry in enumerate(entries):
+        if entry.origin != "summary" or entry.position is None:
             continue
-        place = piece.position + shift
-        first, last = span_of(piece.message.text, place)
+        place = entry.position + shift
+        first, last = span_of(entry.message.text, place)
         start, end = min(start or first, first), max(end, last)
-        joined = sum(other.position == piece.position for other in pieces[at + 1 : at + 2])
+        joined = sum(other.position == entry.position for other in entries[at + 1 : at + 2])
         shift += last + joined - place - 1
     return replace(task, covers=(start, end), shift=shift) if end else task

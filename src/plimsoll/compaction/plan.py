@@ -40,13 +40,13 @@ def changes_between(
     before: Sequence[ViewMessage], after: Sequence[ViewMessage], *, by: str, summarised: bool
 ) -> tuple[Action, ...]:
     """Derive, by comparing two views, what another program did to a view: what it removed and what it cut."""
-    kept = {piece.position: piece for piece in after}
+    kept = {entry.position: entry for entry in after}
     found: list[Action] = []
-    for place, piece in sorted(
-        ((piece.position, piece) for piece in before if piece.position is not None), key=itemgetter(0)
+    for place, entry in sorted(
+        ((entry.position, entry) for entry in before if entry.position is not None), key=itemgetter(0)
     ):
         now = kept.get(place)
-        if now is not None and now.message.wire == piece.message.wire:
+        if now is not None and now.message.wire == entry.message.wire:
             continue
         gone: Decision = "summarise" if summarised else "drop"
         tokens = 0 if now is None else now.tokens
@@ -56,9 +56,9 @@ def changes_between(
                 decision=decision,
                 first=place,
                 last=place,
-                what=piece.message.role,
+                what=entry.message.role,
                 reason=reason,
-                tokens_before=piece.tokens,
+                tokens_before=entry.tokens,
                 tokens_after=tokens,
             )
         )
@@ -91,14 +91,14 @@ def _joined(actions: Iterable[Action]) -> Iterator[Action]:
 
 @dataclass(frozen=True, kw_only=True)
 class Outline:
-    """The result of planning. `pieces` are the messages of the new view; `actions` explain it.
+    """The result of planning. `entries` are the messages of the new view; `actions` explain it.
 
     `level` is the load level of the view. `stage` is how removed messages are represented: "none", "steps", "rules", "model",
     "window", or "fit" if the final cut was needed. `changed` is False if the run would have freed too little and was not made.
     Explanations are computed on first access, so a view costs time for what it keeps and not for what it removed.
     """
 
-    pieces: tuple[ViewMessage, ...]
+    entries: tuple[ViewMessage, ...]
     level: Level
     stage: Stage
     tokens_after: int
@@ -136,49 +136,53 @@ class Outline:
 NEWEST = "newest exchanges stay verbatim"
 
 
-def describe(block: ViewExchange) -> str:
+def describe(exchange: ViewExchange) -> str:
     """Short description of an exchange: its role, or the tools it calls."""
-    calls = [call.name for call in block.exchange.calls]
+    calls = [call.name for call in exchange.original.calls]
     if calls:
         shown = ", ".join(dict.fromkeys(calls))
         return f"{len(calls)} tool call{'s' if len(calls) > 1 else ''} ({shown[:60]})"
-    return f"{block.exchange.messages[0].role} message"
+    return f"{exchange.original.messages[0].role} message"
 
 
 def actions_of(
-    blocks: Iterable[ViewExchange], gone: Iterable[ViewExchange], refer: Callable[[ViewMessage, int], str | None]
+    exchanges: Iterable[ViewExchange], gone: Iterable[ViewExchange], refer: Callable[[ViewMessage, int], str | None]
 ) -> tuple[Action, ...]:
     """One action for each exchange of the history, in order of position. `refer` names the text of a part."""
-    left = {id(block) for block in gone}
-    ordered = sorted((block for block in blocks if block.first is not None), key=lambda block: block.first or 0)
+    left = {id(exchange) for exchange in gone}
+    ordered = sorted(
+        (exchange for exchange in exchanges if exchange.first is not None), key=lambda exchange: exchange.first or 0
+    )
     why = reasons(ordered) if len(left) < len(ordered) else {}
     return tuple(
-        _action(block, refer if id(block) in left else None, "; ".join(filter(None, (NEWEST, why.get(id(block))))))
-        for block in ordered
+        _action(
+            exchange, refer if id(exchange) in left else None, "; ".join(filter(None, (NEWEST, why.get(id(exchange)))))
+        )
+        for exchange in ordered
     )
 
 
-def _action(block: ViewExchange, refer: Callable[[ViewMessage, int], str | None] | None, why: str) -> Action:
+def _action(exchange: ViewExchange, refer: Callable[[ViewMessage, int], str | None] | None, why: str) -> Action:
     """The action of an exchange. `refer` is given if it was removed; `why` is why it stays where nothing demands it."""
-    assert block.first is not None
-    assert block.last is not None
+    assert exchange.first is not None
+    assert exchange.last is not None
     return Action(
-        decision=block.decision,
-        first=block.first,
-        last=block.last,
-        what=describe(block),
-        reason="; ".join(block.reasons) or block.kept_as or why,
-        tokens_before=block.tokens_before,
-        tokens_after=0 if refer else block.tokens,
+        decision=exchange.decision,
+        first=exchange.first,
+        last=exchange.last,
+        what=describe(exchange),
+        reason="; ".join(exchange.reasons) or exchange.kept_as or why,
+        tokens_before=exchange.tokens_before,
+        tokens_after=0 if refer else exchange.tokens,
         references=tuple(
-            block.references if refer is None else dict.fromkeys([*_names(block, refer), *block.references])
+            exchange.references if refer is None else dict.fromkeys([*_names(exchange, refer), *exchange.references])
         ),
     )
 
 
-def _names(block: ViewExchange, refer: Callable[[ViewMessage, int], str | None]) -> Iterator[str]:
+def _names(exchange: ViewExchange, refer: Callable[[ViewMessage, int], str | None]) -> Iterator[str]:
     """The references of every text in an exchange."""
-    for piece in block.pieces:
-        for index, part in enumerate(piece.message.parts):
-            if isinstance(part, Text | Reasoning | ToolCall | ToolResult) and (name := refer(piece, index)) is not None:
+    for entry in exchange.entries:
+        for index, part in enumerate(entry.message.parts):
+            if isinstance(part, Text | Reasoning | ToolCall | ToolResult) and (name := refer(entry, index)) is not None:
                 yield name

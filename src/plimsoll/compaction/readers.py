@@ -66,46 +66,46 @@ def reserve_tokens(reader: Reader | None, count_message: Callable[[Message], int
     return count_message(text_message("user", _SURROUNDS[reader].around(made.text)))
 
 
-def bare(pieces: Sequence[ViewMessage], reader: Reader | None) -> list[ViewMessage]:
+def bare(entries: Sequence[ViewMessage], reader: Reader | None) -> list[ViewMessage]:
     """The view without the tool's wording, as input of a compaction."""
     if reader is None or reader not in _SURROUNDS:
-        return list(pieces)
-    found = [_bare(piece, _SURROUNDS[reader]) for piece in pieces]
-    return [piece for piece in found if not (piece.origin == "summary" and piece.message.text == NOTHING_LEFT)]
+        return list(entries)
+    found = [_bare(entry, _SURROUNDS[reader]) for entry in entries]
+    return [entry for entry in found if not (entry.origin == "summary" and entry.message.text == NOTHING_LEFT)]
 
 
-def _bare(piece: ViewMessage, surround: Surround) -> ViewMessage:
-    inside = surround.inside(piece.message.text) if piece.origin == "summary" else None
-    return piece if inside is None else _saying(piece, inside)
+def _bare(entry: ViewMessage, surround: Surround) -> ViewMessage:
+    inside = surround.inside(entry.message.text) if entry.origin == "summary" else None
+    return entry if inside is None else _saying(entry, inside)
 
 
 def planned(
-    planning: Compacting, reader: Reader | None, pieces: Sequence[ViewMessage], *, reserve_tokens: int, before: int
+    planning: Compacting, reader: Reader | None, entries: Sequence[ViewMessage], *, reserve_tokens: int, before: int
 ) -> Compacting:
-    """Run a plan and adapt the resulting view to the tool. `pieces` is the current view, `before` its tokens."""
+    """Run a plan and adapt the resulting view to the tool. `entries` is the current view, `before` its tokens."""
     made = yield from planning
     outline = replace(made, count_before=lambda: before)
     if reader is None:
         return outline if outline.changed else replace(outline, tokens_after=before)
     if not outline.changed:
-        return replace(outline, pieces=tuple(pieces), tokens_after=before)
+        return replace(outline, entries=tuple(entries), tokens_after=before)
     return as_read(outline, reader, reserve_tokens=reserve_tokens)
 
 
 def as_read(outline: Outline, reader: Reader | None, *, reserve_tokens: int) -> Outline:
     """The outline with its view adapted to the tool."""
-    if reader is None or not outline.pieces:
+    if reader is None or not outline.entries:
         return outline
-    pieces = (
-        tuple(map(_as_item, outline.pieces)) if reader == "codex" else _surrounded(outline.pieces, _SURROUNDS[reader])
+    entries = (
+        tuple(map(_as_item, outline.entries)) if reader == "codex" else _surrounded(outline.entries, _SURROUNDS[reader])
     )
-    return replace(outline, pieces=pieces, tokens_after=reserve_tokens + sum(piece.tokens for piece in pieces))
+    return replace(outline, entries=entries, tokens_after=reserve_tokens + sum(entry.tokens for entry in entries))
 
 
-def _as_item(piece: ViewMessage) -> ViewMessage:
+def _as_item(entry: ViewMessage) -> ViewMessage:
     """Convert an inserted text to a typed item."""
-    is_made = piece.message.wire is None and all(isinstance(part, Text) for part in piece.message.parts)
-    return replace(piece, message=_typed(piece.message)) if is_made else piece
+    is_made = entry.message.wire is None and all(isinstance(part, Text) for part in entry.message.parts)
+    return replace(entry, message=_typed(entry.message)) if is_made else entry
 
 
 def _typed(message: Message) -> Message:
@@ -114,21 +114,21 @@ def _typed(message: Message) -> Message:
     return format_named("openai-responses").decode(item, 0)
 
 
-def _surrounded(pieces: Sequence[ViewMessage], surround: Surround) -> tuple[ViewMessage, ...]:
+def _surrounded(entries: Sequence[ViewMessage], surround: Surround) -> tuple[ViewMessage, ...]:
     """The view with the summary first, in the tool's wording."""
-    made = replace(pieces[0], message=text_message("user", NOTHING_LEFT), position=None, origin="summary", repairs=())
-    summary = next((piece for piece in pieces if _is_plain_summary(piece)), made)
+    made = replace(entries[0], message=text_message("user", NOTHING_LEFT), position=None, origin="summary", repairs=())
+    summary = next((entry for entry in entries if _is_plain_summary(entry)), made)
     first = replace(_saying(summary, surround.around(summary.message.text)), joined=False)
-    return (first, *(piece for piece in pieces if piece is not summary))
+    return (first, *(entry for entry in entries if entry is not summary))
 
 
-def _is_plain_summary(piece: ViewMessage) -> bool:
-    parts = piece.message.parts
-    return piece.origin == "summary" and piece.message.role == "user" and len(parts) == 1 and isinstance(parts[0], Text)
+def _is_plain_summary(entry: ViewMessage) -> bool:
+    parts = entry.message.parts
+    return entry.origin == "summary" and entry.message.role == "user" and len(parts) == 1 and isinstance(parts[0], Text)
 
 
-def _saying(piece: ViewMessage, text: str) -> ViewMessage:
+def _saying(entry: ViewMessage, text: str) -> ViewMessage:
     """The message with another text, counted again."""
-    (part,) = (part for part in piece.message.parts if isinstance(part, Text))
-    message = piece.message.with_parts((replace(part, text=text),))
-    return replace(piece, message=message, whole=False)
+    (part,) = (part for part in entry.message.parts if isinstance(part, Text))
+    message = entry.message.with_parts((replace(part, text=text),))
+    return replace(entry, message=message, whole=False)

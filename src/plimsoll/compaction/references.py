@@ -68,19 +68,19 @@ def summary_of(reference: str) -> int | None:
     return None if match is None else int(match[1])
 
 
-def reference_of(piece: ViewMessage, index: int, read: Callable[[int], Message | None]) -> str | None:
+def reference_of(entry: ViewMessage, index: int, read: Callable[[int], Message | None]) -> str | None:
     """The reference of the original text of part `index` of a view message, which may show less of it.
 
     `read` returns a message of the history by position, or None if it cannot be read. None if the history has no such text.
     """
-    if piece.position is None or piece.origin != "history":
+    if entry.position is None or entry.origin != "history":
         return None
-    if piece.whole:
-        return name_of(piece.position, index, words_of(piece.message.parts[index]))
-    original = read(piece.position)
-    place = None if original is None else _place_in(original, piece.message, index)
+    if entry.whole:
+        return name_of(entry.position, index, words_of(entry.message.parts[index]))
+    original = read(entry.position)
+    place = None if original is None else _place_in(original, entry.message, index)
     return (
-        None if original is None or place is None else name_of(piece.position, place, words_of(original.parts[place]))
+        None if original is None or place is None else name_of(entry.position, place, words_of(original.parts[place]))
     )
 
 

@@ -137,7 +137,7 @@ class _Made(Generic[Value]):
 class CompactionOptions:
     """Options of one compaction: the query, a policy in place of the session's, and the target size."""
 
-    focus: str | None = None
+    query: str | None = None
     policy: Policy | None = None
     target_tokens: int | None = None
 
@@ -213,7 +213,7 @@ class Plan(ShortRepr, Generic[M]):
 
 def report_of(outline: Outline) -> Report:
     """The report of an outline."""
-    kept = {piece.position for piece in outline.pieces if piece.position is not None}
+    kept = {entry.position for entry in outline.entries if entry.position is not None}
     left = {position for action in outline.lost for position in range(action.first, action.last + 1)}
     return Report(
         tokens_before=outline.tokens_before,

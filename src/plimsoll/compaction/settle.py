@@ -159,9 +159,9 @@ def is_ready(items: Sequence[ViewMessage], format: Format) -> bool:
     return format.rules.results_inside or not any(answer.late for answer in _Order.of(items, format).answers)
 
 
-def without_placeholders(pieces: Iterable[ViewMessage]) -> tuple[ViewMessage, ...]:
+def without_placeholders(entries: Iterable[ViewMessage]) -> tuple[ViewMessage, ...]:
     """Remove placeholder results; they are made again for each view until the results arrive."""
-    return tuple(piece for piece in pieces if not (piece.origin == "made" and is_placeholder(piece.message)))
+    return tuple(entry for entry in entries if not (entry.origin == "made" and is_placeholder(entry.message)))
 
 
 def is_placeholder(message: Message) -> bool:
@@ -208,15 +208,15 @@ def _within(item: ViewMessage, format: Format, *, is_last: bool) -> ViewMessage:
     return _edited(item, message.with_parts(tuple(parts)), UNANSWERED)
 
 
-def as_ordered(pieces: Sequence[ViewMessage]) -> tuple[ViewMessage, ...]:
+def as_ordered(entries: Sequence[ViewMessage]) -> tuple[ViewMessage, ...]:
     """Sort into history order, as before a compaction. An inserted message stays behind the one it follows."""
     runs: list[tuple[int, list[ViewMessage]]] = [(-1, [])]
-    for piece in pieces:
-        if piece.position is None:
-            runs[-1][1].append(piece)
+    for entry in entries:
+        if entry.position is None:
+            runs[-1][1].append(entry)
         else:
-            runs.append((piece.position, [piece]))
-    return tuple(piece for _, run in sorted(runs, key=itemgetter(0)) for piece in run)
+            runs.append((entry.position, [entry]))
+    return tuple(entry for _, run in sorted(runs, key=itemgetter(0)) for entry in run)
 
 
 class Sending:
@@ -235,13 +235,13 @@ class Sending:
 
     def view(self, tally: Tally) -> list[ViewMessage]:
         """The ordered messages, for a view with missing results or results away from their calls."""
-        if tally is not self._tally or self._taken > len(tally.pieces):
+        if tally is not self._tally or self._taken > len(tally.entries):
             self._tally, self._taken, self._view = tally, 0, []
             self._order = _Order(self._format, moves=not self._format.rules.results_anywhere)
-        if self._taken < len(tally.pieces):
-            for piece in tally.pieces[self._taken :]:
-                self._order.add(piece)
-            self._taken, self._tokens = len(tally.pieces), None
+        if self._taken < len(tally.entries):
+            for entry in tally.entries[self._taken :]:
+                self._order.add(entry)
+            self._taken, self._tokens = len(tally.entries), None
             self._view = self._order.sent(self._made)
         return self._view
 
@@ -249,14 +249,14 @@ class Sending:
         """Tokens of the ordered messages."""
         view = self.view(tally)
         if self._tokens is None:
-            self._tokens = sum(piece.tokens for piece in view)
+            self._tokens = sum(entry.tokens for entry in view)
         return self._tokens
 
-    def settled(self, pieces: Sequence[ViewMessage], *, moves: bool | None = None) -> list[ViewMessage]:
+    def settled(self, entries: Sequence[ViewMessage], *, moves: bool | None = None) -> list[ViewMessage]:
         """The messages in sending order. With `moves`, results move to their calls even in formats that allow them elsewhere."""
         if moves is None:
             moves = not self._format.rules.results_anywhere
-        return settled(pieces, self._format, self._made, moves=moves)
+        return settled(entries, self._format, self._made, moves=moves)
 
     def _made(self, message: Message) -> ViewMessage:
         """A placeholder message, cached by its calls so that it is encoded and counted once."""
@@ -269,5 +269,5 @@ class Sending:
         return known
 
 
-def _edited(piece: ViewMessage, message: Message, reason: str) -> ViewMessage:
-    return replace(piece, message=message, whole=False, repairs=(*piece.repairs, reason))
+def _edited(entry: ViewMessage, message: Message, reason: str) -> ViewMessage:
+    return replace(entry, message=message, whole=False, repairs=(*entry.repairs, reason))

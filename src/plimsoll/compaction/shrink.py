@@ -23,19 +23,19 @@ LEAST_TOKENS = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
-    """A part that can be cut: part `part` of message `piece` of the exchange, and its tokens."""
+    """A part that can be cut: part `part` of message `entry` of the exchange, and its tokens."""
 
-    piece: int
+    entry: int
     part: int
     tokens: int
 
 
-def spots(view: WorkingView, block: ViewExchange) -> list[Spot]:
+def spots(view: WorkingView, exchange: ViewExchange) -> list[Spot]:
     """The parts whose text may be cut. Reasoning and opaque parts are excluded because providers verify them."""
     return [
-        Spot(piece=number, part=index, tokens=part_tokens(view, piece.message, part))
-        for number, piece in enumerate(block.pieces)
-        for index, part in enumerate(piece.message.parts)
+        Spot(entry=number, part=index, tokens=part_tokens(view, entry.message, part))
+        for number, entry in enumerate(exchange.entries)
+        for index, part in enumerate(entry.message.parts)
         if isinstance(part, (Text, ToolCall, ToolResult, Media))
     ]
 
@@ -54,72 +54,72 @@ def part_tokens(view: WorkingView, message: Message, part: Part) -> int:
             return view.count_message(alone) - view.count_message(replace(alone, parts=()))
 
 
-def shrink_to(view: WorkingView, block: ViewExchange, tokens_max: int, reason: str) -> None:
+def shrink_to(view: WorkingView, exchange: ViewExchange, tokens_max: int, reason: str) -> None:
     """Cut an exchange to `tokens_max`, the largest parts the most and small parts not at all.
 
     The result exceeds `tokens_max` only if uncuttable parts and the markers of cut ones cost more.
     """
-    if block.tokens <= tokens_max:
+    if exchange.tokens <= tokens_max:
         return
-    if not block.exchange.calls_tools:  # some providers require reasoning next to a call
-        drop_reasoning(view, block)
+    if not exchange.original.calls_tools:  # some providers require reasoning next to a call
+        drop_reasoning(view, exchange)
     for _ in range(3):
-        excess = block.tokens - tokens_max
+        excess = exchange.tokens - tokens_max
         if excess <= 0:
             return
-        found = spots(view, block)
+        found = spots(view, exchange)
         room = sum(spot.tokens for spot in found) - excess
         cap = max(fair_cap([spot.tokens for spot in found], room), LEAST_TOKENS)
-        if not cut_spots(view, block, [spot for spot in found if spot.tokens > cap], cap, reason):
+        if not cut_spots(view, exchange, [spot for spot in found if spot.tokens > cap], cap, reason):
             break
-    _drop_bulk(view, block, tokens_max)
+    _drop_bulk(view, exchange, tokens_max)
 
 
-def cut_spots(view: WorkingView, block: ViewExchange, chosen: Sequence[Spot], tokens_max: int, reason: str) -> bool:
+def cut_spots(view: WorkingView, exchange: ViewExchange, chosen: Sequence[Spot], tokens_max: int, reason: str) -> bool:
     """Cut each chosen part to `tokens_max`, or to its marker: providers reject empty parts. True if anything became smaller.
 
     A part whose cut form would be larger, such as a small image, stays as it is. Each message is encoded and counted once.
     """
-    before = block.tokens
+    before = exchange.tokens
     tokens_max = max(tokens_max, view.counter.upper(SHORTEST))
-    by_piece: dict[int, list[Spot]] = {}
+    by_entry: dict[int, list[Spot]] = {}
     for spot in chosen:
-        by_piece.setdefault(spot.piece, []).append(spot)
-    for number, found in by_piece.items():
-        _cut_piece(view, block, number, found, tokens_max, reason)
-    return block.tokens < before
+        by_entry.setdefault(spot.entry, []).append(spot)
+    for number, found in by_entry.items():
+        _cut_entry(view, exchange, number, found, tokens_max, reason)
+    return exchange.tokens < before
 
 
-def cut_results(view: WorkingView, block: ViewExchange, tokens_max: int) -> bool:
+def cut_results(view: WorkingView, exchange: ViewExchange, tokens_max: int) -> bool:
     """Cut tool results that exceed the policy's arrival limit; True if there were any."""
     large = [
         spot
-        for spot in spots(view, block)
-        if spot.tokens > tokens_max and isinstance(block.pieces[spot.piece].message.parts[spot.part], ToolResult)
+        for spot in spots(view, exchange)
+        if spot.tokens > tokens_max and isinstance(exchange.entries[spot.entry].message.parts[spot.part], ToolResult)
     ]
-    return cut_spots(view, block, large, tokens_max, "over the limit for results on arrival")
+    return cut_spots(view, exchange, large, tokens_max, "over the limit for results on arrival")
 
 
-def _cut_piece(  # noqa: PLR0913, PLR0917 - what to cut, how far and why
-    view: WorkingView, block: ViewExchange, number: int, found: Sequence[Spot], tokens_max: int, reason: str
+def _cut_entry(  # noqa: PLR0913, PLR0917 - what to cut, how far and why
+    view: WorkingView, exchange: ViewExchange, number: int, found: Sequence[Spot], tokens_max: int, reason: str
 ) -> None:
-    piece = block.pieces[number]
-    parts = list(piece.message.parts)
+    entry = exchange.entries[number]
+    parts = list(entry.message.parts)
     references: list[str | None] = []
     for spot in found:
-        reference = view.refer(piece, spot.part)
+        reference = view.refer(entry, spot.part)
         smaller = _cut_part(view, parts[spot.part], tokens_max, reference if view.recall else None)
-        if smaller is not parts[spot.part] and part_tokens(view, piece.message, smaller) < spot.tokens:
+        if smaller is not parts[spot.part] and part_tokens(view, entry.message, smaller) < spot.tokens:
             parts[spot.part] = smaller
             references.append(reference)
     if not references:
         return
-    view.edit(block, number, parts)
-    if block.pieces[number].tokens >= piece.tokens:
-        block.pieces[number] = piece
+    view.edit(exchange, number, parts)
+    if exchange.entries[number].tokens >= entry.tokens:
+        exchange.entries[number] = entry
         return
     for reference in references:
-        block.decide("offload" if reference else "shrink", reason, reference=reference)
+        exchange.decide("offload" if reference else "shrink", reason, reference=reference)
 
 
 def _cut_part(view: WorkingView, part: Part, tokens_max: int, reference: str | None) -> Part:
@@ -186,25 +186,25 @@ def _cut(view: WorkingView, part: Part, text: str, tokens_max: int, reference: s
     ).text
 
 
-def drop_reasoning(view: WorkingView, block: ViewExchange) -> None:
+def drop_reasoning(view: WorkingView, exchange: ViewExchange) -> None:
     """Remove reasoning from messages that hold other parts as well."""
-    for number, piece in enumerate(block.pieces):
-        kept = [part for part in piece.message.parts if not isinstance(part, Reasoning)]
-        if kept and len(kept) < len(piece.message.parts):
-            view.edit(block, number, kept)
-            block.decide("shrink", "reasoning left out")
+    for number, entry in enumerate(exchange.entries):
+        kept = [part for part in entry.message.parts if not isinstance(part, Reasoning)]
+        if kept and len(kept) < len(entry.message.parts):
+            view.edit(exchange, number, kept)
+            exchange.decide("shrink", "reasoning left out")
 
 
-def _drop_bulk(view: WorkingView, block: ViewExchange, tokens_max: int) -> None:
+def _drop_bulk(view: WorkingView, exchange: ViewExchange, tokens_max: int) -> None:
     """Last resort before removal: cut texts to their markers, the largest first, all of them if necessary.
 
     A result above `tokens_max` has the same size whatever was cut before.
     """
     least, reason = view.counter.upper(SHORTEST), "cut to its mark"
-    while block.tokens > tokens_max:
-        found = [spot for spot in spots(view, block) if spot.tokens > least]
-        room = sum(spot.tokens for spot in found) - (block.tokens - tokens_max)
+    while exchange.tokens > tokens_max:
+        found = [spot for spot in spots(view, exchange) if spot.tokens > least]
+        room = sum(spot.tokens for spot in found) - (exchange.tokens - tokens_max)
         cap = max(least, fair_cap([spot.tokens for spot in found], room))
-        if not cut_spots(view, block, [spot for spot in found if spot.tokens > cap], cap, reason):
-            cut_spots(view, block, found, least, reason)
+        if not cut_spots(view, exchange, [spot for spot in found if spot.tokens > cap], cap, reason):
+            cut_spots(view, exchange, found, least, reason)
             return

@@ -22,7 +22,7 @@ HISTORY_GOALS_MAX = 12
 SAMPLE_EXCHANGES = 32
 """Exchanges whose mean size stands for those that are gone."""
 
-FOCUS_SHARE = 0.3
+QUERY_SHARE = 0.3
 """Share of the tail's room for exchanges that match the query."""
 
 ERRORS_SHARE, ERROR_TOKENS_MIN = 0.15, 100
@@ -39,8 +39,8 @@ class Split:
 
     def covers(self, earlier: tuple[int, int] | None) -> tuple[int, int]:
         """The positions `[start, end)` that a summary of the leaving exchanges covers, earlier summaries included."""
-        starts = [block.first for block in self.leave if block.first is not None]
-        ends = [block.last + 1 for block in self.leave if block.last is not None]
+        starts = [exchange.first for exchange in self.leave if exchange.first is not None]
+        ends = [exchange.last + 1 for exchange in self.leave if exchange.last is not None]
         if earlier is not None:
             starts.append(earlier[0])
             ends.append(earlier[1])
@@ -54,17 +54,17 @@ def split(view: WorkingView, task: Task, *, summary_tokens: int | None = None, a
     policy sets for a failed summariser.
     """
     movable = view.movable()
-    held = view.reserve_tokens + sum(block.tokens for block in view.blocks if block.kept_as is not None)
+    held = view.reserve_tokens + sum(exchange.tokens for exchange in view.exchanges if exchange.kept_as is not None)
     free = task.goal_tokens - held
     summary = _summary_room(view, task, free) if summary_tokens is None else summary_tokens
     summary = max(summary, min(task.summary_tokens_min, task.budget_tokens - held), 0)
-    focused = _focused(movable, task, int((free - summary) * FOCUS_SHARE)) or _failing(movable, task, free - summary)
-    room = free - summary - sum(block.tokens for block in focused)
+    matching = _matching(movable, task, int((free - summary) * QUERY_SHARE)) or _failing(movable, task, free - summary)
+    room = free - summary - sum(exchange.tokens for exchange in matching)
     tail = _tail(view, movable, task, room, after_failure=after_failure)
-    chosen = {id(block) for block in (*focused, *tail)}
+    chosen = {id(exchange) for exchange in (*matching, *tail)}
     return Split(
-        stay=tuple(block for block in movable if id(block) in chosen),
-        leave=tuple(block for block in movable if id(block) not in chosen),
+        stay=tuple(exchange for exchange in movable if id(exchange) in chosen),
+        leave=tuple(exchange for exchange in movable if id(exchange) not in chosen),
         summary_tokens_max=summary,
     )
 
@@ -77,32 +77,30 @@ def _summary_room(view: WorkingView, task: Task, free_tokens: int) -> int:
     most = max(task.goal_tokens * HISTORY_GOALS_MAX, 1)
     history = task.goal_tokens + view.excess(task.goal_tokens, at_most=most) + _replaced_tokens(view)
     share = max(0.5, 1 - (task.goal_tokens / max(1, history)) ** 2)
-    earlier = sum(block.tokens for block in view.summaries())
+    earlier = sum(exchange.tokens for exchange in view.summaries())
     return min(task.summary_tokens_max, max(0, int(free_tokens * share), min(earlier, free_tokens)))
 
 
 def _replaced_tokens(view: WorkingView) -> int:
     """About the tokens of the messages that earlier summaries stand for, as if they were like the newest ones."""
-    newest = (
-        [block for block in view.blocks[-SAMPLE_EXCHANGES:] if not block.is_summary_or_notice]
-        if view.replaced_count
-        else []
-    )
-    messages = sum(len(block.pieces) for block in newest)
-    return view.replaced_count * sum(block.tokens for block in newest) // max(1, messages)
+    if not view.replaced_count:
+        return 0
+    newest = [exchange for exchange in view.exchanges[-SAMPLE_EXCHANGES:] if not exchange.is_summary_or_notice]
+    messages = sum(len(exchange.entries) for exchange in newest)
+    return view.replaced_count * sum(exchange.tokens for exchange in newest) // max(1, messages)
 
 
-def _focused(movable: Sequence[ViewExchange], task: Task, room: int) -> list[ViewExchange]:
+def _matching(movable: Sequence[ViewExchange], task: Task, room: int) -> list[ViewExchange]:
     """The exchanges that match the query best for their size, within the room."""
-    if not task.focus or room <= 0:
+    if not task.query or room <= 0:
         return []
-    scored = [pair for pair in zip(relevance(movable, task.focus), movable, strict=True) if pair[0] > 0]
+    scored = [pair for pair in zip(relevance(movable, task.query), movable, strict=True) if pair[0] > 0]
     chosen = []
-    for _, block in sorted(scored, key=lambda pair: -pair[0] / (pair[1].tokens + 50)):
-        if block.tokens <= room:
-            block.decide("keep", "answers what is asked")
-            chosen.append(block)
-            room -= block.tokens
+    for _, exchange in sorted(scored, key=lambda pair: -pair[0] / (pair[1].tokens + 50)):
+        if exchange.tokens <= room:
+            exchange.decide("keep", "answers what is asked")
+            chosen.append(exchange)
+            room -= exchange.tokens
     return chosen
 
 
@@ -112,22 +110,22 @@ def _failing(movable: Sequence[ViewExchange], task: Task, room: int) -> list[Vie
     if task.policy.caps_tail or room < ERROR_TOKENS_MIN:
         return []
     chosen = []
-    for block in open_errors(movable):
-        if block.tokens <= room:
-            block.decide("keep", OPEN_ERROR)
-            chosen.append(block)
-            room -= block.tokens
+    for exchange in open_errors(movable):
+        if exchange.tokens <= room:
+            exchange.decide("keep", OPEN_ERROR)
+            chosen.append(exchange)
+            room -= exchange.tokens
     return chosen
 
 
 class _Sizes(Sequence[int]):
     """Tokens of exchanges, each counted on first access."""
 
-    def __init__(self, blocks: Sequence[ViewExchange]) -> None:
-        self._blocks = blocks
+    def __init__(self, exchanges: Sequence[ViewExchange]) -> None:
+        self._exchanges = exchanges
 
     def __len__(self) -> int:
-        return len(self._blocks)
+        return len(self._exchanges)
 
     @overload
     def __getitem__(self, index: int) -> int: ...
@@ -136,27 +134,29 @@ class _Sizes(Sequence[int]):
     def __getitem__(self, index: slice) -> Sequence[int]: ...
 
     def __getitem__(self, index: int | slice) -> int | Sequence[int]:
-        return self._blocks[index].tokens if isinstance(index, int) else _Sizes(self._blocks[index])
+        return self._exchanges[index].tokens if isinstance(index, int) else _Sizes(self._exchanges[index])
 
 
 def _tail(
     view: WorkingView, movable: Sequence[ViewExchange], task: Task, room: int, *, after_failure: bool
 ) -> list[ViewExchange]:
     """The newest removable exchanges without a gap, within the room and the policy's caps."""
-    conversation = [block for block in view.blocks if not block.is_summary and not block.exchange.is_system]
-    exchanges = [block.exchange for block in conversation]
+    conversation = [
+        exchange for exchange in view.exchanges if not exchange.is_summary and not exchange.original.is_system
+    ]
+    exchanges = [exchange.original for exchange in conversation]
     cut = keep_from(
         exchanges, _Sizes(conversation), task.policy, budget_tokens=task.budget_tokens, after_failure=after_failure
     )
-    allowed = {id(block) for block in conversation[cut:]}
+    allowed = {id(exchange) for exchange in conversation[cut:]}
     tail = []
-    for block in reversed(movable):
-        if is_filler(block.pieces[0].message):
+    for exchange in reversed(movable):
+        if is_filler(exchange.entries[0].message):
             continue
-        room -= block.tokens
-        if room < 0 or id(block) not in allowed:
+        room -= exchange.tokens
+        if room < 0 or id(exchange) not in allowed:
             break
-        tail.append(block)
+        tail.append(exchange)
     return tail
 
 
@@ -173,25 +173,27 @@ def words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text)]
 
 
-def relevance(blocks: Sequence[ViewExchange], query: str) -> list[float]:
+def relevance(exchanges: Sequence[ViewExchange], query: str) -> list[float]:
     """BM25 score of each exchange over words, numbers and CJK characters, 0 without a shared term. Linear in the text.
 
     Only the beginning of a very long text is scored.
     """
     asked = set(words(query))
-    found = [Counter(word for word in words(_said(block)) if word in asked) for block in blocks]
-    sizes = [min(sum(len(piece.message.text) for piece in block.pieces), _TEXT_CHARS_MAX) + 1 for block in blocks]
+    found = [Counter(word for word in words(_said(exchange)) if word in asked) for exchange in exchanges]
+    sizes = [
+        min(sum(len(entry.message.text) for entry in exchange.entries), _TEXT_CHARS_MAX) + 1 for exchange in exchanges
+    ]
     mean = sum(sizes) / max(1, len(sizes))
     spread = Counter(word for counts in found for word in counts)
-    weight = {word: math.log(1 + (len(blocks) - n + 0.5) / (n + 0.5)) for word, n in spread.items()}
+    weight = {word: math.log(1 + (len(exchanges) - n + 0.5) / (n + 0.5)) for word, n in spread.items()}
     return [
         sum(weight[word] * n * (_K1 + 1) / (n + _K1 * (1 - _B + _B * size / mean)) for word, n in counts.items())
         for counts, size in zip(found, sizes, strict=True)
     ]
 
 
-def _said(block: ViewExchange) -> str:
+def _said(exchange: ViewExchange) -> str:
     texts = (
-        "\n".join([piece.message.text, *(call.arguments for call in piece.message.calls)]) for piece in block.pieces
+        "\n".join([entry.message.text, *(call.arguments for call in entry.message.calls)]) for entry in exchange.entries
     )
     return "\n".join(texts)[:_TEXT_CHARS_MAX]

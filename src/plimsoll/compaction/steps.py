@@ -38,31 +38,31 @@ def collapse_repeats(view: WorkingView, goal_tokens: int, preview_tokens: int) -
     """
     newest: set[str] = set()
     repeats: list[tuple[ViewExchange, int, int]] = []
-    for block, number, index, result in _results(view):
+    for exchange, number, index, result in _results(view):
         if len(result.content) < REPEAT_CHARS_MIN or result.media:
             continue
-        if result.content in newest and block.kept_as in (None, NEWEST_EXCHANGE):
-            repeats.append((block, number, index))
+        if result.content in newest and exchange.kept_as in (None, NEWEST_EXCHANGE):
+            repeats.append((exchange, number, index))
         newest.add(result.content)
-    excess = view.excess(goal_tokens, at_most=1 + sum(block.tokens for block, _, _ in repeats))
-    for block, number, indexes in _by_piece(reversed(repeats)):
+    excess = view.excess(goal_tokens, at_most=1 + sum(exchange.tokens for exchange, _, _ in repeats))
+    for exchange, number, indexes in _by_entry(reversed(repeats)):
         done = 0
         while done < len(indexes) and excess > 0:
-            chosen = _enough(view, block, number, indexes[done:], excess)
-            excess -= _point_to_newest(view, block, number, chosen)
+            chosen = _enough(view, exchange, number, indexes[done:], excess)
+            excess -= _point_to_newest(view, exchange, number, chosen)
             done += len(chosen)
 
 
-def _by_piece(places: Iterable[tuple[ViewExchange, int, int]]) -> Iterator[tuple[ViewExchange, int, list[int]]]:
+def _by_entry(places: Iterable[tuple[ViewExchange, int, int]]) -> Iterator[tuple[ViewExchange, int, list[int]]]:
     """Group parts by message, so that a message is edited and counted once."""
     for _, group in groupby(places, key=lambda place: (id(place[0]), place[1])):
         found = list(group)
         yield found[0][0], found[0][1], [index for _, _, index in found]
 
 
-def _enough(view: WorkingView, block: ViewExchange, number: int, indexes: Sequence[int], excess: int) -> list[int]:
+def _enough(view: WorkingView, exchange: ViewExchange, number: int, indexes: Sequence[int], excess: int) -> list[int]:
     """Choose as many repeats of one message as needed, by the tokens of their contents."""
-    parts = block.pieces[number].message.parts
+    parts = exchange.entries[number].message.parts
     chosen: list[int] = []
     for index in indexes:
         if excess <= 0:
@@ -75,27 +75,29 @@ def _enough(view: WorkingView, block: ViewExchange, number: int, indexes: Sequen
 
 def _results(view: WorkingView) -> Iterator[tuple[ViewExchange, int, int, ToolResult]]:
     """Results, newest first."""
-    for block in reversed(view.blocks):
-        for number in range(len(block.pieces) - 1, -1, -1):
-            for index, part in reversed(list(enumerate(block.pieces[number].message.parts))):
+    for exchange in reversed(view.exchanges):
+        for number in range(len(exchange.entries) - 1, -1, -1):
+            for index, part in reversed(list(enumerate(exchange.entries[number].message.parts))):
                 if isinstance(part, ToolResult):
-                    yield block, number, index, part
+                    yield exchange, number, index, part
 
 
-def _point_to_newest(view: WorkingView, block: ViewExchange, number: int, indexes: Iterable[int]) -> int:
+def _point_to_newest(view: WorkingView, exchange: ViewExchange, number: int, indexes: Iterable[int]) -> int:
     """Replace repeated results of one message by pointers; returns the tokens saved."""
-    before = block.tokens
-    piece = block.pieces[number]
-    parts = list(piece.message.parts)
+    before = exchange.tokens
+    entry = exchange.entries[number]
+    parts = list(entry.message.parts)
     for index in indexes:
         part = parts[index]
         assert isinstance(part, ToolResult)
-        reference = view.refer(piece, index)
+        reference = view.refer(entry, index)
         where = _REFERENCE[view.language].format(reference) if reference and view.recall else ""
         parts[index] = replace(part, content=notice(f"{REPEATED[view.language]}{where}"))
-        block.decide("offload" if reference else "shrink", "a later result has the same content", reference=reference)
-    view.edit(block, number, parts)
-    return before - block.tokens
+        exchange.decide(
+            "offload" if reference else "shrink", "a later result has the same content", reference=reference
+        )
+    view.edit(exchange, number, parts)
+    return before - exchange.tokens
 
 
 def restore_repeats(view: WorkingView, preview_tokens: int, original: Callable[[int], Message | None] | None) -> None:
@@ -104,14 +106,14 @@ def restore_repeats(view: WorkingView, preview_tokens: int, original: Callable[[
     if not any(_is_collapsed(result) for *_, result in found):
         return
     later: set[str] = set()
-    for block, number, index, result in found:
-        content = _content_before(block, block.pieces[number], result, original)
+    for exchange, number, index, result in found:
+        content = _content_before(exchange, exchange.entries[number], result, original)
         if _is_collapsed(result) and content is not None and content not in later:
-            parts = list(block.pieces[number].message.parts)
+            parts = list(exchange.entries[number].message.parts)
             parts[index] = replace(result, content=content)
-            view.edit(block, number, parts)
-            large = [spot for spot in spots(view, block) if (spot.piece, spot.part) == (number, index)]
-            cut_spots(view, block, large, preview_tokens, "the later result with the same content was removed")
+            view.edit(exchange, number, parts)
+            large = [spot for spot in spots(view, exchange) if (spot.entry, spot.part) == (number, index)]
+            cut_spots(view, exchange, large, preview_tokens, "the later result with the same content was removed")
         later.add(result.content if content is None else content)
 
 
@@ -121,14 +123,14 @@ def _is_collapsed(result: ToolResult) -> bool:
 
 
 def _content_before(
-    block: ViewExchange, piece: ViewMessage, result: ToolResult, original: Callable[[int], Message | None] | None
+    exchange: ViewExchange, entry: ViewMessage, result: ToolResult, original: Callable[[int], Message | None] | None
 ) -> str | None:
     """The original content of a cut result; None if it is not known for certain."""
-    if piece.whole or piece.position is None:
+    if entry.whole or entry.position is None:
         return None
-    before = original(piece.position) if original else None
+    before = original(entry.position) if original else None
     if before is None:
-        before = next((other.message for other in block.pieces_before if other.position == piece.position), None)
+        before = next((other.message for other in exchange.entries_before if other.position == entry.position), None)
     found = [other for other in before.results if other.call_id == result.call_id] if before else []
     return found[0].content if len(found) == 1 else None
 
@@ -149,16 +151,16 @@ def offload_bulk(
     if not enough:
         found, _ = _within_reach(view, goal_tokens - later_tokens, preview_tokens, tail_tokens)
     excess = view.excess(goal_tokens, at_most=1 + sum(spot.tokens for _, spot in found))
-    for _, group in groupby(reversed(found), key=lambda place: (id(place[0]), place[1].piece)):
+    for _, group in groupby(reversed(found), key=lambda place: (id(place[0]), place[1].entry)):
         places = list(group)
-        block, bulk = places[0][0], [spot for _, spot in places]
+        exchange, bulk = places[0][0], [spot for _, spot in places]
         while bulk and excess > 0:
-            before = block.tokens
+            before = exchange.tokens
             whole = _cut_whole(bulk, preview_tokens, excess)
             cap = preview_tokens if whole > 1 else max(preview_tokens, bulk[0].tokens - excess)
-            cut_spots(view, block, bulk[: max(1, whole)], cap, "old and large")
+            cut_spots(view, exchange, bulk[: max(1, whole)], cap, "old and large")
             bulk = bulk[max(1, whole) :]
-            excess -= before - block.tokens
+            excess -= before - exchange.tokens
 
 
 def _cut_whole(bulk: Sequence[Spot], preview_tokens: int, excess: int) -> int:
@@ -176,36 +178,37 @@ def _within_reach(
     view: WorkingView, goal_tokens: int, preview_tokens: int, tail_tokens: int
 ) -> tuple[list[tuple[ViewExchange, Spot]], bool]:
     """The bulk, newest first, of exchanges that fit under a goal with all bulk cut; and whether all exchanges fit."""
-    old = {id(block) for block in old_blocks(view, tail_tokens)}
+    old = {id(exchange) for exchange in old_exchanges(view, tail_tokens)}
     room = goal_tokens - view.reserve_tokens
     found: list[tuple[ViewExchange, Spot]] = []
-    for block in reversed(view.blocks):
-        bulk = _bulk(view, block, preview_tokens) if id(block) in old else []
-        room -= block.tokens - sum(spot.tokens - preview_tokens for spot in bulk)
+    for exchange in reversed(view.exchanges):
+        bulk = _bulk(view, exchange, preview_tokens) if id(exchange) in old else []
+        room -= exchange.tokens - sum(spot.tokens - preview_tokens for spot in bulk)
         if room < 0:
             return found, False
-        found.extend((block, spot) for spot in bulk)
+        found.extend((exchange, spot) for spot in bulk)
     return found, True
 
 
-def _bulk(view: WorkingView, block: ViewExchange, preview_tokens: int) -> list[Spot]:
+def _bulk(view: WorkingView, exchange: ViewExchange, preview_tokens: int) -> list[Spot]:
     """The results and arguments of an exchange that are worth offloading."""
     least = int(preview_tokens * BULK_FACTOR)
-    if block.tokens <= least:
+    if exchange.tokens <= least:
         return []
     return [
         spot
-        for spot in spots(view, block)
-        if spot.tokens > least and isinstance(block.pieces[spot.piece].message.parts[spot.part], (ToolResult, ToolCall))
+        for spot in spots(view, exchange)
+        if spot.tokens > least
+        and isinstance(exchange.entries[spot.entry].message.parts[spot.part], (ToolResult, ToolCall))
     ]
 
 
-def old_blocks(view: WorkingView, tail_tokens: int) -> list[ViewExchange]:
+def old_exchanges(view: WorkingView, tail_tokens: int) -> list[ViewExchange]:
     """Exchanges with tool calls outside the newest `tail_tokens`, oldest first, without the newest exchange."""
-    blocks = view.blocks
-    end = max(0, len(blocks) - 1)
-    room = tail_tokens - sum(block.tokens for block in blocks[end:])
+    exchanges = view.exchanges
+    end = max(0, len(exchanges) - 1)
+    room = tail_tokens - sum(exchange.tokens for exchange in exchanges[end:])
     while end > 0 and room > 0:
         end -= 1
-        room -= blocks[end].tokens
-    return [block for block in blocks[:end] if block.exchange.calls_tools]
+        room -= exchanges[end].tokens
+    return [exchange for exchange in exchanges[:end] if exchange.original.calls_tools]

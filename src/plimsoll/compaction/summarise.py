@@ -19,7 +19,7 @@ from plimsoll.compaction.summary_message import (
     with_cut_values,
 )
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest, Task
-from plimsoll.compaction.view_message import ViewExchange, blocks_of
+from plimsoll.compaction.view_message import ViewExchange, exchanges_of
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.dataclass import dataclass
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
@@ -100,7 +100,10 @@ def _tightened(
             return selection, SummaryOutcome(ledger=task.ledger, covers=task.covers, failure=outcome.failure)
         outcome = replace(_by_rules(view, task, selection), failure=outcome.failure)
     used = selection.summary_tokens_max if outcome.summary is None else outcome.summary.tokens
-    whole = [(block, block.pieces, block.decision, block.reasons, block.references) for block in selection.leave]
+    whole = [
+        (exchange, exchange.entries, exchange.decision, exchange.reasons, exchange.references)
+        for exchange in selection.leave
+    ]
     for is_first in (True, False):
         smaller = _with_boundary(view, task, selection, used)
         if not smaller.leave:
@@ -114,8 +117,13 @@ def _tightened(
             break
         # Most of the summary was about exchanges that now stay, so they get the room.
         used = outcome.summary.tokens
-        for block, pieces, decision, reasons, references in whole:
-            block.pieces, block.decision, block.reasons, block.references = pieces, decision, reasons, references
+        for exchange, entries, decision, reasons, references in whole:
+            exchange.entries, exchange.decision, exchange.reasons, exchange.references = (
+                entries,
+                decision,
+                reasons,
+                references,
+            )
     return smaller, outcome
 
 
@@ -128,8 +136,10 @@ def _resumed(view: WorkingView, task: Task, selection: Split, failure: str | Non
 
 def _room_beside(view: WorkingView, task: Task, selection: Split) -> int:
     """Tokens of the goal that the staying exchanges do not use."""
-    gone = {id(block) for block in selection.leave}
-    staying = sum(block.tokens for block in view.blocks if id(block) not in gone and not block.is_summary)
+    gone = {id(exchange) for exchange in selection.leave}
+    staying = sum(
+        exchange.tokens for exchange in view.exchanges if id(exchange) not in gone and not exchange.is_summary
+    )
     return task.goal_tokens - view.reserve_tokens - staying
 
 
@@ -152,7 +162,9 @@ def _by_rules(view: WorkingView, task: Task, selection: Split) -> SummaryOutcome
     ledger, writer = _extended(view, task, selection), _writer(view, task, selection)
     visible = unseen(ledger, _shown(view, selection), selection.leave)
     visible = with_cut_values(visible, _cut_results(view, task, selection))
-    summary = writer.by_rules(visible, goal_is_shown=any(block.kept_as == FIRST_REQUEST for block in view.blocks))
+    summary = writer.by_rules(
+        visible, goal_is_shown=any(exchange.kept_as == FIRST_REQUEST for exchange in view.exchanges)
+    )
     if summary is None:
         return SummaryOutcome(
             ledger=ledger, covers=writer.covers, summary=_notice(view, task, selection), stage="window"
@@ -191,7 +203,7 @@ def _written(
     from plimsoll.summary.prompt import lines_of, portions  # noqa: PLC0415 - only where a model is asked
 
     view, task = writer.view, writer.task
-    messages = [pair for block in selection.leave for pair in original_messages(block, task)]
+    messages = [pair for exchange in selection.leave for pair in original_messages(exchange, task)]
     earlier, policy = view.summaries(), task.policy
     numbered = [(at + (task.shift if _is_after(earlier, at) else 0), message) for at, message in messages]
     shared = portions(
@@ -201,8 +213,8 @@ def _written(
         requests_max=policy.summarizer_requests_max,
         counter=view.counter,
     )
-    replaced_tokens = sum(block.tokens_before for block in selection.leave)
-    previous = earlier[-1].pieces[0].message.text if earlier else None
+    replaced_tokens = sum(exchange.tokens_before for exchange in selection.leave)
+    previous = earlier[-1].entries[0].message.text if earlier else None
     made: SummaryMessage | SummaryFailed = SummaryFailed(reason="")
     for portion in shared:
         left_out = shared[0].start if portion is shared[0] else 0
@@ -224,7 +236,7 @@ def _written(
 
 
 def _is_after(summaries: Sequence[ViewExchange], position: int) -> bool:
-    return any(block.first is not None and block.first <= position for block in summaries)
+    return any(exchange.first is not None and exchange.first <= position for exchange in summaries)
 
 
 def _without_model(view: WorkingView, task: Task, selection: Split, failure: str) -> SummaryOutcome:
@@ -262,10 +274,10 @@ def _extended(view: WorkingView, task: Task, selection: Split) -> Ledger:
     """
     end = selection.covers(None)[1]
     ledger = task.ledger
-    for block in view.summaries():
-        if block.first is not None or task.ledger.is_empty:
-            ledger = recollected(ledger, block.pieces[0].message.text)
-    for messages, start in _runs(task, [block for block in view.blocks if _before(block, end)]):
+    for exchange in view.summaries():
+        if exchange.first is not None or task.ledger.is_empty:
+            ledger = recollected(ledger, exchange.entries[0].message.text)
+    for messages, start in _runs(task, [exchange for exchange in view.exchanges if _before(exchange, end)]):
         ledger = _read(view, ledger, messages, start)
     return ledger.without_headings(min((block.first or 0 for block in view.summaries()), default=0))
 
@@ -304,39 +316,39 @@ def part_words(part: Part) -> tuple[object, ...]:
             return ()
 
 
-def _before(block: ViewExchange, end: int) -> bool:
-    return not block.is_summary_or_notice and block.first is not None and block.first < end
+def _before(exchange: ViewExchange, end: int) -> bool:
+    return not exchange.is_summary_or_notice and exchange.first is not None and exchange.first < end
 
 
 def _shown(view: WorkingView, selection: Split) -> list[ViewExchange]:
     """Exchanges that the ledger has read and that are still in the view."""
     end = selection.covers(None)[1]
-    gone = {id(block) for block in selection.leave}
-    return [block for block in view.blocks if _before(block, end) and id(block) not in gone]
+    gone = {id(exchange) for exchange in selection.leave}
+    return [exchange for exchange in view.exchanges if _before(exchange, end) and id(exchange) not in gone]
 
 
 def _cut_results(view: WorkingView, task: Task, selection: Split) -> Iterator[tuple[str, list[Message], int]]:
     """What stays of each exchange that keeps its place with cut results, its original messages and its first position."""
-    gone = {id(block) for block in selection.leave}
-    for block in view.blocks:
-        if id(block) in gone or not block.exchange.calls_tools or all(piece.whole for piece in block.pieces):
+    gone = {id(exchange) for exchange in selection.leave}
+    for exchange in view.exchanges:
+        if id(exchange) in gone or not exchange.original.calls_tools or all(entry.whole for entry in exchange.entries):
             continue
-        originals = original_messages(block, task)
+        originals = original_messages(exchange, task)
         if originals:
             shown = "\n".join(
-                str(words) for piece in block.pieces for part in piece.message.parts for words in part_words(part)
+                str(words) for entry in exchange.entries for part in entry.message.parts for words in part_words(part)
             )
             yield shown, [message for _, message in originals], originals[0][0]
 
 
-def _runs(task: Task, blocks: Sequence[ViewExchange]) -> list[tuple[list[Message], int]]:
+def _runs(task: Task, exchanges: Sequence[ViewExchange]) -> list[tuple[list[Message], int]]:
     """The messages of exchanges as runs of consecutive positions, each with its first position.
 
     Parts that were split off next to a summary are joined to one message again.
     """
     runs: list[tuple[list[Message], int]] = []
     for position, message in sorted(
-        (pair for block in blocks for pair in original_messages(block, task)), key=lambda pair: pair[0]
+        (pair for exchange in exchanges for pair in original_messages(exchange, task)), key=lambda pair: pair[0]
     ):
         if runs and runs[-1][1] + len(runs[-1][0]) == position + 1:
             runs[-1][0][-1] = runs[-1][0][-1].with_parts((*runs[-1][0][-1].parts, *message.parts))
@@ -347,14 +359,14 @@ def _runs(task: Task, blocks: Sequence[ViewExchange]) -> list[tuple[list[Message
     return runs
 
 
-def original_messages(block: ViewExchange, task: Task) -> list[tuple[int, Message]]:
+def original_messages(exchange: ViewExchange, task: Task) -> list[tuple[int, Message]]:
     """The original, uncut messages of an exchange with their positions."""
     messages = []
-    for message, piece in zip(block.exchange.messages, block.pieces_before, strict=True):
-        if piece.position is not None:
-            cut = task.original is not None and not piece.whole
-            original = task.original(piece.position) if cut and task.original else None
-            messages.append((piece.position, restore_results(original or message)))
+    for message, entry in zip(exchange.original.messages, exchange.entries_before, strict=True):
+        if entry.position is not None:
+            cut = task.original is not None and not entry.whole
+            original = task.original(entry.position) if cut and task.original else None
+            messages.append((entry.position, restore_results(original or message)))
     return messages
 
 
@@ -363,12 +375,12 @@ def _rebuild(view: WorkingView, selection: Split, summary: SummaryMessage | None
     if not selection.leave:
         return
     covers = selection.covers(None)
-    view.blocks = [block for block in view.blocks if not block.is_summary]
+    view.exchanges = [exchange for exchange in view.exchanges if not exchange.is_summary]
     if summary is None:
         view.leave(selection.leave, "drop", "no room for a summary")
     else:
         view.leave(selection.leave, "summarise" if summary.facts else "drop", summary.reason)
-        view.insert_summary(blocks_of([view.summary_piece(summary.message)])[0], covers[1] - 1)
+        view.insert_summary(exchanges_of([view.summary_entry(summary.message)])[0], covers[1] - 1)
 
 
 def _with_boundary(view: WorkingView, task: Task, selection: Split, summary_tokens: int) -> Split:
@@ -381,18 +393,18 @@ def _with_boundary(view: WorkingView, task: Task, selection: Split, summary_toke
     free = _room_beside(view, task, selection)
     leave, blank, back = list(selection.leave), list[ViewExchange](), list[ViewExchange]()
     while leave:
-        if is_filler(leave[-1].pieces[0].message):
+        if is_filler(leave[-1].entries[0].message):
             blank.append(leave.pop())
             continue
         last = len(leave) + len(blank) == 1
-        taken = sum(block.tokens for block in view.summaries()) if last else summary_tokens
+        taken = sum(exchange.tokens for exchange in view.summaries()) if last else summary_tokens
         if not made_to_fit(view, leave[-1], free - taken, task.goal_tokens):
             break
         back.append(leave.pop())
         free -= back[-1].tokens
     if not back:
         return selection
-    if not leave and sum(block.tokens for block in (*blank, *view.summaries())) <= free:
+    if not leave and sum(exchange.tokens for exchange in (*blank, *view.summaries())) <= free:
         # A summary of messages that say nothing would cost more than they do.
         back, blank = [*back, *blank], []
     return replace(selection, stay=(*selection.stay, *reversed(back)), leave=(*leave, *reversed(blank)))

@@ -98,7 +98,7 @@ class SummaryWriter:
                 counter=view.counter,
                 language=view.language,
                 covers=self._numbers(visible),
-                query=self.task.focus,
+                query=self.task.query,
                 numbered=view.recall is not None,
                 goal_is_shown=goal_is_shown,
             )
@@ -167,7 +167,7 @@ class SummaryWriter:
                 input_tokens_max=task.policy.summarizer_input_tokens_max,
                 counter=view.counter,
                 language=view.language,
-                focus=task.focus,
+                focus=task.query,
                 files=files,
                 left_out=left_out,
             )
@@ -177,7 +177,7 @@ class SummaryWriter:
             previous=previous,
             tokens_max=self.answer_tokens_max,
             language=view.language,
-            focus=task.focus,
+            focus=task.query,
             model=task.policy.summary_model,
             prompt=write(()),
             write=write,
@@ -220,7 +220,7 @@ def unseen(ledger: Ledger, shown: Sequence[ViewExchange], gone: Sequence[ViewExc
         kind: tuple(fact for fact in found if kind == "heading" or fact.last not in positions)
         for kind, found in ledger.facts.items()
     }
-    counts = NOTHING.plus([message for block in shown for message in block.exchange.messages])
+    counts = NOTHING.plus([message for exchange in shown for message in exchange.original.messages])
     return replace(ledger, facts=facts, counts=ledger.counts.added(counts, times=-1))
 
 
@@ -239,8 +239,8 @@ def with_cut_values(ledger: Ledger, cut: Iterable[tuple[str, Sequence[Message], 
     return replace(ledger, facts={**ledger.facts, "identifier": tuple(facts.values())}, end=end)
 
 
-def _positions(blocks: Sequence[ViewExchange]) -> set[int | None]:
-    return {piece.position for block in blocks for piece in block.pieces}
+def _positions(exchanges: Sequence[ViewExchange]) -> set[int | None]:
+    return {entry.position for exchange in exchanges for entry in exchange.entries}
 
 
 def omission_notice(view: WorkingView, task: Task, tokens_max: int, count: int) -> SummaryMessage | None:
@@ -258,24 +258,24 @@ def is_summary_or_notice(text: str) -> bool:
     return text.startswith("[") and (recognise(text) is not None or omitted(text) is not None)
 
 
-def shorten(view: WorkingView, block: ViewExchange, tokens_max: int) -> bool:
+def shorten(view: WorkingView, exchange: ViewExchange, tokens_max: int) -> bool:
     """Cut a plimsoll summary to `tokens_max` inside its frame, least important facts first. False for a text without a frame."""
-    piece = block.pieces[0]
-    text, parts = piece.message.text, piece.message.parts
+    entry = exchange.entries[0]
+    text, parts = entry.message.text, entry.message.parts
     span = unwrapped(text)
     if span is None or len(parts) != 1 or not isinstance(parts[0], Text):
         return False
-    bare = piece.message.with_parts((replace(parts[0], text=rewrapped(text, "") or ""),))
+    bare = entry.message.with_parts((replace(parts[0], text=rewrapped(text, "") or ""),))
     room = max(0, tokens_max - view.count_message(bare) - 1)
     ledger = reread(span.body)
     for _ in range(SHORTEN_ROUNDS_MAX):
         kept = cut_text(ledger.words, tokens_max=int(room * CARRIED_SHARE), counter=view.counter, keep="both").text
         left = max(0, room - view.counter.upper(f"{kept}\n"))
         facts = render(ledger, tokens_max=left, counter=view.counter, language=view.language).text
-        view.edit(block, 0, [replace(parts[0], text=rewrapped(text, f"{kept}\n{facts}".strip("\n")) or "")])
-        if block.tokens <= tokens_max:
+        view.edit(exchange, 0, [replace(parts[0], text=rewrapped(text, f"{kept}\n{facts}".strip("\n")) or "")])
+        if exchange.tokens <= tokens_max:
             break
-        room = max(0, room - (block.tokens - tokens_max))
+        room = max(0, room - (exchange.tokens - tokens_max))
     return True
 
 

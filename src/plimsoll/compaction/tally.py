@@ -12,16 +12,16 @@ from plimsoll.compaction.view_message import CountMessage, ViewMessage
 
 
 class Tally:
-    """Messages in order, each counted once. Sizes in tokens. Append to `pieces`; use the methods for other changes."""
+    """Messages in order, each counted once. Sizes in tokens. Append to `entries`; use the methods for other changes."""
 
-    __slots__ = ("_all", "_first", "_fresh", "pieces")
+    __slots__ = ("_all", "_first", "_fresh", "entries")
 
-    def __init__(self, pieces: Iterable[ViewMessage] = ()) -> None:
+    def __init__(self, entries: Iterable[ViewMessage] = ()) -> None:
         """The initial messages are not fresh."""
-        self.pieces = list(pieces)
-        self._first = len(self.pieces)
-        self._all = _Sum(self.pieces, 0)
-        self._fresh = _Sum(self.pieces, self._first)
+        self.entries = list(entries)
+        self._first = len(self.entries)
+        self._all = _Sum(self.entries, 0)
+        self._fresh = _Sum(self.entries, self._first)
 
     @property
     def tokens(self) -> int:
@@ -35,45 +35,45 @@ class Tally:
 
     def tokens_since(self, count: int) -> int:
         """Tokens of the messages after the first `count`."""
-        return sum(piece.tokens for piece in self.pieces[count:])
+        return sum(entry.tokens for entry in self.entries[count:])
 
     def know(self, count: int, tokens: int) -> None:
         """Set the total of the first `count` messages, regardless of their individual counts."""
-        self._all = _Sum(self.pieces, count, tokens)
+        self._all = _Sum(self.entries, count, tokens)
 
     def place_of(self, position: int) -> int | None:
         """Index of the message for a position of the history."""
-        return next((place for place, piece in enumerate(self.pieces) if piece.position == position), None)
+        return next((place for place, entry in enumerate(self.entries) if entry.position == position), None)
 
-    def put(self, place: int, piece: ViewMessage) -> None:
+    def put(self, place: int, entry: ViewMessage) -> None:
         """Replace the message at an index."""
-        self.pieces[place] = piece
-        self._all, self._fresh = _Sum(self.pieces, 0), _Sum(self.pieces, self._first)
+        self.entries[place] = entry
+        self._all, self._fresh = _Sum(self.entries, 0), _Sum(self.entries, self._first)
 
     def copied(self) -> Tally:
         """An independent copy."""
-        tally = Tally(self.pieces[: self._first])
-        tally.pieces += self.pieces[self._first :]
+        tally = Tally(self.entries[: self._first])
+        tally.entries += self.entries[self._first :]
         return tally
 
     def recounted(self, count_message: CountMessage) -> Tally:
         """The same messages, counted by another function."""
-        pieces = [replace(piece, count_message=count_message) for piece in self.pieces]
-        tally = Tally(pieces[: self._first])
-        tally.pieces += pieces[self._first :]
+        entries = [replace(entry, count_message=count_message) for entry in self.entries]
+        tally = Tally(entries[: self._first])
+        tally.entries += entries[self._first :]
         return tally
 
 
 class _Sum:
     """Running token total from one message on."""
 
-    __slots__ = ("_counted", "_pieces", "_tokens")
+    __slots__ = ("_counted", "_entries", "_tokens")
 
-    def __init__(self, pieces: Sequence[ViewMessage], counted: int, tokens: int = 0) -> None:
-        self._pieces, self._counted, self._tokens = pieces, counted, tokens
+    def __init__(self, entries: Sequence[ViewMessage], counted: int, tokens: int = 0) -> None:
+        self._entries, self._counted, self._tokens = entries, counted, tokens
 
     def tokens(self) -> int:
-        if self._counted < len(self._pieces):
-            self._tokens += sum(piece.tokens for piece in self._pieces[self._counted :])
-            self._counted = len(self._pieces)
+        if self._counted < len(self._entries):
+            self._tokens += sum(entry.tokens for entry in self._entries[self._counted :])
+            self._counted = len(self._entries)
         return self._tokens

@@ -47,7 +47,7 @@ class Task:
     shift: int = 0
     """Added to positions after an earlier summary in the input, where one message stands for several."""
     pins: frozenset[int] = frozenset()
-    focus: str | None = None
+    query: str | None = None
     """The query: exchanges that match it stay longer."""
     forced: bool = False
     """True if everything older than the policy's tail leaves regardless of size, as for an explicit request."""

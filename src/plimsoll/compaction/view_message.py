@@ -64,11 +64,12 @@ class ViewMessage:
 class ViewExchange:
     """One exchange of a view during a compaction: messages that stay or leave together, and the decision for them."""
 
-    pieces: list[ViewMessage]
-    exchange: Exchange
+    entries: list[ViewMessage]
+    original: Exchange
+    """The exchange as it was before the compaction."""
     kept_as: str | None = None
     """Why it must stay ("system text", "newest user message", ...); None if it may leave."""
-    pieces_before: tuple[ViewMessage, ...]
+    entries_before: tuple[ViewMessage, ...]
     decision: Decision = "keep"
     reasons: list[str] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
@@ -78,19 +79,19 @@ class ViewExchange:
     """Position of its last message in the history."""
 
     def __post_init__(self) -> None:
-        positions = [piece.position for piece in self.pieces if piece.position is not None]
+        positions = [entry.position for entry in self.entries if entry.position is not None]
         # Not sorted: a result may be older in the history than the message before it here.
         self.first, self.last = min(positions, default=None), max(positions, default=None)
 
     @property
     def tokens(self) -> int:
         """Current tokens."""
-        return sum(piece.tokens for piece in self.pieces)
+        return sum(entry.tokens for entry in self.entries)
 
     @property
     def tokens_before(self) -> int:
         """Tokens before the compaction."""
-        return sum(piece.tokens for piece in self.pieces_before)
+        return sum(entry.tokens for entry in self.entries_before)
 
     @property
     def is_summary(self) -> bool:
@@ -100,12 +101,12 @@ class ViewExchange:
     @property
     def is_summary_or_notice(self) -> bool:
         """True for a summary or an omission notice, false for messages of the history."""
-        return self.pieces[0].origin == "summary"
+        return self.entries[0].origin == "summary"
 
     @property
     def is_request(self) -> bool:
         """True if it holds a message of the user (not text of plimsoll in the user's role)."""
-        return self.pieces[0].origin == "history" and self.exchange.is_request
+        return self.entries[0].origin == "history" and self.original.is_request
 
     def decide(self, decision: Decision, reason: str, *, reference: str | None = None) -> None:
         """Record a decision and its reason. A weaker decision does not replace a stronger one."""
@@ -123,25 +124,25 @@ class ViewExchange:
 
     def restore(self) -> None:
         """Undo every cut, and what was recorded of it."""
-        self.pieces = list(self.pieces_before)
+        self.entries = list(self.entries_before)
         self.decision, self.reasons, self.references = "keep", [], []
         for repair in self._repairs:
             self.decide("repair", repair)
 
     @property
     def _repairs(self) -> list[str]:
-        return [repair for piece in self.pieces_before for repair in piece.repairs]
+        return [repair for entry in self.entries_before for repair in entry.repairs]
 
 
 _STRENGTH: dict[Decision, int] = {"keep": 0, "repair": 1, "shrink": 2, "offload": 3, "summarise": 4, "drop": 5}
 
 
-def blocks_of(pieces: list[ViewMessage]) -> list[ViewExchange]:
+def exchanges_of(entries: list[ViewMessage]) -> list[ViewExchange]:
     """Group messages into exchanges, in order. A summary is always an exchange of its own."""
-    blocks: list[ViewExchange] = []
-    for exchange in group([piece.message for piece in pieces]):
-        chosen = pieces[exchange.start : exchange.end]
-        block = ViewExchange(pieces=chosen, exchange=exchange, pieces_before=tuple(chosen))
-        block.restore()
-        blocks.append(block)
-    return blocks
+    exchanges: list[ViewExchange] = []
+    for original in group([entry.message for entry in entries]):
+        chosen = entries[original.start : original.end]
+        exchange = ViewExchange(entries=chosen, original=original, entries_before=tuple(chosen))
+        exchange.restore()
+        exchanges.append(exchange)
+    return exchanges

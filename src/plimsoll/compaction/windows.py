@@ -123,74 +123,76 @@ def keep_window(view: WorkingView, policy: Policy, budget_tokens: int, start: in
 
     Raises CannotFit if system text and the framing of the newest messages exceed the budget.
     """
-    system = list(takewhile(lambda block: block.exchange.is_system, view.blocks))
-    system_tokens = sum(block.tokens for block in system)
+    system = list(takewhile(lambda exchange: exchange.original.is_system, view.exchanges))
+    system_tokens = sum(exchange.tokens for exchange in system)
     budget = max(1, budget_tokens - view.reserve_tokens)
-    after = [block for block in view.blocks[len(system) :] if block.exchange.end > start]
+    after = [exchange for exchange in view.exchanges[len(system) :] if exchange.original.end > start]
     chosen = _chosen(view, after, policy, budget, budget - system_tokens)
     excess = _squeeze(view, chosen, budget - system_tokens)
     if excess > 0:
         part = "system text" if system_tokens > budget else "newest exchange"
         raise CannotFit(part=part, budget_tokens=budget_tokens, needed_tokens=view.reserve_tokens + budget + excess)
-    view.blocks = [*system, *chosen]
+    view.exchanges = [*system, *chosen]
 
 
 def _chosen(
-    view: WorkingView, blocks: Sequence[ViewExchange], policy: Policy, budget_tokens: int, room: int
+    view: WorkingView, exchanges: Sequence[ViewExchange], policy: Policy, budget_tokens: int, room: int
 ) -> list[ViewExchange]:
     """The tail within caps and room, with long messages cut, and the newest request before it if the tail does not include it.
 
     That request is not cut, since it is being answered. Exchanges beyond caps in messages or turns are not counted.
     """
-    exchanges = [block.exchange for block in blocks]
-    request = next((index for index in range(len(exchanges) - 1, -1, -1) if exchanges[index].is_request), None)
-    reach = keep_from(exchanges, [0] * len(exchanges), policy)
-    for index in range(reach, len(blocks)):
-        if index != request and not exchanges[index].is_system:
-            _cut_long(view, blocks[index], policy, budget_tokens)
-    sizes = [block.tokens if index >= reach or index == request else 0 for index, block in enumerate(blocks)]
-    caps = keep_from(exchanges, sizes, policy, budget_tokens=budget_tokens)
-    least = min(_newest(exchanges), last_messages_at_least(exchanges, policy.keep_last_messages_min or 0))
-    cut = min(max(caps, last_tokens(exchanges, sizes, room)), least)
+    originals = [exchange.original for exchange in exchanges]
+    request = next((index for index in range(len(originals) - 1, -1, -1) if originals[index].is_request), None)
+    reach = keep_from(originals, [0] * len(originals), policy)
+    for index in range(reach, len(exchanges)):
+        if index != request and not originals[index].is_system:
+            _cut_long(view, exchanges[index], policy, budget_tokens)
+    sizes = [exchange.tokens if index >= reach or index == request else 0 for index, exchange in enumerate(exchanges)]
+    caps = keep_from(originals, sizes, policy, budget_tokens=budget_tokens)
+    least = min(_newest(originals), last_messages_at_least(originals, policy.keep_last_messages_min or 0))
+    cut = min(max(caps, last_tokens(originals, sizes, room)), least)
     if request is None or request >= cut:
-        return list(blocks[cut:])
-    cut = min(max(caps, last_tokens(exchanges, sizes, room - sizes[request])), least)
-    return list(blocks[cut:]) if request >= cut else [blocks[request], *blocks[cut:]]
+        return list(exchanges[cut:])
+    cut = min(max(caps, last_tokens(originals, sizes, room - sizes[request])), least)
+    return list(exchanges[cut:]) if request >= cut else [exchanges[request], *exchanges[cut:]]
 
 
-def _cut_long(view: WorkingView, block: ViewExchange, policy: Policy, budget_tokens: int) -> None:
+def _cut_long(view: WorkingView, exchange: ViewExchange, policy: Policy, budget_tokens: int) -> None:
     """Cut each tool result and each message to the policy's limits."""
     limit = policy.tool_result_limit(budget_tokens)
     if limit is not None:
-        cut_results(view, block, limit)
+        cut_results(view, exchange, limit)
     limit = policy.message_limit(budget_tokens)
-    for number in range(len(block.pieces) if limit is not None else 0):
-        texts = [spot for spot in _texts(view, block) if spot.piece == number]
+    for number in range(len(exchange.entries) if limit is not None else 0):
+        texts = [spot for spot in _texts(view, exchange) if spot.entry == number]
         cap = fair_cap([spot.tokens for spot in texts], limit or 0)
-        cut_spots(view, block, [spot for spot in texts if spot.tokens > cap], cap, "longer than a message may be")
+        cut_spots(view, exchange, [spot for spot in texts if spot.tokens > cap], cap, "longer than a message may be")
 
 
-def _squeeze(view: WorkingView, blocks: Sequence[ViewExchange], room: int) -> int:
+def _squeeze(view: WorkingView, exchanges: Sequence[ViewExchange], room: int) -> int:
     """Cut the longest texts of exchanges to fit the room, small ones not at all. Returns the tokens that are still over it."""
-    whole = [block.pieces for block in blocks]
-    sizes = [spot.tokens for block in blocks for spot in _texts(view, block)]
+    whole = [exchange.entries for exchange in exchanges]
+    sizes = [spot.tokens for exchange in exchanges for spot in _texts(view, exchange)]
     least, cap = view.counter.upper(SHORTEST), -1
-    excess = sum(block.tokens for block in blocks) - room
+    excess = sum(exchange.tokens for exchange in exchanges) - room
     spare = sum(sizes) - excess
     while excess > 0 and cap != least:
         cap = max(least, fair_cap(sizes, max(0, spare)))
-        for block, pieces in zip(blocks, whole, strict=True):
-            block.pieces = pieces
-            cut_spots(view, block, [spot for spot in _texts(view, block) if spot.tokens > cap], cap, "over the budget")
-        excess = sum(block.tokens for block in blocks) - room
+        for exchange, entries in zip(exchanges, whole, strict=True):
+            exchange.entries = entries
+            cut_spots(
+                view, exchange, [spot for spot in _texts(view, exchange) if spot.tokens > cap], cap, "over the budget"
+            )
+        excess = sum(exchange.tokens for exchange in exchanges) - room
         spare -= max(excess, spare // 8)
     return excess
 
 
-def _texts(view: WorkingView, block: ViewExchange) -> list[Spot]:
+def _texts(view: WorkingView, exchange: ViewExchange) -> list[Spot]:
     """The parts of an exchange that may be cut, except media."""
-    parts = (piece.message.parts for piece in block.pieces)
+    parts = (entry.message.parts for entry in exchange.entries)
     media = {
         (at, index) for at, found in enumerate(parts) for index, part in enumerate(found) if isinstance(part, Media)
     }
-    return [spot for spot in spots(view, block) if (spot.piece, spot.part) not in media]
+    return [spot for spot in spots(view, exchange) if (spot.entry, spot.part) not in media]

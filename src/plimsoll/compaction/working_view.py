@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TypeAlias
 
-from plimsoll.compaction.view_message import CountMessage, Decision, ViewExchange, ViewMessage, blocks_of
+from plimsoll.compaction.view_message import CountMessage, Decision, ViewExchange, ViewMessage, exchanges_of
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
 from plimsoll.message import Message, Part
@@ -23,7 +23,7 @@ def never(message: Message) -> bool:  # noqa: ARG001 - a condition on messages
     return False
 
 
-def no_reference(piece: ViewMessage, index: int) -> str | None:  # noqa: ARG001 - the shape of a Referrer
+def no_reference(entry: ViewMessage, index: int) -> str | None:  # noqa: ARG001 - the shape of a Referrer
     """A referrer for a view without a store: None for every part."""
     return None
 
@@ -35,7 +35,7 @@ class WorkingView:
     `reserve_tokens` is the fixed overhead of every view (the reply's priming).
     """
 
-    blocks: list[ViewExchange]
+    exchanges: list[ViewExchange]
     format: Format
     count_message: CountMessage
     counter: TokenCounter
@@ -58,7 +58,7 @@ class WorkingView:
     @property
     def total(self) -> int:
         """Tokens of the current view, upper bound."""
-        return self.reserve_tokens + sum(block.tokens for block in self.blocks)
+        return self.reserve_tokens + sum(exchange.tokens for exchange in self.exchanges)
 
     def excess(self, goal_tokens: int, *, at_most: int) -> int:
         """Tokens above a goal, counted only up to `at_most`.
@@ -66,10 +66,10 @@ class WorkingView:
         Counting starts at the newest exchange and stops when the answer is known, so old parts of a long history are not counted.
         """
         excess = self.reserve_tokens - goal_tokens
-        for block in reversed(self.blocks):
+        for exchange in reversed(self.exchanges):
             if excess >= at_most:
                 return at_most
-            excess += block.tokens
+            excess += exchange.tokens
         return min(max(excess, 0), at_most)
 
     def passes(self, goal_tokens: int) -> bool:
@@ -78,50 +78,50 @@ class WorkingView:
 
     def movable(self) -> list[ViewExchange]:
         """Exchanges that may be removed, oldest first, without earlier summaries."""
-        return [block for block in self.blocks if block.kept_as is None and not block.is_summary]
+        return [exchange for exchange in self.exchanges if exchange.kept_as is None and not exchange.is_summary]
 
     def summaries(self) -> list[ViewExchange]:
         """The earlier summaries, oldest first."""
-        return [block for block in self.blocks if block.is_summary]
+        return [exchange for exchange in self.exchanges if exchange.is_summary]
 
-    def leave(self, blocks: Iterable[ViewExchange], decision: Decision, reason: str) -> None:
+    def leave(self, exchanges: Iterable[ViewExchange], decision: Decision, reason: str) -> None:
         """Remove exchanges from the view."""
-        going = {id(block): block for block in blocks}
-        for block in going.values():
-            block.decide(decision, reason)
-        self.blocks = [block for block in self.blocks if id(block) not in going]
+        going = {id(exchange): exchange for exchange in exchanges}
+        for exchange in going.values():
+            exchange.decide(decision, reason)
+        self.exchanges = [exchange for exchange in self.exchanges if id(exchange) not in going]
         self.left.extend(going.values())
 
-    def insert(self, block: ViewExchange, after: int) -> None:
+    def insert(self, exchange: ViewExchange, after: int) -> None:
         """Insert an exchange after everything up to position `after` of the history."""
-        later = (at for at, other in enumerate(self.blocks) if other.first is not None and other.first > after)
-        self.blocks.insert(next(later, len(self.blocks)), block)
+        later = (at for at, other in enumerate(self.exchanges) if other.first is not None and other.first > after)
+        self.exchanges.insert(next(later, len(self.exchanges)), exchange)
 
-    def insert_summary(self, block: ViewExchange, after: int) -> None:
+    def insert_summary(self, exchange: ViewExchange, after: int) -> None:
         """Insert a summary or notice after a position of the history, but never last: a view ends with a message of the history."""
-        self.insert(block, after)
-        if len(self.blocks) > 1 and self.blocks[-1] is block:
-            self.blocks[-2:] = [block, self.blocks[-2]]
+        self.insert(exchange, after)
+        if len(self.exchanges) > 1 and self.exchanges[-1] is exchange:
+            self.exchanges[-2:] = [exchange, self.exchanges[-2]]
 
-    def edit(self, block: ViewExchange, number: int, parts: Sequence[Part]) -> None:
+    def edit(self, exchange: ViewExchange, number: int, parts: Sequence[Part]) -> None:
         """Replace the parts of one message of an exchange and count it again."""
-        piece = block.pieces[number]
-        message = piece.message.with_parts(tuple(parts))
-        changed = list(block.pieces)
-        changed[number] = replace(piece, message=message, count_message=self.count_message, whole=False)
-        block.pieces = changed
+        entry = exchange.entries[number]
+        message = entry.message.with_parts(tuple(parts))
+        changed = list(exchange.entries)
+        changed[number] = replace(entry, message=message, count_message=self.count_message, whole=False)
+        exchange.entries = changed
 
     def made(self, message: Message) -> ViewExchange:
         """An exchange with one inserted message."""
-        return blocks_of([ViewMessage(message=message, count_message=self.count_message, origin="made", whole=False)])[
-            0
-        ]
+        return exchanges_of(
+            [ViewMessage(message=message, count_message=self.count_message, origin="made", whole=False)]
+        )[0]
 
-    def summary_piece(self, message: Message) -> ViewMessage:
+    def summary_entry(self, message: Message) -> ViewMessage:
         """A view message with a summary."""
         return ViewMessage(message=message, count_message=self.count_message, origin="summary")
 
-    def pieces(self) -> Iterator[ViewMessage]:
+    def entries(self) -> Iterator[ViewMessage]:
         """Every message of the view, in order."""
-        for block in self.blocks:
-            yield from block.pieces
+        for exchange in self.exchanges:
+            yield from exchange.entries

@@ -17,29 +17,29 @@ from plimsoll.formats.format import Format
 Wires = list[dict[str, Any]]
 
 
-def written(pieces: Sequence[ViewMessage], format: Format, leading: LeadingMarks = NO_MARKS) -> Wires:
+def written(entries: Sequence[ViewMessage], format: Format, leading: LeadingMarks = NO_MARKS) -> Wires:
     """The messages to send, as fresh objects. `leading` are the cache marks in tools and system text."""
-    wires = _encoded(pieces, format)
-    _unmark(wires, pieces, format, leading)
+    wires = _encoded(entries, format)
+    _unmark(wires, entries, format, leading)
     return wires
 
 
-def _encoded(pieces: Sequence[ViewMessage], format: Format) -> Wires:
-    messages = list(outgoing(pieces, format))
+def _encoded(entries: Sequence[ViewMessage], format: Format) -> Wires:
+    messages = list(outgoing(entries, format))
     if messages:
         messages[-1] = finished(messages[-1], format.rules)
     return [format.encode(message) for message in messages]
 
 
-def _unmark(wires: Wires, pieces: Sequence[ViewMessage], format: Format, leading: LeadingMarks) -> None:
+def _unmark(wires: Wires, entries: Sequence[ViewMessage], format: Format, leading: LeadingMarks) -> None:
     """Keep only as many cache marks as the provider allows, the last ones."""
-    if _are_marked(pieces, format):
+    if _are_marked(entries, format):
         _keep_last(wires, format, leading)
 
 
-def _are_marked(pieces: Sequence[ViewMessage], format: Format) -> bool:
+def _are_marked(entries: Sequence[ViewMessage], format: Format) -> bool:
     """True if some of these have cache marks, and the provider limits their number."""
-    return format.rules.cache_marks_max is not None and any(piece.marks for piece in pieces)
+    return format.rules.cache_marks_max is not None and any(entry.marks for entry in entries)
 
 
 def _keep_last(wires: Wires, format: Format, leading: LeadingMarks) -> None:
@@ -51,7 +51,7 @@ class _Encoded:
     """Messages that were encoded before, with the view messages they were made from."""
 
     def __init__(self) -> None:
-        self.pieces: list[ViewMessage] = []
+        self.entries: list[ViewMessage] = []
         self._originals = Originals()
         self._starts: list[int] = []
         """Number of view messages before each message."""
@@ -63,19 +63,19 @@ class _Encoded:
         """True if some of the messages have cache marks that may have to be removed."""
         return bool(self._marked)
 
-    def add(self, pieces: Sequence[ViewMessage], format: Format) -> None:
+    def add(self, entries: Sequence[ViewMessage], format: Format) -> None:
         """Append the output messages of these view messages."""
-        for run in runs(pieces, format):
+        for run in runs(entries, format):
             if _are_marked(run, format):
                 self._marked.append(len(self._starts))
-            self._starts.append(len(self.pieces))
-            self.pieces += run
+            self._starts.append(len(self.entries))
+            self.entries += run
             self._originals.add(format.encode(as_one(run, format)))
 
-    def cut(self, pieces: int) -> None:
-        """Keep only the messages made from the first `pieces` view messages alone."""
-        while len(self.pieces) > pieces:
-            del self.pieces[self._starts.pop() :]
+    def cut(self, entries: int) -> None:
+        """Keep only the messages made from the first `entries` view messages alone."""
+        while len(self.entries) > entries:
+            del self.entries[self._starts.pop() :]
         count = len(self._starts)
         self._originals.cut(count)
         self._marked = [number for number in self._marked if number < count]
@@ -96,44 +96,44 @@ class ViewWriter:
         self._format: Format | None = None
         self._system, self._rest = _Encoded(), _Encoded()
 
-    def write(self, pieces: Sequence[ViewMessage], format: Format, leading: LeadingMarks = NO_MARKS) -> Wires:
+    def write(self, entries: Sequence[ViewMessage], format: Format, leading: LeadingMarks = NO_MARKS) -> Wires:
         """The messages of a view, as `written` returns them."""
         if format is not self._format:
             self._format, self._system, self._rest = format, _Encoded(), _Encoded()
-        system = sum(1 for _ in takewhile(lambda piece: piece.message.role == "system", pieces))
-        if not _is_parted(pieces, system, format):
+        system = sum(1 for _ in takewhile(lambda entry: entry.message.role == "system", entries))
+        if not _is_parted(entries, system, format):
             system = 0
-        self._keep(self._system, pieces[:system], format)
-        stop = max(system, len(pieces) - 1)  # the last one may still be merged or change
-        while stop > system and not _is_parted(pieces, stop, format):
+        self._keep(self._system, entries[:system], format)
+        stop = max(system, len(entries) - 1)  # the last one may still be merged or change
+        while stop > system and not _is_parted(entries, stop, format):
             stop -= 1
-        self._keep(self._rest, pieces[system:stop], format)
-        messages = self._system.copies() + self._rest.copies() + _encoded(pieces[stop:], format)
-        if self._system.is_marked or self._rest.is_marked or _are_marked(pieces[stop:], format):
+        self._keep(self._rest, entries[system:stop], format)
+        messages = self._system.copies() + self._rest.copies() + _encoded(entries[stop:], format)
+        if self._system.is_marked or self._rest.is_marked or _are_marked(entries[stop:], format):
             _keep_last(messages, format, leading)
         return messages
 
     @staticmethod
-    def _keep(encoded: _Encoded, pieces: Sequence[ViewMessage], format: Format) -> None:
+    def _keep(encoded: _Encoded, entries: Sequence[ViewMessage], format: Format) -> None:
         """Encode new messages, and those after the first that differs from the last view."""
-        same = _same(encoded.pieces, pieces)
-        while same and not _is_parted(pieces, same, format):
+        same = _same(encoded.entries, entries)
+        while same and not _is_parted(entries, same, format):
             same -= 1
         encoded.cut(same)
-        if len(encoded.pieces) < len(pieces):
-            encoded.add(pieces[len(encoded.pieces) :], format)
+        if len(encoded.entries) < len(entries):
+            encoded.add(entries[len(encoded.entries) :], format)
 
 
-def _is_parted(pieces: Sequence[ViewMessage], at: int, format: Format) -> bool:
+def _is_parted(entries: Sequence[ViewMessage], at: int, format: Format) -> bool:
     """True if the message at an index is not merged with the one before it."""
-    return not 0 < at < len(pieces) or len(list(runs(pieces[at - 1 : at + 1], format))) > 1
+    return not 0 < at < len(entries) or len(list(runs(entries[at - 1 : at + 1], format))) > 1
 
 
-def _same(known: Sequence[ViewMessage], pieces: Sequence[ViewMessage]) -> int:
+def _same(known: Sequence[ViewMessage], entries: Sequence[ViewMessage]) -> int:
     """Number of known messages that a view begins with. They may have been counted again since, which makes new objects."""
-    if len(known) <= len(pieces) and all(map(is_, known, pieces)):
+    if len(known) <= len(entries) and all(map(is_, known, entries)):
         return len(known)
-    pairs = zip(known, pieces, strict=False)
+    pairs = zip(known, entries, strict=False)
     return sum(1 for _ in takewhile(lambda pair: _shows_same(*pair), pairs))
 
 

@@ -115,12 +115,12 @@ class Arrivals:
         data: dict[str, Any] = {"m": message.wire}
         normalized = self._normalizer.add(message, position)
         if not self._stays(normalized, message):
-            pieces = [self._shrunk(piece, message) for piece in normalized]
-            pieces = list(unbound_at(pieces, self.state.history.branch.unbound))
+            entries = [self._shrunk(entry, message) for entry in normalized]
+            entries = list(unbound_at(entries, self.state.history.branch.unbound))
             if self._is_late:
-                pieces = list(unbound(pieces, self.meter.binds))
-            if len(pieces) != 1 or pieces[0].position != position or not is_plain(pieces[0]):
-                data["shown"] = view_items(pieces, self.meter.format, {position: message.wire or {}})
+                entries = list(unbound(entries, self.meter.binds))
+            if len(entries) != 1 or entries[0].position != position or not is_plain(entries[0]):
+                data["shown"] = view_items(entries, self.meter.format, {position: message.wire or {}})
         self._arrived.append(Arrival(message, normalized))
         self.drafts.append(RecordDraft(kind="message", data=data, at_ms=at_ms))
 
@@ -148,21 +148,21 @@ class Arrivals:
         self.state = self.state.edited(record)
         self.drafts.append(draft)
 
-    def _shrunk(self, piece: ViewMessage, original: Message) -> ViewMessage:
-        """The piece with each tool result above the policy's limit cut, with a reference to the original."""
-        limit, results = self._limit_tokens, piece.message.results
-        if limit is None or not any(self._may_pass(result, limit) for result in results) or piece.tokens <= limit:
-            return piece
-        view = self._working_view(piece, lambda _: original)
-        block = view.blocks[0]
-        cut_results(view, block, limit)
-        return block.pieces[0]
+    def _shrunk(self, entry: ViewMessage, original: Message) -> ViewMessage:
+        """The entry with each tool result above the policy's limit cut, with a reference to the original."""
+        limit, results = self._limit_tokens, entry.message.results
+        if limit is None or not any(self._may_pass(result, limit) for result in results) or entry.tokens <= limit:
+            return entry
+        view = self._working_view(entry, lambda _: original)
+        exchange = view.exchanges[0]
+        cut_results(view, exchange, limit)
+        return exchange.entries[0]
 
-    def _working_view(self, piece: ViewMessage, read: Callable[[int], Message]) -> WorkingView:
-        """A working view of one piece, worded in the language of the session."""
-        shown_messages = (shown.message for shown in self.state.pieces)
+    def _working_view(self, entry: ViewMessage, read: Callable[[int], Message]) -> WorkingView:
+        """A working view of one entry, worded in the language of the session."""
+        shown_messages = (shown.message for shown in self.state.entries)
         language = language_of(shown_messages, self.meter.policy.language)
-        return self.meter.working_view([piece], refer=partial(reference_of, read=read), language=language)
+        return self.meter.working_view([entry], refer=partial(reference_of, read=read), language=language)
 
     def _may_pass(self, result: ToolResult, limit_tokens: int) -> bool:
         """True unless the length proves that the result fits: a character has at most four bytes, a token at least one."""

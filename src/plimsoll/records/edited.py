@@ -38,10 +38,10 @@ def _points_to_later(item: Mapping[str, Any]) -> bool:
     return any(line in str(item) for line in REPEATED.values())
 
 
-def may_replace(piece: ViewMessage, message: Message, format: Format) -> bool:
-    """True if a message can replace a piece without affecting its neighbours."""
+def may_replace(entry: ViewMessage, message: Message, format: Format) -> bool:
+    """True if a message can replace an entry without affecting its neighbours."""
     says = bool(message.parts) and all(map(_says_something, message.parts))
-    return says and is_plain(piece) and tied([piece.message]) == tied([message]) and format.is_sound(message)
+    return says and is_plain(entry) and tied([entry.message]) == tied([message]) and format.is_sound(message)
 
 
 def tied(messages: Iterable[Message]) -> list[tuple[str, list[str], list[str]]]:

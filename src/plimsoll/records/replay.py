@@ -26,7 +26,7 @@ from plimsoll.records.edited import items_left, may_replace, tied
 from plimsoll.records.facts import Facts
 from plimsoll.records.history import Branch, History
 from plimsoll.records.packing import unpacked
-from plimsoll.records.values import is_plain, pieces_of, positions_in
+from plimsoll.records.values import entries_of, is_plain, positions_in
 from plimsoll.tokens.calibrate import is_plausible
 
 RETRY_GROWTH_SHARE = 0.05
@@ -75,9 +75,9 @@ class ViewState:
     has_gaps: bool = False
     """True if messages were lost."""
     no_progress_at: tuple[Level, int] | None = None
-    """Level, and number of pieces in the view, at the last compaction that made no progress or was rolled back."""
+    """Level, and number of entries in the view, at the last compaction that made no progress or was rolled back."""
     anchor: tuple[int, int] | None = None
-    """The last request measured by the provider: the number of leading pieces that it consisted of, and its token count."""
+    """The last request measured by the provider: the number of leading entries that it consisted of, and its token count."""
     _sending: Sending | None = None
     history: History = field(init=False)
     """The messages of the log as edited."""
@@ -86,13 +86,13 @@ class ViewState:
         self.history = History(self.log, self.format)
 
     @property
-    def pieces(self) -> Sequence[ViewMessage]:
+    def entries(self) -> Sequence[ViewMessage]:
         """The view."""
-        return self.tally.pieces
+        return self.tally.entries
 
     @property
     def tokens(self) -> int:
-        """Tokens of the pieces, without the fixed cost of every request."""
+        """Tokens of the entries, without the fixed cost of every request."""
         return self.tally.tokens
 
     @classmethod
@@ -166,9 +166,9 @@ class ViewState:
         state.take(record)
         return state
 
-    def originals(self, pieces: Iterable[ViewMessage], held: Callable[[int], Message | None]) -> dict[int, Wire]:
-        """The original wire messages, by position, of the pieces that are not shown unchanged."""
-        places = [piece.position for piece in pieces if piece.position is not None and not is_plain(piece)]
+    def originals(self, entries: Iterable[ViewMessage], held: Callable[[int], Message | None]) -> dict[int, Wire]:
+        """The original wire messages, by position, of the entries that are not shown unchanged."""
+        places = [entry.position for entry in entries if entry.position is not None and not is_plain(entry)]
         known = {place: message for place in places if (message := held(place)) is not None}
         found = self.history.gathered([(place, place + 1) for place in places], known)
         return {place: message.wire for place, message in found.items() if message.wire is not None}
@@ -181,14 +181,14 @@ class ViewState:
 
     @property
     def sending(self) -> Sending:
-        """Orders pieces as they are sent."""
+        """Orders entries as they are sent."""
         if self._sending is None:
             self._sending = Sending(self.format, self.count_message)
         return self._sending
 
     def sendable(self) -> Sequence[ViewMessage]:
         """The view as it is sent: each result follows its call, and placeholders stand for missing results."""
-        return self.pieces if self.normalizer.is_settled else self.sending.view(self.tally)
+        return self.entries if self.normalizer.is_settled else self.sending.view(self.tally)
 
     @property
     def missing_tokens(self) -> int:
@@ -201,15 +201,15 @@ class ViewState:
         changed = self.changed, self.changed_at_ms
         return Revision(self.log.where, *changed, self.log.messages, self.event, self.format.name)
 
-    def followed(self, pieces: Sequence[ViewMessage], made_at: Revision, waiting: Mapping[str, Any]) -> ViewState:
+    def followed(self, entries: Sequence[ViewMessage], made_at: Revision, waiting: Mapping[str, Any]) -> ViewState:
         """A view planned at an earlier revision, with the messages appended since then.
 
         `waiting` is the serialised normalizer at that revision.
         """
         held = [(position, position + 1) for position in waiting["held"]]
-        normalizer = self._normalizer(waiting, pieces, self.history.gathered(held))
+        normalizer = self._normalizer(waiting, entries, self.history.gathered(held))
         state = ViewState(format=self.format, count_message=self.count_message, log=self.log, normalizer=normalizer)
-        state.tally.pieces += pieces
+        state.tally.entries += entries
         state.history = self.history
         for record in self.history.messages(made_at.messages):
             state._append(record, replayed=True)
@@ -234,8 +234,8 @@ class ViewState:
         """Take over the provider's token count if it was reported for the current view."""
         if data.get("event", -1) != self.event or not is_plausible(data.get("counted", 0), data["prompt"]):
             return
-        stop, answer = len(self.pieces), data.get("position", 0)
-        while stop > 0 and (self.pieces[stop - 1].position or -1) >= answer:
+        stop, answer = len(self.entries), data.get("position", 0)
+        while stop > 0 and (self.entries[stop - 1].position or -1) >= answer:
             stop -= 1
         self.anchor = (stop, data["prompt"])
 
@@ -250,32 +250,32 @@ class ViewState:
             arrival = Arrival(message, self.normalizer.add(message, record.position))
         message, normalized = arrival
         is_recorded = "shown" in record.data and record.seq >= self.format_seq
-        pieces = self._recorded(record, message) if is_recorded else None
-        if pieces is not None and replayed:
-            ties = tied([piece.message for piece in pieces]) == tied([piece.message for piece in normalized])
-            pieces = pieces if ties else None
-        shown = normalized if pieces is None else pieces
+        entries = self._recorded(record, message) if is_recorded else None
+        if entries is not None and replayed:
+            ties = tied([entry.message for entry in entries]) == tied([entry.message for entry in normalized])
+            entries = entries if ties else None
+        shown = normalized if entries is None else entries
         bound = self.history.branch.unbound
-        self.tally.pieces += unbound_at(shown, bound) if bound else shown
+        self.tally.entries += unbound_at(shown, bound) if bound else shown
 
     def _recorded(self, record: Record, message: Message) -> Sequence[ViewMessage]:
-        """The pieces of a message as stored in its record."""
+        """The entries of a message as stored in its record."""
         items = record.data["shown"]
         history = self.history.gathered(positions_in(items), {record.position: message})
-        return pieces_of(items, self.format, self.count_message, history)
+        return entries_of(items, self.format, self.count_message, history)
 
     def _compacted(self, record: Record) -> None:
         self._restore(record.data["state"])
         self._restore_view(record, self._known())
         self.base = self.event = record.seq
-        self.no_progress_at = (Level.emergency, len(self.pieces)) if record.data["trigger"] == "import" else None
+        self.no_progress_at = (Level.emergency, len(self.entries)) if record.data["trigger"] == "import" else None
 
     def _rolled_back(self, record: Record) -> None:
         """Return to an earlier compaction: its view, and the messages since then."""
         self._restore(record.data["state"])
         self._rebuild(record, self._known())
-        self.tally = Tally(unbound_at(self.pieces, record.data.get("unbound", ())))
-        self.no_progress_at = (Level.emergency, len(self.pieces))
+        self.tally = Tally(unbound_at(self.entries, record.data.get("unbound", ())))
+        self.no_progress_at = (Level.emergency, len(self.entries))
 
     def _edited(self, record: Record) -> None:
         """Apply removed and changed messages: patch the view, or rebuild it from a compaction that does not cover them."""
@@ -288,22 +288,22 @@ class ViewState:
     def _patched(self, record: Record) -> bool:
         """Replace changed messages in the view if nothing else depends on their content; returns False if something does."""
         unbound = set(record.data.get("unbound", ()))
-        if record.data["left"] or record.data["base"] != self.base or any(p.position in unbound for p in self.pieces):
+        if record.data["left"] or record.data["base"] != self.base or any(p.position in unbound for p in self.entries):
             return False
         found: list[tuple[int, Message]] = []
         for position, wire in record.data["changed"]:
             place, message = self.tally.place_of(position), self.format.decode(wire, position)
-            if place is None or not may_replace(self.pieces[place], message, self.format):
+            if place is None or not may_replace(self.entries[place], message, self.format):
                 return False
             found.append((place, message))
         for place, message in found:
-            self.tally.put(place, replace(self.pieces[place], message=message, count_message=self.count_message))
+            self.tally.put(place, replace(self.entries[place], message=message, count_message=self.count_message))
         return True
 
     def _known(self) -> dict[int, Message]:
         """Decoded messages of the history by position, which need not be read again."""
         holds = self.history.branch.holds
-        whole = ((piece.position, piece.message) for piece in self.pieces if piece.whole)
+        whole = ((entry.position, entry.message) for entry in self.entries if entry.whole)
         return {position: message for position, message in whole if position is not None and holds(position)}
 
     def _rebuild(self, record: Record, known: Mapping[int, Message]) -> None:
@@ -327,40 +327,40 @@ class ViewState:
         held = [(position, position + 1) for position in state["held"]]
         wanted = [*positions_in(items), *held]
         history = self.history.gathered(wanted, known)
-        pieces = pieces_of(items, self.format, self.count_message, history, summary=data["summary"])
-        self.normalizer = self._normalizer(state, pieces, history)
+        entries = entries_of(items, self.format, self.count_message, history, summary=data["summary"])
+        self.normalizer = self._normalizer(state, entries, history)
         missing = [position for run in wanted for position in range(*run) if position not in history]
         since = {at for at, seq in self.history.branch.changed.items() if seq > record.seq}
         is_other = bool(missing) or items != data["view"] or not since.isdisjoint(history)
         if is_other or data["state"]["format"] is None:
-            pieces = self._normalized_again(pieces)
+            entries = self._normalized_again(entries)
         self.has_gaps = self.has_gaps or any(map(self.history.branch.holds, missing))
-        self.tally = Tally(unbound_at(pieces, self.history.branch.unbound))
+        self.tally = Tally(unbound_at(entries, self.history.branch.unbound))
         covers = record.data["covers"]
         self.covers = None if covers is None else (covers[0], covers[1])
 
     def _normalizer(
-        self, state: Mapping[str, Any], pieces: Sequence[ViewMessage], history: Mapping[int, Message]
+        self, state: Mapping[str, Any], entries: Sequence[ViewMessage], history: Mapping[int, Message]
     ) -> HistoryNormalizer:
         """Restore the normalizer that was stored with a view."""
         return HistoryNormalizer.of_dict(
             self.format,
             self.count_message,
             {**state, "held": [position for position in state["held"] if position in history]},
-            seen_ids=(call.id for piece in pieces for call in piece.message.calls),
-            unanswered=unanswered(pieces, self.format),
-            is_ready=is_ready(pieces, self.format),
+            seen_ids=(call.id for entry in entries for call in entry.message.calls),
+            unanswered=unanswered(entries, self.format),
+            is_ready=is_ready(entries, self.format),
             read=history.__getitem__,
         )
 
-    def _normalized_again(self, pieces: Iterable[ViewMessage]) -> list[ViewMessage]:
+    def _normalized_again(self, entries: Iterable[ViewMessage]) -> list[ViewMessage]:
         """Normalise a view again, after messages were lost or the format became known, so that the provider accepts it."""
         held, self.normalizer = self.normalizer.held, HistoryNormalizer(self.format, self.count_message)
         normalized: list[ViewMessage] = []
-        for piece in pieces:
-            found = self.normalizer.add(piece.message, _NOWHERE if piece.position is None else piece.position)
-            same = len(found) == 1 and found[0].message is piece.message
-            normalized += [piece] if same else [_renormalized(one, piece) for one in found]
+        for entry in entries:
+            found = self.normalizer.add(entry.message, _NOWHERE if entry.position is None else entry.position)
+            same = len(found) == 1 and found[0].message is entry.message
+            normalized += [entry] if same else [_renormalized(one, entry) for one in found]
         self.normalizer.held += held
         return normalized
 
@@ -391,8 +391,8 @@ def _is_loss_note(record: Record) -> bool:
     return record.kind == "note" and "lost" in record.data
 
 
-def _renormalized(normalized: ViewMessage, piece: ViewMessage) -> ViewMessage:
-    """The normalized form of a piece. A piece outside the history keeps its other attributes."""
+def _renormalized(normalized: ViewMessage, entry: ViewMessage) -> ViewMessage:
+    """The normalized form of an entry. An entry outside the history keeps its other attributes."""
     if normalized.position != _NOWHERE:
         return normalized
-    return replace(piece, message=normalized.message, whole=False, repairs=normalized.repairs)
+    return replace(entry, message=normalized.message, whole=False, repairs=normalized.repairs)

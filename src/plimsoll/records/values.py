@@ -93,7 +93,7 @@ class Compaction(ShortRepr, JsonReady):
 
 
 def view_items(
-    pieces: Sequence[ViewMessage], format: Format, history: Mapping[int, Wire], *, summary: str | None = None
+    entries: Sequence[ViewMessage], format: Format, history: Mapping[int, Wire], *, summary: str | None = None
 ) -> list[Any]:
     """Serialise a view: `[first, last]` for runs of unchanged messages, an object for any other message.
 
@@ -102,28 +102,28 @@ def view_items(
     against the one in `history` or against a message with the summary, or whole as `m` if that is shorter or there is no base.
     """
     items: list[Any] = []
-    for piece in pieces:
-        if not is_plain(piece):
-            items.append(_item(piece, format, _base(piece.position, piece.origin, format, history, summary)))
-        elif items and isinstance(items[-1], list) and items[-1][1] + 1 == piece.position:
-            items[-1][1] = piece.position
+    for entry in entries:
+        if not is_plain(entry):
+            items.append(_item(entry, format, _base(entry.position, entry.origin, format, history, summary)))
+        elif items and isinstance(items[-1], list) and items[-1][1] + 1 == entry.position:
+            items[-1][1] = entry.position
         else:
-            items.append([piece.position, piece.position])
+            items.append([entry.position, entry.position])
     return items
 
 
-def _item(piece: ViewMessage, format: Format, base: Wire | None) -> dict[str, Any]:
-    wire = format.encode(piece.message)
-    if said_by := (piece.message.wire or {}).get("model"):
+def _item(entry: ViewMessage, format: Format, base: Wire | None) -> dict[str, Any]:
+    wire = format.encode(entry.message)
+    if said_by := (entry.message.wire or {}).get("model"):
         wire["model"] = said_by  # never sent; needed to tell which model's thinking it is
     patch = None if base is None else changes(base, wire)
     is_shorter = patch is not None and len(json_text(patch)) < len(json_text(wire))
-    item: dict[str, Any] = {**({"c": patch} if is_shorter else {"m": wire}), "o": piece.origin}
-    if piece.position is not None:
-        item["p"] = piece.position
-    if piece.apart:
+    item: dict[str, Any] = {**({"c": patch} if is_shorter else {"m": wire}), "o": entry.origin}
+    if entry.position is not None:
+        item["p"] = entry.position
+    if entry.apart:
         item["a"] = 1
-    if piece.joined:
+    if entry.joined:
         item["j"] = 1
     return item
 
@@ -137,14 +137,14 @@ def _base(
     return format.encode(text_message("user", summary)) if origin == "summary" and summary else None
 
 
-def is_plain(piece: ViewMessage) -> bool:
+def is_plain(entry: ViewMessage) -> bool:
     """True if a view shows a message of the history unchanged."""
     return (
-        piece.position is not None and piece.whole and piece.origin == "history" and not (piece.apart or piece.joined)
+        entry.position is not None and entry.whole and entry.origin == "history" and not (entry.apart or entry.joined)
     )
 
 
-def pieces_of(
+def entries_of(
     items: Sequence[Any],
     format: Format,
     count_message: Callable[[Message], int],
@@ -153,21 +153,21 @@ def pieces_of(
     summary: str | None = None,
 ) -> list[ViewMessage]:
     """Inverse of `view_items`, given the messages at `positions_in(items)`. Omits messages that are not in `history`."""
-    pieces: list[ViewMessage] = []
+    entries: list[ViewMessage] = []
     for item in items:
         if isinstance(item, list):
             shown = [(position, history[position]) for position in range(item[0], item[1] + 1) if position in history]
-            pieces += [
+            entries += [
                 ViewMessage(message=message, count_message=count_message, position=position)
                 for position, message in shown
             ]
         elif (message := _shown(item, format, history, summary)) is not None:
-            pieces.append(_piece(item, message, count_message))
-    return pieces
+            entries.append(_entry(item, message, count_message))
+    return entries
 
 
 def positions_in(items: Sequence[Any]) -> list[tuple[int, int]]:
-    """The runs `[start, stop)` of the history that `pieces_of` needs."""
+    """The runs `[start, stop)` of the history that `entries_of` needs."""
     runs = [(item[0], item[1] + 1) for item in items if isinstance(item, list)]
     return runs + [
         (item["p"], item["p"] + 1) for item in items if isinstance(item, dict) and "c" in item and "p" in item
@@ -189,7 +189,7 @@ def _shown(
 _NO_CHANGE = changes({}, {})
 
 
-def _piece(item: Mapping[str, Any], message: Message, count_message: Callable[[Message], int]) -> ViewMessage:
+def _entry(item: Mapping[str, Any], message: Message, count_message: Callable[[Message], int]) -> ViewMessage:
     return ViewMessage(
         message=message,
         count_message=count_message,

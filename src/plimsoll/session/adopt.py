@@ -29,30 +29,30 @@ from plimsoll.summary.reread import recollected
 def adopt(recorder: SessionRecorder, adoption: Adoption, before: Sequence[ViewMessage] = ()) -> Compaction:
     """Continue from another tool's view. It stays unchanged until it grows.
 
-    `before` are pieces of this session that come first. Later compactions make views that the adoption's reader can load.
+    `before` are entries of this session that come first. Later compactions make views that the adoption's reader can load.
     """
     meter = recorder.meter
     normalizer = HistoryNormalizer(meter.format, meter.count_message)
-    pieces = [*before, *as_pieces(recorder, adoption)]
-    for number, piece in enumerate(pieces):
-        normalizer.add(piece.message, number if piece.position is None else piece.position)
+    entries = [*before, *as_entries(recorder, adoption)]
+    for number, entry in enumerate(entries):
+        normalizer.add(entry.message, number if entry.position is None else entry.position)
     task = replace(task_for(recorder, None), level=Level.none, steps=())
     if adoption.left:
         task = _speaking_for(recorder, task, adoption.left)
-    shown, before_tokens = recorder.state.pieces, adoption.tokens_before or recorder.total()
+    shown, before_tokens = recorder.state.entries, adoption.tokens_before or recorder.total()
     after_tokens, summarised = adoption.tokens_after, adoption.summary is not None
-    summaries = _summaries(pieces, adoption.reader) or [adoption.summary or ""]
+    summaries = _summaries(entries, adoption.reader) or [adoption.summary or ""]
     known = _summaries(shown, adoption.reader)
     outline = replace(
-        untouched(pieces, task, before_tokens),
-        tokens_after=meter.total(recorder.state.sending.settled(pieces)) if after_tokens is None else after_tokens,
+        untouched(entries, task, before_tokens),
+        tokens_after=meter.total(recorder.state.sending.settled(entries)) if after_tokens is None else after_tokens,
         summary=adoption.summary,
         written="\n".join(summaries) or None,
         ledger=_with_summaries(task.ledger, (text for text in summaries if text not in known)),
         stage=IMPORT,
         changed=True,
         note=None if adoption.trigger == IMPORT else f"by {adoption.by}, which counted these tokens",
-        list_actions=lambda: changes_between(shown, pieces, by=adoption.by, summarised=summarised),
+        list_actions=lambda: changes_between(shown, entries, by=adoption.by, summarised=summarised),
     )
     recorder.state.facts.reader = adoption.reader
     return recorder.commit(outline, normalizer, adoption.trigger, adoption.tokens_before, adoption.at_ms)
@@ -68,9 +68,9 @@ def _speaking_for(recorder: SessionRecorder, task: Task, left: Sequence[int]) ->
     return replace(task, ledger=extend_by_position(messages, task.ledger), covers=covers)
 
 
-def _summaries(pieces: Sequence[ViewMessage], reader: readers.Reader | None) -> list[str]:
+def _summaries(entries: Sequence[ViewMessage], reader: readers.Reader | None) -> list[str]:
     """The summaries in a view, without the text that a tool puts around them."""
-    return [piece.message.text for piece in readers.bare(pieces, reader) if piece.origin == "summary"]
+    return [entry.message.text for entry in readers.bare(entries, reader) if entry.origin == "summary"]
 
 
 def _with_summaries(ledger: Ledger, summaries: Iterable[str]) -> Ledger:
@@ -80,18 +80,18 @@ def _with_summaries(ledger: Ledger, summaries: Iterable[str]) -> Ledger:
     return ledger
 
 
-def as_pieces(recorder: SessionRecorder, adoption: Adoption) -> list[ViewMessage]:
-    """Another tool's view as pieces, in the form in which it sent them."""
-    unchanged = {piece.position: piece.message for piece in recorder.state.pieces if is_plain(piece)}
-    pieces = [piece for item in adoption.view for piece in _adopted(recorder, item, unchanged)]
-    return kept_apart(pieces, recorder.meter.format)
+def as_entries(recorder: SessionRecorder, adoption: Adoption) -> list[ViewMessage]:
+    """Another tool's view as entries, in the form in which it sent them."""
+    unchanged = {entry.position: entry.message for entry in recorder.state.entries if is_plain(entry)}
+    entries = [entry for item in adoption.view for entry in _adopted(recorder, item, unchanged)]
+    return kept_apart(entries, recorder.meter.format)
 
 
 def _adopted(recorder: SessionRecorder, item: Adopted, unchanged: Mapping[int | None, Message]) -> list[ViewMessage]:
-    """A message of another tool's view as a piece; an unchanged one if it equals the session's own message.
+    """A message of another tool's view as an entry; an unchanged one if it equals the session's own message.
 
     A view made by plimsoll and stored in a tool's file may hold a summary and user text in one message, as separate parts. These
-    become separate pieces; a single text is not split until the next compaction.
+    become separate entries; a single text is not split until the next compaction.
 
     Args:
         recorder: The session that adopts the view.
@@ -103,7 +103,7 @@ def _adopted(recorder: SessionRecorder, item: Adopted, unchanged: Mapping[int | 
     position, original = item.position, None
     if position is not None:
         original = unchanged.get(position) or recorder.message_cache.find(position)
-    piece = ViewMessage(
+    entry = ViewMessage(
         message=message,
         count_message=recorder.meter.count_message,
         position=item.position,
@@ -112,8 +112,8 @@ def _adopted(recorder: SessionRecorder, item: Adopted, unchanged: Mapping[int | 
         joined=item.joined,
     )
     if item.origin == "made":
-        return [piece]
-    parts = split_joined([replace(piece, origin="history")], recorder.meter.format, divides=False)
+        return [entry]
+    parts = split_joined([replace(entry, origin="history")], recorder.meter.format, divides=False)
     if len(parts) == 1:
-        return [replace(piece, origin="summary")] if is_summary_or_notice(message.text) else [piece]
+        return [replace(entry, origin="summary")] if is_summary_or_notice(message.text) else [entry]
     return [replace(part, joined=number > 0 or item.joined) for number, part in enumerate(parts)]

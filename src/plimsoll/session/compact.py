@@ -52,7 +52,7 @@ def kept_within(
     """
 
     def plan(asks: bool) -> Compacting:  # noqa: FBT001 - as _recorded calls it
-        return planning(recorder, CompactionOptions(focus=text_or_none("query", query)), asked=False, asks_model=asks)
+        return planning(recorder, CompactionOptions(query=text_or_none("query", query)), asked=False, asks_model=asks)
 
     for asks in (asks_model, asks_model, False):
         count = recorder.log.messages
@@ -112,26 +112,26 @@ def options_for(
 ) -> CompactionOptions:
     """Validated options: the policy may be a name, a Policy, or fields that replace the session's own. Raises SettingError."""
     return CompactionOptions(
-        focus=text_or_none("focus", focus),
+        query=text_or_none("focus", focus),
         policy=None if policy is None else policy_of(policy, recorder.meter.policy),
         target_tokens=None if target_tokens is None else integer("target_tokens", target_tokens, least=1),
     )
 
 
 def _working_view(
-    recorder: SessionRecorder, pieces: Sequence[ViewMessage], meter: ContextMeter | None = None
+    recorder: SessionRecorder, entries: Sequence[ViewMessage], meter: ContextMeter | None = None
 ) -> WorkingView:
-    """A working view of pieces, with references into this session."""
+    """A working view of entries, with references into this session."""
     meter = meter or recorder.meter
-    language = language_of((piece.message for piece in recorder.state.pieces), meter.policy.language)
-    view = meter.working_view(pieces, refer=partial(reference_of, read=recorder.message_cache.find), language=language)
+    language = language_of((entry.message for entry in recorder.state.entries), meter.policy.language)
+    view = meter.working_view(entries, refer=partial(reference_of, read=recorder.message_cache.find), language=language)
     view.reserve_tokens += readers.reserve_tokens(recorder.state.facts.reader, meter.count_message)
     return view
 
 
 def task_for(
     recorder: SessionRecorder,
-    focus: str | None,
+    query: str | None,
     *,
     asked: bool = False,
     asks_model: bool = False,
@@ -144,7 +144,7 @@ def task_for(
         ledger=recorder.ledger(recorder.state.base),
         covers=recorder.state.covers,
         pins=frozenset(recorder.state.facts.pins),
-        focus=focus,
+        query=query,
         ask_model=asks_model,
         original=recorder.message_cache.find,
         level=Level.aggressive if asked else None,
@@ -155,19 +155,19 @@ def task_for(
 def planning(recorder: SessionRecorder, options: CompactionOptions, *, asked: bool, asks_model: bool) -> Compacting:
     """Plan a compaction of the current view with the given options."""
     meter = recorder.meter if options.policy is None else recorder.meter.with_policy(options.policy)
-    task = task_for(recorder, options.focus, asked=asked, asks_model=asks_model, meter=meter)
+    task = task_for(recorder, options.query, asked=asked, asks_model=asks_model, meter=meter)
     if options.target_tokens is not None:
         task = replace(task, goal_tokens=min(options.target_tokens, task.budget_tokens), forced=False)
     settled, reader = (
-        recorder.state.sending.settled(recorder.state.pieces, moves=True),
+        recorder.state.sending.settled(recorder.state.entries, moves=True),
         recorder.state.facts.reader,
     )
-    pieces = split_joined(settled, meter.format)
-    view = _working_view(recorder, readers.bare(pieces, reader), meter)
+    entries = split_joined(settled, meter.format)
+    view = _working_view(recorder, readers.bare(entries, reader), meter)
     reserve, before = recorder.meter.reserve_tokens, recorder.total()
-    planning = readers.planned(compact(view, task), reader, pieces, reserve_tokens=reserve, before=before)
+    planning = readers.planned(compact(view, task), reader, entries, reserve_tokens=reserve, before=before)
     outline = yield from planning
-    return replace(outline, pieces=without_placeholders(outline.pieces))
+    return replace(outline, entries=without_placeholders(outline.entries))
 
 
 def planned(recorder: SessionRecorder, options: CompactionOptions, *, asks_model: bool) -> Compacting:
@@ -213,11 +213,11 @@ def _followed(
     state, meter = recorder.state, recorder.meter
     if made_at.messages == recorder.log.messages or not outline.changed:
         return outline, state.normalizer
-    line = state.followed(outline.pieces, made_at, waiting)
-    line.tally = Tally([*outline.pieces, *unbound(line.pieces[len(outline.pieces) :], meter.binds)])
+    line = state.followed(outline.entries, made_at, waiting)
+    line.tally = Tally([*outline.entries, *unbound(line.entries[len(outline.entries) :], meter.binds)])
     after = meter.reserve_tokens + line.missing_tokens + line.tokens
     before = recorder.total()
-    followed = replace(outline, pieces=tuple(line.pieces), tokens_after=after, count_before=lambda: before)
+    followed = replace(outline, entries=tuple(line.entries), tokens_after=after, count_before=lambda: before)
     return followed, line.normalizer
 
 
@@ -252,10 +252,10 @@ def previewed(
 
     def write(outline: Outline) -> Fitted:
         recorder = hold.recorder
-        pieces, format = recorder.state.sending.settled(outline.pieces), recorder.meter.format
+        entries, format = recorder.state.sending.settled(outline.entries), recorder.meter.format
         return Fitted(
-            messages=written(pieces, format, recorder.meter.leading_marks),
-            origins=origins(pieces, format),
+            messages=written(entries, format, recorder.meter.leading_marks),
+            origins=origins(entries, format),
             make_report=partial(report_of, outline),
         )
 
@@ -264,8 +264,8 @@ def previewed(
 
 def _reworded(recorder: SessionRecorder, outline: Outline, text: str) -> Outline:
     reader = recorder.state.facts.reader
-    settled = recorder.state.sending.settled(outline.pieces)
-    bare = replace(outline, pieces=tuple(readers.bare(settled, reader)))
+    settled = recorder.state.sending.settled(outline.entries)
+    bare = replace(outline, entries=tuple(readers.bare(settled, reader)))
     made = reworded(bare, text, _working_view(recorder, ()), task_for(recorder, None))
     found = readers.as_read(made, reader, reserve_tokens=recorder.meter.reserve_tokens)
-    return replace(found, pieces=without_placeholders(found.pieces))
+    return replace(found, entries=without_placeholders(found.entries))

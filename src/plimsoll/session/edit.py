@@ -87,9 +87,9 @@ def edit_draft(
 def unbound_by(recorder: SessionRecorder, edit: Edit, base: int | None) -> list[int]:
     """Positions of messages in the view whose thinking depends on what an edit changes."""
     state = recorder.state
-    messages = {piece.position: piece.message for piece in state.pieces if piece.position is not None}
+    messages = {entry.position: entry.message for entry in state.entries if entry.position is not None}
     if base != state.base:
-        whole = {piece.position: piece.message for piece in state.pieces if piece.position is not None and piece.whole}
+        whole = {entry.position: entry.message for entry in state.entries if entry.position is not None and entry.whole}
         messages = state.history.gathered([(edit.first + 1, recorder.log.messages)], whole)
     return recorder.meter.bound(
         (at, message) for at, message in sorted({**messages, **edit.changed}.items()) if at > edit.first

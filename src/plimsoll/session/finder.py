@@ -37,7 +37,7 @@ class Finder:
         self._follow(state)
 
         shown = _shown(state)
-        shown |= self._index.summaries_in(piece.message.text for piece in state.pieces if piece.origin == "summary")
+        shown |= self._index.summaries_in(entry.message.text for entry in state.entries if entry.origin == "summary")
         hidden = _Hidden(shown, state.history.branch.holds)
         return search(self._index, query, shown=hidden, counter=counter, max_tokens=max_tokens)[:most]
 
@@ -65,7 +65,7 @@ class Finder:
 
 def _shown(state: ViewState) -> set[int]:
     """Positions of the messages that the view shows verbatim."""
-    as_said = (piece.position for piece in state.pieces if piece.whole and piece.origin == "history")
+    as_said = (entry.position for entry in state.entries if entry.whole and entry.origin == "history")
     return {position for position in as_said if position is not None}
 
 

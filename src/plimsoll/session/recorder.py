@@ -151,8 +151,8 @@ class SessionRecorder:
 
     def written(self) -> View:
         """The current view in the session's format."""
-        pieces, format = list(self.state.sendable()), self.meter.format
-        return View(self._writer.write(pieces, format, self.meter.leading_marks), lambda: origins(pieces, format))
+        entries, format = list(self.state.sendable()), self.meter.format
+        return View(self._writer.write(entries, format, self.meter.leading_marks), lambda: origins(entries, format))
 
     def history(self, *, all: bool = False) -> list[dict[str, Any]]:
         """Every message of the history in full, or with `all` every message ever appended."""
@@ -185,8 +185,8 @@ class SessionRecorder:
         """The view after a compaction. Raises SettingError."""
         record = self.compaction(compaction_id)
         format = self.meter.format
-        pieces = self.state.after(record).sendable()
-        return View(written(pieces, format, self.meter.leading_marks), lambda: origins(pieces, format))
+        entries = self.state.after(record).sendable()
+        return View(written(entries, format, self.meter.leading_marks), lambda: origins(entries, format))
 
     # --- messages
 
@@ -243,7 +243,7 @@ class SessionRecorder:
         data = compaction_data(outline, trigger, actual or self.state.facts.reported)
         if outline.changed:
             return compaction_of(self._write("compaction", {**data, **self._state_data(outline, normalizer)}, at_ms))
-        self.state.no_progress_at = (outline.level, len(self.state.pieces))
+        self.state.no_progress_at = (outline.level, len(self.state.entries))
         nothing = Record(seq=0, position=0, kind="compaction", at_ms=_now_ms(), data={**data, "view": []})
         return replace(compaction_of(nothing), id=None)
 
@@ -256,9 +256,9 @@ class SessionRecorder:
             stats = stats.after(
                 tokens_before=outline.tokens_before, tokens_after=outline.tokens_after, level=outline.level
             )
-        pieces, history = outline.pieces, state.originals(outline.pieces, self.message_cache.held)
+        entries, history = outline.entries, state.originals(outline.entries, self.message_cache.held)
         return {
-            "view": view_items(pieces, self.meter.format, history, summary=outline.summary),
+            "view": view_items(entries, self.meter.format, history, summary=outline.summary),
             "state": {**state.snapshot(), "stats": stats.totals(), "open": normalizer.to_dict()},
             "ledger": ledger_data(before, outline.ledger, state.base, chars),
             "base": state.base,
@@ -320,8 +320,8 @@ class SessionRecorder:
         if self.meter.counter is not before.counter:
             self.state.recount(self.meter.count_message)
         if self.state.anchor is not None and not self.meter.counter.exact:
-            pieces, reported = self.state.anchor
-            self.state.tally.know(pieces, self.meter.reported_view(reported))
+            entries, reported = self.state.anchor
+            self.state.tally.know(entries, self.meter.reported_view(reported))
         warn_of_excess(self.log.name, before, self.meter)
 
     def fork(self, at: str | int | None, name: str | None) -> SessionRecorder:

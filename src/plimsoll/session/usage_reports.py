@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """A view that was handed out: the number of pieces of a tally that only grows, and the number of messages."""
+    """A view that was handed out: the number of entries of a tally that only grows, and the number of messages."""
 
     tally: Tally
-    pieces: int
+    entries: int
     closing: tuple[Message, ...]
     messages: int
     event: int | None
@@ -36,7 +36,7 @@ class Sent:
 
     def request(self) -> list[Message]:
         """The messages of the request, without a trailing answer that was appended before the report."""
-        shown = [piece.message for piece in self.tally.pieces[: self.pieces]]
+        shown = [entry.message for entry in self.tally.entries[: self.entries]]
         return without_answer([*shown, *self.closing])
 
 
@@ -70,16 +70,16 @@ def sent_now(state: ViewState, messages: int) -> Sent:
     """The current view as handed out, with `messages` messages in the session."""
     return Sent(
         tally=state.tally,
-        pieces=len(state.pieces),
+        entries=len(state.entries),
         closing=() if state.normalizer.is_settled else _closing(state.sendable()),
         messages=messages,
         event=state.event,
     )
 
 
-def _closing(pieces: Iterable[ViewMessage]) -> tuple[Message, ...]:
+def _closing(entries: Iterable[ViewMessage]) -> tuple[Message, ...]:
     """The placeholders for missing results."""
-    return tuple(piece.message for piece in pieces if piece.origin == "made" and is_placeholder(piece.message))
+    return tuple(entry.message for entry in entries if entry.origin == "made" and is_placeholder(entry.message))
 
 
 def usage_from_caller(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> Usage:

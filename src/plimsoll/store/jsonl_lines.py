@@ -67,7 +67,7 @@ class JsonlLines:
     def raw_back(self) -> Iterator[bytes]:
         """Yield the raw lines, last to first."""
         with store_errors(self._file.path):
-            yield from (piece.data for piece in self._file.pieces_back(self._end().end))
+            yield from (line.data for line in self._file.lines_back(self._end().end))
 
     def forward(self, seq: int, tail: Tail) -> Iterator[Span]:
         """See Lines."""

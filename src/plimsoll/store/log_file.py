@@ -72,20 +72,20 @@ class LogFile:
 
     def spans(self, start: int, end: int) -> Iterator[Span]:
         """Yield records and unreadable bytes of the lines beginning in `[start, end)`, in order. A line must begin at `start`."""
-        for piece in self._pieces(start, end):
-            yield from self.spans_of(piece)
+        for line in self._lines(start, end):
+            yield from self.spans_of(line)
 
     def spans_back(self, end: int) -> Iterator[Span]:
         """Like `spans`, from the last line ending at `end` back to the first."""
-        for piece in self.pieces_back(end):
-            yield from reversed(self.spans_of(piece))
+        for line in self.lines_back(end):
+            yield from reversed(self.spans_of(line))
 
-    def spans_of(self, piece: RawLine) -> list[Span]:
+    def spans_of(self, line: RawLine) -> list[Span]:
         """The spans of a line. The last large line is cached: opening a session reads its newest compaction several times."""
-        if piece.size_bytes < _LARGE_SIZE_BYTES:
-            return piece_spans(piece)
-        if self._large is None or self._large[0] != piece:
-            self._large = piece, piece_spans(piece)
+        if line.size_bytes < _LARGE_SIZE_BYTES:
+            return line_spans(line)
+        if self._large is None or self._large[0] != line:
+            self._large = line, line_spans(line)
         return self._large[1]
 
     def locate(self, holds: Callable[[Record], bool], end: int) -> int:
@@ -160,10 +160,10 @@ class LogFile:
 
     def _first_after(self, offset: int, high: int, end: int) -> Span | None:
         """The first readable record of a line that begins after `offset` and before `high`."""
-        for piece in islice(self._pieces(offset, end), 1, None):
-            if piece.offset >= high:
+        for line in islice(self._lines(offset, end), 1, None):
+            if line.offset >= high:
                 return None
-            for span in self.spans_of(piece):
+            for span in self.spans_of(line):
                 if span.record is not None:
                     return span
         return None
@@ -172,7 +172,7 @@ class LogFile:
         """`offset`, past a newline that ends the record before it."""
         return offset + 1 if offset and self.read_at(offset, 1) == b"\n" else offset
 
-    def _pieces(self, start: int, end: int) -> Iterator[RawLine]:
+    def _lines(self, start: int, end: int) -> Iterator[RawLine]:
         """Lines between two offsets, in order."""
         held: list[bytes] = []
         held_size = 0
@@ -194,7 +194,7 @@ class LogFile:
         if held_size:
             yield RawLine(offset, _joined(held, b"", held_size), held_size, ended=False)
 
-    def pieces_back(self, end: int) -> Iterator[RawLine]:
+    def lines_back(self, end: int) -> Iterator[RawLine]:
         """Lines from the one that ends at `end` back to the first."""
         held: list[bytes] = []  # the line being put together, its last part first
         held_size = 0
@@ -232,11 +232,11 @@ def read_tail(file: LogFile, *, acknowledged: int = 0) -> Tail:
     end = size = file.size()
     lost = 0
     left = 0  # records that must follow the next one found, if its append is torn
-    for piece in file.pieces_back(size):
-        found = [span for span in file.spans_of(piece) if span.record is not None]
+    for line in file.lines_back(size):
+        found = [span for span in file.spans_of(line) if span.record is not None]
         if not found:
-            lost += piece.ended and piece.size_bytes >= RECORD_SIZE_BYTES_MIN
-            end = end if piece.ended else piece.offset
+            lost += line.ended and line.size_bytes >= RECORD_SIZE_BYTES_MIN
+            end = end if line.ended else line.offset
         for span in reversed(found):
             record = span.record
             assert record is not None
@@ -244,7 +244,7 @@ def read_tail(file: LogFile, *, acknowledged: int = 0) -> Tail:
                 left = record.batch_left
                 end = span.offset
                 continue
-            if not piece.ended and end == size:
+            if not line.ended and end == size:
                 end = span.offset + span.size_bytes
             return Tail(
                 seq=record.seq + 1 + lost,
@@ -256,13 +256,13 @@ def read_tail(file: LogFile, *, acknowledged: int = 0) -> Tail:
     return Tail(seq=lost, messages=lost, end=end, torn_bytes=size - end)
 
 
-def piece_spans(piece: RawLine) -> list[Span]:
+def line_spans(line: RawLine) -> list[Span]:
     """The records in a line and what is none, by their offset in the log."""
-    if not piece.data and piece.size_bytes > 1:
-        return [Span(piece.offset, b"", piece.size_bytes, None, "longer than any record")]
-    found = spans(piece.data, piece.offset)
+    if not line.data and line.size_bytes > 1:
+        return [Span(line.offset, b"", line.size_bytes, None, "longer than any record")]
+    found = spans(line.data, line.offset)
     if found[-1].record is None:
-        found[-1] = found[-1]._replace(size_bytes=found[-1].size_bytes + piece.ended)
+        found[-1] = found[-1]._replace(size_bytes=found[-1].size_bytes + line.ended)
     return found
 
 

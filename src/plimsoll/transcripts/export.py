@@ -186,7 +186,7 @@ def _moved(compaction: ToolCompaction, places: Mapping[int, int], before: Sequen
 def _converted(outgoing: Outgoing, tool: ToolName) -> tuple[Outgoing, list[ExportLoss]]:
     """The conversation in the tool's format, with the positions of compactions and the checkpoint adjusted.
 
-    Messages are converted in pieces between those positions, because formats split and merge messages.
+    Messages are converted in portions between those positions, because formats split and merge messages.
     """
     total, checkpoint, to = len(outgoing.messages), outgoing.checkpoint, FORMAT_OF[tool]
     places = {0, total} if checkpoint is None else {0, total, checkpoint.position}
@@ -199,11 +199,11 @@ def _converted(outgoing: Outgoing, tool: ToolName) -> tuple[Outgoing, list[Expor
     moved = {0: 0}
     losses: list[ExportLoss] = []
     for start, end in pairwise(sorted(places)):
-        piece, left_out = supported(_piece(outgoing, start, end, to, losses), tool)
+        portion, left_out = supported(_portion(outgoing, start, end, to, losses), tool)
         losses.extend(replace(loss, position=start) for loss in left_out)
-        wires.extend(piece)
-        times.extend(_times(outgoing.times[start:end], len(piece)))
-        usages.extend(_usages(outgoing.usages[start:end], outgoing.messages[start:end], piece))
+        wires.extend(portion)
+        times.extend(_times(outgoing.times[start:end], len(portion)))
+        usages.extend(_usages(outgoing.usages[start:end], outgoing.messages[start:end], portion))
         moved[end] = len(wires)
     target = replace(
         outgoing,
@@ -273,7 +273,7 @@ def _answers(wires: Sequence[Wire]) -> list[range]:
     return runs
 
 
-def _piece(outgoing: Outgoing, start: int, end: int, to: FormatName, losses: list[ExportLoss]) -> list[Wire]:
+def _portion(outgoing: Outgoing, start: int, end: int, to: FormatName, losses: list[ExportLoss]) -> list[Wire]:
     messages = outgoing.messages[start:end]
     if outgoing.format == to:
         return list(messages)

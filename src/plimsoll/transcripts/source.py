@@ -138,19 +138,19 @@ def _checked(lines: Iterator[bytes]) -> Iterator[bytes]:
 
 def _rejoined(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Chunks as lines. A line over the limit comes out in one piece and is refused later."""
-    pieces: list[bytes] = []
+    parts: list[bytes] = []
     held = 0
     for chunk in chunks:
         *done, rest = chunk.split(b"\n")
         for line in done:
-            yield b"".join((*pieces, line, b"\n"))
-            pieces, held = [], 0
-        pieces.append(rest)
+            yield b"".join((*parts, line, b"\n"))
+            parts, held = [], 0
+        parts.append(rest)
         held += len(rest)
         if held > MESSAGE_SIZE_BYTES_MAX + 1:
             break
     if held:
-        yield b"".join(pieces)
+        yield b"".join(parts)
 
 
 def is_archive(start: bytes) -> bool:

@@ -282,7 +282,7 @@ class Exported:
 
     @property
     def parts(self) -> tuple[bytes, ...]:
-        """The file's bytes in pieces; the first is the file it continues."""
+        """The file's bytes in parts; the first is the file it continues."""
         feed = "\n" if self.head and self.added and not self.head.endswith(b"\n") else ""
         return self.head, (feed + "".join(f"{line}\n" for line in self.added)).encode()
 

@@ -294,7 +294,7 @@ def test_what_one_run_leaves_the_next_takes_up_in_the_same_call(format: Any, rep
     report, actions = plan.report, plan.actions
     assert (report.tokens_before, report.tokens_after) == (whole, plimsoll.count_tokens(view, format=format))
     assert [at for action in actions for at in range(action.first, action.last + 1)] == list(range(len(history)))
-    assert [piece.position for piece in plan.outline.pieces] == list(range(len(history)))
+    assert [entry.position for entry in plan.outline.entries] == list(range(len(history)))
     assert 3 + sum(action.tokens_before for action in actions) == whole
     assert 3 + sum(action.tokens_after for action in actions) == report.tokens_after
     assert {action.decision for action in actions} == {"keep", "shrink"}

@@ -13,7 +13,7 @@ from generated import FORMATS, random_broken_history
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_growing_view_is_put_in_order_as_if_anew(format: str) -> None:
-    """Whatever is missing, comes late or comes twice, each view is what all of its pieces together give."""
+    """Whatever is missing, comes late or comes twice, each view is what all of its entries together give."""
     rng = random.Random(5)
     for _ in range(40):
         with plimsoll.open("one", store="memory:", max_tokens=900_000, format=format) as session:
@@ -21,11 +21,11 @@ def test_a_growing_view_is_put_in_order_as_if_anew(format: str) -> None:
             for message in random_broken_history(rng, format):
                 session.append(message)
                 state = recorder.state
-                shown, pieces = list(state.sendable()), state.pieces
+                shown, entries = list(state.sendable()), state.entries
                 if not state.normalizer.is_settled:
-                    anew = state.sending.settled(pieces)
-                    assert [piece.message for piece in shown] == [piece.message for piece in anew]
-                    assert state.missing_tokens == sum(piece.tokens for piece in anew) - state.tokens
+                    anew = state.sending.settled(entries)
+                    assert [entry.message for entry in shown] == [entry.message for entry in anew]
+                    assert state.missing_tokens == sum(entry.tokens for entry in anew) - state.tokens
 
 
 def test_a_call_without_a_result_does_not_make_every_view_slow() -> None:

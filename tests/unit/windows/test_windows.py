@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plimsoll.compaction.view_message import ViewMessage, blocks_of
+from plimsoll.compaction.view_message import ViewMessage, exchanges_of
 from plimsoll.compaction.windows import (
     keep_from,
     keep_window,
@@ -173,17 +173,17 @@ class Window:
     """What is left of messages in a window."""
 
     def __init__(self, messages, policy=None, start=0, budget=4_000, count=count_message):
-        pieces = [ViewMessage(message=one, count_message=count, position=at) for at, one in enumerate(messages)]
+        entries = [ViewMessage(message=one, count_message=count, position=at) for at, one in enumerate(messages)]
         view = WorkingView(
-            blocks=blocks_of(pieces),
+            exchanges=exchanges_of(entries),
             format=format_named("openai-chat"),
             count_message=count,
             counter=COUNTER,
             reserve_tokens=0,
         )
         keep_window(view, policy or policy_named("five-turns"), budget, start)
-        self.messages = [piece.message for piece in view.pieces()]
-        self.positions = [piece.position for piece in view.pieces()]
+        self.messages = [entry.message for entry in view.entries()]
+        self.positions = [entry.position for entry in view.entries()]
         self.tokens = sum(map(count_message, self.messages))
 
 

@@ -165,7 +165,7 @@ class _View:
     @classmethod
     def of(cls, recorder: SessionRecorder) -> _View:
         format = recorder.meter.format
-        waiting = frozenset(call.id for call in unanswered(recorder.state.pieces, format))
+        waiting = frozenset(call.id for call in unanswered(recorder.state.entries, format))
         return cls(wires=recorder.written(), format=format.name, unanswered=waiting)
 
     def is_in(self, exported: Exported, source: Transcript | None, *, is_own: bool) -> bool:
@@ -281,7 +281,7 @@ def _checkpoint(recorder: SessionRecorder, source: SourceFile | None, at: str, *
     return Checkpoint(
         position=total - plain,
         view=tuple(_shown(run, wire, source) for run, wire in zip(sent[:before], recorder.written(), strict=False)),
-        summary="\n\n".join(piece.message.text for run in sent for piece in run if piece.origin == "summary") or None,
+        summary="\n\n".join(entry.message.text for run in sent for entry in run if entry.origin == "summary") or None,
         trigger=compaction.trigger if compaction else "auto",
         tokens_before=compaction.tokens_before if compaction else recorder.total(),
         tokens_after=compaction.tokens_after if compaction else recorder.total(),
@@ -293,7 +293,7 @@ def _shown(run: Sequence[ViewMessage], wire: Wire, source: SourceFile | None) ->
     """A message of the view, with the index of the source's message it repeats, perhaps shortened."""
     position = run[0].position if len(run) == 1 else None
     index = source.index(position) if source is not None and position is not None else None
-    return Shown(wire=wire, message=index, is_summary=any(piece.origin == "summary" for piece in run))
+    return Shown(wire=wire, message=index, is_summary=any(entry.origin == "summary" for entry in run))
 
 
 def _unchanged_tail(sent: Sequence[Sequence[ViewMessage]], total: int, least: int) -> int:
@@ -311,7 +311,7 @@ def _runs(recorder: SessionRecorder, source: SourceFile, exported: Exported) -> 
     """The ranges of the written file's messages in the session: the source's, those appended since, and those of the view."""
     read = load_export(exported, source.transcript)
     assert isinstance(read, Transcript)
-    in_view = [piece.position for piece in recorder.state.pieces if piece.position is not None]
+    in_view = [entry.position for entry in recorder.state.entries if entry.position is not None]
     known: dict[str, list[int]] = {}
     history = recorder.history()
     for position in reversed([*range(source.taken, len(history)), *in_view]):

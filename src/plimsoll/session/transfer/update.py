@@ -14,7 +14,7 @@ from plimsoll.compaction.writing import written
 from plimsoll.errors import SettingError, SourceChanged
 from plimsoll.records.adoption import Adoption
 from plimsoll.records.usage import Usage
-from plimsoll.session.adopt import adopt, as_pieces
+from plimsoll.session.adopt import adopt, as_entries
 from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.transfer.recorded_usage import recorded, removed_positions, times_ms, view_of
 from plimsoll.session.transfer.source import SourceFile, own_compaction
@@ -62,14 +62,14 @@ class _Update:
     def take_in(self, where: str, raw: bytes, path: str | None) -> int:
         """Append the new messages, adopt the resulting view and note the file."""
         recorder, since = self._recorder, self._same + self._count_known(where)
-        before = list(recorder.state.pieces)
+        before = list(recorder.state.entries)
         fresh = self._new.messages[since:]
         recorder.append([one.wire for one in fresh], times_ms(self._new)[since:])
         note = self._source.grown(recorder, raw, self._runs, path=path)
         kept, adoption = self._next_view(before, since)
-        pieces = [*kept, *as_pieces(recorder, adoption)]
+        entries = [*kept, *as_entries(recorder, adoption)]
         if (
-            written(recorder.state.sending.settled(pieces), recorder.meter.format, recorder.meter.leading_marks)
+            written(recorder.state.sending.settled(entries), recorder.meter.format, recorder.meter.leading_marks)
             != recorder.written()
         ):
             adopt(recorder, adoption, kept)
@@ -105,7 +105,7 @@ class _Update:
             view, left = view_of(self._new, self._place), removed_positions(self._new, self._place)
             return [], Adoption(view=view, reader=reader, left=left)
         grown = {self._source.position(index) for index in range(self._same, len(self._old.messages))} - {None}
-        kept = [piece for piece in before if piece.position not in grown]
+        kept = [entry for entry in before if entry.position not in grown]
         return kept, Adoption(view=view_of(self._new, self._place, since=since), reader=reader)
 
     def _is_extension(self) -> bool:
