@@ -37,13 +37,11 @@ class Split:
     leave: tuple[ViewExchange, ...]
     summary_tokens_max: int
 
-    def covers(self, earlier: tuple[int, int] | None) -> tuple[int, int]:
-        """The positions `[start, end)` that a summary of the leaving exchanges covers, earlier summaries included."""
-        starts = [exchange.first for exchange in self.leave if exchange.first is not None]
-        ends = [exchange.last + 1 for exchange in self.leave if exchange.last is not None]
-        if earlier is not None:
-            starts.append(earlier[0])
-            ends.append(earlier[1])
+    @property
+    def covers(self) -> tuple[int, int]:
+        """The positions `[start, end)` that a summary of the leaving exchanges covers."""
+        starts = (exchange.first for exchange in self.leave if exchange.first is not None)
+        ends = (exchange.last + 1 for exchange in self.leave if exchange.last is not None)
         return min(starts, default=0), max(ends, default=0)
 
 

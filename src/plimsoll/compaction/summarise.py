@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from plimsoll.compaction.keep import FIRST_REQUEST
 from plimsoll.compaction.losses import SLACK_SHARE, made_to_fit, messages_in
-from plimsoll.compaction.notes import is_filler, restore_results
+from plimsoll.compaction.notes import is_filler
 from plimsoll.compaction.plan import Stage
+from plimsoll.compaction.reading import original_messages, part_words, read
 from plimsoll.compaction.split import Split, split
 from plimsoll.compaction.summary_message import (
     PROSE_TOKENS_MIN,
@@ -22,19 +23,15 @@ from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest
 from plimsoll.compaction.view_message import ViewExchange, exchanges_of
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.dataclass import dataclass
-from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
-from plimsoll.summary.ledger import Ledger, Reading
+from plimsoll.message import Message
+from plimsoll.summary.ledger import Ledger
 from plimsoll.summary.reread import recollected
-from plimsoll.tokens.cache import LruCache
 
 MARK_TOKENS = 48
 """Tokens reserved for an omission notice when there is no summary."""
 
 SPARE_TOKENS, SPARE_SHARE = 8, 0.01
 """Minimum gain, in tokens and as a share of the goal, that justifies rendering the summary again."""
-
-READ_AGAIN_MESSAGES_MIN = 32
-"""For fewer messages, reading them again is as fast as checking whether they were read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,7 +257,7 @@ def _slack(task: Task, selection: Split, outcome: SummaryOutcome) -> bool:
 
 def _covers(task: Task, selection: Split) -> tuple[int, int]:
     """The positions `[start, end)` that a summary of what leaves covers, earlier summaries included."""
-    start, end = selection.covers(None)
+    start, end = selection.covers
     if task.covers is None:
         return start, end
     return min(start, task.covers[0]), max(end + task.shift, task.covers[1])
@@ -272,48 +269,13 @@ def _extended(view: WorkingView, task: Task, selection: Split) -> Ledger:
     Messages are read uncut. Those that stay are read too: the ledger continues from a position, so they would be missed when they
     leave later. A summary made in this session is already in the ledger, one from the input is not.
     """
-    end = selection.covers(None)[1]
+    end = selection.covers[1]
     ledger = task.ledger
     for exchange in view.summaries():
         if exchange.first is not None or task.ledger.is_empty:
             ledger = recollected(ledger, exchange.entries[0].message.text)
-    for messages, start in _runs(task, [exchange for exchange in view.exchanges if _before(exchange, end)]):
-        ledger = _read(view, ledger, messages, start)
-    return ledger.without_headings(min((block.first or 0 for block in view.summaries()), default=0))
-
-
-_LEDGERS: LruCache[Ledger] = LruCache(4)
-
-
-def _read(view: WorkingView, ledger: Ledger, messages: list[Message], start: int) -> Ledger:
-    """Extend the ledger by these messages. Readings are kept, so that applying a plan does not read the messages again,
-    nor rendering again for fewer messages.
-    """
-    if not ledger.is_empty or len(messages) < READ_AGAIN_MESSAGES_MIN:
-        return _read_anew(view, ledger, messages, start)
-    words = hash(tuple((message.role, part_words(part)) for message in messages for part in message.parts))
-    return _LEDGERS.get((start, len(messages), words), _read_anew, view, ledger, messages, start)
-
-
-def _read_anew(view: WorkingView, ledger: Ledger, messages: list[Message], start: int) -> Ledger:
-    known = view.reading.ledger_of(messages, start) if view.reading and view.reading.base is ledger else None
-    if known is None:
-        view.reading = Reading(ledger, messages, start)
-        known = view.reading.ledger
-    return known
-
-
-def part_words(part: Part) -> tuple[object, ...]:
-    """All text of a part that a ledger may read."""
-    match part:
-        case Text() | Reasoning():
-            return (part.text,)
-        case ToolCall():
-            return (part.id, part.name, part.arguments)
-        case ToolResult():
-            return (part.call_id, part.content, part.is_error)
-        case _:
-            return ()
+    ledger = read(view, task, ledger, [exchange for exchange in view.exchanges if _before(exchange, end)])
+    return ledger.without_headings(min((exchange.first or 0 for exchange in view.summaries()), default=0))
 
 
 def _before(exchange: ViewExchange, end: int) -> bool:
@@ -322,7 +284,7 @@ def _before(exchange: ViewExchange, end: int) -> bool:
 
 def _shown(view: WorkingView, selection: Split) -> list[ViewExchange]:
     """Exchanges that the ledger has read and that are still in the view."""
-    end = selection.covers(None)[1]
+    end = selection.covers[1]
     gone = {id(exchange) for exchange in selection.leave}
     return [exchange for exchange in view.exchanges if _before(exchange, end) and id(exchange) not in gone]
 
@@ -341,40 +303,11 @@ def _cut_results(view: WorkingView, task: Task, selection: Split) -> Iterator[tu
             yield shown, [message for _, message in originals], originals[0][0]
 
 
-def _runs(task: Task, exchanges: Sequence[ViewExchange]) -> list[tuple[list[Message], int]]:
-    """The messages of exchanges as runs of consecutive positions, each with its first position.
-
-    Parts that were split off next to a summary are joined to one message again.
-    """
-    runs: list[tuple[list[Message], int]] = []
-    for position, message in sorted(
-        (pair for exchange in exchanges for pair in original_messages(exchange, task)), key=lambda pair: pair[0]
-    ):
-        if runs and runs[-1][1] + len(runs[-1][0]) == position + 1:
-            runs[-1][0][-1] = runs[-1][0][-1].with_parts((*runs[-1][0][-1].parts, *message.parts))
-            continue
-        if not runs or runs[-1][1] + len(runs[-1][0]) != position:
-            runs.append(([], position))
-        runs[-1][0].append(message)
-    return runs
-
-
-def original_messages(exchange: ViewExchange, task: Task) -> list[tuple[int, Message]]:
-    """The original, uncut messages of an exchange with their positions."""
-    messages = []
-    for message, entry in zip(exchange.original.messages, exchange.entries_before, strict=True):
-        if entry.position is not None:
-            cut = task.original is not None and not entry.whole
-            original = task.original(entry.position) if cut and task.original else None
-            messages.append((entry.position, restore_results(original or message)))
-    return messages
-
-
 def _rebuild(view: WorkingView, selection: Split, summary: SummaryMessage | None) -> None:
     """Insert the summary at the end of what it covers and remove the rest."""
     if not selection.leave:
         return
-    covers = selection.covers(None)
+    covers = selection.covers
     view.exchanges = [exchange for exchange in view.exchanges if not exchange.is_summary]
     if summary is None:
         view.leave(selection.leave, "drop", "no room for a summary")
