@@ -27,14 +27,14 @@ GROUPS = {
     "Sessions by name": "sessions archive restore delete verify repair open_store",
     "Sessions of other tools": "import_file import_name load_file discover",
     "Counting and measuring": "count_tokens preload token_counter measure inspect",
-    "What a compaction keeps": "evaluate write_sheets grade_sheets",
+    "What a compaction keeps": "loss_report evaluate write_sheets grade_sheets",
     "Formats": "convert validate",
     "Texts and results": "cut shrink Offloads",
     "Files that a conversation names": "files_mentioned read_files with_files",
     "What calls return and take": (
         "Fitted Plan Report Action View Windowed Check Status Stats Compaction Hit HistoryMessage Usage SummaryRequest Converted "
         "Loss Violation Cut Shrunk FileMention FileContent Measure Inspection SessionInfo Verified Repaired Damage Exported "
-        "Evaluation WayScore Outcome Probe Tally AskedConversation BlindResult "
+        "LossReport Evaluation WayScore Outcome Probe Tally AskedConversation BlindResult "
         "Transcript Conversation Finding SessionFile ContextLayers Filter Storage Store TokenCounter"
     ),
 }

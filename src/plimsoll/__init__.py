@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from plimsoll.evaluation.blind import grade_sheets as grade_sheets
     from plimsoll.evaluation.blind import write_sheets as write_sheets
     from plimsoll.evaluation.evaluate import evaluate as evaluate
+    from plimsoll.evaluation.losses import LossReport as LossReport
+    from plimsoll.evaluation.losses import loss_report as loss_report
     from plimsoll.evaluation.values import AskedConversation as AskedConversation
     from plimsoll.evaluation.values import Evaluation as Evaluation
     from plimsoll.evaluation.values import Outcome as Outcome
@@ -123,6 +125,7 @@ _HOMES = {
     "Level": "policy.budget",
     "LoadLines": "policy.budget",
     "Loss": "formats.format",
+    "LossReport": "evaluation.losses",
     "Measure": "report.measure",
     "Offloads": "api.offloads",
     "Outcome": "evaluation.values",
@@ -167,6 +170,7 @@ _HOMES = {
     "import_name": "session.transfer.import_file",
     "inspect": "api.inspect",
     "load_file": "transcripts.detect",
+    "loss_report": "evaluation.losses",
     "measure": "api.inspect",
     "model_summarizer": "models.summarizer",
     "open": "session.open",

@@ -26,6 +26,7 @@ MESSAGES: list[dict[str, Any]] = [
     for n in range(12)
 ]
 
+SESSION = plimsoll.open(store="memory:", max_tokens=300)
 EVALUATION = plimsoll.evaluate(
     [[{"role": "user", "content": f"Crane {n} moved pallet {n * 37} to Riga."} for n in range(9)]]
 )
@@ -218,6 +219,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "measure": (plimsoll.measure, {"source": MESSAGES}),
     "inspect": (plimsoll.inspect, {"source": MESSAGES, "max_tokens": 300}),
     "model_summarizer": (plimsoll.model_summarizer, {"model": "openai:x"}),
+    "loss_report": (plimsoll.loss_report, {"session": SESSION}),
     "evaluate": (plimsoll.evaluate, {"sources": [MESSAGES]}),
     "write_sheets": (plimsoll.write_sheets, {"evaluation": EVALUATION, "folder": "sheets"}),
     "grade_sheets": (plimsoll.grade_sheets, {"folder": "nowhere"}),

@@ -104,8 +104,8 @@ def _measured(case: Case, name: str, made: Compacted, spent_s: float) -> Outcome
         text="\n\n".join(f"{message.role}: {text}" for message, text in zip(made.messages, texts, strict=True)),
         tokens=made.tokens,
         budget_tokens=case.budget_tokens,
-        by_kind=_by_kind(states),
-        needed_next=added(_by_kind(needed).values()),
+        by_kind=tallied(states),
+        needed_next=added(tallied(needed).values()),
         identifiers=len(listed),
         identifiers_used=sum(word in later for word in listed),
         time_s=spent_s,
@@ -130,7 +130,8 @@ def _state(probe: Probe, view: Haystack, recall: Callable[[str], Sequence[str]] 
     return "lost"
 
 
-def _by_kind(states: Iterable[tuple[Probe, State]]) -> dict[str, Tally]:
+def tallied(states: Iterable[tuple[Probe, State]]) -> dict[str, Tally]:
+    """The states of probes by their kind."""
     found: dict[str, Tally] = defaultdict(Tally)
     for probe, state in states:
         found[probe.kind] = found[probe.kind].plus(Tally(**{state: 1}))

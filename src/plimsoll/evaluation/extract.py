@@ -42,10 +42,15 @@ _DECISION = regex(
     re.IGNORECASE,
 )
 _ERROR = regex(
-    r"(?:\b|[a-z])(?:error|exception|fatal|panic|traceback|failed|cannot|not found|permission denied|undefined)\b|错误|失败|异常",
+    r"(?:error|exception|fatal|panic)(?:\[\w+\])?:|^(?:FAILED|FAIL)\b|错误|失败|异常"
+    r"|\b(?:command not found|no such file|permission denied|segmentation fault|undefined:|traceback)",
     re.IGNORECASE,
 )
-_RUNS_CHECKS = regex(r"\b(?:test|tests|pytest|jest|vitest|build|lint|mypy|ruff|tsc|clippy|check|vet|make)\b")
+_NUMBERED = regex(r"\s*[0-9]+\s*[→:|\t]")
+"""A line of a file that a tool printed: what it says of errors is code."""
+_RUNS_CHECKS = regex(
+    r"(?:^|&&|;)\s*(?:[\w./=:-]+\s+){0,3}?(?:test|tests|pytest|jest|vitest|build|lint|mypy|ruff|tsc|clippy|check|vet|make)\b"
+)
 _CHANGES = regex(r"write|edit|patch|create|replace|insert|save|apply|update_file", re.IGNORECASE)
 _PATCHED = regex(r"^\*\*\* (?:Update|Add) File: (.+)$", re.MULTILINE)
 _PATH_KEYS: Final = ("file_path", "path", "filename", "file", "target_file", "notebook_path")
@@ -97,8 +102,8 @@ class Material:
         return tuple(dict.fromkeys(found))
 
 
-def probes_of(messages: Sequence[Message]) -> list[Probe]:
-    """The probes of a conversation, in the order of their positions."""
+def probes_of(messages: Sequence[Message], *, spread: bool = True) -> list[Probe]:
+    """The probes of a conversation, in the order of their positions; with `spread` only so many of each kind."""
     material = Material(messages=messages)
     found: list[Probe] = []
     for make, most in (
@@ -111,7 +116,8 @@ def probes_of(messages: Sequence[Message]) -> list[Probe]:
         (_errors, PER_KIND_MAX),
         (_statements, STATEMENTS_MAX),
     ):
-        found += _spread(_distinct(make(material)), most)
+        distinct = _distinct(make(material))
+        found += _spread(distinct, most) if spread else distinct
     return sorted(found, key=lambda probe: (probe.position, probe.kind, probe.answer))
 
 
@@ -264,7 +270,7 @@ def _outcomes(material: Material) -> Iterator[Probe]:
 def _errors(material: Material) -> Iterator[Probe]:
     """The first line of each result that tells of an error."""
     for position, call, content in _answered(material):
-        found = next((line.strip() for line in content.splitlines() if _ERROR.search(line)), "")
+        found = next((line.strip() for line in content.splitlines() if _is_error(line)), "")
         if len(found) in _ANSWER_CHARS:
             subject = _command(call)[:_CALL_CHARS] or call.name
             yield Probe(
@@ -274,6 +280,10 @@ def _errors(material: Material) -> Iterator[Probe]:
                 match="exact",
                 position=position,
             )
+
+
+def _is_error(line: str) -> bool:
+    return _ERROR.search(line) is not None and _NUMBERED.match(line) is None
 
 
 def _answered(material: Material) -> Iterator[tuple[int, ToolCall, str]]:

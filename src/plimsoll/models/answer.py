@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from plimsoll.dataclass import dataclass
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import ErrorCatcher, PlimsollError, SettingError
+from plimsoll.validation import short_repr
 
 _SPARE_TIMES: Final = 2
 _SPARE_TOKENS: Final = 2_000
@@ -54,11 +55,21 @@ def sendable(prompt: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
 
 
 def client_of(make: Callable[..., Any], settings: ModelSettings) -> Any:
-    """A client of an SDK. Its own retries are off: the caller asks once more, and then rules write."""
+    """A client of an SDK. Its own retries are off: the caller asks once more, and then rules write.
+
+    Raises SettingError for what the SDK refuses, such as a missing key.
+    """
     given = {} if settings.base_url is None else {"base_url": settings.base_url}
-    return make(timeout=settings.timeout_s, max_retries=0, **given)
+    with ErrorCatcher() as made:
+        return make(timeout=settings.timeout_s, max_retries=0, **given)
+    raise SettingError("client", f"the SDK makes none: {made.error}") from made.error
 
 
-def is_async(method: Callable[..., Any]) -> bool:
-    """Whether a method of a client returns a coroutine."""
-    return inspect.iscoroutinefunction(inspect.unwrap(method))
+def is_async(client: Any, method: str) -> bool:
+    """Whether a method of a client, named with dots, returns a coroutine. Raises SettingError if there is none."""
+    found = client
+    for step in method.split("."):
+        found = getattr(found, step, None)
+    if not callable(found):
+        raise SettingError("client", f"has no {method}: {short_repr(client)}")
+    return inspect.iscoroutinefunction(inspect.unwrap(found))

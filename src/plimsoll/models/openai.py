@@ -18,7 +18,7 @@ class OpenAISummarizer:
     def __init__(self, settings: ModelSettings, client: Any = None) -> None:
         self._settings = settings
         self._client = _client(settings) if client is None else client
-        self._is_async = is_async(self._client.chat.completions.create)
+        self._is_async = is_async(self._client, "chat.completions.create")
 
     def summarize(self, request: SummaryRequest) -> str | Awaitable[str]:
         """The model's answer to the request's prompt. Raises NoSummary and the SDK's errors."""

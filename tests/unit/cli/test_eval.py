@@ -12,7 +12,10 @@ def chat(tmp_path):
     """A run whose user asks for much."""
     path = tmp_path / "asked.json"
     talk = [
-        {"role": "user", "content": f"Please rename the harbour light number {n} and never touch pier {n}."}
+        {
+            "role": "user",
+            "content": f"Please rename the harbour light number {n} and never touch pier {n}." + " It is dark." * 30,
+        }
         for n in range(20)
     ]
     call = {"id": "c1", "type": "function", "function": {"name": "grep", "arguments": "{}"}}
@@ -60,3 +63,15 @@ def test_refusals(run, chat, tmp_path):
     assert run("eval", chat, "--share", "1.5").status == 2
     assert run("eval", short).status == 1
     assert "against" in run("eval", chat, "--against", "magic").err
+
+
+def test_report_on_a_compaction(run, session):
+    """`history NAME ID`: counts, what is not in the view, and how to read what left."""
+    done = run("compact", session, "--target", "1k", "--json").json
+    ran = run("history", session, done["id"])
+
+    assert ran.status == 0
+    assert "what left" in ran.out
+    assert f"plimsoll read {session}" in ran.out
+    assert run("history", session, done["id"], "--json").json["compaction"] == done["id"]
+    assert run("history", session, "c999999").status == 1

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command
 from plimsoll.cli.output import print_json
 from plimsoll.cli.refusal import DONE
-from plimsoll.cli.screen import say, show
+from plimsoll.cli.screen import say, show, working
+
+SHOWN_MAX = 25
 
 
 def add(commands: Commands) -> None:
@@ -19,13 +22,17 @@ def add(commands: Commands) -> None:
         run,
         "list a session's compactions, and which are undone",
         "Those of the tool that it was imported from are among them, with their own times and sizes as that tool counted them. "
+        "With ID: what that compaction took out of the view, with references, and an estimate of what the view no longer says. "
         "`plimsoll show NAME --at ID` shows the view that one led to.",
     )
     add_name(parser)
+    parser.add_argument("id", metavar="ID", nargs="?", help="the compaction to report on")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List, oldest first."""
+    """List, oldest first; or report on one."""
+    if arguments.id is not None:
+        return _report(arguments)
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
         found, usages = session.compactions(), session.usage(last=1)
         tool = next((note.get("tool") for note in session.notes("source")), None)
@@ -42,6 +49,50 @@ def run(arguments: argparse.Namespace) -> int:
     for usage in usages:
         say(_reported(usage))
     return DONE
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    """What left, and what may be missed."""
+    with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session, working("reading", session):
+        report = plimsoll.loss_report(session, arguments.id)
+    if arguments.json:
+        print_json(report.to_dict())
+        return DONE
+    from plimsoll.report.terminal import line, table
+
+    total = report.total
+    show(
+        line(
+            f"{total.lost} of {total.total} facts found in the messages that are not in the view are not said in it",
+            "bold",
+        )
+    )
+    counts = [(kind, tally.total, tally.kept, tally.lost) for kind, tally in report.by_kind.items()]
+    show(table(("kind", ">found", ">in the view", ">not in it"), counts))
+    if report.missed:
+        shown = report.missed[-SHOWN_MAX:]
+        show(line(""), line(f"not in the view ({_number_of(shown, report.missed)})", "bold"))
+        show(table(("message", "kind", "text"), [(f"m{probe.position}", probe.kind, probe.answer) for probe in shown]))
+    if report.left:
+        acted = report.left[-SHOWN_MAX:]
+        show(line(""), line(f"what left ({_number_of(acted, report.left)})", "bold"))
+        show(table(("message", "what", ">tokens", "reference"), map(_left, acted)))
+        say(
+            f"plimsoll read {arguments.name} REFERENCE prints one; plimsoll recall {arguments.name} WORDS searches all of it"
+        )
+    return DONE
+
+
+def _number_of(shown: Sequence[object], known: Sequence[object]) -> str:
+    return f"the newest {len(shown)} of {len(known)}; --json has all" if len(shown) < len(known) else f"{len(known)}"
+
+
+def _left(action: plimsoll.Action) -> tuple[str | int, ...]:
+    """A row of what left."""
+    from plimsoll.report.figures import named
+
+    name = named(list(range(action.first, action.last + 1)))
+    return name, action.what, action.tokens_before, action.references[0] if action.references else name
 
 
 def _row(compaction: plimsoll.Compaction, tool: str) -> tuple[str | int, ...]:

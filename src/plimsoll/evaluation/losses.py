@@ -1,0 +1,99 @@
+"""What a compaction took out of the view, by name, and an estimate of what of it the view no longer says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from plimsoll.brief import Fact, ShortRepr, pluralize
+from plimsoll.dataclass import dataclass
+from plimsoll.errors import SettingError
+from plimsoll.evaluation.evaluate import tallied, text_of
+from plimsoll.evaluation.extract import probes_of
+from plimsoll.evaluation.matching import Haystack
+from plimsoll.evaluation.values import Probe, Tally, added
+from plimsoll.formats.registry import decode_all
+from plimsoll.session.session import Session
+from plimsoll.validation import short_repr, text_or_none
+
+if TYPE_CHECKING:
+    from plimsoll.compaction.plan import Action
+    from plimsoll.records.values import Compaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LossReport(ShortRepr):
+    """What left a session's view, and what may be missed.
+
+    `by_kind` counts requests, constraints, decisions, values, files, outcomes, errors and statements in the messages before the
+    compaction that are not in the view after it: `kept` if the view still says them, else `lost`. It is an estimate by patterns:
+    what they do not find is not counted. Nothing is lost to the session: `recall` finds it, `read` gives it back by reference.
+    """
+
+    compaction: Compaction
+    left: tuple[Action, ...] = field(repr=False)
+    by_kind: Mapping[str, Tally]
+    missed: tuple[Probe, ...] = field(repr=False)
+    """What the view no longer says, in the order of the history; `position` is the number of the message that says it."""
+
+    @property
+    def total(self) -> Tally:
+        """Over all kinds."""
+        return added(self.by_kind.values())
+
+    def _facts(self) -> tuple[Fact, ...]:
+        total = self.total
+        return (
+            ("compaction", str(self.compaction.id)),
+            ("left", f"{pluralize(len(self.left), 'exchange')} left"),
+            ("missed", f"{total.lost} of {total.total} facts found in them are not in the view"),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "compaction": self.compaction.id,
+            "left": [action.to_dict() for action in self.left],
+            "by_kind": {kind: {"total": tally.total, "kept": tally.kept} for kind, tally in self.by_kind.items()},
+            "missed": [
+                {"kind": probe.kind, "message": f"m{probe.position}", "text": probe.answer} for probe in self.missed
+            ],
+        }
+
+
+def loss_report(session: Session, compaction_id: str | None = None) -> LossReport:
+    """What a compaction of a session took out of the view, and what of it the view after it no longer says.
+
+    Reads the whole history up to the compaction. Changes nothing.
+
+    Args:
+        session: an open session.
+        compaction_id: the compaction, such as "c125"; None: the newest.
+
+    Raises: SettingError if there is no such compaction, StoreError.
+
+    """
+    if not isinstance(session, Session):
+        raise SettingError("session", f"must be an open session, not {short_repr(session)}")
+    found = _compaction(session, text_or_none("compaction_id", compaction_id))
+    view = decode_all(list(session.view_after(str(found.id))), session.format)[1]
+    history = decode_all(session.history()[: found.position], session.format)[1]
+    shown = {place for start, end in found.kept for place in range(start, end)}
+    probes = [probe for probe in probes_of(history, spread=False) if probe.position not in shown]
+    held = Haystack([text_of(message) for message in view])
+    states = [(probe, held.holds(probe)) for probe in probes]
+    return LossReport(
+        compaction=found,
+        left=found.lost,
+        by_kind=tallied((probe, "kept" if is_held else "lost") for probe, is_held in states),
+        missed=tuple(probe for probe, is_held in states if not is_held),
+    )
+
+
+def _compaction(session: Session, compaction_id: str | None) -> Compaction:
+    known: Sequence[Compaction] = [found for found in session.compactions() if found.id is not None]
+    chosen = [found for found in known if compaction_id in {None, found.id}]
+    if not chosen:
+        raise SettingError("compaction_id", f"no such compaction: {short_repr(compaction_id)}")
+    return chosen[-1]
