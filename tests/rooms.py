@@ -44,6 +44,7 @@ ROOMS = (
     Room("mcp", "edges", "the MCP server"),
     Room("hooks", "edges", "what coding agents call before and after they compact"),
     Room("adapters", "edges", "adapters to agent frameworks, one module each"),
+    Room("proxy", "edges", "a proxy in front of a provider's API"),
     Room("cli", "edges", "the command line"),
     Room("__main__", "edges", "`python -m plimsoll`"),
 )

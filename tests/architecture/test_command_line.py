@@ -10,6 +10,7 @@ EXCEPTIONS = {
     "formats.rules": "which keys a provider's request has, for a file that holds one",
     "message": "the type of a format's name",
     "mcp": "the server that one of the commands starts",
+    "proxy": "the server that another of them starts",
     "hooks": "what coding agents call, which no program does",
 }
 """Modules that it may import besides the public names, `cli` and `report`, and why."""

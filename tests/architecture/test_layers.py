@@ -36,6 +36,7 @@ THIRD_PARTY = {
     "report": {"rich"},
     "mcp": {"mcp", "mcp_types", "anyio", "starlette", "uvicorn"},
     "models": {"openai", "anthropic"},
+    "proxy": {"aiohttp", "multidict", "yarl"},
 }
 """Which room may import what; adapters may import the framework they adapt."""
 

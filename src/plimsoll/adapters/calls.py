@@ -8,9 +8,10 @@ from typing import Any, Generic, Protocol, TypeAlias, TypedDict, TypeVar
 
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.compaction.view_message import Origins
-from plimsoll.conversations.conversation import Conversation, Overflow, Prepared
+from plimsoll.conversations.conversation import Conversation, Prepared
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.errors import UnsafeName
+from plimsoll.formats.overflow import Overflow
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import PolicyChoice
 from plimsoll.protocols import Durability

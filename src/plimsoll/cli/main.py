@@ -35,6 +35,7 @@ COMMANDS = (
     "install",
     "hook",
     "watch",
+    "serve",
 )
 """In the order of the help. Each is a module of `commands`, imported when it is asked for."""
 

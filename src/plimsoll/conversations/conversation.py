@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll.api.fit import fit
 from plimsoll.compaction.view_message import Origins
-from plimsoll.conversations.budget import budget_tokens
 from plimsoll.conversations.prefix import Listing, listing, said
 from plimsoll.conversations.redaction import Redaction
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import PlimsollError, StoreError
 from plimsoll.formats.intake import received
+from plimsoll.formats.overflow import Overflow
 from plimsoll.formats.requests import RequestParts, parts_of, with_messages
 from plimsoll.message import FormatName
 from plimsoll.records.usage import Usage, usage_of
@@ -45,18 +45,14 @@ class Prepared:
     """Upper bound of the tokens of the messages and tools that are sent."""
     budget_tokens: int = 0
     """What these may use."""
+    room_tokens: int = 0
+    """What may be added before anything of the conversation is changed; 0 if the body was."""
     problem: str | None = None
     """What went wrong; the request can be sent all the same."""
     find_origins: Callable[[], Origins] | None = field(default=None, repr=False)
     """Gives for each message of a changed body the positions of the given messages that it came from."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overflow:
-    """What a provider said of a request that was too long. None: it did not say."""
-
-    window_tokens: int | None = None
-    counted_tokens: int | None = None
+    number: int = 0
+    """Number of the request in its conversation."""
 
 
 class Conversation:
@@ -74,6 +70,10 @@ class Conversation:
         """What was said in the answer to it."""
         self.awaited = 0
         """Requests without an answer so far."""
+        self.load = (0, 0)
+        """The tokens of what was sent last, and the budget of it."""
+        self.is_compacted = False
+        """True if that was a view."""
         self.lock = RLock()
         self._settings = settings
         self._rename = rename
@@ -82,6 +82,8 @@ class Conversation:
         self._limit_tokens: int | None = None
         """What the provider was found to take, where that is less than the budget."""
         self._credentials: tuple[str, ...] = ()
+        self._number = 0
+        self._is_repaired = False
 
     @property
     def session(self) -> Session:
@@ -103,6 +105,7 @@ class Conversation:
         credentials: Iterable[str] = (),
         window_tokens: int | None = None,
         overflow: Overflow | None = None,
+        repair: bool = False,
     ) -> Prepared:
         """The body to send for a request of this conversation. Nothing that goes wrong is raised.
 
@@ -110,7 +113,8 @@ class Conversation:
             request: The body, in one of the three APIs. It is not modified.
             credentials: The keys that came with it, which are never recorded.
             window_tokens: The model's window, where it is known to differ.
-            overflow: What the provider said when it refused the body prepared last: compact harder.
+            overflow: What the provider said when it found the body prepared last too long: compact harder.
+            repair: The provider refused that body for another reason: from now on send what it takes by its rules.
 
         Returns: The same body if it fits and nothing was compacted before, else one with the view.
 
@@ -119,31 +123,39 @@ class Conversation:
         if parts is None:
             return Prepared(body=request)
         with self.lock:
-            self.awaited += overflow is None
+            self.awaited += overflow is None and not repair
+            self._is_repaired = self._is_repaired or repair
+            self._number += 1
             self._credentials = tuple(credentials)
             model = self._settings.model or parts.model
-            budget = self._budget(parts, window_tokens)
+            budget = self._settings.budget_of(parts, parts.model, window_tokens)
             try:
-                return self._synced(request, parts, budget, model, overflow)
+                return replace(self._synced(request, parts, budget, model, overflow), number=self._number)
             except StoreError as error:
                 self.close()
                 limit = min(budget, self._limit_tokens or budget)
-                return stateless(request, parts, limit, self._settings, problem=str(error), conversation=self)
+                return replace(
+                    stateless(request, parts, limit, self._settings, problem=str(error), conversation=self),
+                    number=self._number,
+                )
             except (PlimsollError, RecursionError) as error:
                 return Prepared(body=request, conversation=self, budget_tokens=budget, problem=str(error))
 
-    def answered(self, message: Any = None, usage: Any = None) -> str | None:
+    def answered(self, message: Any = None, usage: Any = None, *, to: Prepared | None = None) -> str | None:
         """Record the reply to the request prepared last, and calibrate by the usage that the provider reported.
 
         Args:
             message: A message, a whole response, or a list of items; None: there was none.
             usage: The provider's usage object, plain or of its SDK, or a Usage; None: it said nothing.
+            to: The request that it answers: nothing is recorded if another was prepared since. None: the newest.
 
         Returns: What went wrong, or None. Nothing is raised.
 
         """
         with self.lock:
             self.awaited = max(0, self.awaited - 1)
+            if to is not None and to.number != self._number:
+                return None
             try:
                 wires = received(
                     list(message) if isinstance(message, list | tuple) else [] if message is None else [message]
@@ -171,14 +183,6 @@ class Conversation:
             if session is not None:
                 session.close()
 
-    def _budget(self, parts: RequestParts, window_tokens: int | None) -> int:
-        settings = self._settings
-        if settings.max_tokens is not None:
-            return settings.max_tokens
-        model = settings.model or parts.model or settings.default_model
-        known = settings.windows.get(model, window_tokens)
-        return budget_tokens(parts, model=model, policy=settings.policy, window_tokens=known)
-
     def _synced(
         self, request: Mapping[str, Any], parts: RequestParts, budget: int, model: str | None, overflow: Overflow | None
     ) -> Prepared:
@@ -196,8 +200,12 @@ class Conversation:
         view = session.sync(messages, system=system, tools=parts.tools, max_tokens=allowed)
         found = session.check()
         tokens = found.current_tokens + allowed - found.max_tokens
-        if not session.is_shortened and found.current_tokens <= found.max_tokens:
-            return Prepared(body=request, conversation=self, tokens=tokens, budget_tokens=budget)
+        self.load, self.is_compacted = (tokens, budget), session.is_shortened
+        as_given = not self.is_compacted and (session.is_verbatim or not self._is_repaired)
+        if as_given and found.current_tokens <= found.max_tokens:
+            acts_at = min(found.threshold, found.max_tokens) if self._settings.is_lazy else 0
+            room = max(0, acts_at - found.current_tokens - 1)
+            return Prepared(body=request, conversation=self, tokens=tokens, budget_tokens=budget, room_tokens=room)
         return Prepared(
             body=with_messages(request, parts, redaction.restored(list(view))),
             changed=True,
@@ -212,8 +220,7 @@ class Conversation:
         found = session.check()
         sent = min(allowed, found.current_tokens + max(0, allowed - found.max_tokens))
         window, counted = overflow.window_tokens, overflow.counted_tokens
-        if window and self._settings.max_tokens is None:
-            self._settings.learn(model or self._settings.default_model, window)
+        self._settings.learn(model or self._settings.default_model, window, sent)
         share = HARDER_SHARE
         if window and counted and counted > window - (parts.reserve_tokens or 0) > 0:
             share = SAFETY_SHARE * (window - min(parts.reserve_tokens or 0, window // 2)) / counted

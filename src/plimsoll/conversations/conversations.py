@@ -123,7 +123,7 @@ class Conversations:
             try:
                 found = self._found(parts, name, keys)
             except StoreError as error:
-                budget = self._settings.max_tokens
+                budget = self._settings.budget_of(parts, parts.model, window_tokens)
                 return self._without(request, parts, budget, str(error))
             except (PlimsollError, RecursionError) as error:
                 return Prepared(body=request, problem=str(error))
@@ -134,6 +134,12 @@ class Conversations:
             with self._lock:
                 found.awaited -= 1
                 self._close_idle()
+
+    def free_tokens(self, parts: RequestParts, *, window_tokens: int | None = None) -> int:
+        """The tokens that a request may have without anything being changed, whatever conversation it is of."""
+        settings = self._settings
+        known = settings.acts_at(settings.budget_of(parts, parts.model, window_tokens))
+        return min(known, settings.ceilings.get(settings.model or parts.model or "", known)) - 1
 
     def find(
         self,
@@ -249,13 +255,8 @@ class Conversations:
             return None
         return conversation
 
-    def _without(self, request: Mapping[str, Any], parts: RequestParts, budget: int | None, problem: str) -> Prepared:
-        from plimsoll.conversations.budget import budget_tokens  # noqa: PLC0415 - only needed when a store fails
-
-        settings = self._settings
-        model = settings.model or parts.model or settings.default_model
-        budget = budget or budget_tokens(parts, model=model, policy=settings.policy)
-        return stateless(request, parts, budget, settings, problem=problem)
+    def _without(self, request: Mapping[str, Any], parts: RequestParts, budget: int, problem: str) -> Prepared:
+        return stateless(request, parts, budget, self._settings, problem=problem)
 
     def _close_idle(self) -> None:
         """Close the sessions used longest ago, so that at most `open_max` are open."""

@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.compaction.meter import DEFAULT_MODEL
+from plimsoll.conversations.budget import budget_tokens
 from plimsoll.dataclass import dataclass
+from plimsoll.formats.requests import RequestParts
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import Policy, PolicyChoice, policy_of
 from plimsoll.protocols import Store
@@ -43,10 +45,31 @@ class Settings:
     windows: dict[str, int] = field(default_factory=dict)
     """Windows by model, as providers said them."""
 
-    def learn(self, model: str, window_tokens: int) -> None:
-        """Note the window of a model."""
-        if model in self.windows or len(self.windows) < WINDOWS_MAX:
+    ceilings: dict[str, int] = field(default_factory=dict)
+    """By model, the size of the smallest request that a provider found too long without saying why."""
+
+    @property
+    def is_lazy(self) -> bool:
+        """True if nothing is changed below the first load line, not even on arrival."""
+        return self.policy.tool_result_tokens_max is None
+
+    def acts_at(self, budget_tokens: int) -> int:
+        """The tokens from which on something may be changed."""
+        return self.policy.lines.resolve(budget_tokens).soft if self.is_lazy else 0
+
+    def budget_of(self, parts: RequestParts, model: str | None, window_tokens: int | None) -> int:
+        """The tokens that the messages and tools of a request may use."""
+        if self.max_tokens is not None:
+            return self.max_tokens
+        name = self.model or model or self.default_model
+        return budget_tokens(parts, model=name, policy=self.policy, window_tokens=self.windows.get(name, window_tokens))
+
+    def learn(self, model: str, window_tokens: int | None, sent_tokens: int) -> None:
+        """Note that a provider found so many tokens too long for a model, and the window that it named."""
+        if window_tokens is not None and (model in self.windows or len(self.windows) < WINDOWS_MAX):
             self.windows[model] = window_tokens
+        if model in self.ceilings or len(self.ceilings) < WINDOWS_MAX:
+            self.ceilings[model] = min(sent_tokens, self.ceilings.get(model, sent_tokens))
 
     def open(self, name: str, format: FormatName, model: str | None) -> Session:
         """Open the session of a conversation. Raises StoreError."""

@@ -12,6 +12,13 @@ from plimsoll.formats.format import SystemText
 from plimsoll.formats.intake import received
 from plimsoll.message import FormatName
 
+ROUTES: Final[Mapping[str, FormatName]] = {
+    "/chat/completions": "openai-chat",
+    "/responses": "openai-responses",
+    "/messages": "anthropic",
+}
+"""The end of the path that each API is served at."""
+
 _HELD_BY_PROVIDER: Final = ("previous_response_id", "conversation", "prompt", "context_management")
 """Fields of a Responses request whose conversation, or its compaction, is the provider's."""
 

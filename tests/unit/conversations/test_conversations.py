@@ -11,6 +11,7 @@ import pytest
 import plimsoll
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.errors import StoreFull, StoreUnusable
+from plimsoll.formats.overflow import Overflow
 
 Wire = dict[str, Any]
 WINDOW = 3_000
@@ -259,8 +260,6 @@ def test_the_reply_is_reserved_of_the_models_window():
 
 def test_a_request_found_too_long_is_compacted_harder(kept):
     """What the provider says counts from then on."""
-    from plimsoll.conversations.conversation import Overflow
-
     body = chat([*(message for number in range(8) for message in turn(number)), said("user", "?")])
     prepared = kept.prepare(body)
     assert not prepared.changed

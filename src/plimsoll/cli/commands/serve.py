@@ -1,0 +1,93 @@
+"""`plimsoll serve`: the proxy."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from plimsoll.cli.options import Commands, add_store, command, count, tokens
+from plimsoll.cli.output import print_json
+from plimsoll.cli.refusal import DONE
+
+TOKEN = "PLIMSOLL_PROXY_TOKEN"  # noqa: S105 - the name of a variable
+
+
+def add(commands: Commands) -> None:
+    """Its options."""
+    parser = command(
+        commands,
+        "serve",
+        run,
+        "keep every conversation that goes to a provider within its window",
+        "Clients use the address that is printed as their base URL. Keys go through, and are never stored.",
+    )
+    parser.add_argument("--upstream", metavar="URL", required=True, help="the provider, such as https://api.openai.com")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8790, help="the port; 0 takes a free one (default: 8790)")
+    parser.add_argument(
+        "--token",
+        metavar="T",
+        help=f"what clients must send as X-Plimsoll-Token (default: ${TOKEN}; needed unless on loopback)",
+    )
+    parser.add_argument(
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="another name of the proxy, with its port, as clients call it",
+    )
+    parser.add_argument(
+        "--max-tokens",
+        metavar="N",
+        type=tokens,
+        help="the budget of messages and tools (default: the model's window less the reply)",
+    )
+    parser.add_argument("--model", metavar="M", help="count for this model (default: the one each request names)")
+    parser.add_argument(
+        "--policy",
+        metavar="P",
+        help="how to compact: a policy's name (default: only what does not fit, to half of the budget)",
+    )
+    parser.add_argument("--no-redact", action="store_true", help="record secrets in messages too")
+    parser.add_argument(
+        "--max-requests", metavar="N", type=count, default=2_000, help="requests at a time (default: 2000)"
+    )
+    parser.add_argument(
+        "--timeout", metavar="S", type=count, default=600, help="seconds the upstream may be silent (default: 600)"
+    )
+    add_store(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    from plimsoll.proxy.options import checked_options
+
+    options = checked_options(
+        arguments.upstream,
+        host=arguments.host,
+        port=arguments.port,
+        token=arguments.token or os.environ.get(TOKEN) or None,
+        allow_hosts=arguments.allow_host,
+        requests_max=arguments.max_requests,
+        idle_timeout_s=float(arguments.timeout),
+    )
+    from plimsoll.proxy.run import serve
+
+    def listening(url: str) -> None:
+        if arguments.json:
+            print_json({"listening": url, "upstream": options.upstream})
+        else:
+            print(f"listening on {url}, sending to {options.upstream}; {url}/plimsoll/status shows what is done")
+        sys.stdout.flush()
+
+    serve(
+        options,
+        listening=listening,
+        store=arguments.store,
+        model=arguments.model,
+        max_tokens=arguments.max_tokens,
+        policy=arguments.policy,
+        redact=not arguments.no_redact,
+    )
+    return DONE

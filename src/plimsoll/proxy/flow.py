@@ -1,0 +1,223 @@
+"""What happens to a request and its reply, without sockets: request, decision, events.
+
+A request that certainly fits goes out at once, byte for byte; reading and recording it come after, on a worker. Any other is read
+first. Steps of one exchange, and of exchanges that follow each other, are taken in order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from plimsoll.conversations.conversation import Prepared
+from plimsoll.conversations.conversations import Conversations
+from plimsoll.dataclass import dataclass
+from plimsoll.formats.overflow import Overflow
+from plimsoll.formats.requests import ROUTES, parts_of
+from plimsoll.message import FormatName
+from plimsoll.proxy.gate import MARGIN_TOKENS, Gate, Track, may_hold_media
+from plimsoll.proxy.reply import Reply
+
+READ_AT_ONCE_BYTES_MAX: Final = 48 * 1024
+"""A smaller body is read where it comes in: that takes less time than asking somebody else."""
+
+Lane = Literal["same", "longer", "small", "read", "other"]
+"""How it was decided: the same request again, a longer one, a small one, one that was read, or one that is none of ours."""
+
+
+def format_of_route(method: str, path: str) -> FormatName | None:
+    """The API that a request is for; None for any other route."""
+    plain = path.partition("?")[0].rstrip("/")
+    return next((name for end, name in ROUTES.items() if plain.endswith(end)), None) if method == "POST" else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A request as it came in."""
+
+    path: str
+    format: FormatName
+    raw: bytes
+    """The body as it is to be sent on."""
+    text: bytes
+    """The body as JSON text, unpacked."""
+    name: str | None = None
+    credentials: tuple[str, ...] = ()
+    window_tokens: int | None = None
+
+
+class Flow:
+    """All exchanges of a proxy."""
+
+    def __init__(self, conversations: Conversations) -> None:
+        self.conversations = conversations
+        self.gate = Gate()
+
+    def exchange(self, asked: Asked) -> Exchange:
+        """An exchange for a request. Takes microseconds."""
+        return Exchange(self, asked)
+
+
+class Exchange:
+    """One request and its reply.
+
+    `ready` is the body to send, if that is known at once; then `note` is to be called on a worker. Else `prepare` is to be, which
+    returns the body.
+    """
+
+    def __init__(self, flow: Flow, asked: Asked) -> None:
+        self.asked = asked
+        self.prepared: Prepared | None = None
+        """Set once the request was read."""
+        self.lane: Lane = "read"
+        self.is_retry = False
+        self.problem: str | None = None
+        """What went wrong; the exchange goes on all the same."""
+        self._flow = flow
+        self._track: Track | None = None
+        self.ready = self._decided()
+
+    @property
+    def needs_note(self) -> bool:
+        """True if the request is to be recorded after it was sent."""
+        return self.lane in ("longer", "small")
+
+    @property
+    def is_changed(self) -> bool:
+        """True if other messages were sent than came."""
+        return self.prepared is not None and self.prepared.changed
+
+    def prepare(self) -> bytes:
+        """Read the request, record it, and return the body to send. Takes long; nothing is raised."""
+        try:
+            request = _object(self.asked.text)
+            if request is None:
+                self.lane = "other"
+                return self.asked.raw
+            asked = self.asked
+            self.prepared = self._flow.conversations.prepare(
+                request,
+                format=asked.format,
+                name=asked.name,
+                credentials=asked.credentials,
+                window_tokens=asked.window_tokens,
+            )
+            self.problem = self.prepared.problem
+            self._learn(self.prepared)
+            return self._encoded(self.prepared)
+        except Exception as error:  # noqa: BLE001 - a fault here must not stop a request
+            self.problem = f"{type(error).__name__} while a request was read"
+            return self.asked.raw
+
+    def note(self) -> None:
+        """Record a request that was sent already."""
+        self.prepare()
+
+    def retry(self, overflow: Overflow | None) -> bytes | None:
+        """The body to send after the provider refused it, once; None if nothing can be done.
+
+        `overflow` is what it said of the length; None: it found something else wrong.
+        """
+        if self.is_retry:
+            return None
+        self.is_retry = True
+        try:
+            if self.prepared is None:
+                self.prepare()
+            request, conversation = _object(self.asked.text), self.prepared.conversation if self.prepared else None
+            if request is None or conversation is None:
+                return None
+            before = self.prepared
+            self.prepared = conversation.prepare(
+                request,
+                credentials=self.asked.credentials,
+                window_tokens=self.asked.window_tokens,
+                overflow=overflow,
+                repair=overflow is None,
+            )
+            self.problem = self.prepared.problem
+            self._learn(self.prepared)
+            if not self.prepared.changed or (before is not None and self.prepared.body == before.body):
+                return None
+            return self._encoded(self.prepared)
+        except Exception as error:  # noqa: BLE001 - as above
+            self.problem = f"{type(error).__name__} while a request was compacted"
+            return None
+
+    def reply(self, status: int, content_type: str, *, encoded: bool = False) -> Reply:
+        """A reader of the reply."""
+        can_retry = not self.is_retry and self.lane != "other"
+        return Reply(self.asked.format, status, content_type, encoded=encoded, can_retry=can_retry)
+
+    def finish(self, reply: Reply | None) -> None:
+        """Record the answer; None, or a reply that is not complete: there was none. On a worker, after all else."""
+        prepared = self.prepared
+        if prepared is None or prepared.conversation is None:
+            return
+        try:
+            if reply is None or not reply.is_complete:
+                prepared.conversation.released()
+                return
+            messages, usage = reply.answer()
+            self.problem = prepared.conversation.answered(messages, usage, to=prepared) or self.problem
+        except Exception as error:  # noqa: BLE001 - as above
+            self.problem = f"{type(error).__name__} while an answer was recorded"
+
+    def _decided(self) -> bytes | None:
+        asked = self.asked
+        if asked.name is not None:
+            return None
+        gate = self._flow.gate
+        if gate.must_read(asked.path, asked.text):
+            return None
+        found = gate.find(asked.path, asked.text)
+        if found is not None:
+            self.lane, track, added = found
+            room = (track.room_tokens or 0) - added
+            self._track = track if self.lane == "same" else gate.passed(asked.path, asked.text, room, after=track)
+            return asked.raw
+        return self._small() if len(asked.text) <= READ_AT_ONCE_BYTES_MAX else None
+
+    def _small(self) -> bytes | None:
+        """A small request that fits even if each of its bytes is a token."""
+        asked = self.asked
+        request = _object(asked.text)
+        parts = None
+        try:
+            parts = None if request is None else parts_of(request, asked.format)
+        except Exception:  # noqa: BLE001 - the provider says what is wrong with it
+            request = None
+        if request is None or parts is None:
+            self.lane = "other"
+            return asked.raw
+        room = self._flow.conversations.free_tokens(parts, window_tokens=asked.window_tokens)
+        if len(asked.text) + MARGIN_TOKENS > room or may_hold_media(asked.text):
+            return None
+        self.lane = "small"
+        self._track = self._flow.gate.passed(asked.path, asked.text, room - len(asked.text) - MARGIN_TOKENS)
+        return asked.raw
+
+    def _learn(self, prepared: Prepared) -> None:
+        """What is known of the size of the request now."""
+        gate = self._flow.gate
+        if prepared.changed or prepared.conversation is None:
+            self._track = gate.passed(self.asked.path, self.asked.text, None, after=self._track)
+        elif self._track is None:
+            self._track = gate.passed(self.asked.path, self.asked.text, prepared.room_tokens)
+        else:
+            self._track.room_tokens = prepared.room_tokens
+
+    def _encoded(self, prepared: Prepared) -> bytes:
+        if not prepared.changed:
+            return self.asked.raw
+        return json.dumps(prepared.body, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def _object(text: bytes) -> Mapping[str, Any] | None:
+    """The JSON object in a body; None if it is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

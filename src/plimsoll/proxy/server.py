@@ -1,0 +1,285 @@
+"""The sockets of the proxy: a server for clients, a client for the upstream, on aiohttp."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from plimsoll.conversations.conversations import Conversations
+from plimsoll.proxy.access import Head, refusal
+from plimsoll.proxy.flow import Asked, Exchange, Flow, format_of_route
+from plimsoll.proxy.headers import credentials, inbound, outbound
+from plimsoll.proxy.metrics import Metrics
+from plimsoll.proxy.options import ProxyOptions
+from plimsoll.proxy.reply import Reply
+from plimsoll.proxy.sockets import URL, CIMultiDict, Sending, aiohttp, client, error_response, server, web
+from plimsoll.proxy.status import OWN_ROUTES, own_page
+from plimsoll.proxy.unpack import BodyTooLarge, unpacked
+from plimsoll.proxy.worker import Worker
+
+NAME_HEADER: Final = "x-plimsoll-session"
+LONG_CONTEXT: Final = "context-1m"
+"""In the header anthropic-beta: the window is a million tokens."""
+
+_AT_ONCE_BYTES_MAX: Final = 1 << 20
+"""A larger body is written in pieces, so that other connections are served meanwhile."""
+
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+
+
+class Proxy:
+    """A proxy that listens. Runs in the event loop in which it is started."""
+
+    def __init__(self, options: ProxyOptions, conversations: Conversations) -> None:
+        self.options = options
+        self.metrics = Metrics()
+        self.port = options.port
+        """The port that it listens on, once it is started."""
+        self._flow = Flow(conversations)
+        self._worker = Worker(self.metrics)
+        self._upstream = URL(options.upstream)
+
+    async def start(self) -> None:
+        """Listen. Raises OSError if the address is taken."""
+        options = self.options
+        self._session = client(options)
+        self._runner = web.ServerRunner(server(self._handle, options), shutdown_timeout=5.0)
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, options.host, options.port).start()
+        except BaseException:
+            await self.stop()
+            raise
+        self.port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        """Stop listening, and write what is still to be recorded."""
+        await self._runner.cleanup()
+        await self._session.close()
+        await self._worker.finish()
+        await self._worker.run(self._flow.conversations.close)
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        head = _head(request)
+        refused = refusal(head, self.options, self.port)
+        if refused is not None:
+            return self._refused(refused.status, refused.reason)
+        path = head.target.partition("?")[0]
+        if path in OWN_ROUTES and head.method in ("GET", "HEAD"):
+            kind, text = own_page(path, self.options, self.metrics, self._flow.conversations)
+            return web.Response(text=text, content_type=kind)
+        if self.metrics.active >= self.options.requests_max:
+            return self._refused(503, "too many requests at a time")
+        self.metrics.active += 1
+        try:
+            return await self._serve(request, head)
+        except BodyTooLarge:
+            return self._refused(413, f"the body is larger than {self.options.body_bytes_max} bytes")
+        except TimeoutError:
+            return self._refused(408, "the request took too long to arrive")
+        finally:
+            self.metrics.active -= 1
+
+    async def _serve(self, request: web.BaseRequest, head: Head) -> web.StreamResponse:
+        api = format_of_route(head.method, head.target)
+        kind = (head.headers.get("content-type") or [""])[0].partition(";")[0].strip().lower()
+        if api is not None and kind != "application/json":
+            return self._refused(415, "a body of the type application/json is needed")
+        raw = await self._body(request)
+        text = unpacked(raw, ",".join(head.headers.get("content-encoding", ())), self.options.body_bytes_max)
+        if api is None or text is None:
+            self.metrics.add("requests", "passed")
+            return await self._forward(request, head, raw, None)
+        exchange = self._flow.exchange(
+            Asked(
+                path=head.target,
+                format=api,
+                raw=raw,
+                text=text,
+                name=next(iter(head.headers.get(NAME_HEADER, ())), None),
+                credentials=credentials(head.headers),
+                window_tokens=1_000_000 if LONG_CONTEXT in ",".join(head.headers.get("anthropic-beta", ())) else None,
+            )
+        )
+        body = exchange.ready
+        if body is None:
+            body = await self._worker.run(exchange.prepare)
+        elif exchange.needs_note:
+            self._worker.later(exchange.note)
+        self.metrics.add("requests", exchange.lane)
+        answered = _Once(self, exchange)
+        try:
+            return await self._forward(request, head, body, exchange, answered)
+        finally:
+            answered.note(None)
+
+    async def _forward(
+        self,
+        request: web.BaseRequest,
+        head: Head,
+        body: bytes,
+        exchange: Exchange | None,
+        answered: _Once | None = None,
+    ) -> web.StreamResponse:
+        """Send a body to the upstream and its reply to the client, and once more if it was found too long."""
+        try:
+            while True:
+                fields = outbound(_fields(request), is_read=exchange is not None)
+                if exchange is not None and body is not exchange.asked.raw:
+                    fields = [(name, value) for name, value in fields if name.lower() != "content-encoding"]
+                async with self._session.request(
+                    head.method,
+                    self._target(head.target),
+                    data=io.BytesIO(body) if len(body) > _AT_ONCE_BYTES_MAX else body or None,
+                    headers=CIMultiDict(fields),
+                    skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+                    allow_redirects=False,
+                ) as reply:
+                    try:
+                        found = await self._relay(request, reply, exchange, answered)
+                    except BaseException:
+                        reply.close()
+                        raise
+                    if isinstance(found, web.StreamResponse):
+                        return found
+                    reply.close()
+                self.metrics.add("retries")
+                body = found
+        except TimeoutError:
+            self.metrics.add("failures", "timeout")
+            return error_response(504, "the upstream did not answer in time")
+        except aiohttp.ClientError as error:
+            self.metrics.add("failures", type(error).__name__)
+            return error_response(502, f"the upstream cannot be reached: {type(error).__name__}")
+
+    async def _relay(
+        self,
+        request: web.BaseRequest,
+        upstream: aiohttp.ClientResponse,
+        exchange: Exchange | None,
+        answered: _Once | None,
+    ) -> web.StreamResponse | bytes:
+        """Pass a reply on as it comes. Returns the body to send instead if the request was too long."""
+        self.metrics.add("replies", upstream.status)
+        if upstream.status in _REDIRECTS:
+            self.metrics.add("failures", "redirect")
+            return error_response(502, "the upstream redirects, which is not followed")
+        response = _response(upstream, request, is_changed=exchange is not None and exchange.is_changed)
+        if exchange is None or answered is None:
+            return await self._pass_on(request, upstream, response)
+        kind = upstream.headers.get("Content-Type", "")
+        encoded = upstream.headers.get("Content-Encoding", "identity").lower() != "identity"
+        reply = exchange.reply(upstream.status, kind, encoded=encoded)
+        sending = Sending(request, response)
+        try:
+            async for data in upstream.content.iter_any():
+                passed = reply.feed(data)
+                if reply.may_retry:
+                    body = await self._worker.run(partial(exchange.retry, reply.overflow))
+                    if body is not None:
+                        return body
+                    passed = reply.given_back()
+                if reply.is_complete:
+                    answered.note(reply)
+                await sending.write(passed)
+            rest = reply.end()
+            if reply.may_retry:
+                body = await self._worker.run(partial(exchange.retry, reply.overflow))
+                if body is not None:
+                    return body
+                rest = reply.given_back()
+            answered.note(reply)
+            await sending.write(rest)
+            return await sending.end()
+        except (aiohttp.ClientError, TimeoutError) as error:
+            return await sending.broken(error, reply.given_back(), self.metrics)
+
+    async def _pass_on(
+        self, request: web.BaseRequest, upstream: aiohttp.ClientResponse, response: web.StreamResponse
+    ) -> web.StreamResponse:
+        sending = Sending(request, response)
+        try:
+            async for data in upstream.content.iter_any():
+                await sending.write(data)
+            return await sending.end()
+        except (aiohttp.ClientError, TimeoutError) as error:
+            return await sending.broken(error, b"", self.metrics)
+
+    async def _body(self, request: web.BaseRequest) -> bytes:
+        """The whole body. Raises BodyTooLarge, TimeoutError."""
+        limit = self.options.body_bytes_max
+        if (request.content_length or 0) > limit:
+            raise BodyTooLarge
+        if request.headers.get("Expect", "").lower() == "100-continue":
+            await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            request.writer.output_size = 0
+        pieces, size = list[bytes](), 0
+        async with asyncio.timeout(self.options.read_timeout_s):
+            async for piece in request.content.iter_any():
+                size += len(piece)
+                if size > limit:
+                    raise BodyTooLarge
+                pieces.append(piece)
+        return b"".join(pieces)
+
+    def _target(self, target: str) -> URL:
+        """Where a request goes: always the configured upstream."""
+        base = self.options.upstream
+        if base.endswith("/v1") and target.startswith("/v1/"):
+            target = target.removeprefix("/v1")
+        found = URL(base + target, encoded=True)
+        assert found.origin() == self._upstream.origin()
+        return found
+
+    def _refused(self, status: int, reason: str) -> web.Response:
+        self.metrics.add("refused", status)
+        return error_response(status, reason)
+
+    def answered(self, exchange: Exchange, reply: Reply | None) -> None:
+        """Record an answer, or that there is none, after what is being recorded now."""
+
+        def step() -> None:
+            exchange.finish(reply)
+            self.metrics.problems(exchange.problem)
+            if exchange.is_changed:
+                self.metrics.add("changed")
+
+        self._worker.later(step)
+
+
+class _Once:
+    """Notes the answer to an exchange once: before the client has its end, or when it has gone."""
+
+    def __init__(self, proxy: Proxy, exchange: Exchange) -> None:
+        self._proxy, self._exchange, self._is_noted = proxy, exchange, False
+
+    def note(self, reply: Reply | None) -> None:
+        """Note the answer, unless that is done."""
+        if not self._is_noted:
+            self._is_noted = True
+            self._proxy.answered(self._exchange, reply)
+
+
+def _head(request: web.BaseRequest) -> Head:
+    headers: dict[str, list[str]] = {}
+    for name, value in _fields(request):
+        headers.setdefault(name.lower(), []).append(value)
+    return Head(method=request.method, target=request.raw_path, headers=headers)
+
+
+def _fields(request: web.BaseRequest) -> Sequence[tuple[str, str]]:
+    return list(request.headers.items())
+
+
+def _response(upstream: aiohttp.ClientResponse, request: web.BaseRequest, *, is_changed: bool) -> web.StreamResponse:
+    fields: CIMultiDict[str] = CIMultiDict(inbound(list(upstream.headers.items())))
+    if is_changed:
+        fields["X-Plimsoll"] = "compacted"
+    response = web.StreamResponse(status=upstream.status, reason=upstream.reason, headers=fields)
+    has_body = request.method != "HEAD" and upstream.status not in (204, 304)
+    if has_body and "Content-Length" not in fields and request.version >= (1, 1):
+        response.enable_chunked_encoding()
+    return response

@@ -1,0 +1,53 @@
+"""Work beside the event loop, in the order in which it was asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from plimsoll.proxy.metrics import Metrics
+from plimsoll.session.concurrency import in_worker
+
+Result = TypeVar("Result")
+
+WAITING_MAX: Final = 1_000
+"""Records that may wait to be written. Beyond it requests go through without: the next one of the conversation has all again."""
+
+
+class Worker:
+    """Runs steps in the one worker thread of the process."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._tasks: set[asyncio.Task[object]] = set()
+
+    async def run(self, step: Callable[[], Result]) -> Result:
+        """Run a step and wait for it. It is carried out also if the caller goes."""
+        return await asyncio.shield(self._started(step))
+
+    def later(self, step: Callable[[], None]) -> bool:
+        """Run a step after those before it. Returns False if too many are waiting."""
+        if self._metrics.waiting >= WAITING_MAX:
+            self._metrics.add("unrecorded")
+            return False
+        self._started(step)
+        return True
+
+    async def finish(self) -> None:
+        """Wait for all steps."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _started(self, step: Callable[[], Result]) -> asyncio.Task[Result]:
+        async def work() -> Result:
+            try:
+                return await in_worker(step)
+            finally:
+                self._metrics.waiting -= 1
+
+        self._metrics.waiting += 1
+        task = asyncio.get_running_loop().create_task(work())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

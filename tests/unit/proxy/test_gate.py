@@ -1,0 +1,99 @@
+"""Requests that certainly fit are let through unread, and no other."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+import plimsoll
+from loopback import agent
+from plimsoll.proxy.gate import MARGIN_TOKENS, Gate, added_bytes
+
+PATH = "/v1/chat/completions"
+
+
+def body(messages: list[Any], **fields: Any) -> bytes:
+    """A request as an SDK writes it."""
+    return json.dumps(
+        {"messages": messages, "model": "gpt-4o", **fields}, separators=(",", ":"), ensure_ascii=False
+    ).encode()
+
+
+def said(text: str) -> dict[str, str]:
+    """A message."""
+    return {"role": "user", "content": text}
+
+
+KNOWN = [said("question " + "why " * 200), {"role": "assistant", "content": "so"}]
+
+
+@pytest.mark.parametrize(
+    ("raw", "bound"),
+    [
+        pytest.param(body(KNOWN), 0, id="the same"),
+        pytest.param(body([*KNOWN, said("more")]), len(b',{"role":"user","content":"more"}'), id="longer"),
+        pytest.param(body(KNOWN[:1]), 0, id="shorter"),
+        pytest.param(body([*KNOWN, said("more")], max_tokens=5), None, id="another reserve"),
+        pytest.param(body([*KNOWN, said("x")]).replace(b"gpt-4o", b"gpt-4"), None, id="another model"),
+        pytest.param(body(KNOWN).replace(b"gpt-4o", b"gpt-4o-mini"), None, id="a longer name of the model"),
+        pytest.param(body(KNOWN, previous_response_id="r"), None, id="another conversation"),
+        pytest.param(body([*KNOWN, {"role": "user", "content": [{"type": "image_url"}]}]), None, id="a picture"),
+        pytest.param(body([*KNOWN, said("x" * 300_000)]), None, id="very much more"),
+    ],
+)
+def test_the_bound_of_what_was_added(raw, bound):
+    """By bytes, where that is a bound."""
+    assert added_bytes(raw, body(KNOWN)) == bound
+
+
+def test_a_number_that_grows_is_no_longer_text():
+    """The reserve is a setting, also where only a digit was added."""
+    known = json.dumps({"max_tokens": 100, "messages": KNOWN}).encode()
+    assert added_bytes(known.replace(b"100", b"1000"), known) is None
+    assert added_bytes(known.replace(b"100", b"900"), known) is None
+
+
+def test_a_picture_is_seen_across_the_edge_of_the_change():
+    """Though a part of the word was there before."""
+    known = body([{"role": "user", "content": [{"type": "im"}]}])
+    raw = known.replace(b'"im"', b'"image"')
+    assert added_bytes(raw, known) is None
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_bound_holds(seed):
+    """For random edits of random requests the bound is never below what was added."""
+    rng = random.Random(seed)
+    held = [said(agent.request(number)) for number in range(rng.randrange(1, 8))]
+    known = plimsoll.count_tokens(held)
+    other = [dict(message) for message in held]
+    for _ in range(rng.randrange(1, 5)):
+        at = rng.randrange(len(other))
+        text = rng.choice(("a", "界", "0", "🚢", "\n\t", "}{", '"', "x1y2")) * rng.randrange(1, 60)
+        match rng.randrange(3):
+            case 0:
+                other.insert(at, said(text))
+            case 1:
+                other[at]["content"] = text + other[at]["content"]
+            case _:
+                other.append(said(text))
+    added = added_bytes(body(other), body(held))
+    assert added is not None
+    assert plimsoll.count_tokens(other) <= known + added + MARGIN_TOKENS
+
+
+def test_what_has_no_room_is_read():
+    """A request passes while what was added has room; one of a conversation that was changed never does."""
+    gate = Gate()
+    track = gate.passed(PATH, body(KNOWN), 200)
+    longer = body([*KNOWN, said("x" * 60)])
+    assert gate.find(PATH, longer)[1] is track
+    assert gate.find("/v1/other", longer) is None
+    assert gate.find(PATH, body([*KNOWN, said("x" * 300)])) is None
+    gate.passed(PATH, longer, None, after=track)
+    assert gate.find(PATH, longer) is None
+    assert gate.must_read(PATH, body([*KNOWN, said("x" * 60), said("y")]))
+    assert not gate.must_read(PATH, body([said("Something else. " * 50)]))
