@@ -33,6 +33,9 @@ MARK_TOKENS = 48
 SPARE_TOKENS, SPARE_SHARE = 8, 0.01
 """Minimum gain, in tokens and as a share of the goal, that justifies rendering the summary again."""
 
+PASSES_MAX = 3
+"""Times that the room is shared out between the tail and the rules' summary of the rest."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryOutcome:
@@ -101,18 +104,21 @@ def _tightened(
         (exchange, exchange.entries, exchange.decision, exchange.reasons, exchange.references)
         for exchange in selection.leave
     ]
-    for is_first in (True, False):
+    for passes_left in range(PASSES_MAX - 1, -1, -1):
         smaller = _with_boundary(view, task, selection, used)
         if not smaller.leave:
             return smaller, _resumed(view, task, smaller, outcome.failure)
         room = used if task.policy.caps_tail else min(_room_beside(view, task, smaller), task.summary_tokens_max)
+        is_first = passes_left == PASSES_MAX - 1
         if is_first and smaller is selection and room <= used + max(SPARE_TOKENS, int(task.goal_tokens * SPARE_SHARE)):
             return selection, outcome
         smaller = replace(smaller, summary_tokens_max=max(room, used))
         outcome = _resumed(view, task, smaller, outcome.failure)
-        if not is_first or outcome.summary is None or 2 * outcome.summary.tokens > used:
+        if not passes_left or outcome.summary is None:
             break
-        # Most of the summary was about exchanges that now stay, so they get the room.
+        if 2 * outcome.summary.tokens > used and not _slack(task, smaller, outcome):
+            break
+        # Much of the summary was about exchanges that now stay, so they get the room.
         used = outcome.summary.tokens
         for exchange, entries, decision, reasons, references in whole:
             exchange.entries, exchange.decision, exchange.reasons, exchange.references = (

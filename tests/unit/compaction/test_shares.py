@@ -125,3 +125,22 @@ def test_a_model_is_asked_for_no_more_than_it_writes_in_one_reply() -> None:
 
     assert {request.tokens_max for request in asked} == {8_192}
     assert len(asked) < 8
+
+
+@pytest.mark.spec("S2-34")
+@pytest.mark.parametrize("percent", [10, 12])
+def test_room_that_a_summary_no_longer_needs_goes_to_messages(percent: int) -> None:
+    """A large exchange that stays cut makes the summary of the rest short: what is free then shows more of it."""
+    history: list[dict[str, Any]] = [{"role": "user", "content": "Read the sources and write the script."}]
+    for number in range(10):
+        source = "\n".join(f"export const view_{number}_{n} = makeView('{n}', {n * 7});" for n in range(200))
+        function = {"name": "read", "arguments": json.dumps({"file_path": f"/srv/part{number}.ts"})}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        history += [
+            {"role": "assistant", "content": f"I look at part {number}.", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": source},
+        ]
+    history.append({"role": "assistant", "content": "All parts are read."})
+    budget = plimsoll.count_tokens(history) * percent // 100
+
+    assert plimsoll.count_tokens(plimsoll.fit(history, max_tokens=budget).messages) > budget * 0.97

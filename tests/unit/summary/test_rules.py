@@ -354,3 +354,14 @@ def test_file_names_are_whole_where_there_is_room(counter):
     assert all(f"{folder}part_{n}.py" in roomy for n in range(12))
     assert tight.count(folder) == 1
     assert f"- {folder}: part_0.py, part_1.py" in tight
+
+
+def test_a_file_with_two_names_is_not_left_out(counter):
+    """A path that was named in full and in short is one file: shown once, and nothing waits."""
+    messages = [
+        *called("Read", {"file_path": "/srv/app/src/quay/berth.py"}, "1\tdef moor(): ...", call_id="a"),
+        *called("Read", {"file_path": "src/quay/berth.py"}, "1\tdef moor(): ...", call_id="b"),
+    ]
+    text = render(read(messages), tokens_max=1_000, counter=counter).text
+    assert text.count("berth.py") == 1
+    assert "Left out" not in text
