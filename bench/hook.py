@@ -59,7 +59,7 @@ def call(event: dict[str, str], home: Path) -> tuple[float, float, str]:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "plimsoll", "hook"],
+        [sys.executable, "-P", "-c", "import sys; from plimsoll.cli.main import main; sys.exit(main())", "hook"],
         input=json.dumps(event).encode(),
         capture_output=True,
         check=True,

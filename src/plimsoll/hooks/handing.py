@@ -32,7 +32,7 @@ def handed_back(state: FileState, *, tokens_max: int, recall: str) -> str:
 
 
 def lost_facts(state: FileState) -> Ledger:
-    """The facts that the newest compaction lost: all where nothing is known of its summary."""
+    """The facts that the newest compaction lost: of those before it all, where nothing is known of its summary."""
     last = state.last
-    before = state.ledger.end if last.position is None or not last.summary else last.position
+    before = state.ledger.end if last.position is None else last.position
     return lost(state.ledger, HeldText(last.summary), before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from dataclasses import replace
@@ -13,7 +14,7 @@ from plimsoll.hooks.event import POST_COMPACT, PRE_COMPACT, SESSION_START, HookE
 
 NOTES_TOKENS = 1_500
 
-_SMALL_BYTES = 1 << 20
+_SMALL_BYTES = 1 << 18
 _WAIT_SMALL_S, _WAIT_S = 2.0, 0.05
 """How long a tool waits for its file to be taken in: a large one is taken in while the tool makes its summary."""
 
@@ -131,12 +132,18 @@ def _pointer(path: str, settings: HookSettings) -> str:
 
 
 def _recall(path: str, settings: HookSettings) -> str:
+    """How the model finds the rest."""
     from plimsoll.hooks.taking_in import session_of  # noqa: PLC0415 - as above
 
-    name = shlex.quote(session_of(path))
-    return (
-        f'plimsoll recall {name} "words"{", or the tool recall of the MCP server plimsoll" if settings.has_mcp else ""}'
-    )
+    stored = [] if settings.store is None else ["--store", settings.store]
+    words = shlex.join([*_program(), "recall", session_of(path), *stored])
+    return f'{words} "words"{", or the tool recall of the MCP server plimsoll" if settings.has_mcp else ""}'
+
+
+def _program() -> list[str]:
+    """The words that start this program in the agent's shell."""
+    found = (Path(folder, "plimsoll") for folder in os.get_exec_path() if folder)
+    return ["plimsoll"] if any(os.access(path, os.X_OK) for path in found) else [sys.executable, "-P", "-m", "plimsoll"]
 
 
 def context(text: str) -> str:

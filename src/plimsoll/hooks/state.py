@@ -45,8 +45,10 @@ class FileState:
 
 def folder() -> Path:
     """Where hooks keep what they need, only for its owner to read. Raises SettingError, OSError."""
-    found = data_dir() / "hooks"
-    found.mkdir(mode=0o700, parents=True, exist_ok=True)
+    there = data_dir()
+    there.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = there / "hooks"
+    found.mkdir(mode=0o700, exist_ok=True)
     return found
 
 

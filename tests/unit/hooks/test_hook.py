@@ -24,6 +24,10 @@ SETTINGS = HookSettings()
 @pytest.fixture(autouse=True)
 def _home(tmp_path, monkeypatch):
     monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path / "home"))
+    script = tmp_path / "bin" / "plimsoll"
+    script.parent.mkdir()
+    script.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(script.parent), prepend=os.pathsep)
 
 
 def event(path, name="SessionStart", source="compact", **fields):
@@ -214,6 +218,26 @@ def test_the_mcp_server_is_named_where_it_is_there(tmp_path):
 
     assert "MCP" not in notes_in(run_hook(event(file), SETTINGS))
     assert "MCP" in notes_in(run_hook(event(file), HookSettings(has_mcp=True)))
+
+
+def test_the_way_to_the_rest_is_a_command_that_runs(tmp_path, monkeypatch):
+    """The command names the store of the sessions, and the interpreter where no script is on the path."""
+    file = tmp_path / "one.jsonl"
+    file.write_bytes(RUN)
+
+    assert 'plimsoll recall one --store /a/b "words"' in notes_in(run_hook(event(file), HookSettings(store="/a/b")))
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert f'{sys.executable} -P -m plimsoll recall one "words"' in notes_in(run_hook(event(file), SETTINGS))
+
+
+def test_what_is_kept_is_its_owners_only(tmp_path):
+    """Facts of a session are as private as the session."""
+    file = tmp_path / "one.jsonl"
+    file.write_bytes(RUN)
+    run_hook(event(file), SETTINGS)
+
+    there = tmp_path / "home"
+    assert {path.stat().st_mode & 0o077 for path in (there, *there.rglob("*"))} == {0}
 
 
 HOSTILE = (
