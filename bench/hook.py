@@ -9,6 +9,7 @@ the file is known yet; after it, when the file was taken in meanwhile; and after
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import resource
@@ -75,6 +76,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--tokens", type=int, default=1_000_000)
     options = parser.parse_args()
+    compileall.compile_dir(ROOT / "src", quiet=1)  # as an installed program is
     counter = plimsoll.token_counter()
     messages = conversation(options.tokens, lambda message: counter.count(json.dumps(message)))
     with tempfile.TemporaryDirectory() as place:

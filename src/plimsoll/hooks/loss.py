@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import islice
 
-from plimsoll.hooks.held import HeldText
+from plimsoll.hooks.held import HeldText, values_in
 from plimsoll.regex import regex
 from plimsoll.summary.folders import one_each
 from plimsoll.summary.ledger import Fact, Kind, Ledger
@@ -19,6 +19,13 @@ _NOTICE = regex(
 )
 """How texts begin that a tool writes in its user's name."""
 
+_VARIES = regex(r"\b(?=[0-9a-zA-Z.-]*[0-9])[0-9a-zA-Z.-]+\b|[0-9]+")
+"""A word with a digit in it."""
+
+_WRAPPERS_MIN = 6
+"""So many lines that differ in their values only are no findings."""
+
+_DECISION_WORDS_MIN = 8
 _TRIVIAL_WEIGHT = 0.8
 """Below it a request only agrees, and without the question says nothing."""
 
@@ -38,7 +45,16 @@ def lost(ledger: Ledger, held: HeldText, before: int) -> Ledger:
         found = (look(fact, held) for fact in (in_project(past) if kind == "file" else past)) if look else ()
         if left := tuple(fact for fact in found if fact is not None):
             kept[kind] = left
+    if "identifier" in kept:
+        kept["identifier"] = without_wrappers(kept["identifier"])
     return ledger.only(kept)
+
+
+def without_wrappers(facts: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Values without those of lines that a tool writes around each result, which differ in their value only."""
+    shapes = [_VARIES.sub("#", fact.text) for fact in facts]
+    counts = Counter(shapes)
+    return tuple(fact for fact, shape in zip(facts, shapes, strict=True) if counts[shape] < _WRAPPERS_MIN)
 
 
 def in_project(facts: Sequence[Fact]) -> list[Fact]:
@@ -76,6 +92,12 @@ def _said(fact: Fact, held: HeldText) -> Fact | None:
     return fact if len(left) == len(parts) else fact._replace(text=_GAP.join(left))
 
 
+def _decision(fact: Fact, held: HeldText) -> Fact | None:
+    """A conclusion that says something: a short one without a value only leads to the next."""
+    says_little = len(fact.text.split()) < _DECISION_WORDS_MIN and not values_in(fact.text)
+    return None if says_little else _whole(fact, held)
+
+
 def _whole(fact: Fact, held: HeldText) -> Fact | None:
     """A sentence, whole or not at all."""
     return None if held.says(fact.text) else fact
@@ -103,7 +125,7 @@ def _symbol(fact: Fact, held: HeldText) -> Fact | None:
 _LOOKS: dict[Kind, Callable[[Fact, HeldText], Fact | None]] = {
     "request": _request,
     "constraint": _whole,
-    "decision": _whole,
+    "decision": _decision,
     "work": _whole,
     "activity": _whole,
     "error": _whole,

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.hooks.event import FENCE
-from plimsoll.protocols import TokenCounter
 from plimsoll.regex import regex
 from plimsoll.summary.excerpt import excerpt
-from plimsoll.summary.ledger import Fact, Ledger
+from plimsoll.summary.ledger import Fact, Kind, Ledger
 from plimsoll.summary.ledger.draft import value
 from plimsoll.summary.ledger.sentences import line
 from plimsoll.summary.room import allot, estimate
+
+if TYPE_CHECKING:
+    from plimsoll.protocols import TokenCounter
 
 _UPPER_RATIO = 1.2
 """Tokens are estimated, for loading a vocabulary takes longer than a hook may. Lines are chosen by a rough estimate; the whole is
@@ -89,7 +91,7 @@ def _rows(ledger: Ledger) -> Iterable[tuple[str, str, float, Sequence[Fact], Cal
     used, other = seen[:_USED_FILES_MAX], seen[_USED_FILES_MAX:]
     rows: dict[str, tuple[Sequence[Fact], Callable[[Fact], tuple[str, str]]]] = {
         "request": (ledger.of("request"), _request),
-        "constraint": (ledger.of("constraint"), _sentence),
+        "constraint": (_apart(ledger, "constraint"), _sentence),
         "work": (ledger.of("work"), _work),
         "error": (ledger.of("error"), _error),
         "changed": (changed, _whole_path),
@@ -97,11 +99,17 @@ def _rows(ledger: Ledger) -> Iterable[tuple[str, str, float, Sequence[Fact], Cal
         "used": (used, _whole_path),
         "seen": (other, _path),
         "decision": (ledger.of("decision"), _sentence),
-        "chat": (ledger.of("chat"), _sentence),
+        "chat": (_apart(ledger, "chat"), _sentence),
         "command": (ledger.of("command"), _command),
         "symbol": (ledger.of("symbol"), _symbol),
     }
     return [(name, title, share, *rows[name]) for name, title, share in _SECTIONS]
+
+
+def _apart(ledger: Ledger, kind: Kind) -> list[Fact]:
+    """The facts of a kind that no request says which is short enough to be shown whole."""
+    asked = "\n".join(" ".join(fact.text.split()) for fact in ledger.of("request") if len(fact.text) <= _REQUEST_CHARS)
+    return [fact for fact in ledger.of(kind) if fact.text not in asked]
 
 
 class _Page:

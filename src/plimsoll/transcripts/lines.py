@@ -6,11 +6,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from plimsoll.limits import NESTING_DEPTH_MAX
 from plimsoll.regex import regex
-from plimsoll.transcripts.values import Finding, SourceLine
+
+if TYPE_CHECKING:
+    from plimsoll.transcripts.values import Finding, SourceLine
 
 _STRING = regex(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)
 # All quantifiers are possessive, and an unterminated string runs to the end: no backtracking, so it is linear.
@@ -41,6 +43,8 @@ def read_entries(
     lines: Iterable[bytes], *, start: int = 0, reduce: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 ) -> tuple[list[SourceLine], list[Finding]]:
     """Parse every line, and report what is wrong. `reduce` reduces a line to the fields that are used."""
+    from plimsoll.transcripts.values import SourceLine  # noqa: PLC0415 - not needed to parse one line
+
     entries: list[SourceLine] = []
     findings: list[Finding] = []
     for number, raw in enumerate(lines, start):
@@ -57,8 +61,14 @@ def with_torn_end(entries: Sequence[SourceLine], findings: Sequence[Finding]) ->
     """The findings of lines without a final line feed: an unreadable last line is reported as torn."""
     if not findings or findings[-1].line != len(entries) - 1 or entries[-1].value is not None:
         return list(findings)
-    torn = Finding(kind="torn-line", detail="the last line was not written to its end", line=len(entries) - 1)
+    torn = _finding(kind="torn-line", detail="the last line was not written to its end", line=len(entries) - 1)
     return [*findings[:-1], torn]
+
+
+def _finding(*, kind: str, detail: str, line: int) -> Finding:
+    from plimsoll.transcripts.values import Finding  # noqa: PLC0415 - as above
+
+    return Finding(kind=kind, detail=detail, line=line)
 
 
 def _read_line(number: int, raw: bytes) -> tuple[dict[str, Any] | None, Finding | None]:
@@ -67,11 +77,11 @@ def _read_line(number: int, raw: bytes) -> tuple[dict[str, Any] | None, Finding 
     try:
         value = parse(raw)
     except ValueError as error:
-        return None, Finding(kind="bad-line", detail=str(error)[:120], line=number)
+        return None, _finding(kind="bad-line", detail=str(error)[:120], line=number)
     if not isinstance(value, dict):
-        return None, Finding(kind="bad-line", detail="not a JSON object", line=number)
+        return None, _finding(kind="bad-line", detail="not a JSON object", line=number)
     if b"\xef\xbf\xbd" not in raw and not _is_utf8(raw):
-        return value, Finding(kind="not-utf8", detail="bytes that are not UTF-8 were read as U+FFFD", line=number)
+        return value, _finding(kind="not-utf8", detail="bytes that are not UTF-8 were read as U+FFFD", line=number)
     return value, None
 
 
