@@ -48,3 +48,12 @@ def when(at_ms: int | None, *, now: datetime | None = None, full: bool = False) 
     if at.date() == today.date():
         return f"{at:%H:%M}"
     return f"{at:%d %b %H:%M}" if at.year == today.year else f"{at:%d %b %Y}"
+
+
+def beside(unseen_tokens: int) -> str:
+    """The part of every size that only the provider counts, to follow a number; empty without it."""
+    return (
+        f", and {number(unseen_tokens)} more that only the provider counts (system text, tools)"
+        if unseen_tokens
+        else ""
+    )

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+import plimsoll
+
 WORDS = "the load line of a ship marks how deep she may lie in the water " * 20
 
 
@@ -67,6 +69,19 @@ def imported(run: Any, claude: Path) -> str:
     """The session made of it."""
     assert run("import", claude, "--as", "light").status == 0
     return "light"
+
+
+def test_sizes_say_what_they_leave_out(run: Any, imported: str) -> None:
+    """A compaction's sizes are of the messages; what only the provider counts is said beside them."""
+    with plimsoll.open(imported) as session:
+        session.extend([{"role": "user", "content": f"{number}: {WORDS}"} for number in range(30)])
+        unseen = session.status().unseen_tokens
+    done, listed = run("compact", imported, "--target", "600"), run("history", imported)
+
+    assert unseen > 0
+    said = f"and {unseen:,} more that only the provider counts"
+    assert said in done.out
+    assert said in listed.out
 
 
 @pytest.mark.slow

@@ -64,13 +64,14 @@ def run(arguments: argparse.Namespace) -> int:
             _tell_what_is_not_held(session)
             with working("compacting", session):
                 compaction = session.compact(plan, **_options(arguments))
+            unseen = session.status().unseen_tokens
     except plimsoll.errors.PlimsollError as error:
         if path is None:
             raise
         raise Refused(f"{error}; the edited summary is in {path}") from error
     if path is not None:
         path.unlink(missing_ok=True)
-    return _done(compaction, arguments)
+    return _done(compaction, unseen, arguments)
 
 
 def _tell_what_is_not_held(session: plimsoll.Session) -> None:
@@ -162,14 +163,14 @@ def _is_ours(path: Path) -> bool:
     return True
 
 
-def _done(compaction: plimsoll.Compaction, arguments: argparse.Namespace) -> int:
-    from plimsoll.report.figures import number
+def _done(compaction: plimsoll.Compaction, unseen_tokens: int, arguments: argparse.Namespace) -> int:
+    from plimsoll.report.figures import beside, number
 
     if arguments.json:
         print_json(compaction.to_dict())
     elif compaction.id is None:
         say(f"{arguments.name}: nothing was done: {compaction.note or 'there is nothing to gain'}")
     else:
-        sizes = f"{number(compaction.tokens_before)} → {number(compaction.tokens_after)} tokens"
+        sizes = f"{number(compaction.tokens_before)} → {number(compaction.tokens_after)} tokens{beside(unseen_tokens)}"
         say(f"{arguments.name}: {compaction.id} recorded, {sizes}; undo with: plimsoll rollback {arguments.name}")
     return DONE

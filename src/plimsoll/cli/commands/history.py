@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.id is not None:
         return _report(arguments)
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
-        found, usages = session.compactions(), session.usage(last=1)
+        found, usages, unseen = session.compactions(), session.usage(last=1), session.status().unseen_tokens
         tool = next((note.get("tool") for note in session.notes("source")), None)
     if arguments.json:
         print_json([compaction.to_dict() for compaction in found])
@@ -46,6 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
 
         columns = ("id", "at", "by", "trigger", "level", ">before", ">after", ">left", "which left", "")
         show(table(columns, [_row(compaction, str(tool or "")) for compaction in found]))
+    if unseen and any(compaction.stage != "import" for compaction in found):
+        from plimsoll.report.figures import beside
+
+        say(f"sizes in rows of plimsoll are of the messages{beside(unseen)}")
     for usage in usages:
         say(_reported(usage))
     return DONE
