@@ -33,6 +33,7 @@ ROOMS = (
     Room("environment", "outside", "the computer and project around a session"),
     Room("store", "outside", "logs on disk, in a database, in memory"),
     Room("recall", "outside", "searching and reading what left the view"),
+    Room("memory", "outside", "facts kept across sessions, with their origins"),
     Room("models", "outside", "models that write summaries, through the official SDKs"),
     Room("report", "outside", "what a conversation weighs, as tables, in a terminal and on an HTML page"),
     Room("transcripts", "outside", "the session files of coding agents"),

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from plimsoll.formats.format import Converted as Converted
     from plimsoll.formats.format import Loss as Loss
     from plimsoll.formats.format import Violation as Violation
+    from plimsoll.memory.memories import Memories as Memories
+    from plimsoll.memory.opening import open_memory as open_memory
     from plimsoll.models.summarizer import model_summarizer as model_summarizer
     from plimsoll.policy.budget import Budget as Budget
     from plimsoll.policy.budget import Check as Check
@@ -65,6 +67,9 @@ if TYPE_CHECKING:
     from plimsoll.policy.budget import TokenBudget as TokenBudget
     from plimsoll.policy.policy import Policy as Policy
     from plimsoll.protocols import Damage as Damage
+    from plimsoll.protocols import Memory as Memory
+    from plimsoll.protocols import MemoryOrigin as MemoryOrigin
+    from plimsoll.protocols import MemoryStore as MemoryStore
     from plimsoll.protocols import SessionInfo as SessionInfo
     from plimsoll.protocols import Store as Store
     from plimsoll.protocols import TokenCounter as TokenCounter
@@ -127,6 +132,10 @@ _HOMES = {
     "Loss": "formats.format",
     "LossReport": "evaluation.losses",
     "Measure": "report.measure",
+    "Memories": "memory.memories",
+    "Memory": "protocols",
+    "MemoryOrigin": "protocols",
+    "MemoryStore": "protocols",
     "Offloads": "api.offloads",
     "Outcome": "evaluation.values",
     "Plan": "compaction.result",
@@ -174,6 +183,7 @@ _HOMES = {
     "measure": "api.inspect",
     "model_summarizer": "models.summarizer",
     "open": "session.open",
+    "open_memory": "memory.opening",
     "open_store": "store.open",
     "plan": "api.fit",
     "preload": "api.fit",
@@ -206,8 +216,8 @@ _use_key(_key)
 if not TYPE_CHECKING:  # hidden from type checkers, so that they report names that do not exist
 
     def __getattr__(name: str) -> Any:
-        if name == "errors":
-            return import_module("plimsoll.errors")
+        if name in ("errors", "memory"):
+            return import_module(f"plimsoll.{name}")
         if name not in _HOMES:
             raise AttributeError(f"module 'plimsoll' has no attribute {name!r}")
         value = getattr(import_module(f"plimsoll.{_HOMES[name]}"), name)

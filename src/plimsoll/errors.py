@@ -270,6 +270,10 @@ class CounterWarning(UserWarning):
         )
 
 
+class MemoryWarning(UserWarning):
+    """A store of memories failed or did not answer. The session is as it would be without memories."""
+
+
 class UnknownModelWarning(UserWarning):
     """A model is unknown, so a small context window is assumed. Given once per name."""
 

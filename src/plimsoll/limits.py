@@ -197,3 +197,15 @@ MCP_SESSION_WAIT_S = 5.0
 
 MCP_TOKEN_CHARS_MIN = 16
 """Characters of the token of the MCP server over HTTP."""
+
+MEMORIES_MAX = 5_000
+"""Memories of one scope. Of more, superseded ones and then the least important are deleted."""
+
+MEMORY_TEXT_CHARS_MAX = 300
+"""Characters of a memory: one sentence."""
+
+MEMORY_OFFER_S = 0.5
+"""Seconds for which a new session waits for memories to show. After them it is opened without."""
+
+MEMORY_ANSWER_S = 5.0
+"""Seconds for which a compaction waits for a store of memories. After them it goes on, and reports it."""

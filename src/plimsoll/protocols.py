@@ -1,11 +1,13 @@
-"""What the core and sessions need from outside, as Protocols: token counters and stores. No behaviour is defined here."""
+"""What the core and sessions need from outside, as Protocols: token counters, stores and memories. No behaviour is defined here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import Any, Literal, Protocol, Self, TypeAlias
 
+from plimsoll.brief import JsonReady
 from plimsoll.dataclass import dataclass
 
 
@@ -277,4 +279,101 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Release the resources of the store. Logs opened from it should be closed before."""
+        ...
+
+
+# --- memories ---------------------------------------------------------------------------------------------------------
+
+MemoryKind: TypeAlias = Literal["preference", "decision", "fact", "profile"]
+"""How somebody wants things done; what was decided; what is so in a project; and who the user is."""
+
+Speaker: TypeAlias = Literal["user", "assistant", "tool"]
+"""Who said something."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryOrigin:
+    """Where a memory comes from. `session`, `message` (such as "m12") and `tool` are None if it has none."""
+
+    time_ms: int
+    """Unix time in milliseconds at which it was said."""
+    session: str | None = None
+    message: str | None = None
+    tool: str | None = None
+    created_ms: int = 0
+    """When the session was created, which tells apart sessions that had one name; 0 without a session."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory(JsonReady):
+    """A fact kept across sessions, in the words of the one who said it."""
+
+    id: str
+    text: str
+    """One line, verbatim but for white space."""
+    kind: MemoryKind
+    by: Speaker
+    """Who said it. What an assistant or a tool said is never merged with what the user said."""
+    scope: str
+    """Whom it is about: "user", "project:/path", or either of one user of several (`user:NAME`, `user:NAME/project:/path`)."""
+    origins: tuple[MemoryOrigin, ...]
+    """Each time it was said, oldest first."""
+    confidence: float
+    """From 0 to 1. Grows each time it is said again."""
+    importance: int
+    """From 1 to 10."""
+    time_ms: int
+    """Unix time in milliseconds at which it was last said."""
+    hits: int = 0
+    """How often a search or a new session has shown it."""
+    hit_ms: int | None = None
+    superseded_by: str | None = None
+    """The id of the newer memory that contradicts it; None while it holds."""
+
+
+class MemoryStore(Protocol):
+    """A place where memories are kept. Thread-safe. tests/contract runs the same tests on each implementation.
+
+    It stores what it is given: merging, superseding and forgetting are decided by `plimsoll.Memories`. Methods raise StoreError.
+    """
+
+    @property
+    def where(self) -> str:
+        """Its location, for people."""
+        ...
+
+    def exclusive(self) -> AbstractContextManager[object]:
+        """Hold the store for changes. What is changed inside is durable when the block ends, or undone if it raises.
+
+        Other writers, of other processes too, wait meanwhile. A store without transactions may return `nullcontext()`: changes
+        are made so that repeating them has no effect.
+        """
+        ...
+
+    def memories(self, scopes: Sequence[str] | None = None) -> Sequence[Memory]:
+        """The memories of these scopes, of no other; None: of all scopes. Superseded ones are among them."""
+        ...
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """Add memories. One with a known id replaces it."""
+        ...
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete memories for good. Unknown ids are ignored."""
+        ...
+
+    def search(self, query: str, scopes: Sequence[str], limit: int) -> Sequence[Memory]:
+        """At most `limit` memories of these scopes that match a query and are not superseded, best first."""
+        ...
+
+    def read_to(self, session: str) -> int:
+        """The position set by `set_read_to`; 0 if there is none."""
+        ...
+
+    def set_read_to(self, session: str, position: int) -> None:
+        """Note that the messages of a session before this position were read. `session` is an opaque key."""
+        ...
+
+    def close(self) -> None:
+        """Release its resources. Closing twice has no effect."""
         ...

@@ -32,6 +32,7 @@ FUNCTIONS = {
     "measure": "source * model tools format label",
     "model_summarizer": "model * client base_url timeout_s stream",
     "open": "name * store model max_tokens policy tools summarizer",
+    "open_memory": "store * project user_id everyone",
     "open_store": "spec * durability",
     "plan": "messages * max_tokens model tools policy summarizer query format",
     "preload": "model",
@@ -53,11 +54,12 @@ CLASSES = {
     "Budget": "",
     "Fitted": "messages origins report",
     "LoadLines": "",
+    "Memories": "add search list get forget notes where scopes close __enter__ __exit__",
     "Offloads": "put get read close",
     "Plan": "actions summary with_summary apply",
     "Policy": "named from_dict to_dict",
     "Session": (
-        "append extend view sync sync_async aappend aextend aview aclose check can_append preview compact acompact compactions rollback history recall read tools "
+        "append extend view sync sync_async aappend aextend aview aclose memory flush_memories aflush_memories check can_append preview compact acompact compactions rollback history recall read tools "
         "call_tool pin unpin record_usage fork stats status export update messages message usage name where model policy options message_count history_count measure inspect not_exportable close __enter__ __exit__ __aenter__ __aexit__"
     ),
     "Shrunk": "text reference tokens_before tokens_after",
@@ -76,7 +78,7 @@ RETURNED = {
     "WayScore": "way kept kept_interval found found_interval needed_next identifier_precision tokens_mean over_budget failed by_kind",
     "Action": "decision first last what reason tokens_before tokens_after references",
     "Check": "should_compact urgency level current_tokens threshold recommendation",
-    "Compaction": "id at trigger level stage tokens_before tokens_after summary covers lost",
+    "Compaction": "flushed_memories id at trigger level stage tokens_before tokens_after summary covers lost",
     "ContextLayers": "",
     "Conversation": "messages format system tools model findings view",
     "Converted": "messages system losses",
@@ -94,6 +96,9 @@ RETURNED = {
     "Loss": "",
     "LossReport": "compaction left by_kind missed total to_dict",
     "Measure": "label format model counter exact window_tokens weights usage to_dict",
+    "Memory": "id text kind by scope origins confidence importance time_ms hits superseded_by to_dict",
+    "MemoryOrigin": "time_ms session message tool",
+    "MemoryStore": "where exclusive memories put delete search read_to set_read_to close",
     "Repaired": "name records lost blobs_lost",
     "Report": "tokens_before tokens_after messages_before messages_kept budget level actions summary stage lost to_dict",
     "SessionFile": "path tool session_id modified",

@@ -28,6 +28,7 @@ COMMANDS = (
     "rollback",
     "recall",
     "read",
+    "memory",
     "verify",
     "delete",
     "eval",

@@ -57,6 +57,8 @@ class ContextMeter:
     tool_names: ToolNames = TOOL_NAMES
     system: SystemText = None
     """System text sent apart from the messages, as for Anthropic: counted, but not part of the view."""
+    notes: str | None = None
+    """Notes of earlier sessions, which every view shows and its entries do not contain."""
     tool_marks: LeadingMarks = NO_MARKS
     """Cache marks in the tool definitions, as Anthropic counts them."""
     unseen_excess: int = 0
@@ -83,7 +85,16 @@ class ContextMeter:
     def reserve_tokens(self) -> int:
         """Fixed tokens of every view, besides its messages."""
         system = 0 if self.system is None else self.messages.message(system_message(self.system))
-        return self.messages.messages(()) + system
+        return self.messages.messages(()) + system + self.notes_tokens
+
+    @property
+    def notes_tokens(self) -> int:
+        """Tokens of the notes of earlier sessions."""
+        if self.notes is None:
+            return 0
+        from plimsoll.compaction.notes_shown import notes_message  # noqa: PLC0415 - most sessions show none
+
+        return self.count_message(notes_message(self.notes))
 
     def calibrated(self, calibration: Calibrator) -> ContextMeter:
         """The meter corrected by the provider's reports: estimates by their ratio, the budget by tokens it counts beyond them."""
@@ -111,7 +122,7 @@ class ContextMeter:
         """Uncalibrated tokens of a request with these messages and the tools, for comparison with the provider's count."""
         counting = message_counter_for(self.model, choice=self.choice)
         system = [] if self.system is None else [system_message(self.system)]
-        return counting.messages([*system, *messages]) + self.budget.tools_tokens
+        return counting.messages([*system, *messages]) + self.budget.tools_tokens + self.notes_tokens
 
     def estimates(self, messages: Iterable[Message]) -> list[int]:
         """Results of `estimated` for the first 0, 1, 2, ... of these messages."""

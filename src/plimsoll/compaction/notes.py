@@ -15,8 +15,11 @@ OPENER = "[The conversation begins with the assistant's message below.]"
 BEGINNINGS = ("[", OPENING, EMPTY, SHORTEST)
 """Prefixes of texts that plimsoll inserts, summaries included."""
 
-_NOTE = regex(r"Result(?: of .{1,200})? of a call that is not shown|Result of an unknown tool call")
-"""The text of a notice before a result without its call, also as written by a conversion to UI messages."""
+_NOTE = regex(
+    r"Result(?: of .{1,200})? of a call that is not shown|Result of an unknown tool call"
+    r"|Notes of earlier sessions, kept by machine\. .{1,100}|早先会话的笔记，.{1,40}"
+)
+"""The text of a notice before a result without its call, also as a conversion to UI messages writes it, and before memories."""
 
 _NOT_IN_A_NAME = regex(r"[\[\]\n]")
 
@@ -28,7 +31,7 @@ def note_of(result: ToolResult) -> str:
 
 
 def is_note(part: Part) -> bool:
-    """True for text inserted by plimsoll that is not a request: a result without its call, the opening, the empty-message text.
+    """True for text inserted by plimsoll that is no request: results without a call, memories, the opening, the empty-message text.
 
     Only notes with content carry a tag. The other two are constant, so it does not matter who wrote them.
     """

@@ -114,6 +114,8 @@ class Outline:
     """True if tool results over the policy's arrival limit were cut."""
     note: str | None = None
     """Why nothing was done, or which step failed, for display."""
+    flushed_memories: int = 0
+    """Number of memories kept of what leaves the view."""
     count_before: Callable[[], int] = field(repr=False, compare=False)
     list_actions: Callable[[], tuple[Action, ...]] = field(repr=False, compare=False)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from plimsoll.brief import Fact, ShortRepr, pluralize
 from plimsoll.dataclass import dataclass
@@ -95,6 +95,8 @@ class SummaryRequest(ShortRepr):
     model: str | None = None
     """The model that the policy names for summaries."""
     prompt: tuple[dict[str, str], ...]
+    purpose: Literal["summary", "memory"] = "summary"
+    """What the answer is for. "memory": a JSON list of facts to keep across sessions, as the prompt says."""
     write: Callable[[Sequence[tuple[str, str]]], tuple[dict[str, str], ...]] = field(repr=False, compare=False)
     """Builds the same prompt with files, each a path and its content."""
 

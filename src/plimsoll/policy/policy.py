@@ -121,6 +121,11 @@ class Policy(JsonReady):
     summarizer_fallback: bool = True
     """If the summariser fails, summarise by rules; False: replace the messages by an omission notice only."""
 
+    flush_memories: bool = True
+    """Keep the memories of what leaves the view before it leaves, in sessions with a store of memories."""
+    memory_tokens_max: int = 500
+    """The most tokens of memories that a new session with a store of them is shown, at most a tenth of the budget; 0: none."""
+
     tool_result_tokens_max: Mark | None = None
     """Tool results larger than this are shortened on arrival; None: none are."""
     message_tokens_max: Mark | None = None
@@ -276,7 +281,7 @@ def _check_words(policy: Policy) -> None:
     one_of("summary_role", policy.summary_role, get_args(SummaryRole))
     one_of("summary_frame", policy.summary_frame, get_args(SummaryFrame))
     one_of("language", policy.language, get_args(Language))
-    for name in ("fill", "use_summarizer", "summarizer_fallback"):
+    for name in ("fill", "use_summarizer", "summarizer_fallback", "flush_memories"):
         boolean(name, getattr(policy, name))
 
 
@@ -302,6 +307,7 @@ def _check_amounts(policy: Policy) -> None:
         ratio("clear_at_least", policy.clear_at_least)
     integer("result_list_items_max", policy.result_list_items_max, least=1)
     integer("preview_chars", policy.preview_chars)
+    integer("memory_tokens_max", policy.memory_tokens_max)
     if integer("levels_up", policy.levels_up) > Level.emergency:
         raise SettingError("levels_up", f"must be at most {int(Level.emergency)}")
 

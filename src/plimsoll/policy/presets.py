@@ -78,6 +78,8 @@ class PolicyFields(TypedDict, total=False):
     summarizer_input_tokens_max: int
     summarizer_requests_max: int
     summarizer_fallback: bool
+    flush_memories: bool
+    memory_tokens_max: int
     tool_result_tokens_max: Mark | None
     message_tokens_max: Mark | None
     kept_message_tokens_max: Mark | None
@@ -101,6 +103,7 @@ def _two_lines(  # noqa: PLR0913 - a row of a table
         "summary_frame": "chinese",
         "use_summarizer": ask,
         "summarizer_fallback": True,
+        "flush_memories": True,
     }
 
 

@@ -30,6 +30,9 @@ class Facts:
     reader: Reader | None = None
     """The tool that loads this session's view and rewrites it in its own words."""
 
+    notes: str | None = None
+    """The notes of earlier sessions that this one's views show."""
+
     def take(self, record: Record) -> None:
         """Apply a record."""
         match record.kind:
@@ -46,6 +49,8 @@ class Facts:
                 self.context = record.seq
             case "note" if record.data.get("what") == "title":
                 self.title = record.data["title"]
+            case "note" if record.data.get("what") == "memories":
+                self.notes = record.data["text"]
             case _:
                 pass
 
@@ -61,6 +66,7 @@ class Facts:
             "calibration": self.calibration.to_dict(),
             "context": self.context,
             **({} if self.title is None else {"title": self.title}),
+            **({} if self.notes is None else {"notes": self.notes}),
             "reader": self.reader,
         }
 
@@ -72,4 +78,5 @@ class Facts:
         self.calibration = Calibrator.from_dict(data["calibration"])
         self.context = data.get("context")
         self.title = data.get("title")
+        self.notes = data.get("notes")
         self.reader = data.get("reader")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from plimsoll.compaction.bound import unbound_at
 from plimsoll.compaction.normalize import HistoryNormalizer
+from plimsoll.compaction.notes_shown import with_notes
 from plimsoll.compaction.result import Revision
 from plimsoll.compaction.settle import Sending, is_ready, unanswered
 from plimsoll.compaction.tally import Tally
@@ -188,7 +189,8 @@ class ViewState:
 
     def sendable(self) -> Sequence[ViewMessage]:
         """The view as it is sent: each result follows its call, and placeholders stand for missing results."""
-        return self.entries if self.normalizer.is_settled else self.sending.view(self.tally)
+        entries = self.entries if self.normalizer.is_settled else self.sending.view(self.tally)
+        return with_notes(entries, self.facts.notes, self.count_message)
 
     @property
     def missing_tokens(self) -> int:

@@ -68,6 +68,8 @@ class Compaction(ShortRepr, JsonReady):
     """The provider's token count of the newest request before it; None if not reported."""
     written: str | None = None
     """The full text that a model, a person or another tool wrote as the summary; the view may contain less of it."""
+    flushed_memories: int = 0
+    """Number of memories that were kept, durably, of what then left the view; 0 without a store of memories."""
 
     def _facts(self) -> Iterable[Fact]:
         yield "id", repr(self.id) if self.id else "nothing to do"
@@ -259,6 +261,7 @@ def compaction_data(outline: Outline, trigger: str, actual_pre_tokens: int | Non
         "actions": [action_data(action) for action in outline.actions if action.decision != "keep"],
         "note": outline.note,
         **({} if actual_pre_tokens is None else {"reported": actual_pre_tokens}),
+        **({"memories": outline.flushed_memories} if outline.flushed_memories else {}),
     }
 
 
@@ -294,6 +297,7 @@ def compaction_of(record: Record, *, undone: bool = False) -> Compaction:
         position=record.position,
         kept=tuple(kept_runs(data["view"])),
         actual_pre_tokens=data.get("reported"),
+        flushed_memories=data.get("memories", 0),
     )
 
 

@@ -14,6 +14,7 @@ from plimsoll.errors import ErrorCatcher
 from plimsoll.session.compact import Carrying, planned
 from plimsoll.session.concurrency import THREADS, CompactionTurn
 from plimsoll.session.recorder import SessionRecorder
+from plimsoll.session.remembering import flushed
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -106,6 +107,7 @@ class Ahead:
         conditions = _conditions(recorder)
         outline = yield from planned(recorder, CompactionOptions(), asks_model=True)
         if outline.changed and outline.stage == "model":
+            outline = yield from flushed(recorder, outline, asks_model=True)
             self._prepared = Prepared(outline=outline, made_at=made_at, waiting=waiting, conditions=conditions)
 
 

@@ -17,6 +17,7 @@ from plimsoll.compaction.engine import Compacting, compact, reworded
 from plimsoll.compaction.join import origins, split_joined
 from plimsoll.compaction.meter import ContextMeter
 from plimsoll.compaction.normalize import HistoryNormalizer
+from plimsoll.compaction.notes_shown import with_notes
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.references import reference_of
 from plimsoll.compaction.result import CompactionOptions, Fitted, Plan, Revision, View, report_of
@@ -31,6 +32,7 @@ from plimsoll.policy.budget import Level
 from plimsoll.policy.policy import PolicyChoice, policy_of
 from plimsoll.records.values import Compaction
 from plimsoll.session.recorder import SessionRecorder
+from plimsoll.session.remembering import flushed
 from plimsoll.session.usage_reports import sent_now
 from plimsoll.summary.language import language_of
 from plimsoll.validation import integer, text_or_none
@@ -60,7 +62,8 @@ def kept_within(
         recorder.tell_level(found)
         prepared = None if ahead is None or not found.should_compact else ahead.take(recorder)
         if prepared is not None:
-            _commit(recorder, prepared.outline, prepared.made_at, prepared.waiting, "auto")
+            outline = yield from flushed(recorder, prepared.outline, asks_model=False)
+            _commit(recorder, outline, prepared.made_at, prepared.waiting, "auto")
             continue  # what was appended since may be too much beside it
         if found.should_compact:
             yield from _recorded(recorder, "auto", plan, asks_model=asks)
@@ -187,6 +190,7 @@ def _recorded(
     while True:
         made_at, waiting = recorder.state.revision, recorder.state.normalizer.to_dict()
         outline = yield from plans(asks_model)
+        outline = yield from flushed(recorder, outline, asks_model=asks_model)
         if recorder.state.revision.follows(made_at):
             return _commit(recorder, outline, made_at, waiting, trigger, actual)
         asks_model = False
@@ -252,7 +256,8 @@ def previewed(
 
     def write(outline: Outline) -> Fitted:
         recorder = hold.recorder
-        entries, format = recorder.state.sending.settled(outline.entries), recorder.meter.format
+        settled, format = recorder.state.sending.settled(outline.entries), recorder.meter.format
+        entries = with_notes(settled, recorder.meter.notes, recorder.meter.count_message)
         return Fitted(
             messages=written(entries, format, recorder.meter.leading_marks),
             origins=origins(entries, format),

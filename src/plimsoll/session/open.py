@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from secrets import token_hex
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from plimsoll.brief import pluralize
 from plimsoll.compaction.drive import AsyncSummarizer, checked
@@ -32,7 +32,7 @@ from plimsoll.formats.registry import format_named
 from plimsoll.limits import SESSION_TITLE_CHARS_MAX
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import Policy, PolicyChoice, policy_named, policy_of
-from plimsoll.protocols import Durability, Record, SessionLog, Store
+from plimsoll.protocols import Durability, MemoryStore, Record, SessionLog, Store
 from plimsoll.records.arrival import Knowledge
 from plimsoll.records.checks import record_problem
 from plimsoll.records.replay import newest_records
@@ -40,11 +40,15 @@ from plimsoll.session.catalog import found, store_for
 from plimsoll.session.concurrency import pauses_s
 from plimsoll.session.environment import Project, keep, surroundings
 from plimsoll.session.recorder import SessionRecorder
+from plimsoll.session.remembering import remember
 from plimsoll.session.session import Session
 from plimsoll.session.settings import Kept
 from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create
 from plimsoll.tokens.custom import CounterChoice, counter_name
 from plimsoll.validation import boolean, integer, short_repr
+
+if TYPE_CHECKING:
+    from plimsoll.memory.opening import MemorySpec
 
 Result = TypeVar("Result")
 
@@ -73,36 +77,33 @@ def open(  # noqa: PLR0913 - the options of a session
     stats: bool | None = None,
     storage: Storage | Mapping[str, Any] | None = None,
     agent_id: str | None = None,
+    memory: MemorySpec = None,
     create: bool = True,
     read_only: bool = False,
     wait_s: float = 0,
     background: bool = False,
 ) -> Session:
-    """Open a session, creating it if missing. Without a name, create one named by time and random digits.
-    Options of a new session are recorded and apply when later calls do not give them. docs/library.md describes each in detail.
+    """Open a session, creating it if missing; without a name one is made up. Options of a new session are recorded for later calls.
 
     Options:
         name: 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-'.
-        store: None (the user's data directory, or $PLIMSOLL_HOME), "project:" (a directory there for the current project), a
-            directory, "sqlite:///file.db", "memory:" (private; "memory:label" is shared in this process), or a Store.
+        store: None (the user's data directory), "project:", a directory, "sqlite:///file.db", "memory:": see `open_store`.
         model, max_tokens, tools, format, system, counter, summarizer: as in `fit`. The async methods await a summarizer.
         policy: a name, a Policy, or a mapping of fields to replace in the current one; "ladder" by default.
         recall_tools: True if the model is given `session.tools()` with `tools`; a mapping renames "recall" and "read".
         project: a folder, or True for the current one, whose description is recorded with that of the computer; None: nothing.
         user_id, preferences, configuration, agent_id, title: recorded, for `context()` and `sessions()`.
-        max_sessions: if a new session exceeds this number, the least recently changed one is archived.
-        durability: what an append survives: "fsync" a power failure, "os" a crash of the process.
+        memory: where facts are kept that outlive sessions: True (user's data directory), else as in `open_memory`; None: nowhere.
+        max_sessions, durability: more archive the one changed longest ago; appends survive a power cut ("fsync") or crash ("os").
         default_filter, stats, storage: bounds of `messages()`; False: compactions are not counted; memory limits and compression.
         background: True: the summarizer writes the next summary before it is due; no view waits for it, rules write if it is late.
         create, read_only, wait_s: False: the session must exist; True: without the write lock; how long a busy one is waited for.
 
     Raises: UnsafeName, SessionBusy, SessionNotFound, NewerFormat, StoreUnusable, StoreFull, SettingError.
     """
-    given = _given(
-        model, max_tokens, policy, tools, format, recall_tools, system, counter, default_filter, stats, storage
-    )
-    asked, pauses, most = checked(summarizer), pauses_s(wait_s), _most(max_sessions)
-    is_ahead = boolean("background", background)
+    known = (model, max_tokens, policy, tools, format, recall_tools, system, counter, default_filter, stats, storage)
+    given, background = _given(*known), boolean("background", background)
+    asked, pauses, most, facts = checked(summarizer), pauses_s(wait_s), _most(max_sessions), _memory(memory)
     context = surroundings(project, user_id, agent_id, preferences, configuration)
     about: dict[str, Any] = {"options": _remembered(given), "context": context, **_titled(title)}
     place, mode = store_for(store, durability), _mode(name, create=create, read_only=read_only)
@@ -110,7 +111,7 @@ def open(  # noqa: PLR0913 - the options of a session
     recorder = recorder_of(log, place, given)
     with on_failure(recorder.close):
         archive_oldest(place, sessions_max=most) if is_new else keep(recorder, context, project, about.get("title"))
-    return Session(recorder, summarizer=asked, background=is_ahead)
+    return Session(remember(recorder, *facts), summarizer=asked, background=background)
 
 
 def _given(*options: Any) -> dict[str, Any]:
@@ -122,6 +123,16 @@ def _given(*options: Any) -> dict[str, Any]:
         given["storage"] = asdict(storage_of(given["storage"]))
     _meter({**_DEFAULTS, **given})
     return given
+
+
+def _memory(spec: MemorySpec) -> tuple[MemoryStore | None, bool]:
+    """The store of memories, and whether it is closed with the session."""
+    if spec is None or spec is False:
+        return None, False
+    from plimsoll.memory.opening import memory_store  # noqa: PLC0415 - only needed with memories
+
+    store = memory_store(spec)
+    return store, store is not spec
 
 
 def _most(max_sessions: int | None) -> int | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from plimsoll.compaction.drive import AsyncSummarizer
     from plimsoll.environment.layers import Filter, Storage
     from plimsoll.formats.format import SystemText
+    from plimsoll.memory.opening import MemorySpec
     from plimsoll.message import FormatName
     from plimsoll.policy.policy import PolicyChoice
     from plimsoll.protocols import Durability
@@ -51,6 +52,7 @@ class OpenOptions(TypedDict, total=False):
     stats: bool | None
     storage: Storage | Mapping[str, Any] | None
     agent_id: str | None
+    memory: MemorySpec
     create: bool
     read_only: bool
     wait_s: float

@@ -21,6 +21,7 @@ from plimsoll.records.values import Compaction, Trigger
 from plimsoll.session.ahead import Ahead
 from plimsoll.session.compact import options_for, previewed
 from plimsoll.session.environment import layers, layers_text
+from plimsoll.session.memories import RememberingSession, close, fork
 from plimsoll.session.messages import HistoryMessage, checked_times, files, newest, one_message
 from plimsoll.session.recorder import SessionRecorder, locked
 from plimsoll.session.searching import SearchedSession
@@ -35,7 +36,7 @@ PolicyGiven: TypeAlias = "PolicyChoice | None"
 """A policy, its name, or fields that replace some of the session's policy."""
 
 
-class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
+class Session(SyncedSession, SearchedSession, SharedSession, RememberingSession, ShortRepr):
     """One conversation. Created by `plimsoll.open`.
 
     Sizes are in tokens. Appends are durable on return. A method that raises leaves the session unchanged. A session may be used
@@ -349,8 +350,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
 
         Raises SettingError for an id that is not in the history, StoreError.
         """
-        background = self._ahead is not None
-        return Session(self._recorder.fork(at, name), summarizer=self._summarizer, background=background)
+        return Session(fork(self._recorder, at, name), summarizer=self._summarizer, background=self._ahead is not None)
 
     @property
     def damage(self) -> tuple[Damage, ...]:
@@ -388,7 +388,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
     def close(self) -> None:
         """Close the log and release the write lock. Idempotent; any other method then raises SessionClosed."""
         with self._recorder.lock:
-            self._recorder.close()
+            close(self._recorder)
 
     def __enter__(self) -> Self:
         """The session itself; leaving the block closes it."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plimsoll.dataclass import dataclass
 from plimsoll.environment.layers import Filter, Storage
 from plimsoll.protocols import Store
 from plimsoll.records.arrival import FIXED, Knowledge
+
+if TYPE_CHECKING:
+    from plimsoll.memory.memories import Memories
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,5 +28,7 @@ class Kept:
     """True if compactions are counted."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """The effective options: those given on opening, else those recorded in the session."""
+    memories: Memories | None = None
+    """The memories of the session's user and project; None: none are kept."""
     is_other_model: bool = False
     """True if the model given on opening differs from the recorded one, to which earlier usage reports refer."""

@@ -1,4 +1,4 @@
-"""The SQLite file behind the SQLite store: safe creation, lazy connection, transactions, and translation of errors."""
+"""The SQLite file behind a store: safe creation, lazy connection, transactions, and translation of errors."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from threading import RLock
 from typing import Any, Final
 from urllib.parse import quote
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import NewerFormat, SessionDamaged, StoreError, StoreFull, StoreUnusable, on_failure
 from plimsoll.protocols import Durability
 from plimsoll.store.folder import open_root
@@ -29,15 +30,28 @@ _PAGE_SIZE_BYTES: Final = 16_384
 _CHECKPOINT_PAGES: Final = 256
 _FINDINGS_MAX: Final = 20
 
-_SCHEMA: Final = f"""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """What one kind of file holds. Files of another kind are refused."""
+
+    application_id: int
+    version: int
+    statements: str
+    """SQL that creates the tables, separated by semicolons."""
+
+
+SESSIONS: Final = Schema(
+    application_id=APPLICATION_ID,
+    version=SCHEMA_VERSION,
+    statements="""
 CREATE TABLE session (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, archived INTEGER NOT NULL DEFAULT 0, UNIQUE (name, archived)
 );
 CREATE TABLE record (id INTEGER PRIMARY KEY, size_bytes INTEGER NOT NULL, line BLOB NOT NULL);
-CREATE TABLE blob (session INTEGER NOT NULL, digest TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (session, digest));
-PRAGMA application_id = {APPLICATION_ID};
-PRAGMA user_version = {SCHEMA_VERSION}
-"""
+CREATE TABLE blob (session INTEGER NOT NULL, digest TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (session, digest))
+""",
+)
 """A record's id combines session and number in one integer, so that rows are stored in reading order."""
 
 _abandoned: list[sqlite3.Connection] = []
@@ -47,8 +61,9 @@ _abandoned: list[sqlite3.Connection] = []
 class Database:
     """A connection opened on first use, and again after a fork or an I/O error. Shared by threads."""
 
-    def __init__(self, path: str, *, durability: Durability) -> None:
+    def __init__(self, path: str, *, durability: Durability, schema: Schema = SESSIONS) -> None:
         self.path = path
+        self._schema = schema
         self.mutex = RLock()
         self._durability = durability
         self._connection: sqlite3.Connection | None = None
@@ -166,7 +181,7 @@ class Database:
         try:
             with on_failure(connection.close):
                 self._read_only = False
-                _prepare(connection, self.path, durability=self._durability)
+                _prepare(connection, self.path, self._schema, durability=self._durability)
         except sqlite3.OperationalError as error:
             if _primary(error) not in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}:
                 raise
@@ -179,7 +194,7 @@ class Database:
             raise cause
         connection = _open(f"file:{quote(self.path)}?mode=ro&immutable=1", uri=True)
         with on_failure(connection.close):
-            _check_version(connection, self.path)
+            _check_version(connection, self.path, self._schema)
         self._read_only = True
         return connection
 
@@ -205,39 +220,41 @@ def _open(database: str, *, uri: bool = False) -> sqlite3.Connection:
     return sqlite3.connect(database, isolation_level=None, timeout=_BUSY_TIMEOUT_S, check_same_thread=False, uri=uri)
 
 
-def _prepare(connection: sqlite3.Connection, path: str, *, durability: Durability) -> None:
+def _prepare(connection: sqlite3.Connection, path: str, schema: Schema, *, durability: Durability) -> None:
     connection.execute(f"PRAGMA page_size = {_PAGE_SIZE_BYTES}")
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA secure_delete = ON")
-    new = _check_version(connection, path)
+    new = _check_version(connection, path, schema)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {'FULL' if durability == 'fsync' else 'NORMAL'}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     connection.execute(f"PRAGMA journal_size_limit = {_CHECKPOINT_PAGES * _PAGE_SIZE_BYTES}")
     if new:
-        _create(connection)
+        _create(connection, schema)
 
 
-def _create(connection: sqlite3.Connection) -> None:
+def _create(connection: sqlite3.Connection, schema: Schema) -> None:
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone()[0] == 0:  # otherwise another process was faster
-        for statement in _SCHEMA.split(";"):
+        for statement in schema.statements.split(";"):
             connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {schema.application_id}")
+        connection.execute(f"PRAGMA user_version = {schema.version}")
     connection.execute("COMMIT")
 
 
-def _check_version(connection: sqlite3.Connection, path: str) -> bool:
+def _check_version(connection: sqlite3.Connection, path: str, schema: Schema) -> bool:
     """True if the file is empty. Raises NewerFormat, and StoreUnusable for another application's database."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if version == 0 and application == 0 and tables == 0:
         return True
-    if application != APPLICATION_ID:
+    if application != schema.application_id:
         raise StoreUnusable(path, reason="a database of another application")
-    if version > SCHEMA_VERSION:
-        raise NewerFormat(path, version=version, supported=SCHEMA_VERSION)
+    if version > schema.version:
+        raise NewerFormat(path, version=version, supported=schema.version)
     return False
 
 

@@ -128,6 +128,23 @@ def failure(policy: Policy) -> str:
     return fitted(TALK, TOTAL // 2, policy, summarizer=lambda _: "").report.stage
 
 
+def flushed(policy: Policy) -> int:
+    """Memories kept by a compaction."""
+    said = [{"role": "user", "content": "I prefer tabs."}, *TALK[1:]]
+    with plimsoll.open("x", store="memory:", memory="memory:", max_tokens=TOTAL, policy=policy) as session:
+        session.extend(said)
+        return session.compact().flushed_memories
+
+
+def notes_tokens(policy: Policy) -> int:
+    """Tokens of what a new session is shown."""
+    with plimsoll.open_memory("memory:") as memories:
+        memories.add("I prefer tabs.")
+        store = memories._store
+    with plimsoll.open("x", store="memory:", memory=store, max_tokens=TOTAL, policy=policy) as session:
+        return plimsoll.count_tokens(session.view()) if session.view() else 0
+
+
 def kept_after_failure(policy: Policy) -> int:
     """Messages that stay when the model fails."""
     found = fitted(TALK, TOTAL, dataclasses.replace(policy, fill=False), summarizer=lambda _: "")
@@ -197,6 +214,8 @@ CHANGES: dict[str, tuple[Callable[[Policy], Any], dict[str, Any], Any]] = {
     "summarizer_input_tokens_max": (requests, {"summarizer_input_tokens_max": 3_000}, None),
     "summarizer_requests_max": (requests, {"summarizer_requests_max": 1, "summarizer_input_tokens_max": 3_000}, 1),
     "summarizer_fallback": (failure, {"summarizer_fallback": False}, "window"),
+    "flush_memories": (flushed, {"flush_memories": False}, 0),
+    "memory_tokens_max": (notes_tokens, {"memory_tokens_max": 0}, 0),
     "tool_result_tokens_max": (lambda policy: arrived(policy) < 700, {"tool_result_tokens_max": 500}, True),
     "message_tokens_max": (lambda policy: longest_message(policy) < 400, {"message_tokens_max": 300}, True),
     "kept_message_tokens_max": (

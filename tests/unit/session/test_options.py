@@ -51,11 +51,12 @@ ELSEWHERE = {
     "stats",
     "storage",
     "agent_id",
+    "memory",
     "create",
     "read_only",
     "wait_s",
 }
-"""Tested below, in tests/unit/session_context and in tests/contract: they change no view."""
+"""Tested below, in tests/unit/session_context, tests/unit/memory and in tests/contract: they change no view."""
 
 
 @pytest.mark.slow

@@ -1,0 +1,136 @@
+"""`plimsoll memory`: search, list and forget the facts that are kept across sessions."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import plimsoll
+from plimsoll.cli.options import Commands, command, count
+from plimsoll.cli.output import print_json
+from plimsoll.cli.refusal import DONE, Refused, WrongUsage
+from plimsoll.cli.screen import say, show
+
+FOUND_SHOWN = 20
+
+
+def add(commands: Commands) -> None:
+    """Its options."""
+    parser = command(
+        commands,
+        "memory",
+        run,
+        "search, list or forget the facts that sessions keep for later ones",
+        "Shows those of the user and of the project in the current folder, each with who said it, where and when.",
+    )
+    parser.add_argument("action", metavar="ACTION", choices=("search", "list", "forget"), help="search, list or forget")
+    parser.add_argument("words", metavar="WORDS", nargs="*", help="search: what to look for; forget: ids of memories")
+    parser.add_argument(
+        "--scope", metavar="S", choices=("user", "project"), help="only those of the user, or only those of the project"
+    )
+    parser.add_argument("--session", metavar="NAME", help="only what was said in this session")
+    parser.add_argument("--message", metavar="ID", help="with --session: only what this message says, such as m12")
+    parser.add_argument("--tool", metavar="NAME", help="only what this tool said")
+    parser.add_argument(
+        "--all", action="store_true", help="search, list: of every user and project; forget: all that list shows"
+    )
+    parser.add_argument("--superseded", action="store_true", help="list: also what newer memories contradict")
+    parser.add_argument(
+        "--limit", metavar="N", type=count, default=FOUND_SHOWN, help=f"search: at most N (default: {FOUND_SHOWN})"
+    )
+    parser.add_argument("--yes", action="store_true", help="forget --all: do not ask")
+    parser.add_argument("--project", metavar="DIR", help="the project's folder (default: the current one)")
+    parser.add_argument("--user", metavar="ID", help="whose memories, where several users share a store")
+    parser.add_argument(
+        "--store",
+        metavar="SPEC",
+        help="where memories are kept: a file, a folder or sqlite:///file.db (default: in $PLIMSOLL_HOME, else the user's data "
+        "directory)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search, list or forget."""
+    everyone = arguments.all and arguments.action != "forget"
+    place = True if arguments.store is None else arguments.store
+    project = True if arguments.project is None else arguments.project
+    with plimsoll.open_memory(place, project=project, user_id=arguments.user, everyone=everyone) as memories:
+        if arguments.action == "forget":
+            return _forget(arguments, memories)
+        found = _found(arguments, memories)
+        if arguments.json:
+            print_json([memory.to_dict() for memory in found])
+        elif found:
+            _print(found)
+        else:
+            say(f"no memories {'found' if arguments.action == 'search' else 'in'} {memories.where}")
+    return DONE
+
+
+def _found(arguments: argparse.Namespace, memories: plimsoll.Memories) -> list[plimsoll.Memory]:
+    if arguments.action == "search":
+        if not arguments.words:
+            raise WrongUsage("memory search: what to look for is missing")
+        found = memories.search(" ".join(arguments.words), limit=arguments.limit, scope=arguments.scope)
+    else:
+        if arguments.words:
+            raise WrongUsage("memory list: takes no words; `memory search` looks for them")
+        found = memories.list(superseded=arguments.superseded, scope=arguments.scope)
+    return [memory for memory in found if _is_from(memory, arguments)]
+
+
+def _is_from(memory: plimsoll.Memory, arguments: argparse.Namespace) -> bool:
+    """Whether a memory was said where the options name it."""
+    wanted = {name: getattr(arguments, name) for name in ("session", "message", "tool")}
+    return any(
+        all(value is None or getattr(origin, name) == value for name, value in wanted.items())
+        for origin in memory.origins
+    )
+
+
+def _forget(arguments: argparse.Namespace, memories: plimsoll.Memories) -> int:
+    origin = {name: getattr(arguments, name) for name in ("session", "message", "tool")}
+    named = [bool(arguments.words), any(origin.values()), arguments.all]
+    if sum(named) != 1:
+        raise WrongUsage("memory forget: either ids, an origin (--session, --message, --tool) or --all is needed")
+    if arguments.scope is not None and not arguments.all:
+        raise WrongUsage("memory forget: --scope goes with --all only")
+    if any(origin.values()):
+        number = memories.forget(**origin)
+    else:
+        number = sum(map(memories.forget, arguments.words or _all(arguments, memories)))
+    if arguments.json:
+        print_json({"forgotten": number})
+    else:
+        say(f"{number} forgotten")
+    return DONE
+
+
+def _all(arguments: argparse.Namespace, memories: plimsoll.Memories) -> list[str]:
+    """The ids of all memories, after asking."""
+    found = memories.list(superseded=True, scope=arguments.scope)
+    if found and not arguments.yes:
+        if not sys.stdin.isatty():
+            raise Refused("nothing was forgotten: this is no terminal to ask on; --yes forgets without asking")
+        print(f"Forget all {len(found)} memories for good? [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            raise Refused("nothing was forgotten")
+    return [memory.id for memory in found]
+
+
+def _print(found: list[plimsoll.Memory]) -> None:
+    from plimsoll.report.figures import when
+    from plimsoll.report.terminal import table
+
+    rows = [
+        (
+            memory.id,
+            memory.kind if memory.superseded_by is None else "superseded",
+            memory.text,
+            memory.by,
+            next((origin.session for origin in reversed(memory.origins) if origin.session), ""),
+            when(memory.time_ms),
+        )
+        for memory in found
+    ]
+    show(table(("id", "kind", "text", "by", "session", "said"), rows))

@@ -1,0 +1,53 @@
+"""Memories as notes for a model: fenced, framed as data, each with who said it and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Literal
+
+from plimsoll.compaction.notes_shown import NOTES_HEADERS
+from plimsoll.protocols import Memory, TokenCounter
+from plimsoll.provenance import notice
+from plimsoll.summary.frame import neutralised
+from plimsoll.summary.ledger.sentences import cjk_share
+
+NOTES_TOKENS_MAX = 500
+"""Tokens of the notes, if no other number is asked for."""
+
+_FOOTERS = {"en": "End of notes", "zh": "笔记结束"}
+_SPEAKERS = {
+    "en": {"user": "said by the user", "assistant": "said by the assistant", "tool": "said by a tool"},
+    "zh": {"user": "用户所说", "assistant": "助手所说", "tool": "工具所说"},
+}
+_TIME_S_MAX = 253_402_300_799
+"""The end of the year 9999."""
+
+
+def notes_of(
+    memories: Sequence[Memory], *, tokens_max: int, counter: TokenCounter
+) -> tuple[str | None, tuple[Memory, ...]]:
+    """Notes of as many memories as fit, and which those are. The memories are given the most important first."""
+    share = cjk_share("".join(memory.text for memory in memories[:20]))
+    language: Literal["en", "zh"] = "zh" if share > 0.3 else "en"
+    shown: list[Memory] = []
+    for memory in memories:
+        text = _framed([*shown, memory], language)
+        if counter.upper(text) > tokens_max:
+            break
+        shown.append(memory)
+    return (_framed(shown, language) if shown else None), tuple(shown)
+
+
+def _framed(memories: Sequence[Memory], language: Literal["en", "zh"]) -> str:
+    body = "\n".join(_line(memory, language) for memory in memories)
+    return f"{notice(NOTES_HEADERS[language])}\n{neutralised(body)}\n{notice(_FOOTERS[language])}"
+
+
+def _line(memory: Memory, language: Literal["en", "zh"]) -> str:
+    """A memory in one line. Brackets could close the fence in the eyes of a model."""
+    text = memory.text.replace("[", "(").replace("]", ")")
+    day = datetime.fromtimestamp(min(max(0, memory.time_ms // 1000), _TIME_S_MAX), UTC).date()
+    where = next((origin.session for origin in reversed(memory.origins) if origin.session), None)
+    place = f", {where}" if where else ""
+    return f"- {text} ({_SPEAKERS[language][memory.by]}, {day}{place})"

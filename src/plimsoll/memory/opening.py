@@ -1,0 +1,88 @@
+"""Opening the memories of a user and a project by the specification of their store."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TypeAlias
+
+from plimsoll.errors import SettingError
+from plimsoll.memory.memories import Memories
+from plimsoll.memory.scopes import project_path_of, scopes_of
+from plimsoll.protocols import MemoryStore
+from plimsoll.validation import boolean, short_repr
+
+MemorySpec: TypeAlias = "bool | str | os.PathLike[str] | MemoryStore | None"
+"""Specification of a store of memories, see `open_memory`. None and False: no memories."""
+
+FILE = "memory.db"
+"""The file of memories in a folder."""
+
+
+def open_memory(
+    store: MemorySpec = True,  # noqa: FBT002 - as the option `memory` of a session
+    *,
+    project: str | os.PathLike[str] | bool | None = None,
+    user_id: str | None = None,
+    everyone: bool = False,
+) -> Memories:
+    """Open the memories of a user and, if it is named, of a project. Creates nothing before the first memory.
+
+    Args:
+        store: True (a file in the user's data directory, or in $PLIMSOLL_HOME), the path of a file or of a folder for it,
+            "sqlite:///file.db", "memory:" (private to this object), or an object with the methods of `MemoryStore`.
+        project: a folder, or True for the current one; the memories of its project are then seen as well.
+        user_id: whose memories, in a store of several users.
+        everyone: the memories of all users and projects, to search, list and forget; none can then be added.
+
+    Raises: SettingError.
+
+    """
+    if user_id is not None and not isinstance(user_id, str):
+        raise SettingError("user_id", f"text is needed, not {short_repr(user_id)}")
+    found = memory_store(store)
+    if found is None:
+        raise SettingError("store", "a store of memories is needed")
+    scopes = None if boolean("everyone", everyone) else scopes_of(user_id, project_path_of(project))
+    return Memories(found, scopes, closes=found is not store)
+
+
+def memory_store(spec: MemorySpec) -> MemoryStore | None:
+    """The store that a specification names; None for None and False. Raises SettingError for anything else."""
+    if spec is None or spec is False:
+        return None
+    if spec is True:
+        from plimsoll.store.paths import data_dir  # noqa: PLC0415 - only needed for the default
+
+        return _file(str(data_dir() / FILE))
+    if isinstance(spec, (str, os.PathLike)):
+        return _named(os.fspath(spec))
+    if callable(getattr(spec, "set_read_to", None)) and callable(getattr(spec, "exclusive", None)):
+        return spec
+    raise SettingError("memory", f"must be True, a path, a URL or a store of memories, not {short_repr(spec)}")
+
+
+def _named(text: str) -> MemoryStore:
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise SettingError("memory", "must be text that is not empty and has no NUL")
+    if text == "memory:":
+        from plimsoll.memory.in_memory import InMemoryMemoryStore  # noqa: PLC0415 - imported only when used
+
+        return InMemoryMemoryStore()
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return _file(str(Path(text, FILE)) if Path(text).is_dir() else text)
+    path = rest.removeprefix("/")
+    if scheme != "sqlite" or path == rest or not path or path.startswith(":"):
+        raise SettingError("memory", 'must be a path, "sqlite:///file.db" or "memory:"')
+    return _file(path)
+
+
+def _file(path: str) -> MemoryStore:
+    from plimsoll.memory.sqlite import SqliteMemoryStore  # noqa: PLC0415 - SQLite is loaded only when used
+
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise SettingError("memory", "cannot be a path on this system") from None
+    return SqliteMemoryStore(path)

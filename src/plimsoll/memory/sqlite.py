@@ -1,0 +1,96 @@
+"""Memories in one SQLite file in WAL mode, shared by processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from plimsoll.memory.ranking import Ranking
+from plimsoll.memory.wire import memory_of, memory_text
+from plimsoll.protocols import Durability, Memory
+from plimsoll.store.database import Database, Schema
+
+_SCHEMA: Final = Schema(
+    application_id=0x504C4D4D,  # "PLMM"
+    version=1,
+    statements="""
+CREATE TABLE memory (id TEXT PRIMARY KEY, scope BLOB NOT NULL, data TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX memory_scope ON memory (scope);
+CREATE TABLE reading (session BLOB PRIMARY KEY, position INTEGER NOT NULL) WITHOUT ROWID
+""",
+)
+
+
+class SqliteMemoryStore:
+    """The port `MemoryStore` on one file, which the first memory creates."""
+
+    def __init__(self, path: str, *, durability: Durability = "fsync") -> None:
+        place = os.path.abspath(path)  # noqa: PTH100 - resolving would follow a link unseen
+        self._database = Database(place, durability=durability, schema=_SCHEMA)
+        self._ranking = Ranking()
+        self._has_deleted = False
+
+    @property
+    def where(self) -> str:
+        """See MemoryStore."""
+        return self._database.path
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """See MemoryStore."""
+        self._has_deleted = False
+        with self._database.transaction():
+            yield
+        if self._has_deleted:
+            self._database.query(
+                "PRAGMA wal_checkpoint(TRUNCATE)"
+            )  # the log beside the file still has what was deleted
+
+    def memories(self, scopes: Sequence[str] | None = None) -> list[Memory]:
+        """See MemoryStore. Damaged rows are skipped."""
+        if not self._database.exists():
+            return []
+        sql, values = "SELECT data FROM memory", list(map(_key, scopes or ()))
+        if scopes is not None:
+            sql += f" WHERE scope IN ({', '.join('?' * len(values))})"
+        found = (memory_of(row[0]) for row in self._database.query(f"{sql} ORDER BY id", values))
+        return [memory for memory in found if memory is not None]
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """See MemoryStore."""
+        sql = "INSERT OR REPLACE INTO memory (id, scope, data) VALUES (?, ?, ?)"
+        for memory in memories:
+            self._database.query(sql, (memory.id, _key(memory.scope), memory_text(memory)))
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """See MemoryStore."""
+        for id in ids:
+            self._has_deleted = True
+            self._database.query("DELETE FROM memory WHERE id = ?", (id,))
+
+    def search(self, query: str, scopes: Sequence[str], limit: int) -> list[Memory]:
+        """See MemoryStore."""
+        return self._ranking.search(query, self.memories(scopes), limit)
+
+    def read_to(self, session: str) -> int:
+        """See MemoryStore."""
+        if not self._database.exists():
+            return 0
+        rows = self._database.query("SELECT position FROM reading WHERE session = ?", (_key(session),))
+        return int(rows[0][0]) if rows else 0
+
+    def set_read_to(self, session: str, position: int) -> None:
+        """See MemoryStore."""
+        sql = "INSERT OR REPLACE INTO reading (session, position) VALUES (?, ?)"
+        self._database.query(sql, (_key(session), position))
+
+    def close(self) -> None:
+        """See MemoryStore."""
+        self._database.close()
+
+
+def _key(text: str) -> bytes:
+    """A scope or session as bytes, since SQLite's text cannot hold lone surrogates."""
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,173 @@
+"""Reads messages for statements worth keeping across sessions. Text in, statements out; nothing is stored here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from plimsoll.limits import MEMORY_TEXT_CHARS_MAX
+from plimsoll.memory.hearsay import BLOCK, MACHINE, NOT_SAID, PASTES, QUESTION, QUOTED
+from plimsoll.memory.patterns import PROJECT, REMEMBER, WORDINGS
+from plimsoll.memory.secrets import holds_secret
+from plimsoll.message import Message, Text
+from plimsoll.protocols import MemoryKind
+from plimsoll.provenance import verified_notice
+from plimsoll.regex import regex
+from plimsoll.summary.frame import divided, recognise
+from plimsoll.summary.ledger.prose import claims, plain, without_code
+from plimsoll.summary.ledger.requests import without_injected
+from plimsoll.summary.ledger.sentences import CJK, line, sentences
+
+_TYPED_CHARS_MAX = 4_000
+"""People rarely type more than this at once: of a longer message only the beginning and the end are theirs."""
+
+_LOADED_CHARS_MIN = 1_000
+"""A longer text right after a tool result is a program's."""
+
+_SENTENCES_MAX = 60
+_REMEMBERED_CONFIDENCE, _REMEMBERED_IMPORTANCE = 0.95, 9
+_REPORTED_CONFIDENCE, _REPORTED_IMPORTANCE = 0.4, 3
+_REPORTED_MAX = 4
+"""Statements that are kept of one answer of the assistant."""
+
+_CLAUSE = regex(
+    r"[;；]\s*|,? (?:and|but) (?=(?:i|my|we|our)\b)|, (?=(?:my|i'm|i am|i live|i work|i prefer|our)\b)|[，,、](?=\s*[一-鿿])",
+    re.IGNORECASE,
+)
+_LETTER = regex(r"\w")
+_QUOTE = regex(r"\s{0,8}(?:>|&gt;|\|)")
+
+
+class Statement(NamedTuple):
+    """A sentence that states something durable."""
+
+    text: str
+    kind: MemoryKind
+    confidence: float
+    importance: int
+    is_local: bool
+    """True if it is about the project at hand, whatever its kind."""
+
+
+def from_message(message: Message, *, after_result: bool = False) -> list[Statement]:
+    """The durable statements of a user's or an assistant's message; of any other message none.
+
+    Tool results, system text, quotations and text that somebody pasted are not read. `after_result` is True if the message before
+    holds a tool result: a long text in the user's role is then a program's.
+    """
+    if message.role == "assistant":
+        return [found for text in _texts(message) for found in _reported(text)][:_REPORTED_MAX]
+    found = (from_text(text) for text in _own_texts(message, after_result=after_result))
+    return list({statement.text: statement for statements in found for statement in statements}.values())
+
+
+def from_text(text: str) -> list[Statement]:
+    """The durable statements of a text that a user typed."""
+    clauses = (clause for sentence in _sentences(text) for clause in _clauses(sentence))
+    return [statement for clause in clauses if (statement := read(clause)) is not None]
+
+
+def spoken_text(message: Message, *, after_result: bool = False) -> str:
+    """What the author of a user's or an assistant's message says in it, without what is quoted or pasted; else ""."""
+    if message.role == "assistant":
+        return "\n".join(without_code(text) for text in _texts(message))
+    texts = _own_texts(message, after_result=after_result)
+    return "\n".join(raw for text in texts for raw in _own_lines(text))
+
+
+def _texts(message: Message) -> list[str]:
+    return [part.text for part in message.parts if isinstance(part, Text)]
+
+
+def _own_texts(message: Message, *, after_result: bool) -> Iterator[str]:
+    """The texts of a message that a user typed; of a long one the beginning and the end."""
+    if message.role != "user" or message.results:
+        return
+    for text in _texts(message):
+        if (after_result and len(text) > _LOADED_CHARS_MIN) or MACHINE.match(text):
+            continue
+        for own in divided(text):
+            if recognise(own) is None and verified_notice(own) is None:
+                yield from _ends(own)
+
+
+def _ends(text: str) -> Iterator[str]:
+    if len(text) <= _TYPED_CHARS_MAX:
+        yield text
+        return
+    half = _TYPED_CHARS_MAX // 2
+    yield text[:half].rpartition("\n")[0] or text[:half].rpartition(" ")[0]
+    yield text[-half:].partition("\n")[2]
+
+
+def _own_lines(text: str) -> Iterator[str]:
+    """The lines up to the first that introduces somebody else's text, without quotations."""
+    for raw in without_code(BLOCK.sub("\n", without_injected(text))).split("\n"):
+        if PASTES.search(raw[:400]):
+            return
+        if not _QUOTE.match(raw):
+            yield raw
+
+
+def _sentences(text: str) -> list[str]:
+    return [sentence for raw in _own_lines(text) for sentence in sentences(plain(raw))][:_SENTENCES_MAX]
+
+
+def _clauses(sentence: str) -> Iterator[str]:
+    """The clauses of a sentence that state something each; a Chinese clause without a subject gets that of the sentence."""
+    if NOT_SAID.search(sentence) or QUESTION.match(sentence):
+        return
+    if REMEMBER.match(sentence):
+        yield sentence
+        return
+    parts = [part.strip() for part in _CLAUSE.split(sentence) if part.strip()]
+    if len(parts) == 1 or len(parts) > _SENTENCES_MAX:
+        yield sentence
+        return
+    subject = "我" if parts[0].startswith("我") else ""
+    kept: list[str] = []
+    for part in parts:
+        text = part if _wording(part) or not subject else f"{subject}{part}"
+        if _wording(text) or not kept:
+            kept.append(text)
+        elif len(kept[-1]) < MEMORY_TEXT_CHARS_MAX:
+            kept[-1] += f"，{part}" if CJK.match(part) else f", {part}"
+    yield from kept
+
+
+def read(sentence: str) -> Statement | None:
+    """The statement of one sentence or clause; None if it states nothing durable, or holds a secret."""
+    remembered = REMEMBER.match(sentence)
+    asked = remembered is not None
+    shown = sentence if remembered is None else (remembered["en"] or remembered["zh"])
+    shown = line(shown.strip(" ，,；;。"), MEMORY_TEXT_CHARS_MAX + 1)
+    if len(shown) > MEMORY_TEXT_CHARS_MAX or len(_LETTER.findall(shown)) < 3 or holds_secret(sentence):
+        return None
+    found = _wording(shown)
+    is_local = PROJECT.search(shown) is not None
+    if found is None:
+        if not asked:
+            return None
+        return Statement(shown, "fact", _REMEMBERED_CONFIDENCE, _REMEMBERED_IMPORTANCE, is_local)
+    kind, confidence, importance = found
+    if asked:
+        confidence, importance = _REMEMBERED_CONFIDENCE, _REMEMBERED_IMPORTANCE
+    return Statement(shown, kind, confidence, importance, is_local)
+
+
+def _wording(sentence: str) -> tuple[MemoryKind, float, int] | None:
+    """Kind, confidence and importance of a sentence. Words in quotation marks are not the speaker's."""
+    bare = QUOTED.sub("QUOTE", sentence)
+    for kind, pattern, confidence, importance in WORDINGS:
+        if pattern.search(bare):
+            return kind, confidence, importance
+    return None
+
+
+def _reported(text: str) -> Iterator[Statement]:
+    """What an assistant said of the project and of decisions. What it says of the user is hearsay and not kept."""
+    for sentence in claims(text[:_TYPED_CHARS_MAX])[:_SENTENCES_MAX]:
+        found = read(sentence) if not (NOT_SAID.search(sentence) or QUESTION.match(sentence)) else None
+        if found is not None and found.kind in ("decision", "fact"):
+            yield found._replace(confidence=_REPORTED_CONFIDENCE, importance=_REPORTED_IMPORTANCE)
