@@ -13,6 +13,7 @@ import pytest
 import plimsoll
 import workloads
 from plimsoll.errors import FormatError
+from plimsoll.records import packing
 from plimsoll.records.packing import action_rows, packed, unpacked
 from plimsoll.records.values import actions_in
 
@@ -106,3 +107,22 @@ def test_very_many_actions_are_packed_apart() -> None:
 def test_packed_actions_that_are_none_are_left_out(value: str) -> None:
     """A session is opened whatever its compactions' packed actions hold; only who looks for damage is told of it."""
     assert actions_in({"y": value}) == ()
+
+
+def test_a_record_is_inflated_once_for_its_check_and_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reads next takes what was inflated for the check; after that nobody else holds it."""
+    data = packing.packed({"view": [[n, "x"] for n in range(2_000)], "summary": "s", "stage": "rules"})
+    inflated: list[str] = []
+    inflate = packing._inflated
+    monkeypatch.setattr(packing, "_inflated", lambda text: inflated.append(text) or inflate(text))
+
+    seen = packing.checked(data)
+    first = packing.unpacked(data)
+    assert len(inflated) == 1
+    assert first["view"] is seen["view"]
+
+    second = packing.unpacked(data)
+    assert second == first
+    assert second["view"] is not first["view"]
+    packing.checked(packing.packed({"view": [[n, "y"] for n in range(2_000)]}))
+    assert packing.unpacked(data) == first

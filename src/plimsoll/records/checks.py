@@ -14,7 +14,7 @@ from plimsoll.errors import FormatError, PlimsollError
 from plimsoll.formats.registry import FORMATS
 from plimsoll.policy.budget import Level
 from plimsoll.protocols import Record
-from plimsoll.records.packing import action_rows, unpacked
+from plimsoll.records.packing import action_rows, checked, unpacked
 from plimsoll.records.values import POSITIONS_MAX, is_action_row
 from plimsoll.tokens.calibrate import Calibrator
 
@@ -50,7 +50,7 @@ def _message(record: Record, data: Mapping[str, Any]) -> bool:
 
 def _compaction(record: Record, data: Mapping[str, Any]) -> bool:
     try:
-        data = unpacked(data)
+        data = checked(data)
     except FormatError:
         return False
     covers = data.get("covers", ())

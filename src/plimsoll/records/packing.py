@@ -41,10 +41,37 @@ def packed(data: Mapping[str, Any], *, compresses: bool = True) -> dict[str, Any
 
 def unpacked(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """Inverse of `packed`, except for long actions (see `action_rows`). Raises FormatError if `z` is invalid."""
-    if "z" not in data:
-        return data
-    fields = _inflated(data["z"])
+    return _with_fields(data, _Checked.taken(data["z"])) if "z" in data else data
+
+
+def checked(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same for a check of the record, which is usually read next: then it is not inflated again."""
+    return _with_fields(data, _Checked.kept(data["z"])) if "z" in data else data
+
+
+def _with_fields(data: Mapping[str, Any], fields: Any) -> Mapping[str, Any]:
     return {**data, **fields} if isinstance(fields, dict) else data
+
+
+class _Checked:
+    """The fields that were inflated last for a check, until they are taken. Whoever takes them is the only one to hold them."""
+
+    _last: tuple[Any, Any] = (None, None)
+    """The deflated text and its fields."""
+
+    @classmethod
+    def kept(cls, text: Any) -> Any:
+        """Inflate a text, and keep its fields to be taken."""
+        fields = _inflated(text)
+        cls._last = text, fields
+        return fields
+
+    @classmethod
+    def taken(cls, text: Any) -> Any:
+        """The fields of a text, inflated unless they were kept."""
+        known, fields = cls._last
+        cls._last = None, None
+        return fields if known is text and text is not None else _inflated(text)
 
 
 def action_rows(data: Mapping[str, Any]) -> Any:
