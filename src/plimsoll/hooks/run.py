@@ -15,8 +15,8 @@ from plimsoll.hooks.event import POST_COMPACT, PRE_COMPACT, SESSION_START, HookE
 NOTES_TOKENS = 1_500
 
 _SMALL_BYTES = 1 << 18
-_WAIT_SMALL_S, _WAIT_S = 2.0, 0.05
-"""How long a tool waits for its file to be taken in: a large one is taken in while the tool makes its summary."""
+_WAIT_SMALL_S = 2.0
+"""How long a tool waits at most for a small file to be taken in; for a large one it does not wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +38,15 @@ def run_hook(raw: bytes, settings: HookSettings) -> str:
     return answer
 
 
-def take_in_file(path: str, store: str | None = None) -> None:
-    """Take in what a session's file has grown by, as the hook does before a compaction. Never raises."""
+def take_in_file(path: str, store: str | None = None, *, wait: bool = False) -> None:
+    """Take in what a session's file has grown by, as hooks do in the background. Never raises.
+
+    With `wait`, a compaction that the tool is about to write is waited for, so that what it removed can be searched.
+    """
     with ErrorCatcher() as caught:
         from plimsoll.hooks.taking_in import take_in_all  # noqa: PLC0415 - it brings the whole program with it
 
-        take_in_all(path, store)
+        take_in_all(path, store, wait=wait)
     _log(caught.error)
 
 
@@ -74,21 +77,16 @@ def _answer(event: HookEvent, settings: HookSettings) -> str:
             return ""
 
 
-def _begin_taking_in(path: str, settings: HookSettings, wait_s: float | None = None) -> None:
-    """Take a file in by a process of its own, which goes on when the hook has ended."""
-    if wait_s is None:
-        wait_s = _WAIT_SMALL_S if Path(path).stat().st_size <= _SMALL_BYTES else _WAIT_S
+def _begin_taking_in(path: str, settings: HookSettings, *, awaits: bool = False) -> None:
+    """Take a file in by a process of its own, which goes on when the hook has ended. A small file is waited for.
+
+    `awaits`: that process waits for a compaction that the tool writes when its hooks have ended.
+    """
+    is_small = Path(path).stat().st_size <= _SMALL_BYTES
     import subprocess  # noqa: PLC0415 - only this needs it
 
-    words = [
-        sys.executable,
-        "-P",
-        "-m",
-        "plimsoll",
-        "hook",
-        "--take-in",
-        path,
-    ]  # -P: no module of the folder it is called in
+    words = [sys.executable, "-P", "-m", "plimsoll", "hook", "--take-in", path]  # -P: no module of the current folder
+    words += ["--wait"] if awaits else []
     words += [] if settings.store is None else ["--store", settings.store]
     done = subprocess.Popen(  # noqa: S603 - this program itself
         words,
@@ -98,7 +96,7 @@ def _begin_taking_in(path: str, settings: HookSettings, wait_s: float | None = N
         start_new_session=True,
     )
     try:
-        done.wait(wait_s)
+        done.wait(_WAIT_SMALL_S if is_small and not awaits else 0.0)
     except subprocess.TimeoutExpired:
         done.returncode = 0  # it goes on by itself, and nobody waits for it
 
@@ -112,8 +110,10 @@ def _notes(event: HookEvent, settings: HookSettings) -> str:
     state = take_in(event.transcript)
     if event.source == "resume" and (state.last.position is None or state.last.marked):
         return ""
-    if event.source == "compact" and state.last.answered:  # the file does not have this compaction yet
+    awaits = event.source == "compact" and state.last.answered
+    if awaits:  # the file does not have this compaction yet
         state = replace(state, last=LastCompaction())
+    _begin_taking_in(event.transcript, settings, awaits=awaits)
     text = handed_back(state, tokens_max=settings.max_tokens, recall=_recall(event.transcript, settings))
     return context(text) if text else ""
 
@@ -125,7 +125,7 @@ def _pointer(path: str, settings: HookSettings) -> str:
     before = file_before(path)
     if before is None:
         return ""
-    _begin_taking_in(before, settings, wait_s=0.0)
+    _begin_taking_in(before, settings)
     return context(
         f"The conversation before this one is kept by plimsoll. Where it is asked for: {_recall(before, settings)}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,11 +12,20 @@ from plimsoll.hooks.state import folder, key_of, take_in, write_private
 from plimsoll.store.paths import safe_name
 
 _NAMES_MAX = 100
+_COMPACTION_S, _STEP_S = 30.0, 0.25
+"""Claude Code writes a compaction right after it has called its hooks."""
 
 
-def take_in_all(path: str, store: str | None) -> None:
-    """Take in what a file has grown by: its facts, then its messages. Raises PlimsollError, OSError."""
-    take_in(path)
+def take_in_all(path: str, store: str | None, *, wait: bool = False) -> None:
+    """Take in what a file has grown by: its facts, then its messages. Raises PlimsollError, OSError.
+
+    `wait`: until the compaction that the tool is about to write is in the file, but not for ever.
+    """
+    before = state = take_in(path)
+    end = time.monotonic() + _COMPACTION_S
+    while wait and state.last.answered and state.last == before.last and time.monotonic() < end:
+        time.sleep(_STEP_S)
+        state = take_in(path)
     _import(path, store)
 
 

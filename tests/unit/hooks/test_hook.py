@@ -12,6 +12,7 @@ import pytest
 
 import plimsoll
 from plimsoll.cli.main import main
+from plimsoll.hooks import run
 from plimsoll.hooks.run import HookSettings, run_hook, take_in_file
 from plimsoll.hooks.state import take_in
 from plimsoll.transcripts.following import LineReader
@@ -21,9 +22,17 @@ TOOLS = ("claude-code", "codex")
 SETTINGS = HookSettings()
 
 
+begun = []
+"""What a process was begun for."""
+
+BEGIN = run._begin_taking_in
+
+
 @pytest.fixture(autouse=True)
 def _home(tmp_path, monkeypatch):
     monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(run, "_begin_taking_in", lambda path, _, **options: begun.append((path, options)))
+    begun.clear()
     script = tmp_path / "bin" / "plimsoll"
     script.parent.mkdir()
     script.touch(mode=0o755)
@@ -343,6 +352,7 @@ def test_before_a_compaction_the_file_is_taken_in(tmp_path, capsys, monkeypatch)
     """The command reads the event from standard input, says nothing, and what was said can be searched afterwards."""
     file = tmp_path / "one.jsonl"
     file.write_bytes(RUN)
+    monkeypatch.setattr(run, "_begin_taking_in", BEGIN)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(event(file, "PreCompact", "", trigger="auto"))))
 
     assert main(["hook"]) == 0
@@ -353,6 +363,50 @@ def test_before_a_compaction_the_file_is_taken_in(tmp_path, capsys, monkeypatch)
         time.sleep(0.05)
     with plimsoll.open("one", create=False, read_only=True) as session:
         assert session.message_count == 6
+
+
+@pytest.mark.slow
+def test_what_a_compaction_removed_can_be_searched(tmp_path):
+    """The session follows the tool's compaction, also one that is written only when the hook has ended."""
+    import threading
+
+    file = tmp_path / "one.jsonl"
+    lines = session_file("claude-code").splitlines(keepends=True)
+    end = next(number for number, raw in enumerate(lines) if b"compact_boundary" in raw)
+    file.write_bytes(b"".join(lines[:end]))
+    take_in_file(str(file))
+    with plimsoll.open("one", create=False, read_only=True) as session:
+        assert all("Request" not in hit.text for hit in session.recall("Request 3"))  # the tool still has it
+
+    def write():
+        with file.open("ab") as more:
+            more.writelines(lines[end : end + 2])
+
+    threading.Timer(0.3, write).start()
+    take_in_file(str(file), wait=True)
+
+    with plimsoll.open("one", create=False, read_only=True) as session:
+        assert "Request 3" in session.recall("Request 3")[0].text
+
+
+@pytest.mark.parametrize(
+    ("content", "source", "expected"),
+    [
+        (RUN, "compact", [{"awaits": True}]),
+        (RUN + summary("Lights."), "compact", [{"awaits": False}]),
+        (RUN + summary("Lights.") + line("assistant", "Done."), "resume", [{"awaits": False}]),
+        (RUN, "resume", []),
+    ],
+    ids=["not written yet", "written", "resumed", "no compaction"],
+)
+def test_after_a_compaction_the_session_follows_it(content, source, expected, tmp_path):
+    """A process is begun that takes the compaction in, and waits for it where it is not in the file yet."""
+    file = tmp_path / "one.jsonl"
+    file.write_bytes(content)
+
+    run_hook(event(file, source=source), SETTINGS)
+
+    assert begun == [(str(file), options) for options in expected]
 
 
 BROKEN = (

@@ -130,8 +130,15 @@ def read_json(raw):
     return parse(raw.decode("utf-8-sig")).data()
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".claude/settings.json",
+        pytest.param(".claude.json", marks=pytest.mark.slow),
+        pytest.param(".codex/hooks.json", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("shape", JSON_SHAPES)
-@pytest.mark.parametrize("name", [".claude/settings.json", ".claude.json", ".codex/hooks.json"])
 def test_json_settings_come_back_byte_for_byte(shape, name, home):
     """What was in a file is in it still, ours is in it once, and undoing gives the very bytes."""
     path = home / name

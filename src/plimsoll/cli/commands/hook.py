@@ -34,6 +34,9 @@ def add(commands: Commands) -> None:
         "--mcp", action="store_true", help="say in what is handed back that plimsoll's MCP server is there"
     )
     parser.add_argument("--take-in", metavar="FILE", help="take in this session's file and read no event")
+    parser.add_argument(
+        "--wait", action="store_true", help="with --take-in: wait for a compaction that is being written"
+    )
     add_store(parser)
     parser.set_defaults(run=run)
 
@@ -43,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from plimsoll.hooks.run import HookSettings, run_hook, take_in_file
 
     if arguments.take_in is not None:
-        take_in_file(arguments.take_in, arguments.store)
+        take_in_file(arguments.take_in, arguments.store, wait=arguments.wait)
         return DONE
     settings = HookSettings(max_tokens=arguments.max_tokens, store=arguments.store, has_mcp=arguments.mcp)
     with suppress(OSError):  # nobody reads the answer any more
