@@ -24,6 +24,7 @@ GROUPS = {
     "One call": "fit afit plan window check model_summarizer",
     "Policies and budgets": "Policy LoadLines Budget TokenBudget Level",
     "Sessions": "open aopen Session",
+    "Clients of the SDKs": "wrap session_of",
     "Sessions by name": "sessions archive restore delete verify repair open_store",
     "Sessions of other tools": "import_file import_name load_file discover",
     "Facts across sessions": "open_memory Memories Memory MemoryOrigin MemoryStore",

@@ -41,6 +41,7 @@ ROOMS = (
     Room("api", "app", "the calls that need no session"),
     Room("conversations", "app", "conversations of hosts that send the whole list with each request"),
     Room("evaluation", "app", "what ways of compacting keep of a conversation, measured"),
+    Room("wrapper", "app", "clients of the official SDKs whose context is managed"),
     Room("", "app", "the public names"),
     Room("mcp", "edges", "the MCP server"),
     Room("hooks", "edges", "what coding agents call before and after they compact"),

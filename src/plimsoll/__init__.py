@@ -104,6 +104,8 @@ if TYPE_CHECKING:
     from plimsoll.transcripts.values import Finding as Finding
     from plimsoll.transcripts.values import Transcript as Transcript
     from plimsoll.truncation.text import Cut as Cut
+    from plimsoll.wrapper.wrap import session_of as session_of
+    from plimsoll.wrapper.wrap import wrap as wrap
 
 _HOMES = {
     "Action": "compaction.plan",
@@ -190,6 +192,7 @@ _HOMES = {
     "read_files": "api.files",
     "repair": "session.catalog",
     "restore": "session.catalog",
+    "session_of": "wrapper.wrap",
     "sessions": "session.catalog",
     "shrink": "api.shrink",
     "token_counter": "api.inspect",
@@ -197,6 +200,7 @@ _HOMES = {
     "verify": "session.catalog",
     "window": "api.window",
     "with_files": "api.files",
+    "wrap": "wrapper.wrap",
     "write_sheets": "evaluation.blind",
 }
 

@@ -296,6 +296,10 @@ class UnseenTokensWarning(UserWarning):
         )
 
 
+class RequestNotManaged(UserWarning):
+    """A request of a wrapped client or an adapter was sent as it is, or was not recorded: it could not be kept. It says why."""
+
+
 def warn(warning: Warning) -> None:
     """Issue a warning that points at the line outside plimsoll that called it, at any call depth."""
     frame: FrameType | None = sys._getframe()  # noqa: SLF001 - as the standard library finds callers

@@ -39,6 +39,7 @@ FUNCTIONS = {
     "read_files": "files * root lines_max",
     "repair": "name store * into copy_name",
     "restore": "name store",
+    "session_of": "client",
     "sessions": "store * archived agent_id",
     "shrink": "tool_name result * max_tokens store list_items_max preview_chars",
     "token_counter": "model",
@@ -47,6 +48,7 @@ FUNCTIONS = {
     "window": "messages * start_seq max_tokens model tools policy keep_system format",
     "write_sheets": "evaluation folder * questions_max",
     "with_files": "summarizer * root limit lines_max",
+    "wrap": "client * name store model max_tokens policy summarizer",
 }
 """Name and parameters in order; a parameter here keeps its name for ever, more may follow it. `*` begins the keyword-only ones."""
 

@@ -136,7 +136,7 @@ def test_nothing_is_lost(make: Make) -> None:
     way.sent(given)
 
     assert way.session().history()[: len(given)] == given
-    assert any("pier 9" in hit.text for hit in way.session().recall("light pier 9 fails 03:40 pier 3 in order"))
+    assert any("02:03 lamp 17 at 9 volts" in hit.text for hit in way.session().recall("02:03 lamp 17"))
 
 
 def test_rollback(make: Make) -> None:

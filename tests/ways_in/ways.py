@@ -9,6 +9,9 @@ import json
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import httpx2
+import openai
+
 import plimsoll
 from plimsoll.conversations.settings import WHEN_FULL
 
@@ -66,6 +69,29 @@ class Kept:
         self.conversations.close()
 
 
+class Wrapped(Kept):
+    """A wrapped client of `openai`, whose provider is a function."""
+
+    def __init__(self, store: str, max_tokens: int, **options: Any) -> None:
+        empty = {"id": "x", "object": "chat.completion", "created": 0, "model": "gpt-4o", "choices": []}
+
+        def answer(request: httpx2.Request) -> httpx2.Response:
+            self._bodies.append(json.loads(request.content))
+            return httpx2.Response(200, json=empty)
+
+        self._bodies: list[Wire] = []
+        http = httpx2.Client(transport=httpx2.MockTransport(answer))
+        client = openai.OpenAI(api_key="none", base_url="http://provider", http_client=http)
+        self._client = plimsoll.wrap(client, store=store, max_tokens=max_tokens, name=NAME, **options)
+        self.conversations = self._client._plimsoll_state.conversations
+
+    def sent(self, history: list[Wire]) -> list[Wire]:
+        """The messages of the request that leaves the client."""
+        messages: Any = history
+        self._client.chat.completions.create(model="gpt-4o", messages=messages)
+        return list(self._bodies[-1]["messages"])
+
+
 class LangChain(Kept):
     """A middleware around a model call of LangChain."""
 
@@ -102,6 +128,7 @@ class LangChain(Kept):
 
 WAYS: dict[str, tuple[Callable[..., Way], str | None]] = {
     "sync": (Sync, None),
+    "wrapped": (Wrapped, None),
     "langchain": (LangChain, "langchain"),
 }
 """By name: how it is made, and the framework without which it is left out."""

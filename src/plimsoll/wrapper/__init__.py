@@ -1,0 +1,1 @@
+"""Clients of the official SDKs whose requests are kept inside the context window."""

@@ -1,0 +1,176 @@
+"""What a client of an SDK does otherwise once it is wrapped: it sends views, and its copies do too."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from plimsoll.dataclass import dataclass
+from plimsoll.errors import SessionNotFound
+from plimsoll.wrapper.exchange import Exchange, exchange_for
+
+if TYPE_CHECKING:
+    from plimsoll.conversations.conversations import Conversations
+    from plimsoll.session.session import Session
+
+SDKS = ("openai", "anthropic")
+_STATE = "_plimsoll_state"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrappedState:
+    """What a wrapped client has besides its own attributes, and shares with its copies."""
+
+    conversations: Conversations
+    name: str | None
+    plain: type
+    """The class of the client that was wrapped."""
+    refusals: type[Exception]
+    """The SDK's error for what a provider refuses."""
+
+    @property
+    def post(self) -> Callable[..., Any]:
+        """How that class sends a request; the first argument is the client."""
+        kind: Any = self.plain
+        found: Callable[..., Any] = kind.post
+        return found
+
+    def exchange(self, path: str, body: object) -> Exchange | None:
+        """What a request begins."""
+        return exchange_for(self.conversations, self.name, path, body)
+
+
+class _Wrapped:
+    """What wrapped clients share. It comes before the SDK's own class."""
+
+    _plimsoll_state: WrappedState
+    is_awaited: ClassVar[bool]
+
+    @property
+    def plimsoll(self) -> Session:
+        """The session of the newest request. Raises SessionNotFound before the first."""
+        for conversation in reversed(list(self._plimsoll_state.conversations)):
+            return conversation.session
+        raise SessionNotFound(self._plimsoll_state.name or "(no request yet)")
+
+    def copy(self, **options: Any) -> Any:
+        """A copy of the client with other options, which keeps the same conversations."""
+        state = self._plimsoll_state
+        plain: Any = twin(self, state.plain)
+        return wrapped(plain.copy(**options), state)
+
+    def with_options(self, **options: Any) -> Any:
+        """As `copy`."""
+        return self.copy(**options)
+
+
+class WrappedClient(_Wrapped):
+    """A client whose calls return when they are done."""
+
+    is_awaited = False
+
+    def post(self, path: str, **given: Any) -> Any:
+        """Send a request with a view in the place of its messages, and record the answer."""
+        state = self._plimsoll_state
+        send = partial(state.post, self)
+        exchange = state.exchange(path, given.get("body"))
+        if exchange is None:
+            return send(path, **given)
+        try:
+            try:
+                response = send(path, **{**given, "body": exchange.body})
+            except state.refusals as refusal:
+                body = exchange.other(refusal)
+                if body is None:
+                    raise
+                response = send(path, **{**given, "body": body})
+        except BaseException:
+            exchange.released()
+            raise
+        if given.get("stream") and _is_stream(response):
+            response._iterator = exchange.read(response._iterator)  # noqa: SLF001 - what the stream is iterated by
+        else:
+            exchange.answered(response)
+        return response
+
+
+class WrappedAsyncClient(_Wrapped):
+    """A client whose calls are awaited. What is slow runs in a thread."""
+
+    is_awaited = True
+
+    async def post(self, path: str, **given: Any) -> Any:
+        """Send a request with a view in the place of its messages, and record the answer."""
+        state = self._plimsoll_state
+        send = partial(state.post, self)
+        exchange = await asyncio.to_thread(state.exchange, path, given.get("body"))
+        if exchange is None:
+            return await send(path, **given)
+        try:
+            try:
+                response = await send(path, **{**given, "body": exchange.body})
+            except state.refusals as refusal:
+                body = await asyncio.to_thread(exchange.other, refusal)
+                if body is None:
+                    raise
+                response = await send(path, **{**given, "body": body})
+        except BaseException:
+            exchange.released()
+            raise
+        if given.get("stream") and _is_stream(response):
+            response._iterator = exchange.aread(response._iterator)  # noqa: SLF001 - what the stream is iterated by
+        else:
+            await asyncio.to_thread(exchange.answered, response)
+        return response
+
+
+def wrapped(client: Any, state: WrappedState) -> Any:
+    """The same client, of a class that is its own and wrapped. It shares its connections with the one given."""
+    base = WrappedAsyncClient if _is_awaited(type(client)) else WrappedClient
+    kind = type(
+        state.plain.__name__,
+        (base, state.plain),
+        {"__module__": state.plain.__module__, "__doc__": state.plain.__doc__},
+    )
+    made = twin(client, kind)
+    made.__dict__[_STATE] = state
+    return made
+
+
+def twin(client: Any, kind: type) -> Any:
+    """An instance of another class with the same attributes, but for what a client makes when it is first used."""
+    made: Any = object.__new__(kind)
+    lazy = {name for one in kind.__mro__ for name, value in vars(one).items() if _is_lazy(value)}
+    made.__dict__.update({name: value for name, value in vars(client).items() if name not in lazy and name != _STATE})
+    return made
+
+
+def sdk_of(client: object) -> str | None:
+    """The SDK that a client is of; None for anything else."""
+    for kind in type(client).__mro__:
+        sdk = kind.__module__.partition(".")[0]
+        if sdk in SDKS and kind.__name__ in ("SyncAPIClient", "AsyncAPIClient"):
+            return sdk
+    return None
+
+
+def refusals_of(sdk: str) -> type[Exception]:
+    """The error that an SDK raises for what a provider refuses."""
+    found: type[Exception] = sys.modules[sdk].APIStatusError
+    return found
+
+
+def _is_awaited(kind: type) -> bool:
+    return any(one.__name__ == "AsyncAPIClient" for one in kind.__mro__)
+
+
+def _is_lazy(value: object) -> bool:
+    """A property that keeps its value in the instance. The resources of a client are such, and hold the client."""
+    return isinstance(value, cached_property)
+
+
+def _is_stream(response: object) -> bool:
+    return hasattr(response, "_iterator") and not isinstance(response, Mapping)
