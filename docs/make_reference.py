@@ -51,7 +51,7 @@ METHODS = {
     "Callers that await": "aappend aextend aview sync_async acompact aclose",
     "Other tools": "export not_exportable update",
     "Its surroundings": "context context_text notes put_blob get_blob fork times_ms cache_info",
-    "What it is": "name where format model policy system options summarizer message_count history_count is_shortened is_verbatim damage",
+    "What it is": "name where format model policy system options summarizer message_count history_count is_shortened damage",
 }
 """The methods and properties of a session. Those in INTERNAL are for the package itself."""
 

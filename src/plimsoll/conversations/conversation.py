@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from plimsoll.conversations.prefix import Listing, listing, said
 from plimsoll.conversations.redaction import Redaction
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import PlimsollError, StoreError
+from plimsoll.formats.format import SystemText
 from plimsoll.formats.intake import received
 from plimsoll.formats.overflow import Overflow
 from plimsoll.formats.requests import RequestParts, parts_of, with_messages
@@ -53,6 +54,24 @@ class Prepared:
     """Gives for each message of a changed body the positions of the given messages that it came from."""
     number: int = 0
     """Number of the request in its conversation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What a request says, with placeholders for its secrets."""
+
+    messages: list[Any]
+    system: SystemText
+    redaction: Redaction
+    listing: Listing
+
+
+def content_of(parts: RequestParts, credentials: Iterable[str], *, redact: bool) -> Content:
+    """What a request says. Raises FormatError."""
+    redaction = Redaction(credentials, is_on=redact)
+    messages = redaction(list(received(parts.messages).wires) if parts.messages else [])
+    system = redaction(parts.system)
+    return Content(messages=messages, system=system, redaction=redaction, listing=listing(messages, system))
 
 
 class Conversation:
@@ -98,7 +117,7 @@ class Conversation:
         """True if its session is open."""
         return self._session is not None
 
-    def prepare(
+    def prepare(  # noqa: PLR0913 - what is known of a request
         self,
         request: Mapping[str, Any],
         *,
@@ -106,6 +125,7 @@ class Conversation:
         window_tokens: int | None = None,
         overflow: Overflow | None = None,
         repair: bool = False,
+        content: Content | None = None,
     ) -> Prepared:
         """The body to send for a request of this conversation. Nothing that goes wrong is raised.
 
@@ -115,6 +135,7 @@ class Conversation:
             window_tokens: The model's window, where it is known to differ.
             overflow: What the provider said when it found the body prepared last too long: compact harder.
             repair: The provider refused that body for another reason: from now on send what it takes by its rules.
+            content: What the request says, if it was read already.
 
         Returns: The same body if it fits and nothing was compacted before, else one with the view.
 
@@ -127,10 +148,11 @@ class Conversation:
             self._is_repaired = self._is_repaired or repair
             self._number += 1
             self._credentials = tuple(credentials)
-            model = self._settings.model or parts.model
             budget = self._settings.budget_of(parts, parts.model, window_tokens)
             try:
-                return replace(self._synced(request, parts, budget, model, overflow), number=self._number)
+                content = content or content_of(parts, self._credentials, redact=self._settings.redact)
+                found = self._synced(request, parts, content, budget, overflow)
+                return replace(found, number=self._number)
             except StoreError as error:
                 self.close()
                 limit = min(budget, self._limit_tokens or budget)
@@ -163,7 +185,7 @@ class Conversation:
                 self.answer = said(wires)
                 self._report(usage)
                 if wires:
-                    self.session.extend([self._redaction()(wire) for wire in wires])
+                    self.session.extend(Redaction(self._credentials, is_on=self._settings.redact)(wires))
             except StoreError as error:
                 self.close()
                 return str(error)
@@ -184,12 +206,16 @@ class Conversation:
                 session.close()
 
     def _synced(
-        self, request: Mapping[str, Any], parts: RequestParts, budget: int, model: str | None, overflow: Overflow | None
+        self,
+        request: Mapping[str, Any],
+        parts: RequestParts,
+        content: Content,
+        budget: int,
+        overflow: Overflow | None,
     ) -> Prepared:
-        redaction = self._redaction()
-        messages = redaction(list(received(parts.messages).wires))
-        system = redaction(parts.system)
-        self.known, self.answer = listing(messages, system), frozenset()
+        model = self._settings.model or parts.model
+        redaction = content.redaction
+        self.known, self.answer = content.listing, frozenset()
         if model != self._model and self._model is not None:
             self.close()
         self._model = model
@@ -197,11 +223,11 @@ class Conversation:
         session = self.session
         if overflow is not None:
             allowed = self._learn(parts, session, allowed, overflow, model)
-        view = session.sync(messages, system=system, tools=parts.tools, max_tokens=allowed)
+        view = session.sync(content.messages, system=content.system, tools=parts.tools, max_tokens=allowed)
         found = session.check()
         tokens = found.current_tokens + allowed - found.max_tokens
         self.load, self.is_compacted = (tokens, budget), session.is_shortened
-        as_given = not self.is_compacted and (session.is_verbatim or not self._is_repaired)
+        as_given = not self.is_compacted and (not self._is_repaired or view == content.messages)
         if as_given and found.current_tokens <= found.max_tokens:
             acts_at = min(found.threshold, found.max_tokens) if self._settings.is_lazy else 0
             room = max(0, acts_at - found.current_tokens - 1)
@@ -227,10 +253,7 @@ class Conversation:
         self._limit_tokens = max(1, int(sent * min(share, SAFETY_SHARE)))
         return self._limit_tokens
 
-    def _redaction(self) -> Redaction | _Nothing:
-        return Redaction(self._credentials) if self._settings.redact else _Nothing()
-
-    def _hidden(self, redaction: Redaction | _Nothing) -> int:
+    def _hidden(self, redaction: Redaction) -> int:
         """Tokens by which secrets are longer than their placeholders."""
         if not redaction.occurrences:
             return 0
@@ -249,19 +272,6 @@ class Conversation:
         except StoreError:
             self.name = self._rename(self)
             return self._settings.open(self.name, self.format, self._model)
-
-
-class _Nothing:
-    """No redaction."""
-
-    occurrences: Sequence[tuple[str, str]] = ()
-
-    def __call__(self, value: Any) -> Any:
-        return value
-
-    def restored(self, value: Any) -> Any:
-        """The value itself."""
-        return value
 
 
 def stateless(  # noqa: PLR0913 - what a request is, and what went wrong

@@ -10,13 +10,11 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from plimsoll.compaction.drive import AsyncSummarizer, checked
-from plimsoll.conversations.conversation import Conversation, Prepared, stateless
+from plimsoll.conversations.conversation import Content, Conversation, Prepared, content_of, stateless
 from plimsoll.conversations.prefix import Likeness, Listing, best, likeness, listing
-from plimsoll.conversations.redaction import Redaction
 from plimsoll.conversations.settings import Settings, chosen_policy
 from plimsoll.errors import PlimsollError, StoreError
 from plimsoll.formats.format import SystemText
-from plimsoll.formats.intake import received
 from plimsoll.formats.requests import RequestParts, parts_of, parts_of_list
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import PolicyChoice
@@ -119,9 +117,13 @@ class Conversations:
         if parts is None:
             return Prepared(body=request)
         keys = tuple(credentials)
+        try:
+            content = self._content(parts, keys)
+        except (PlimsollError, RecursionError) as error:
+            return Prepared(body=request, problem=str(error))
         with self._lock:
             try:
-                found = self._found(parts, name, keys)
+                found = self._found(parts, name, content.listing)
             except StoreError as error:
                 budget = self._settings.budget_of(parts, parts.model, window_tokens)
                 return self._without(request, parts, budget, str(error))
@@ -129,7 +131,7 @@ class Conversations:
                 return Prepared(body=request, problem=str(error))
             found.awaited += 1  # nobody else may take it for theirs meanwhile
         try:
-            return found.prepare(request, credentials=keys, window_tokens=window_tokens)
+            return found.prepare(request, credentials=keys, window_tokens=window_tokens, content=content)
         finally:
             with self._lock:
                 found.awaited -= 1
@@ -163,7 +165,10 @@ class Conversations:
         """
         parts = parts_of_list(messages, system, format)
         with self._lock:
-            return self._found(parts, name, ())
+            return self._found(parts, name, self._content(parts, ()).listing)
+
+    def _content(self, parts: RequestParts, credentials: Iterable[str]) -> Content:
+        return content_of(parts, credentials, redact=self._settings.redact)
 
     def close(self) -> None:
         """Close all sessions. Conversations can be found again."""
@@ -189,12 +194,7 @@ class Conversations:
         with self._lock:
             return iter(list(self._known.values()))
 
-    def _found(self, parts: RequestParts, name: str | None, credentials: tuple[str, ...]) -> Conversation:
-        redaction = Redaction(credentials) if self._settings.redact else None
-        messages = list(received(parts.messages).wires) if parts.messages else []
-        given = listing(
-            redaction(messages) if redaction else messages, redaction(parts.system) if redaction else parts.system
-        )
+    def _found(self, parts: RequestParts, name: str | None, given: Listing) -> Conversation:
         if name is not None:
             return self._used(self._named(safe_name(name), parts.format))
         known = best((self._likeness(given, one, parts.format), one) for one in reversed(self._known.values()))
@@ -218,7 +218,7 @@ class Conversations:
         idle = (name for name, one in self._known.items() if one.awaited == 0 and one is not conversation)
         if len(self._known) > KNOWN_MAX and (oldest := next(idle, None)) is not None:
             gone = self._known.pop(oldest)
-            gone.close()
+            _close_unless_used(gone)
             if self._stored is not None and gone.name.startswith(PREFIX):
                 self._stored.setdefault(_opening_of(gone.name), []).insert(0, gone.name)
         return conversation
@@ -262,11 +262,17 @@ class Conversations:
         """Close the sessions used longest ago, so that at most `open_max` are open."""
         opened = [one for one in self._known.values() if one.is_open]
         for one in opened[: max(0, len(opened) - self._open_max)]:
-            if one.awaited == 0 and one.lock.acquire(blocking=False):
-                try:
-                    one.close()
-                finally:
-                    one.lock.release()
+            if one.awaited == 0:
+                _close_unless_used(one)
+
+
+def _close_unless_used(conversation: Conversation) -> None:
+    """Close a conversation's session unless a thread is using it, which may be waiting for the one that asks."""
+    if conversation.lock.acquire(blocking=False):
+        try:
+            conversation.close()
+        finally:
+            conversation.lock.release()
 
 
 def _new_name(given: Listing) -> str:

@@ -8,44 +8,64 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from plimsoll.provenance import tag_of
 from plimsoll.regex import regex
 
-_KINDS: Final[tuple[tuple[str, str], ...]] = (
-    ("private-key", r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{1,16000}-----END [A-Z ]{0,30}PRIVATE KEY-----"),
-    ("anthropic-key", r"\bsk-ant-[A-Za-z0-9_-]{20,200}"),
-    ("openai-key", r"\bsk-(?=[A-Za-z_-]{0,200}[0-9])[A-Za-z0-9_-]{20,250}"),
-    ("github-token", r"\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{22,255})"),
-    ("gitlab-token", r"\bglpat-[A-Za-z0-9_-]{20,100}"),
-    ("slack-token", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,250}"),
-    ("aws-key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
-    ("google-key", r"\bAIza[0-9A-Za-z_-]{35}"),
-    ("stripe-key", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,250}"),
-    ("huggingface-token", r"\bhf_[A-Za-z0-9]{30,100}"),
-    ("npm-token", r"\bnpm_[A-Za-z0-9]{36}\b"),
-    ("pypi-token", r"\bpypi-[A-Za-z0-9_-]{50,400}"),
-    ("sendgrid-key", r"\bSG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
-    ("jwt", r"\beyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,2000}"),
-    ("bearer", r"(?i:\bbearer )(?P<bearer>[A-Za-z0-9._~+/=-]{20,4000})"),
-    ("url-password", r"://[^\s/:@\"']{1,100}:(?P<url_password>[^\s/@\"']{3,200})@"),
-    (
-        "password",
-        r"(?i:\b[a-z0-9_-]{0,40}(?:passw(?:or)?d|_?-?key|secret|token))\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"'](?P<password>[^\s\"'\\]{8,300})",
-    ),
-    ("aws-secret", r"(?i:aws_?secret[a-z_]{0,20})\s{0,4}[:=]\s{0,4}(?P<aws_secret>[A-Za-z0-9/+]{40})\b"),
-)
-_PATTERN = regex("|".join(f"(?P<k{number}>{pattern})" for number, (_, pattern) in enumerate(_KINDS)))
-_PLACEHOLDER = regex(r"\[secret [a-z-]{3,20} [0-9a-f]{8}\]")
-_HINTS: Final = re.compile(
-    r"-----BEGIN|sk-|gh[pousr]_|github_pat_|glpat-|xox|AKIA|ASIA|AIza|k_live_|k_test_|hf_|npm_|pypi-|SG\.|eyJ|://"
-    r"|(?i:bearer |passw|key|secret|token)"
-)
-"""Something of each kind, so that most texts are read once only, fast."""
 
+class _Kind(NamedTuple):
+    """One kind of secret."""
+
+    name: str
+    hints: tuple[str, ...]
+    """In lower case: a text without any of them holds no such secret."""
+    pattern: re.Pattern[str]
+    """The secret is its group `secret`, else all of it."""
+
+
+def _kind(name: str, hints: str, pattern: str) -> _Kind:
+    return _Kind(name, tuple(hints.split()), regex(pattern))
+
+
+_KINDS: Final = (
+    _kind(
+        "private-key",
+        "-----begin",
+        r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{1,16000}-----END [A-Z ]{0,30}PRIVATE KEY-----",
+    ),
+    _kind("anthropic-key", "sk-ant-", r"\bsk-ant-[A-Za-z0-9_-]{20,200}"),
+    _kind("openai-key", "sk-", r"\bsk-(?=[A-Za-z_-]{0,200}[0-9])[A-Za-z0-9_-]{20,250}"),
+    _kind("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{30,255}"),
+    _kind("github-token", "github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{22,255}"),
+    _kind("gitlab-token", "glpat-", r"\bglpat-[A-Za-z0-9_-]{20,100}"),
+    _kind("slack-token", "xox", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,250}"),
+    _kind("aws-key", "akia asia", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    _kind("google-key", "aiza", r"\bAIza[0-9A-Za-z_-]{35}"),
+    _kind("stripe-key", "k_live_ k_test_", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,250}"),
+    _kind("huggingface-token", "hf_", r"\bhf_[A-Za-z0-9]{30,100}"),
+    _kind("npm-token", "npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    _kind("pypi-token", "pypi-", r"\bpypi-[A-Za-z0-9_-]{50,400}"),
+    _kind("sendgrid-key", "sg.", r"\bSG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
+    _kind("jwt", "eyj", r"\beyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,2000}"),
+    _kind("bearer", "bearer", r"(?i:bearer) (?P<secret>[A-Za-z0-9._~+/=-]{20,4000})"),
+    _kind("url-password", "://", r"://[^\s/:@\"']{1,100}:(?P<secret>[^\s/@\"']{3,200})@"),
+    _kind("aws-secret", "aws", r"(?i:secret[a-z_]{0,20})\s{0,4}[:=]\s{0,4}(?P<secret>[A-Za-z0-9/+]{40})\b"),
+    _kind(
+        "password",
+        "passw key secret token",
+        r"(?i:passw(?:or)?d|key|secret|token)\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"'](?P<secret>[^\s\"'\\]{8,300})",
+    ),
+)
+_PLACEHOLDER = regex(r"\[secret [a-z-]{3,20} [0-9a-f]{8}\]")
 _SEALED: Final = frozenset({"signature", "encrypted_content", "data", "image_url", "id", "call_id", "tool_use_id"})
 """Fields that are signed, encrypted, or refer to others: never edited."""
+
+CLEAN_TEXTS_MAX: Final = 200_000
+"""Texts that are remembered to hold no secret, by their hash."""
+
+_clean: set[int] = set()
 
 CREDENTIAL_CHARS_MIN: Final = 12
 """Shorter texts than this are not taken for the request's own credential."""
@@ -54,17 +74,18 @@ CREDENTIAL_CHARS_MIN: Final = 12
 class Redaction:
     """The secrets of one request. Calling it gives a value with placeholders; `restored` puts the secrets back."""
 
-    def __init__(self, credentials: Iterable[str] = ()) -> None:
-        """`credentials` are redacted too: the keys that came with the request itself."""
+    def __init__(self, credentials: Iterable[str] = (), *, is_on: bool = True) -> None:
+        """`credentials` are redacted too: the keys that came with the request itself. If not `is_on` nothing is."""
         self.found: dict[str, str] = {}
         """Secrets by their placeholder."""
         self.occurrences: list[tuple[str, str]] = []
         """Placeholder and secret, as often as they occur."""
+        self._is_on = is_on
         self._credentials = [text for text in credentials if len(text) >= CREDENTIAL_CHARS_MIN]
 
     def __call__(self, value: Any) -> Any:
         """The value with placeholders; itself, not a copy, if it holds no secret."""
-        return _mapped(value, self._redacted)
+        return _mapped(value, self._redacted) if self._is_on else value
 
     def restored(self, value: Any) -> Any:
         """The value with the secrets again."""
@@ -76,13 +97,23 @@ class Redaction:
                 mark = self._mark("credential", credential)
                 self.occurrences += [(mark, credential)] * (text.count(credential) - 1)
                 text = text.replace(credential, mark)
-        return _PATTERN.sub(self._replaced, text) if _HINTS.search(text) else text
+        return text if hash(text) in _clean else self._searched(text)
 
-    def _replaced(self, match: re.Match[str]) -> str:
-        kind = next(name for number, (name, _) in enumerate(_KINDS) if match[f"k{number}"] is not None)
-        inner = match.groupdict().get(kind.replace("-", "_"))
+    def _searched(self, text: str) -> str:
+        """The text after a search for secrets of each kind. That it has none is remembered, since hosts send all of it again."""
+        given, lowered = text, text.lower()
+        for kind in _KINDS:
+            if any(hint in lowered for hint in kind.hints):
+                text = kind.pattern.sub(partial(self._replaced, kind.name), text)
+        if text == given:
+            if len(_clean) >= CLEAN_TEXTS_MAX:
+                _clean.clear()
+            _clean.add(hash(text))
+        return text
+
+    def _replaced(self, kind: str, match: re.Match[str]) -> str:
         whole = match[0]
-        secret = inner or whole
+        secret = match.groupdict().get("secret") or whole
         if _PLACEHOLDER.search(whole):
             return whole
         at = whole.rfind(secret)

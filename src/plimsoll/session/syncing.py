@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from operator import lt
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.compaction.drive import AsyncSummarizer, adrive, drive
@@ -52,16 +51,6 @@ class SyncedSession(AwaitedSession):
     def history_count(self) -> int:
         """Number of messages in the history: those appended, less those that `sync` removed."""
         return self._recorder.state.history.count
-
-    @property
-    @locked
-    def is_verbatim(self) -> bool:
-        """True if the view shows every message of the list, in order, as it was given: neither shortened nor repaired."""
-        if self.is_shortened:
-            return False
-        shown = self._recorder.state.sendable()
-        positions = [piece.position for piece in shown if piece.position is not None and piece.whole]
-        return len(positions) == len(shown) and all(map(lt, positions, positions[1:]))
 
     @property
     @locked

@@ -56,7 +56,7 @@ class Mirror:
         changed, which invalidates thinking bound to them. Raises FormatError, LimitExceeded, StoreError.
         """
         given = list(messages)
-        if self._fingerprint != _fingerprint(recorder):
+        if self._fingerprint != _fingerprint(recorder) and not self._read_on(recorder):
             self._read(recorder)
         count = len(self._given)
         with self._watch:
@@ -72,6 +72,22 @@ class Mirror:
         """The same view with origins as positions in the list."""
         at, generated = self._at, [(index, self._given[index]) for index in self._generated]
         return View(view, lambda: _placed(view, at, generated))
+
+    def _read_on(self, recorder: SessionRecorder) -> bool:
+        """Take what was appended to the session since as the end of the host's list; False if more than that has happened."""
+        messages, *rest = _fingerprint(recorder)
+        if self._fingerprint is None or [*self._fingerprint[1:]] != rest or not self._is_original or self._generated:
+            return False
+        added = list(recorder.state.history.messages(self._fingerprint[0]))
+        if len(added) != messages - self._fingerprint[0]:
+            return False
+        snapshots = [snapshot(record.data["m"]) for record in added]
+        for record in added:
+            self._at[record.position] = len(self._places)
+            self._places.append((record.position,))
+        self._given += snapshots
+        self._watch.add(snapshots)
+        return True
 
     def _read(self, recorder: SessionRecorder) -> None:
         """Take the history as the host's list if it is unknown what the host holds."""
