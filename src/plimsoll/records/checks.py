@@ -151,7 +151,7 @@ def _source(data: Mapping[str, Any]) -> bool:
                 *(name for name in ("taken", "base", "budget", "window") if data.get(name) is not None),
             )
         )
-        and isinstance(data.get("path", ""), str)
+        and isinstance(data.get("path"), str | None)
         and _are(data.get("more", []), lambda name: isinstance(name, str))
         and _are(data.get("runs", []), lambda run: isinstance(run, list) and len(run) == 3 and all(map(_is_count, run)))
     )

@@ -205,3 +205,13 @@ def test_exported_sessions_are_told_apart(tmp_path, to):
     assert meta.cwd == str(project)
     assert meta.branch == (None if to == "pi" else "side")
     assert meta.title == ("hello" if to == "codex" else "Tide tables")
+
+
+def test_a_file_given_as_bytes_grows(tmp_path):
+    """What a session notes of a file without a path is read back, however often the file has grown."""
+    lines = claude_file().splitlines(keepends=True)
+    with import_file(b"".join(lines[:-1]), name="x", store=tmp_path) as session:
+        assert session.update(b"".join(lines)) == 1
+    with plimsoll.open("x", store=tmp_path) as session:
+        assert (len(session.notes("source")), session.damage) == (2, ())
+    assert plimsoll.verify("x", tmp_path).ok
