@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -16,10 +16,11 @@ from plimsoll.formats.registry import decode_all, format_named, format_of
 from plimsoll.message import FormatName, MessageLike
 from plimsoll.policy.policy import PolicyChoice
 from plimsoll.protocols import TokenCounter
+from plimsoll.records.usage import Usage
 from plimsoll.report.inspection import Inspection, inspection_of
 from plimsoll.report.measure import Measure
-from plimsoll.report.measuring import RecordedRequest, Subject, likely_counter, measured
-from plimsoll.report.story import Mark, Story, points_of, strips_of
+from plimsoll.report.measuring import RecordedRequest, Subject, measured
+from plimsoll.report.story import Mark
 from plimsoll.session.transfer.recorded_usage import recorded, time_ms
 from plimsoll.tokens.counter import counter_for
 from plimsoll.tokens.registry import look_up
@@ -106,8 +107,7 @@ def inspect(  # noqa: PLR0913 - the options of fit, and a label
         system=loaded.system,
         counter=None if meter.counter.exact else meter.counter,
     ).report
-    inspection = inspection_of(measured(subject, meter), meter, planned, places=subject.places)
-    return replace(inspection, draw=partial(_page, loaded, subject, meter, inspection))
+    return inspection_of(subject, meter, planned, partial(_past, loaded))
 
 
 def load(
@@ -189,15 +189,9 @@ def _meter(
     return meter if recorded is None else meter.calibrated(recorded.calibration)
 
 
-def _page(loaded: Transcript | Conversation, subject: Subject, meter: ContextMeter, inspection: Inspection) -> str:
-    """An HTML page of the view with the plan's actions, and the compactions the file records."""
-    from plimsoll.report.page import page  # noqa: PLC0415 - only needed to render a page
-
-    counter, actions = likely_counter(subject, meter), inspection.plan.actions
-    strips = strips_of(subject.messages, counter, actions, names=subject.places)
-    if isinstance(loaded, Conversation):
-        return page(inspection, Story(strips=strips))
-    return page(inspection, Story(strips=strips, points=points_of(loaded.usages), marks=tuple(_marks(loaded))))
+def _past(loaded: Transcript | Conversation) -> tuple[Iterable[Usage], Iterable[Mark]]:
+    """The requests and compactions that a file records."""
+    return (loaded.usages, _marks(loaded)) if isinstance(loaded, Transcript) else ((), ())
 
 
 def _marks(transcript: Transcript) -> Iterator[Mark]:

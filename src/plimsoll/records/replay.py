@@ -57,7 +57,6 @@ class ViewState:
     format: Format
     count_message: Callable[[Message], int]
     log: SessionLog
-    normalizer: HistoryNormalizer
     tally: Tally = field(default_factory=Tally)
     """The view, with token counts in total and since the last compaction or rollback."""
     base: int | None = None
@@ -82,9 +81,11 @@ class ViewState:
     _sending: Sending | None = None
     history: History = field(init=False)
     """The messages of the log as edited."""
+    normalizer: HistoryNormalizer = field(init=False)
 
     def __post_init__(self) -> None:
         self.history = History(self.log, self.format)
+        self.normalizer = HistoryNormalizer(self.format, self.count_message)
 
     @property
     def entries(self) -> Sequence[ViewMessage]:
@@ -111,13 +112,10 @@ class ViewState:
         `known` is False if the log does not contain the format; its messages may then have been normalized for another one.
         `newest` is the result of `newest_records`, if known. If records are missing, calls and results are paired again.
         """
-        state = cls(
-            format=format, count_message=count_message, log=log, normalizer=HistoryNormalizer(format, count_message)
-        )
-        state.format_seq = 0 if known else log.length
+        state = cls(format=format, count_message=count_message, log=log)
         newer = list(newest_records(log) if newest is None else newest)
         notes = (record for record in newer if record.kind == "note" and record.data.get("what") == "format")
-        state.format_seq = min((note.seq for note in notes), default=state.format_seq)
+        state.format_seq = min((note.seq for note in notes), default=0 if known else log.length)
         if newer and newer[-1].kind in _BEGINNING:
             state.take(newer.pop())
         is_damaged = any(found.kind != "torn" for found in log.damage)
@@ -162,8 +160,7 @@ class ViewState:
 
     def after(self, record: Record) -> ViewState:
         """The state after a compaction record."""
-        normalizer = HistoryNormalizer(self.format, self.count_message)
-        state = ViewState(format=self.format, count_message=self.count_message, log=self.log, normalizer=normalizer)
+        state = ViewState(format=self.format, count_message=self.count_message, log=self.log)
         state.take(record)
         return state
 
@@ -209,8 +206,8 @@ class ViewState:
         `waiting` is the serialised normalizer at that revision.
         """
         held = [(position, position + 1) for position in waiting["held"]]
-        normalizer = self._normalizer(waiting, entries, self.history.gathered(held))
-        state = ViewState(format=self.format, count_message=self.count_message, log=self.log, normalizer=normalizer)
+        state = ViewState(format=self.format, count_message=self.count_message, log=self.log)
+        state.normalizer = self._normalizer(waiting, entries, self.history.gathered(held))
         state.tally.entries += entries
         state.history = self.history
         for record in self.history.messages(made_at.messages):

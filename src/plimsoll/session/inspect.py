@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.meter import DEFAULT_MODEL
 from plimsoll.compaction.result import CompactionOptions
 from plimsoll.formats.registry import decode_all
+from plimsoll.records.usage import Usage
 from plimsoll.records.values import Compaction
 from plimsoll.report.inspection import Inspection, inspection_of
 from plimsoll.report.measure import Measure
-from plimsoll.report.measuring import RecordedRequest, Subject, likely_counter, measured
-from plimsoll.report.story import Mark, Story, points_of, strips_of
+from plimsoll.report.measuring import RecordedRequest, Subject, measured
+from plimsoll.report.story import Mark
 from plimsoll.session.compact import previewed
 from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.transfer.recorded_usage import ANSWER_TOKENS
@@ -29,20 +29,12 @@ def measure_of(recorder: SessionRecorder) -> Measure:
 def inspection_now(recorder: SessionRecorder) -> Inspection:
     """A session's view and the plan for it, made without a model. The rest of the log is read when the page is rendered."""
     report = drive(previewed(recorder, CompactionOptions(), asks_model=False), None).report
-    subject, meter = _subject(recorder), recorder.meter
-    counter = likely_counter(subject, meter)
-    found = inspection_of(measured(subject, meter), meter, report)
 
-    def draw() -> str:
-        from plimsoll.report.page import page  # noqa: PLC0415 - only needed to render a page
-
+    def past() -> tuple[Iterable[Usage], Iterable[Mark]]:
         with recorder.lock:
-            reports, made = usages(recorder.log), recorder.chain().compactions()
-        places = subject.places
-        strips = strips_of(subject.messages, counter, report.actions, names=places, places=places)
-        return page(found, Story(strips=strips, points=points_of(reports), marks=tuple(_marks(made))))
+            return usages(recorder.log), _marks(recorder.chain().compactions())
 
-    return replace(found, draw=draw)
+    return inspection_of(_subject(recorder), recorder.meter, report, past, plans_history=True)
 
 
 def _subject(recorder: SessionRecorder) -> Subject:
