@@ -27,7 +27,7 @@ _SHARED_CHARS_MAX = 48
 _REPEATED = 0.15
 """What a row is still worth if all of its values are in rows before it."""
 
-_SIZE_WEIGHT = 0.35
+_SIZE_WEIGHT = 0.2
 """How much the length of a row counts against it, as an exponent: dense rows come before long ones."""
 
 
@@ -57,11 +57,19 @@ def items(facts: Sequence[Fact], bias: Callable[[str], float], end: int) -> list
         tools.setdefault(row.tool, set()).add(row.asked)
     shared = {table: _shared(found) for table, found in tables.items() if table[2] and len(found) >= _TABLE_ROWS_MIN}
     made: list[Item] = []
-    for row in rows:
+    for place, row in enumerate(rows):
         text, group = _shown(row, shared.get(row.table), has_many_calls=len(tools[row.tool]) > 1)
         fact = row.fact
         text = f"{text} ({fact.state})" if fact.state else text
-        made.append(Item("identifier", text, value(fact, end) * bias(fact.text), (fact.position, 0), group))
+        made.append(
+            Item(
+                "identifier",
+                text,
+                value(fact, end) * bias(fact.text),
+                (fact.position, place),
+                group,
+            )
+        )
     return _ranked(made, [fact.text for fact in facts])
 
 

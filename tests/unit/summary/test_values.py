@@ -119,3 +119,21 @@ def test_values_of_a_result_that_is_shown_cut_are_in_the_summary():
 
     assert "card_9917342" in shown
     assert "S-4471A" in shown
+
+
+def test_lines_of_one_result_stay_in_their_order(counter):
+    """Whatever is worth most, a report is read from its beginning to its end, without what its program added."""
+    report = "\n".join(
+        [
+            "The port `a_port` is 4410 on host-31.",
+            "The port again is `a_port`, 4410.",
+            "The lock file is `run/lock_77.pid`.",
+            "<usage>total_tokens: 152263</usage>",
+        ]
+    )
+    messages = [text_message("user", "Look around."), *called("Task", {"prompt": "look around"}, report)]
+    text = render(read(messages), tokens_max=1_000, counter=counter).text
+
+    values = text.partition("Values from tools")[2]
+    assert values.index("host-31") < values.index("The port again") < values.index("lock_77")
+    assert "152263" not in text

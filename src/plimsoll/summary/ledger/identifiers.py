@@ -29,6 +29,9 @@ _ROWS_MAX = 12
 _CODES_MAX = 12
 _CODES_WEIGHT = 1.8
 _REPORT_LINES_MAX = 24
+_TAGGED = regex(r"\A</?[a-z][\w-]*>|</[a-z][\w-]*>\Z")
+"""A line with a tag at its start or end is what a program added to a report, such as its usage."""
+
 _DEPTH_MAX = 6
 _FIELD_CHARS_MAX = 90
 _ID_ENDINGS = ("id", "Id", "ID", "number", "key", "code", "uuid", "sha", "url", "path", "email")
@@ -135,7 +138,11 @@ def from_report(text: str, label: str, position: int) -> Iterator[Fact]:
     taken = 0
     for raw in text.split("\n", 240):
         bare = plain(raw)
-        if 12 <= len(bare) <= 600 and ("`" in bare or _VALUE_HINT.search(bare) is not None):
+        if (
+            12 <= len(bare) <= 600
+            and not _TAGGED.search(bare)
+            and ("`" in bare or _VALUE_HINT.search(bare) is not None)
+        ):
             shown = line(bare, _LINE_CHARS_MAX)
             yield Fact("identifier", shown, shown, position, "tool", 1.5 / (1 + 0.03 * taken), note=f"{label}\t")
             taken += 1
