@@ -155,7 +155,7 @@ def actions_of(
     ordered = sorted(
         (exchange for exchange in exchanges if exchange.first is not None), key=lambda exchange: exchange.first or 0
     )
-    why = reasons(ordered) if len(left) < len(ordered) else {}
+    why = reasons([exchange for exchange in ordered if id(exchange) not in left])
     return tuple(
         _action(
             exchange, refer if id(exchange) in left else None, "; ".join(filter(None, (NEWEST, why.get(id(exchange)))))

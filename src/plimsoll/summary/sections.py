@@ -12,12 +12,12 @@ from plimsoll.summary.excerpt import excerpt, level
 from plimsoll.summary.folders import folders_of, one_each
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.draft import value
-from plimsoll.summary.ledger.prose import plain
+from plimsoll.summary.ledger.prose import is_filler, plain
 from plimsoll.summary.ledger.requests import asks, insists
 from plimsoll.summary.room import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from plimsoll.summary.labels import Labels
     from plimsoll.summary.ledger import Fact, Kind, Ledger
@@ -219,7 +219,7 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
             layout.bullets,
         ),
         "activity": (
-            [_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("activity") if fact.text not in concluded],
+            [_item(fact, fact.text, bias, ledger.end) for fact in _steps(ledger, concluded)],
             layout.bullets,
         ),
         "symbol": (
@@ -266,6 +266,16 @@ def _files(ledger: Ledger, bias: Callable[[str], float], room: Mapping[str, int]
             item = _item(fact, fact.text.removeprefix(folder), bias, ledger.end)
             items.append(item._replace(group=folder, label=name))
     return items
+
+
+def _steps(ledger: Ledger, concluded: Collection[str]) -> list[Fact]:
+    """Return the latest steps that say what was done: the newest in any case, others unless they only announce a look."""
+    steps = [fact for fact in ledger.of("activity") if fact.text not in concluded]
+    return [fact for fact in steps if fact is steps[-1] or not _announces(fact.text)]
+
+
+def _announces(step: str) -> bool:
+    return is_filler(step) or step[:4].lower() == "now "
 
 
 def _command(fact: Fact, words: Labels) -> str:

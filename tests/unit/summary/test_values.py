@@ -123,13 +123,9 @@ def test_values_of_a_result_that_is_shown_cut_are_in_the_summary():
 
 def test_lines_of_one_result_stay_in_their_order(counter):
     """Whatever is worth most, a report is read from its beginning to its end, without what its program added."""
-    report = "\n".join(
-        [
-            "The port `a_port` is 4410 on host-31.",
-            "The port again is `a_port`, 4410.",
-            "The lock file is `run/lock_77.pid`.",
-            "<usage>total_tokens: 152263</usage>",
-        ]
+    report = (
+        "The port `a_port` is 4410 on host-31.\nThe port again is `a_port`, 4410.\nThe lock file is `run/lock_77.pid`.\n"
+        "<usage>total_tokens: 152263</usage>"
     )
     messages = [text_message("user", "Look around."), *called("Task", {"prompt": "look around"}, report)]
     text = render(read(messages), tokens_max=1_000, counter=counter).text
@@ -137,3 +133,22 @@ def test_lines_of_one_result_stay_in_their_order(counter):
     values = text.partition("Values from tools")[2]
     assert values.index("host-31") < values.index("The port again") < values.index("lock_77")
     assert "152263" not in text
+
+
+def test_steps_that_only_announce_a_look_are_left_out_but_for_the_newest(counter):
+    """`Latest steps` says what was done; "now let me read" is shown only if nothing came after it."""
+    steps = [
+        "I moved the berth table.",
+        "Now I read the quay file again.",
+        "Let me look at the lock.",
+        "Now update the callers.",
+    ]
+    messages = [text_message("user", "Tidy up the harbour.")]
+    for at, step in enumerate(steps):
+        messages += called("Read", {"file_path": f"/srv/q{at}.py"}, "1\tx", call_id=f"s{at}", text=step)
+    shown = render(read(messages), tokens_max=1_000, counter=counter).text.partition("Latest steps")[2]
+
+    assert "berth table" in shown
+    assert "Now update the callers." in shown
+    assert "quay file" not in shown
+    assert "the lock" not in shown
