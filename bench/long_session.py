@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import workload
-from contestants import count_splintr
 from table import markdown
 
 VIEW_TOKENS = 100_000
@@ -20,21 +20,32 @@ OPENINGS = 9
 MODEL = "gpt-4o"
 
 
+TALKS: dict[str, Callable[[], Iterator[list[workload.Message]]]] = {
+    "talk": lambda: workload.spoken(11, _words(0.6, 1.0)),
+    "OpenAI's tool calls": lambda: workload.tool_loop(11, _words(1.0, 1.8), blocks=False),
+    "Anthropic's blocks": lambda: workload.tool_loop(11, _words(0.9, 1.6), blocks=True),
+}
+"""What is appended message by message; the words of one, so that VIEW_MESSAGES of them are about VIEW_TOKENS."""
+
+
+def _words(least: float, most: float) -> range:
+    return range(*(int(VIEW_TOKENS / VIEW_MESSAGES * share) for share in (least, most)))
+
+
 def measure(place: Path) -> dict[str, Any]:
     """Medians in milliseconds."""
-    return {"turn": turn(place), "reopening": reopening(place)}
+    return {
+        "turns": {name: turn(place / str(number), talk()) for number, (name, talk) in enumerate(TALKS.items())},
+        "reopening": reopening(place),
+    }
 
 
-def turn(place: Path) -> dict[str, float]:
+def turn(place: Path, remarks: Iterator[list[workload.Message]]) -> dict[str, float]:
     """One message appended and the view after it, which holds VIEW_TOKENS in VIEW_MESSAGES and is never due for a compaction."""
     import plimsoll
 
-    words = range(*(int(VIEW_TOKENS / VIEW_MESSAGES * share) for share in (0.6, 1.0)))
-    remarks = workload.spoken(11, words)
     spent_ms = []
-    with plimsoll.open(
-        "turns", store=str(place / "turns"), max_tokens=20 * VIEW_TOKENS, model=MODEL, project=False
-    ) as session:
+    with plimsoll.open("turns", store=str(place), max_tokens=20 * VIEW_TOKENS, model=MODEL, project=False) as session:
         held = [message for remark in islice(remarks, VIEW_MESSAGES) for message in remark]
         session.extend(held)
         session.view()
@@ -47,7 +58,7 @@ def turn(place: Path) -> dict[str, float]:
         "median_ms": median(spent_ms),
         "longest_ms": max(spent_ms),
         "view_messages": len(shown),
-        "view_tokens": sum(map(count_splintr.count_wire, shown)),
+        "view_tokens": plimsoll.count_tokens(shown, model=MODEL),
     }
 
 
@@ -72,11 +83,10 @@ def reopening(place: Path) -> dict[str, float]:
 
 def table(found: dict[str, Any]) -> str:
     """One row a measurement."""
-    names = {
-        "turn": f"append + view, {VIEW_TOKENS:,} tokens in {VIEW_MESSAGES:,} messages",
-        "reopening": f"open + view, {LENGTH:,} messages, one compaction over all",
+    rows = {f"append + view of {name}, {row['view_tokens']:,} tokens": row for name, row in found["turns"].items()} | {
+        f"open + view, {LENGTH:,} messages, one compaction over all": found["reopening"]
     }
     head = ["long sessions", "median ms", "longest ms", "messages in the view"]
     return markdown(
-        head, [[names[key], row["median_ms"], row["longest_ms"], row["view_messages"]] for key, row in found.items()]
+        head, [[name, row["median_ms"], row["longest_ms"], row["view_messages"]] for name, row in rows.items()]
     )

@@ -182,6 +182,29 @@ APPENDED: dict[str, Callable[[int], Iterator[list[Message]]]] = {
 """What is put into a session at once."""
 
 
+def tool_loop(seed: int, words: Sequence[int], *, blocks: bool) -> Iterator[list[Message]]:
+    """A request, some calls with results, an answer, again and again, each message by itself: OpenAI's, or Anthropic's blocks."""
+    writer = Writer(seed)
+    for number in range(10**9):
+        id, said = f"call_{number}", [writer.prose(writer.random.choice(words)) for _ in range(2)]
+        given = {"path": writer.path(), "limit": 40}
+        if number % 5 == 0:
+            yield [{"role": "user", "content": said[0]}]
+        if blocks:
+            call = {"type": "tool_use", "id": id, "name": "read_file", "input": given}
+            result = {"type": "tool_result", "tool_use_id": id, "content": [{"type": "text", "text": said[1]}]}
+            yield [{"role": "assistant", "content": [{"type": "text", "text": "I look."}, call]}]
+            yield [{"role": "user", "content": [result]}]
+        else:
+            call = {"name": "read_file", "arguments": json.dumps(given)}
+            yield [
+                {"role": "assistant", "content": None, "tool_calls": [{"id": id, "type": "function", "function": call}]}
+            ]
+            yield [{"role": "tool", "tool_call_id": id, "content": said[1]}]
+        if number % 5 == 4:
+            yield [{"role": "assistant", "content": [{"type": "text", "text": said[0]}] if blocks else said[0]}]
+
+
 def _calls(writer: Writer) -> list[Message]:
     count = writer.random.choices((1, 2, 3), (80, 15, 5))[0]
     calls, results = [], []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from itertools import islice
+from operator import getitem, is_
 from typing import Any
 
 Wire = dict[str, Any]
@@ -30,8 +31,10 @@ class Originals:
         """Each dict, and each list as a tuple, with None in place of nested ones."""
         self._links: list[tuple[int, Any, int]] = []
         """(index of a template, key or index in it, index of the nested template)."""
-        self._numbers: list[tuple[int, Any, float]] = []
-        """(index of a template, key or index in it, value) of each number: 1, 1.0 and True are equal to each other."""
+        self._places: list[int] = []
+        """Index of the template of each number: 1, 1.0 and True are equal to each other."""
+        self._keys: list[Any] = []
+        self._numbers: list[float] = []
         self._starts: list[tuple[int, int, int]] = []
         """Number of templates, links and numbers before each message."""
         self._lent: list[_Lent] = []
@@ -50,7 +53,8 @@ class Originals:
         if count < len(self):
             templates, links, numbers = self._starts[count]
             del self.wires[count:], self._starts[count:]
-            del self._templates[templates:], self._links[links:], self._numbers[numbers:]
+            del self._templates[templates:], self._links[links:]
+            del self._places[numbers:], self._keys[numbers:], self._numbers[numbers:]
             self._lent.clear()
 
     def copies(self) -> list[Wire]:
@@ -65,11 +69,12 @@ class Originals:
     def _is_as_new(self, lent: _Lent) -> bool:
         """True if nobody else holds any of these copies, and none was changed."""
         count = len(lent.messages)
-        numbers = self._numbers if count == len(self) else self._numbers[: self._starts[count][2]]
+        stop = len(self._numbers) if count == len(self) else self._starts[count][2]
+        places = islice(self._places, stop)
         return (
             lent.is_alone
             and lent.messages == self.wires[:count]
-            and all(lent.containers[index][key] is number for index, key, number in numbers)
+            and all(map(is_, map(getitem, map(lent.containers.__getitem__, places), self._keys), self._numbers))
         )
 
     def _extend(self, lent: _Lent) -> None:
@@ -96,7 +101,9 @@ class Originals:
             is_nested = isinstance(item, dict | list)
             bare[key] = None if is_nested else item
             if isinstance(item, int | float):
-                self._numbers.append((index, key, item))
+                self._places.append(index)
+                self._keys.append(key)
+                self._numbers.append(item)
             elif is_nested:
                 self._links.append((index, key, self._store(item)))
         if is_list:

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from plimsoll.compaction.notes import EMPTY
-from plimsoll.compaction.tally import Tally
+from plimsoll.compaction.tally import RunningSum, Tally
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
@@ -58,7 +58,12 @@ class _Order:
         self._moves = moves
         self._homes: dict[str, _Answer] = {}
         self._current: _Answer | None = None
+        """The newest answer, while results may follow it directly."""
         self._speaking = False
+        self._ready: list[ViewMessage] = []
+        """The items of the first answers in sending order, to which no result has come since."""
+        self._ready_count = 0
+        self._ready_tokens = RunningSum(self._ready)
 
     @classmethod
     def of(cls, items: Iterable[ViewMessage], format: Format, *, moves: bool = True) -> _Order:
@@ -89,6 +94,9 @@ class _Order:
 
     def _add_other(self, item: ViewMessage) -> None:
         results = item.message.results
+        if any(self._homes.get(result.call_id, self._current) is not self._current for result in results):
+            self._ready, self._ready_count = [], 0
+            self._ready_tokens = RunningSum(self._ready)
         home = _home_of(item.message, self._homes) if results else None
         if home is not None and home is self._current:
             home.items.append(item)
@@ -100,14 +108,17 @@ class _Order:
 
     def sent(self, make: Make) -> list[ViewMessage]:
         """The items in sending order."""
-        found: list[ViewMessage] = []
-        for answer in self.answers[:-1]:
+        for answer in self.answers[self._ready_count : -1]:
             if answer.sent is None:
                 answer.sent = self._sent(answer, make, is_last=False)
-            found += answer.sent
-        for answer in self.answers[-1:]:
-            found += self._sent(answer, make, is_last=True)
-        return found
+            self._ready += answer.sent
+        self._ready_count = max(self._ready_count, len(self.answers) - 1)
+        last = (item for answer in self.answers[-1:] for item in self._sent(answer, make, is_last=True))
+        return [*self._ready, *last]
+
+    def tokens(self, sent: Sequence[ViewMessage]) -> int:
+        """Tokens of the items in sending order, of which all but those of the last answer were counted before."""
+        return self._ready_tokens.tokens() + sum(item.tokens for item in sent[len(self._ready) :])
 
     def _sent(self, answer: _Answer, make: Make, *, is_last: bool) -> list[ViewMessage]:
         if self._format.rules.results_inside:
@@ -249,7 +260,7 @@ class Sending:
         """Tokens of the ordered messages."""
         view = self.view(tally)
         if self._tokens is None:
-            self._tokens = sum(entry.tokens for entry in view)
+            self._tokens = self._order.tokens(view)
         return self._tokens
 
     def settled(self, entries: Sequence[ViewMessage], *, moves: bool | None = None) -> list[ViewMessage]:

@@ -20,8 +20,8 @@ class Tally:
         """The initial messages are not fresh."""
         self.entries = list(entries)
         self._first = len(self.entries)
-        self._all = _Sum(self.entries, 0)
-        self._fresh = _Sum(self.entries, self._first)
+        self._all = RunningSum(self.entries, 0)
+        self._fresh = RunningSum(self.entries, self._first)
 
     @property
     def tokens(self) -> int:
@@ -39,7 +39,7 @@ class Tally:
 
     def know(self, count: int, tokens: int) -> None:
         """Set the total of the first `count` messages, regardless of their individual counts."""
-        self._all = _Sum(self.entries, count, tokens)
+        self._all = RunningSum(self.entries, count, tokens)
 
     def place_of(self, position: int) -> int | None:
         """Index of the message for a position of the history."""
@@ -48,7 +48,7 @@ class Tally:
     def put(self, place: int, entry: ViewMessage) -> None:
         """Replace the message at an index."""
         self.entries[place] = entry
-        self._all, self._fresh = _Sum(self.entries, 0), _Sum(self.entries, self._first)
+        self._all, self._fresh = RunningSum(self.entries, 0), RunningSum(self.entries, self._first)
 
     def copied(self) -> Tally:
         """An independent copy."""
@@ -64,15 +64,16 @@ class Tally:
         return tally
 
 
-class _Sum:
-    """Running token total from one message on."""
+class RunningSum:
+    """Token total of a growing list of messages, from one of them on."""
 
     __slots__ = ("_counted", "_entries", "_tokens")
 
-    def __init__(self, entries: Sequence[ViewMessage], counted: int, tokens: int = 0) -> None:
+    def __init__(self, entries: Sequence[ViewMessage], counted: int = 0, tokens: int = 0) -> None:
         self._entries, self._counted, self._tokens = entries, counted, tokens
 
     def tokens(self) -> int:
+        """The total now; only messages added since the last call are counted."""
         if self._counted < len(self._entries):
             self._tokens += sum(entry.tokens for entry in self._entries[self._counted :])
             self._counted = len(self._entries)
