@@ -151,6 +151,13 @@ class Meaning(NamedTuple):
     """Whether a number names what the statement is about, as in "room 12 is free"."""
 
     @property
+    def words(self) -> frozenset[str]:
+        """Words of which two statements share one if they say the same or contradict each other."""
+        groups = (f"choice of {GROUP_OF[word]}" for word in self.content if word in GROUP_OF)
+        slot = (f"slot {self.slot}",) if self.slot else ()
+        return self.content.union(self.rejected, groups, slot)
+
+    @property
     def chosen(self) -> frozenset[str]:
         """The words of what is chosen, without what it is for."""
         return (self.content - self.rejected - self.purpose) or (self.content - self.rejected)

@@ -24,11 +24,14 @@ def id_for(memory: Memory) -> str:
 
 
 class Merging:
-    """The memories of some scopes while new ones are taken in."""
+    """The memories of some scopes while new ones are taken in. Memories that share no word are not compared."""
 
     def __init__(self, known: Iterable[Memory]) -> None:
-        self._memories = {memory.id: memory for memory in known}
+        self._memories: dict[str, Memory] = {}
+        self._by_word: dict[str, set[str]] = {}
         self._changed: dict[str, Memory] = {}
+        for memory in known:
+            self._hold(memory)
 
     @property
     def changed(self) -> list[Memory]:
@@ -64,9 +67,8 @@ class Merging:
         meaning = meaning_of(draft.text)
         alike = [
             known
-            for known in self._memories.values()
-            if known.scope == draft.scope
-            and (known.by == draft.by or (_outranks(known, draft) and known.superseded_by is None))
+            for known in self._near(draft)
+            if (known.by == draft.by or (_outranks(known, draft) and known.superseded_by is None))
             and (known.text == draft.text or says_same(meaning, meaning_of(known.text)))
         ]
         return min(
@@ -80,8 +82,8 @@ class Merging:
         meaning = meaning_of(memory.text)
         if memory.superseded_by is not None and said_ms >= memory.time_ms:
             memory = self._put(replace(memory, superseded_by=None))
-        for other in list(self._memories.values()):
-            if other.id == memory.id or other.scope != memory.scope or other.superseded_by is not None:
+        for other in self._near(memory):
+            if other.id == memory.id or other.superseded_by is not None:
                 continue
             met = meaning_of(other.text)
             if contradicts(meaning, met) or (other.by != memory.by and says_same(meaning, met)):
@@ -95,9 +97,28 @@ class Merging:
         else:
             self._put(replace(other, superseded_by=memory.id))
 
+    def _near(self, memory: Memory) -> list[Memory]:
+        """The memories of the same scope that share a word with one, by id."""
+        ids = set().union(*(self._by_word.get(word, ()) for word in _words_of(memory)))
+        return [self._memories[id] for id in sorted(ids)]
+
     def _put(self, memory: Memory) -> Memory:
-        self._memories[memory.id] = self._changed[memory.id] = memory
+        self._hold(memory)
+        self._changed[memory.id] = memory
         return memory
+
+    def _hold(self, memory: Memory) -> None:
+        if memory.id not in self._memories:
+            for word in _words_of(memory):
+                self._by_word.setdefault(word, set()).add(memory.id)
+        self._memories[memory.id] = memory
+
+
+def _words_of(memory: Memory) -> list[str]:
+    """The words that two memories of a scope share if they say the same or contradict each other."""
+    meaning = meaning_of(memory.text)
+    words = meaning.words or frozenset((memory.text,))
+    return [f"{memory.scope} {word}" for word in words]
 
 
 def _said_again(known: Memory, draft: Memory) -> Memory:

@@ -31,6 +31,8 @@ class SqliteMemoryStore:
         self._database = Database(place, durability=durability, schema=_SCHEMA)
         self._ranking = Ranking()
         self._has_deleted = False
+        self._decoded: dict[str, tuple[str, Memory | None]] = {}
+        """The rows that were read last."""
 
     @property
     def where(self) -> str:
@@ -52,11 +54,17 @@ class SqliteMemoryStore:
         """See MemoryStore. Damaged rows are skipped."""
         if not self._database.exists():
             return []
-        sql, values = "SELECT data FROM memory", list(map(_key, scopes or ()))
+        sql, values = "SELECT id, data FROM memory", list(map(_key, scopes or ()))
         if scopes is not None:
             sql += f" WHERE scope IN ({', '.join('?' * len(values))})"
-        found = (memory_of(row[0]) for row in self._database.query(f"{sql} ORDER BY id", values))
-        return [memory for memory in found if memory is not None]
+        rows = self._database.query(f"{sql} ORDER BY id", values)
+        self._decoded = {id: self._read(id, data) for id, data in rows}
+        return [memory for _, memory in self._decoded.values() if memory is not None]
+
+    def _read(self, id: str, data: str) -> tuple[str, Memory | None]:
+        """A row with its memory, which is decoded again only if it has changed."""
+        known = self._decoded.get(id)
+        return known if known is not None and known[0] == data else (data, memory_of(data))
 
     def put(self, memories: Sequence[Memory]) -> None:
         """See MemoryStore."""

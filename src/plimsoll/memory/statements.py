@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from plimsoll.limits import MEMORY_TEXT_CHARS_MAX
 from plimsoll.memory.hearsay import BLOCK, MACHINE, NOT_SAID, PASTES, QUESTION, QUOTED
-from plimsoll.memory.patterns import PROJECT, REMEMBER, WORDINGS
+from plimsoll.memory.patterns import PROJECT, REMEMBER, WORDINGS, cues_in
 from plimsoll.memory.secrets import holds_secret
 from plimsoll.message import Message, Text
 from plimsoll.protocols import MemoryKind
@@ -64,7 +64,7 @@ def from_message(message: Message, *, after_result: bool = False) -> list[Statem
 
 def from_text(text: str) -> list[Statement]:
     """The durable statements of a text that a user typed."""
-    clauses = (clause for sentence in _sentences(text) for clause in _clauses(sentence))
+    clauses = (clause for sentence in _sentences(text) if cues_in(sentence) for clause in _clauses(sentence))
     return [statement for clause in clauses if (statement := read(clause)) is not None]
 
 
@@ -104,7 +104,7 @@ def _ends(text: str) -> Iterator[str]:
 def _own_lines(text: str) -> Iterator[str]:
     """The lines up to the first that introduces somebody else's text, without quotations."""
     for raw in without_code(BLOCK.sub("\n", without_injected(text))).split("\n"):
-        if PASTES.search(raw[:400]):
+        if raw.rstrip().endswith((":", "：")) and PASTES.search(raw[:400]):
             return
         if not _QUOTE.match(raw):
             yield raw
@@ -142,13 +142,13 @@ def read(sentence: str) -> Statement | None:
     asked = remembered is not None
     shown = sentence if remembered is None else (remembered["en"] or remembered["zh"])
     shown = line(shown.strip(" ，,；;。"), MEMORY_TEXT_CHARS_MAX + 1)
-    if len(shown) > MEMORY_TEXT_CHARS_MAX or len(_LETTER.findall(shown)) < 3 or holds_secret(sentence):
+    found = _wording(shown) if len(shown) <= MEMORY_TEXT_CHARS_MAX else None
+    if (found is None and not asked) or len(shown) > MEMORY_TEXT_CHARS_MAX or len(_LETTER.findall(shown)) < 3:
         return None
-    found = _wording(shown)
+    if holds_secret(sentence):
+        return None
     is_local = PROJECT.search(shown) is not None
     if found is None:
-        if not asked:
-            return None
         return Statement(shown, "fact", _REMEMBERED_CONFIDENCE, _REMEMBERED_IMPORTANCE, is_local)
     kind, confidence, importance = found
     if asked:
@@ -159,15 +159,18 @@ def read(sentence: str) -> Statement | None:
 def _wording(sentence: str) -> tuple[MemoryKind, float, int] | None:
     """Kind, confidence and importance of a sentence. Words in quotation marks are not the speaker's."""
     bare = QUOTED.sub("QUOTE", sentence)
-    for kind, pattern, confidence, importance in WORDINGS:
-        if pattern.search(bare):
-            return kind, confidence, importance
+    cues = cues_in(bare)
+    for wording in WORDINGS:
+        if not wording.cues.isdisjoint(cues) and wording.pattern.search(bare):
+            return wording.kind, wording.confidence, wording.importance
     return None
 
 
 def _reported(text: str) -> Iterator[Statement]:
     """What an assistant said of the project and of decisions. What it says of the user is hearsay and not kept."""
     for sentence in claims(text[:_TYPED_CHARS_MAX])[:_SENTENCES_MAX]:
-        found = read(sentence) if not (NOT_SAID.search(sentence) or QUESTION.match(sentence)) else None
+        if not cues_in(sentence) or NOT_SAID.search(sentence) or QUESTION.match(sentence):
+            continue
+        found = read(sentence)
         if found is not None and found.kind in ("decision", "fact"):
             yield found._replace(confidence=_REPORTED_CONFIDENCE, importance=_REPORTED_IMPORTANCE)

@@ -20,6 +20,13 @@ from plimsoll.protocols import Memory
 Wire = dict[str, Any]
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is, a store that works is waited for."""
+    for name in ("MEMORY_ANSWER_S", "MEMORY_OFFER_S"):
+        monkeypatch.setattr(f"plimsoll.session.remembering.{name}", 60.0)
+
+
 def chat(turns: int, first: str = "I prefer tabs. My name is Bob.") -> list[Wire]:
     """A talk that begins with something to remember."""
     found: list[Wire] = [{"role": "user", "content": first}, {"role": "assistant", "content": "Noted."}]
