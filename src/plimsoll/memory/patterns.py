@@ -33,12 +33,12 @@ WORDINGS: tuple[Wording, ...] = tuple(
 
 REMEMBER = regex(
     r"^(?:(?:please|also|and|but|ok|okay|hey|so),? )*(?:(?:can|could|would) you )?(?:please )?(?:remember|"
-    r"note|keep in mind|bear in mind|don'?t forget|do not forget"
+    r"note (?:that|down)|keep in mind|bear in mind|don'?t forget|do not forget"
     r"|make a note|take note|for the record|fyi|memori[sz]e)(?: for (?:later|next time|the future|"
     r"future (?:sessions|reference)))?(?! to\b| when\b| the (?:first|last)\b)"
-    r"[\s,:-]*(?:of the fact that |that |this: ?|of )?(?P<en>.{6,})$"
-    r"|^(?:请|麻烦|你要|帮我|也)?(?:记住|记得|记下|牢记|别忘了|不要忘记|记一下|备注)(?:一下|了|"
-    r"这一点)?[，,：: ]*(?P<zh>.{3,})$",
+    r"[\s,:-]*(?:of the fact that |that |this: ?|of )?(?P<en>(?!\s*(?:what|when|where|how|who|which|why|if)\b).{6,}?)\??$"
+    r"|^(?:(?:请|麻烦|你要|帮我|也)?(?:记住|记下|牢记|别忘了|不要忘记|记一下)|(?:请|麻烦|你要|帮我|务必)记得)"
+    r"(?:一下|了|这一点)?[，,：: ]*(?P<zh>.{3,})$",
     re.IGNORECASE,
 )
 """A request to remember something; the rest is what to remember."""

@@ -36,6 +36,9 @@ _CLAUSE = regex(
     re.IGNORECASE,
 )
 _LETTER = regex(r"\w")
+_HEADING = regex(r"#{1,6} ")
+"""A heading begins a document, which nobody types into a conversation."""
+
 _QUOTE = regex(r"\s{0,8}(?:>|&gt;|\|)")
 
 
@@ -104,7 +107,7 @@ def _ends(text: str) -> Iterator[str]:
 def _own_lines(text: str) -> Iterator[str]:
     """The lines up to the first that introduces somebody else's text, without quotations."""
     for raw in without_code(BLOCK.sub("\n", without_injected(text))).split("\n"):
-        if raw.rstrip().endswith((":", "：")) and PASTES.search(raw[:400]):
+        if _HEADING.match(raw) or (raw.rstrip().endswith((":", "：")) and PASTES.search(raw[:400])):
             return
         if not _QUOTE.match(raw):
             yield raw
@@ -116,10 +119,12 @@ def _sentences(text: str) -> list[str]:
 
 def _clauses(sentence: str) -> Iterator[str]:
     """The clauses of a sentence that state something each; a Chinese clause without a subject gets that of the sentence."""
-    if NOT_SAID.search(sentence) or QUESTION.match(sentence):
+    if NOT_SAID.search(sentence) or sentence.endswith((":", "：")):
         return
     if REMEMBER.match(sentence):
         yield sentence
+        return
+    if QUESTION.match(sentence):
         return
     parts = [part.strip() for part in _CLAUSE.split(sentence) if part.strip()]
     if len(parts) == 1 or len(parts) > _SENTENCES_MAX:

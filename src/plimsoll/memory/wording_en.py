@@ -172,10 +172,13 @@ EN: tuple[tuple[str, MemoryKind, str, float, int], ...] = (
         "always never ever now forward future henceforth whenever time rule default",
         "preference",
         (
-            r"^(?:(?:please|and|but|also|so|ok|okay|no|actually),? )*(?:always|never|don'?t ever|do not ever|"
-            r"from now on|going forward|in (?:the )?future"
-            r"|henceforth|whenever|every time|as a rule|by default|for (?:all )?future)\b|\b(?:from now on|"
-            r"going forward|in (?:the )?future|henceforth)\W*$"
+            r"^(?:(?:please|and|but|also|so|ok|okay|no|actually),? )*(?:(?:always|never)(?! (?:\w+ed|been|had|"
+            r"seen|heard|thought|knew|mind|did|was|got|said|nice|good|great|fun|a|an|happy|glad)\b)|don'?t ever|"
+            r"do not ever|from now on|going forward|in (?:the )?future|henceforth|as a rule|by default|"
+            r"for (?:all )?future|(?:whenever|every time|each time)\b[^,]{3,80}, (?:please |always |never |you )*"
+            r"(?:use|make|run|add|write|ask|do|don'?t|call|check|include|show|tell|give|format|answer|reply|"
+            r"respond|keep|start|end|avoid|prefer|put|explain|commit|test|let|stop)\b)\b"
+            r"|\b(?:from now on|going forward|in (?:the )?future|henceforth)\W*$"
         ),
         0.85,
         8,
@@ -235,7 +238,13 @@ EN: tuple[tuple[str, MemoryKind, str, float, int], ...] = (
         0.5,
         5,
     ),
-    (_THINGS, "fact", rf"\b(?:our|this|the) (?:[\w-]+ ){{0,2}}?{_THING} (?:[\w-]+ )?{_HOLDS}\b{_TROUBLE}", 0.7, 6),
+    (
+        _THINGS,
+        "fact",
+        rf"\b(?:our|this|the) (?:[\w-]+ ){{0,2}}?{_THING} (?:(?!that|which|where|who)[\w-]+ )?{_HOLDS}\b{_TROUBLE}",
+        0.7,
+        6,
+    ),
     ("our", "fact", rf"\bour (?!(?:\w+ ){{0,2}}{_MOMENTARY})(?:[\w'-]+ ){{1,4}}{_HOLDS}\b{_TROUBLE}", 0.7, 6),
     (
         "we",

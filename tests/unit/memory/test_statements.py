@@ -32,6 +32,7 @@ KEPT = {
     "We use pnpm, not npm.": "fact",
     "The deploy branch is release.": "fact",
     "Remember that the rollout starts on Monday.": "fact",
+    "Whenever you write Python, use type hints.": "preference",
     "我喜欢用空格缩进。": "preference",
     "以后请用中文回答。": "preference",
     "永远不要直接推送到main分支。": "preference",
@@ -61,6 +62,14 @@ PASSING = (
     "The problem is that our server is down.",
     "We need to fix this.",
     "Please use the second approach.",
+    "Never tried it, but it's supposed to be awesome.",
+    "Always nice to hear that.",
+    "Whenever I hear this song, I think of home.",
+    "Note: a thing for later.",
+    "Find and run any tests in the repo that are related to this",
+    "These are the tests of our server:",
+    "记得呀，是在2012年11月02日",
+    "Can you remember what I said?",
     "我有一个问题。",
     "帮我修复这个错误。",
     "我想重构这段代码。",
@@ -79,6 +88,7 @@ NOT_SAID = (
     "Translate this:\nI prefer tabs.",
     "Here is the output:\nour API runs on port 8080",
     "<document>I prefer tabs.</document>",
+    "# Style guide\n\nI prefer tabs.",
     "日志说我喜欢空格。",
     "翻译下面的内容：\n我喜欢用空格。",
     "如果我喜欢空格呢",
@@ -154,6 +164,11 @@ def test_what_is_asked_to_be_remembered_weighs_most() -> None:
         True,
         True,
     )
+
+
+def test_a_request_to_remember_may_be_a_question() -> None:
+    """`Can you remember that ...?` asks for it as politely as it can."""
+    assert [found.text for found in from_text("Could you please remember that I'm vegetarian?")] == ["I'm vegetarian"]
 
 
 def test_only_the_users_typing_is_read() -> None:
