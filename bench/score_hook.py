@@ -4,7 +4,8 @@
 
 Reads the conversations beside the checkout (../shared/evals), those in which the tool's own summaries are recorded. `kept` counts the
 probes whose answer is in the text, `next` the values that the very next part of the run used, `ids` the identifiers in the text
-that occur again later. Tokens are counted exactly, in o200k_base.
+that occur again later. Tokens are counted exactly, in o200k_base. Claude Code may call the hook before its summary can be read; the
+last row is of notes that were made then.
 """
 
 from __future__ import annotations
@@ -54,27 +55,39 @@ def main() -> None:
     for conversation, upto, summary in summaries(module):
         ledger = extend(Ledger.empty(), [decode(message) for message in conversation["messages"][:upto]], 0)
         began = time.perf_counter()
-        state = FileState(ledger=ledger, last=LastCompaction(position=ledger.end, summary=summary))
-        notes = handed_back(state, tokens_max=options.max_tokens, recall='plimsoll recall NAME "words"')
+        known = LastCompaction(position=ledger.end, summary=summary)
+        notes, unseen = (
+            handed_back(
+                FileState(ledger=ledger, last=last),
+                tokens_max=options.max_tokens,
+                recall='plimsoll recall NAME "words"',
+            )
+            for last in (known, LastCompaction())
+        )
         spent_s += time.perf_counter() - began
         largest = max(largest, exact.count(notes))
         if options.show:
             print(notes, end="\n\n")
-        for name, texts in (("summary", [summary]), ("summary and notes", [summary, notes])):
+        views = {
+            "summary": [summary],
+            "summary and notes": [summary, notes],
+            "notes made without it": [summary, unseen],
+        }
+        for name, texts in views.items():
             view = [{"role": "user", "content": text} for text in texts]
             result = module.score(conversation, view, upto=upto)
             listed, used = module.identifier_precision(conversation, view, upto)
             totals[name].update(n=result["total"]["n"], kept=result["total"]["kept"], ids=listed, used=used)
             totals[name].update(next=result["needed_next"]["n"], next_kept=result["needed_next"]["kept"])
             totals[name].update(summaries=1, tokens=exact.count("\n".join(texts)))
-    print(f"{'':20}{'summaries':>10}{'tokens each':>13}{'kept':>8}{'next':>9}{'ids used later':>18}")
+    print(f"{'':24}{'summaries':>10}{'tokens each':>13}{'kept':>8}{'next':>9}{'ids used later':>18}")
     for name, of in totals.items():
         print(
-            f"{name:20}{of['summaries']:>10}{of['tokens'] / of['summaries']:>13,.0f}{of['kept'] / of['n']:>8.1%}"
+            f"{name:24}{of['summaries']:>10}{of['tokens'] / of['summaries']:>13,.0f}{of['kept'] / of['n']:>8.1%}"
             f"{of['next_kept']:>5}/{of['next']}{of['used']:>12,}/{of['ids']:,}"
         )
     print(
-        f"the longest notes have {largest:,} of {options.max_tokens:,} tokens; {1000 * spent_s / max(1, totals['summary']['summaries']):.0f} ms each"
+        f"the longest notes have {largest:,} of {options.max_tokens:,} tokens; {500 * spent_s / max(1, totals['summary']['summaries']):.0f} ms each"
     )
 
 

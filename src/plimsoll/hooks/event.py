@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
@@ -40,7 +41,7 @@ def read_event(raw: bytes) -> HookEvent:
         raise FormatError("an event that is not a JSON object")
     return HookEvent(
         name=_text(value, "hook_event_name"),
-        transcript=_text(value, "transcript_path"),
+        transcript=os.path.expanduser(_text(value, "transcript_path")),  # noqa: PTH111 - it need not be a path
         source=_text(value, "source"),
         summary=_text(value, "compact_summary"),
     )

@@ -18,6 +18,9 @@ _VALUE_CHARS_MIN = 4
 _SAID_SHARE = 0.8
 """A sentence is held if so many of its words are near each other: a summary says things in its own order."""
 
+_PLACES_MAX = 500
+"""Places of one word that are looked at, so that a text that repeats itself takes no longer than another."""
+
 _WINDOW_WORDS_MIN, _WINDOW_FACTOR = 12, 2.5
 _SIDE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 
@@ -29,15 +32,18 @@ class HeldText:
         self._flat = " ".join(text.lower().replace("\\n", " ").replace('\\"', '"').split())
         self._places: dict[str, list[int]] = {}
         for place, word in enumerate(_words(text)):
-            self._places.setdefault(word, []).append(place)
+            places = self._places.setdefault(word, [])
+            if len(places) < _PLACES_MAX:
+                places.append(place)
 
     def has(self, value: str) -> bool:
         """Whether the text has this value, not as a part of a longer word."""
         value = " ".join(value.lower().split())
         if not value:
             return True
-        at = self._flat.find(value)
-        while at >= 0:
+        at, tries = self._flat.find(value), 0
+        while at >= 0 and tries < _PLACES_MAX:
+            tries += 1
             end = at + len(value)
             before, after = self._flat[at - 1 : at], self._flat[end : end + 1]
             if not (before in _SIDE and value[0] in _SIDE and before) and not (

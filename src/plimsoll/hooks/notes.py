@@ -22,6 +22,9 @@ _UPPER_RATIO = 1.2
 """Tokens are estimated, for loading a vocabulary takes longer than a hook may. Lines are chosen by a rough estimate; the whole is
 held to the upper bound of a good one, which is about so much more."""
 
+_RESERVE = 50
+"""One token in so many is kept free: the bound holds for 99 texts in 100, and a little more for the rest."""
+
 _REQUEST_CHARS, _LINE_CHARS, _LABEL_CHARS = 420, 200, 48
 _FENCE_WORDS = regex(
     r"<(?=[\s/!?]{0,4}(?:plimsoll|system|user|assistant|human|tool|function|invoke|antml|developer|instructions|environment|hook))",
@@ -58,12 +61,13 @@ class Section(NamedTuple):
 def write(ledger: Ledger, *, tokens_max: int, counter: TokenCounter, head: str, foot: str) -> str:
     """The facts as text in a fence, at most `tokens_max` tokens with `head` and `foot`; empty where nothing fits."""
     page = _Page(_sections(ledger))
+    tokens_max -= tokens_max // _RESERVE
     for _ in range(_ROUNDS):
         spare = tokens_max - counter.upper(_fenced(page.text(), head, foot))
         if spare < _SPARE_TOKENS_MIN or not page.take(int(spare / _UPPER_RATIO)):
             break
-    while page.chosen and counter.upper(_fenced(page.text(), head, foot)) > tokens_max:
-        page.drop()
+    while page.chosen and (tokens := counter.upper(_fenced(page.text(), head, foot))) > tokens_max:
+        page.drop(1 - tokens_max / tokens)
     return _fenced(page.text(), head, foot) if page.chosen else ""
 
 
@@ -149,12 +153,13 @@ class _Page:
             self.chosen[section.name] = [*shown, *fresh]
         return bool(fresh)
 
-    def drop(self) -> None:
-        """Take the last line of the last section away again."""
-        name = [one.name for one in self._sections if one.name in self.chosen][-1]
-        self.chosen[name].pop()
-        if not self.chosen[name]:
-            del self.chosen[name]
+    def drop(self, share: float) -> None:
+        """Take about that share of the lines away again, from the last section on; at least one."""
+        for _ in range(max(1, int(share * sum(map(len, self.chosen.values())) / 2))):
+            name = [one.name for one in self._sections if one.name in self.chosen][-1]
+            self.chosen[name].pop()
+            if not self.chosen[name]:
+                del self.chosen[name]
 
     def text(self) -> str:
         """The lines under their titles."""

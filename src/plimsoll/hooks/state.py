@@ -27,7 +27,7 @@ from plimsoll.transcripts.following import LastCompaction, LineReader
 _VERSION = 1
 _CHUNK_BYTES = 1 << 20
 _STATES_MAX = 64
-_SUMMARY_CHARS_MAX = 400_000
+_SUMMARY_CHARS_MAX = 200_000
 _LOCK_STEP_S = 0.01
 
 
