@@ -2,17 +2,18 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format soak bench example reference clean
+.PHONY: help demo test test-all test-frameworks check format soak bench example reference clean
 
 # The environment is named by what it was built from: the place of this checkout and the text of pyproject.toml.
 KEY := $(shell { pwd; cat pyproject.toml; } | cksum | cut -d ' ' -f 1)
 RUNTIME := .venv/.runtime-$(KEY)
 DEV := .venv/.dev-$(KEY)
+FRAMEWORKS := .env-frameworks/.ready-$(KEY)
 RUN := .venv/bin/python
 CHECKED := src tests bench examples docs
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
 demo: $(RUNTIME) ## compact a recorded agent session, step by step, offline
 	@$(RUN) examples/demo.py
@@ -22,6 +23,10 @@ test: $(DEV) ## run the quick tests: before each commit
 
 test-all: $(DEV) ## run all tests but the long runs, every random example
 	@PLIMSOLL_TESTS=all $(RUN) -m pytest -m "not soak" --numprocesses auto --dist worksteal
+	@$(MAKE) --no-print-directory test-frameworks
+
+test-frameworks: $(FRAMEWORKS) ## run the tests of the adapters with the real frameworks; needs a package index the first time
+	@PLIMSOLL_TESTS=all .env-frameworks/bin/python -m pytest -m "not soak" -o filterwarnings=default tests/frameworks tests/ways_in
 
 check: $(DEV) ## type check, lint, formatting
 	@$(RUN) -m mypy
@@ -45,7 +50,7 @@ reference: $(RUNTIME) ## write docs/reference.md again, from signatures and docs
 	@$(RUN) docs/make_reference.py
 
 clean: ## remove the environments and what the tools left behind
-	rm -rf .venv .env-bench build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .env-bench .env-frameworks build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME):
@@ -53,3 +58,6 @@ $(RUNTIME):
 
 $(DEV): $(RUNTIME)
 	@.ci/environment dev "$@"
+
+$(FRAMEWORKS):
+	@.ci/environment frameworks "$@"
