@@ -5,6 +5,7 @@ A way that belongs to a framework imports it when it is made, so that the others
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -126,10 +127,47 @@ class LangChain(Kept):
         return [wire for message in given for wire in LangChainDialect().wires(message)]
 
 
+class PydanticAI(Kept):
+    """A capability around a model request of Pydantic AI."""
+
+    def __init__(self, store: str, max_tokens: int, **options: Any) -> None:
+        from plimsoll.adapters.pydantic_ai import PlimsollCapability
+
+        self._capability = PlimsollCapability(store=store, max_tokens=max_tokens, model="gpt-4o", name=NAME, **options)
+        self.conversations = self._capability.conversations
+
+    def sent(self, history: list[Wire]) -> list[Wire]:
+        """What the handler of a model request is given, as Chat Completions messages."""
+        from pydantic_ai.messages import ModelResponse
+        from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
+        from pydantic_ai.models.test import TestModel
+
+        from plimsoll.adapters.pydantic_ai_messages import PydanticDialect, joined
+
+        seen: list[Any] = []
+
+        async def handler(request: Any) -> Any:
+            seen.append(request)
+            return ModelResponse(parts=[])
+
+        dialect = PydanticDialect()
+        messages = joined([dialect.built(message, None) for message in history])
+        request = ModelRequestContext(
+            model=TestModel(),
+            messages=messages,
+            model_settings=None,
+            model_request_parameters=ModelRequestParameters(),
+        )
+        context: Any = None
+        asyncio.run(self._capability.wrap_model_request(context, request_context=request, handler=handler))
+        return [wire for message in seen[0].messages for wire in dialect.wires(message)]
+
+
 WAYS: dict[str, tuple[Callable[..., Way], str | None]] = {
     "sync": (Sync, None),
     "wrapped": (Wrapped, None),
     "langchain": (LangChain, "langchain"),
+    "pydantic-ai": (PydanticAI, "pydantic_ai"),
 }
 """By name: how it is made, and the framework without which it is left out."""
 
@@ -143,7 +181,7 @@ def history(exchanges: int, *, size: int = 14, system: str | None = "You keep th
             {
                 "id": f"call_{number}_{which}",
                 "type": "function",
-                "function": {"name": "read_log", "arguments": json.dumps({"pier": number, "part": which})},
+                "function": {"name": f"read_log_{number}", "arguments": "{}"},
             }
             for which in range(2)
         ]
@@ -153,10 +191,11 @@ def history(exchanges: int, *, size: int = 14, system: str | None = "You keep th
                 "role": "tool",
                 "tool_call_id": call["id"],
                 "content": "\n".join(
-                    f"{number:02}:{line:02} lamp {number * 7 + line} at {line * 3} volts" for line in range(size)
+                    f"{number:02}:{line:02} lamp {number * 7 + line} at {line * 3} volts {which}"
+                    for line in range(size)
                 ),
             }
-            for call in calls
+            for which, call in enumerate(calls)
         ]
         if number % 5 == 4:
             found += [

@@ -10,7 +10,7 @@ from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.compaction.view_message import Origins
 from plimsoll.conversations.conversation import Conversation, Prepared
 from plimsoll.conversations.conversations import Conversations
-from plimsoll.errors import UnsafeName
+from plimsoll.errors import RequestNotManaged, UnsafeName, warn
 from plimsoll.formats.overflow import Overflow
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import PolicyChoice
@@ -127,16 +127,13 @@ class ModelCall(Generic[M]):
         self._given_back = given_back
         self.messages = given_back(prepared)
         """The messages to send."""
+        if prepared.problem is not None:
+            warn(RequestNotManaged(prepared.problem))
 
     @property
     def conversation(self) -> Conversation | None:
         """The conversation that it is of; None if nothing is kept of it."""
         return self._prepared.conversation
-
-    @property
-    def problem(self) -> str | None:
-        """What went wrong, so that more is sent than fits, or nothing is recorded."""
-        return self._prepared.problem
 
     def harder(self, overflow: Overflow | None = None) -> list[M]:
         """The messages to send after the provider refused those before as too long."""
@@ -146,9 +143,10 @@ class ModelCall(Generic[M]):
         return self.messages
 
     def answered(self, wires: Sequence[Wire], usage: Mapping[str, Any] | None = None) -> None:
-        """Record the answer, and what the provider counted."""
+        """Record the answer, and what the provider counted. An empty message is none."""
         if self.conversation is not None:
-            self.conversation.answered(list(wires), usage)
+            said = [wire for wire in wires if wire.get("content") or wire.get("tool_calls")]
+            self.conversation.answered(said, usage, to=self._prepared)
 
     def released(self) -> None:
         """There is no answer."""

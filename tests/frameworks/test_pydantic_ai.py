@@ -1,0 +1,143 @@
+"""Pydantic AI's own agents with the capability: long loops of tool calls with a model that is a function."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+import plimsoll
+
+pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed: make test-frameworks")
+
+from pydantic_ai import Agent
+from pydantic_ai.messages import (
+    ImageUrl,
+    ModelRequest,
+    ModelResponse,
+    RetryPromptPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.usage import UsageLimits
+
+from plimsoll.adapters.pydantic_ai import PlimsollCapability
+from plimsoll.adapters.pydantic_ai_messages import PydanticDialect, joined
+
+WINDOW = 8_000
+TURNS = 50
+
+
+def wires(messages: Any) -> list[Any]:
+    """As Chat Completions takes them."""
+    return [wire for message in messages for wire in PydanticDialect().wires(message)]
+
+
+class Script:
+    """Calls a tool, two at a time now and then, and ends each `TURNS`th time; refuses more tokens than its window."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def __call__(self, messages: Any, _info: Any) -> ModelResponse:
+        """The next answer."""
+        given = wires(messages)
+        assert plimsoll.count_tokens(given) <= WINDOW
+        assert plimsoll.validate(given) == []
+        self.seen.append(messages)
+        number = len(self.seen)
+        if number % TURNS == 0:
+            return ModelResponse(parts=[TextPart(f"done {number}")])
+        calls = [
+            ToolCallPart("look", {"number": number}, tool_call_id=f"c{number}-{at}") for at in range(1 + number % 2)
+        ]
+        return ModelResponse(parts=[TextPart(f"step {number}"), *calls])
+
+
+def agent(script: Script, *capabilities: Any) -> Any:
+    """An agent with one tool."""
+    made: Any = Agent(FunctionModel(script), instructions="You keep the lamps.", capabilities=list(capabilities))
+
+    @made.tool_plain
+    def look(number: int) -> str:
+        """Look at a lamp."""
+        return "\n".join(f"{number}: lamp {line} at {line * number % 97} volts" for line in range(40))
+
+    return made
+
+
+def run(made: Any, text: str, history: Any = None) -> Any:
+    """One run; returns all messages."""
+    limits = UsageLimits(request_limit=None)
+    return made.run_sync(text, message_history=history, usage_limits=limits).all_messages()
+
+
+@pytest.mark.slow
+def test_a_long_loop(tmp_path: Any) -> None:
+    """No request is sent too much over two runs, the history keeps every message, and what is sent is of it."""
+    script, kept = Script(), PlimsollCapability(store=str(tmp_path), max_tokens=WINDOW)
+    made = agent(script, kept)
+    history = run(made, "first: never touch lamp 13")
+    history = run(made, "second: go on", history)
+
+    assert len(script.seen) == 2 * TURNS
+    assert len(history) == 4 * TURNS
+    [conversation] = kept.conversations
+    assert conversation.session.stats().compactions > 2
+    assert wires(history)[:-1] == [wire for wire in conversation.session.history() if wire["role"] != "system"][:-1]
+    last = script.seen[-1]
+    assert sum(any(message is one for one in history) for message in last) > 3
+    for earlier, later in pairwise(last):
+        assert type(earlier) is not type(later)
+
+
+def test_the_same_loop_without_it() -> None:
+    """The model's window is too small for the loop."""
+    with pytest.raises(AssertionError):
+        run(agent(Script()), "first")
+
+
+def test_parts_keep_what_a_wire_message_does_not_hold() -> None:
+    """A tool result that is cut keeps its metadata, and its neighbours in the request stay the same objects."""
+    first = ToolReturnPart("look", "volts " * 50, tool_call_id="c1", metadata={"raw": 1})
+    second = ToolReturnPart("look", {"lamp": 2}, tool_call_id="c2")
+    request, dialect = ModelRequest(parts=[first, second], run_id="r"), PydanticDialect()
+    cut = {**dialect.wires(request)[0], "content": "volts [cut]"}
+    [made] = joined([dialect.built(cut, request), dialect.built(dict(dialect.wires(request)[1]), request)])
+
+    assert isinstance(made, ModelRequest)
+    assert made.run_id == "r"
+    assert (made.parts[0].content, made.parts[0].metadata) == ("volts [cut]", {"raw": 1})
+    assert made.parts[1] is second
+    assert first.content == "volts " * 50
+
+
+def test_responses_are_read_back() -> None:
+    """A response of which the text was cut keeps its thinking, its calls and its metadata."""
+    thinking, call = ThinkingPart("hm", signature="s"), ToolCallPart("look", {"number": 1}, tool_call_id="c1")
+    response, dialect = ModelResponse(parts=[thinking, TextPart("long " * 50), call], model_name="m"), PydanticDialect()
+    [wire] = dialect.wires(response)
+    blocks = [block if block["type"] == "thinking" else {**block, "text": "long [cut]"} for block in wire["content"]]
+    made = dialect.built({**wire, "content": blocks}, response)
+
+    assert made.parts == [thinking, TextPart("long [cut]"), call]
+    assert made.model_name == "m"
+
+
+def test_pictures_and_retries() -> None:
+    """Pictures are counted as such and handed back; a retry is the result of its call."""
+    picture = ImageUrl(url="https://harbour/lamp.png")
+    request = ModelRequest(
+        parts=[UserPromptPart(["look:", picture]), RetryPromptPart("no", tool_name="look", tool_call_id="c1")]
+    )
+    user, retry = PydanticDialect().wires(request)
+
+    assert user["content"][1] == {"type": "image_url", "image_url": {"url": picture.url}}
+    assert (retry["role"], retry["tool_call_id"]) == ("tool", "c1")
+    made = PydanticDialect().built({**user, "content": [{"type": "text", "text": "cut"}, user["content"][1]]}, request)
+    assert made.parts[0].content == ["cut", picture]
