@@ -14,6 +14,7 @@ from plimsoll.message import Message, ToolResult, Wire
 
 _FIELD: Final = "cache_control"
 _LONG: Final = "1h"
+_MARKABLE: Final = frozenset({"text", "tool_result", "image", "document"})
 
 
 class LeadingMarks(NamedTuple):
@@ -73,6 +74,39 @@ def keep_last(messages: Iterable[Mapping[str, Any]], leading: LeadingMarks, mark
             del block[_FIELD]
         else:
             short = short or not is_long
+
+
+def marked_as(view: list[Any], given: Iterable[Any], leading: int, marks_max: int) -> list[Any]:
+    """A view with a mark at its end if the messages it was made of had marks and it has lost them all.
+
+    Between compactions a view only grows at its end, so that is where the part that stays ends.
+
+    Args:
+        view: The messages to send. Not changed.
+        given: The messages that the host sent.
+        leading: The number of marks before the messages.
+        marks_max: Marks that the whole request may have.
+
+    """
+    if leading >= marks_max or _count_in(view) or not _count_in(given):
+        return view
+    for index in range(len(view) - 1, -1, -1):
+        content = view[index].get("content") if isinstance(view[index], Mapping) else None
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        if (
+            isinstance(blocks, list)
+            and blocks
+            and isinstance(blocks[-1], Mapping)
+            and blocks[-1].get("type") in _MARKABLE
+        ):
+            marked = [*blocks[:-1], {**blocks[-1], _FIELD: {"type": "ephemeral"}}]
+            return [*view[:index], {**view[index], "content": marked}, *view[index + 1 :]]
+    return view
+
+
+def _count_in(messages: Iterable[Any]) -> int:
+    contents = (message.get("content") for message in messages if isinstance(message, Mapping))
+    return sum(map(marks_in, contents))
 
 
 def check_marks(findings: Findings, wires: Sequence[Wire], system: object, tools: Sequence[Wire]) -> None:

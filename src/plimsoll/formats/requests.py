@@ -7,9 +7,11 @@ from typing import Any, Final
 
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
+from plimsoll.formats.cache_marks import leading_marks, marked_as
 from plimsoll.formats.detect import RequestContext, detect
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.intake import received
+from plimsoll.formats.rules import RULES
 from plimsoll.message import FormatName
 
 ROUTES: Final[Mapping[str, FormatName]] = {
@@ -83,8 +85,11 @@ def parts_of_list(messages: Sequence[Any], system: SystemText, format: FormatNam
 
 
 def with_messages(body: Mapping[str, Any], parts: RequestParts, messages: Sequence[Any]) -> dict[str, Any]:
-    """The same body with other messages, fields in the same order."""
-    key = _LIST[parts.format]
+    """The same body with other messages, fields in the same order. A host that marks messages for the cache keeps a mark."""
+    key, marks_max = _LIST[parts.format], RULES[parts.format].cache_marks_max
+    if marks_max is not None:
+        leading = leading_marks(parts.system, parts.tools or ()).number + bool(body.get("cache_control"))
+        messages = marked_as(list(messages), parts.messages, leading, marks_max)
     return {name: list(messages) if name == key else value for name, value in body.items()}
 
 

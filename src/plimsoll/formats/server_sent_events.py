@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-EVENT_SIZE_BYTES_MAX: Final = 16 * 1024 * 1024
+EVENT_SIZE_BYTES_MAX: Final = 8 * 1024 * 1024
 """Bytes of one event. What is longer is given up: its stream is passed on, and not read any further."""
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from plimsoll.formats.server_sent_events import Event
 from plimsoll.message import FormatName
 
-ANSWER_CHARS_MAX: Final = 16_000_000
+ANSWER_CHARS_MAX: Final = 4_000_000
 """Characters of one answer. A longer one is not recorded."""
 
 BLOCKS_MAX: Final = 4_096
@@ -101,7 +101,7 @@ class _ChatAnswer:
             if choice.get("index", 0) != 0 or not isinstance(delta, dict):
                 continue
             for field, texts in self._texts.items():
-                if isinstance(delta.get(field), str):
+                if isinstance(delta.get(field), str) and self._chars <= ANSWER_CHARS_MAX:
                     texts.append(delta[field])
                     self._chars += len(delta[field])
             for call in _objects(delta.get("tool_calls")):
@@ -110,7 +110,7 @@ class _ChatAnswer:
 
     def _take_call(self, delta: Wire) -> None:
         index = delta.get("index", len(self._calls))
-        if not isinstance(index, int) or len(self._calls) >= BLOCKS_MAX:
+        if not isinstance(index, int) or len(self._calls) >= BLOCKS_MAX or self._chars > ANSWER_CHARS_MAX:
             return
         empty = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}, "_pieces": []}
         call, function = self._calls.setdefault(index, empty), delta.get("function")
@@ -147,6 +147,7 @@ class _ResponsesAnswer:
         self.usage: Wire | None = None
         self.is_complete = self.has_begun = False
         self._items: dict[int, Wire] = {}
+        self._chars = 0
 
     @staticmethod
     def of_whole(response: Wire) -> list[Wire]:
@@ -158,8 +159,11 @@ class _ResponsesAnswer:
         kind, response = data.get("type"), data.get("response")
         if kind not in ("response.created", "response.in_progress", "response.queued"):
             self.has_begun = True
-        if kind == "response.output_item.done" and isinstance(data.get("item"), dict) and len(self._items) < BLOCKS_MAX:
-            self._items[data.get("output_index", len(self._items))] = data["item"]
+        index = data.get("output_index", len(self._items))
+        if kind == "response.output_item.done" and isinstance(data.get("item"), dict) and isinstance(index, int):
+            self._chars += len(str(data["item"]))
+            if self._chars <= ANSWER_CHARS_MAX and len(self._items) < BLOCKS_MAX:
+                self._items[index] = data["item"]
         if not isinstance(response, dict):
             return
         if isinstance(response.get("usage"), dict):
@@ -170,7 +174,7 @@ class _ResponsesAnswer:
 
     def messages(self) -> list[Wire]:
         """The items that are whole."""
-        return [item for _, item in sorted(self._items.items(), key=lambda pair: str(pair[0]).zfill(12))]
+        return [] if self._chars > ANSWER_CHARS_MAX else [item for _, item in sorted(self._items.items())]
 
 
 class _MessagesAnswer:
@@ -222,7 +226,7 @@ class _MessagesAnswer:
         if delta.get("type") == "citations_delta" and isinstance(delta.get("citation"), dict):
             block = self._blocks[index]
             block["citations"] = [*(block.get("citations") or []), delta["citation"]]
-        if field is not None and isinstance(delta.get(field), str):
+        if field is not None and isinstance(delta.get(field), str) and self._chars <= ANSWER_CHARS_MAX:
             self._pieces[index].setdefault(field, []).append(delta[field])
             self._chars += len(delta[field])
 

@@ -13,7 +13,7 @@ from plimsoll.message import FormatName
 ERROR_SIZE_BYTES_MAX: Final = 256 * 1024
 """Bytes of an error that are held until it is known whether the request was too long."""
 
-WHOLE_SIZE_BYTES_MAX: Final = 32 * 1024 * 1024
+WHOLE_SIZE_BYTES_MAX: Final = 8 * 1024 * 1024
 """Bytes of a whole response that are read."""
 
 ANNOUNCED_SIZE_BYTES_MAX: Final = 256 * 1024
