@@ -209,3 +209,6 @@ MEMORY_OFFER_S = 0.5
 
 MEMORY_ANSWER_S = 5.0
 """Seconds for which a compaction waits for a store of memories. After them it goes on, and reports it."""
+
+REREAD_LINES_MAX = 400
+"""Lines between the first and the last change of a result of a repeated call, above which no difference is made."""

@@ -18,6 +18,7 @@ from plimsoll.compaction.held import cut_frame, cut_oversized_kept, restore_kept
 from plimsoll.compaction.keep import mark_kept, open_with_user
 from plimsoll.compaction.losses import is_mark, refill, replaced_count
 from plimsoll.compaction.plan import Outline, actions_of
+from plimsoll.compaction.rereads import collapse_rereads
 from plimsoll.compaction.shrink import cut_results, shrink_to
 from plimsoll.compaction.steps import TAIL_SHARE, collapse_repeats, offload_bulk, restore_repeats
 from plimsoll.compaction.summarise import SummaryOutcome, summarise, window
@@ -180,6 +181,7 @@ def _run(
     match step:
         case "collapse":
             collapse_repeats(view, task.goal_tokens, task.preview_tokens)
+            collapse_rereads(view, task.goal_tokens)
         case "offload":
             later = task.summary_tokens_max if "summarise" in task.steps else 0
             offload_bulk(view, task.goal_tokens, task.preview_tokens, later_tokens=later)
@@ -210,6 +212,7 @@ def _repeat_reversible(view: WorkingView, task: Task) -> None:
         before = view.total
         if "collapse" in task.steps:
             collapse_repeats(view, task.goal_tokens, task.preview_tokens)
+            collapse_rereads(view, task.goal_tokens)
         if "offload" in task.steps:
             offload_bulk(view, task.goal_tokens, task.preview_tokens, later_tokens=0, tail_share=tail_share)
         if view.total >= before:

@@ -10,14 +10,12 @@ from dataclasses import replace
 from itertools import groupby
 
 from plimsoll.compaction.keep import NEWEST_EXCHANGE
+from plimsoll.compaction.rereads import REPEAT_CHARS_MIN, CallKey, call_of, is_changed_since, results_of
 from plimsoll.compaction.shrink import Spot, cut_spots, spots
 from plimsoll.compaction.view_message import ViewExchange, ViewMessage
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.message import Message, ToolCall, ToolResult
 from plimsoll.provenance import notice, verified_notice
-
-REPEAT_CHARS_MIN = 200
-"""Shorter results cost less than the text that would replace them."""
 
 REPEATED = {"en": "The same content as in a later result of this conversation", "zh": "与本对话中较后的结果内容相同"}
 """Replacement text of a collapsed repeated result, by language."""
@@ -38,7 +36,7 @@ def collapse_repeats(view: WorkingView, goal_tokens: int, preview_tokens: int) -
     """
     newest: set[str] = set()
     repeats: list[tuple[ViewExchange, int, int]] = []
-    for exchange, number, index, result in _results(view):
+    for exchange, number, index, result in results_of(view):
         if len(result.content) < REPEAT_CHARS_MIN or result.media:
             continue
         if result.content in newest and exchange.kept_as in (None, NEWEST_EXCHANGE):
@@ -73,15 +71,6 @@ def _enough(view: WorkingView, exchange: ViewExchange, number: int, indexes: Seq
     return chosen
 
 
-def _results(view: WorkingView) -> Iterator[tuple[ViewExchange, int, int, ToolResult]]:
-    """Results, newest first."""
-    for exchange in reversed(view.exchanges):
-        for number in range(len(exchange.entries) - 1, -1, -1):
-            for index, part in reversed(list(enumerate(exchange.entries[number].message.parts))):
-                if isinstance(part, ToolResult):
-                    yield exchange, number, index, part
-
-
 def _point_to_newest(view: WorkingView, exchange: ViewExchange, number: int, indexes: Iterable[int]) -> int:
     """Replace repeated results of one message by pointers; returns the tokens saved."""
     before = exchange.tokens
@@ -102,19 +91,23 @@ def _point_to_newest(view: WorkingView, exchange: ViewExchange, number: int, ind
 
 def restore_repeats(view: WorkingView, preview_tokens: int, original: Callable[[int], Message | None] | None) -> None:
     """Restore a collapsed result as a preview if the later result it points to is no longer in the view."""
-    found = list(_results(view))
-    if not any(_is_collapsed(result) for *_, result in found):
+    found = list(results_of(view))
+    if not any(_is_collapsed(result) or is_changed_since(result) for *_, result in found):
         return
     later: set[str] = set()
+    later_calls: set[CallKey | None] = set()
     for exchange, number, index, result in found:
-        content = _content_before(exchange, exchange.entries[number], result, original)
-        if _is_collapsed(result) and content is not None and content not in later:
+        content, call = _content_before(exchange, exchange.entries[number], result, original), call_of(exchange, result)
+        is_alone = content not in later if _is_collapsed(result) else call not in later_calls
+        if content is not None and is_alone and (_is_collapsed(result) or is_changed_since(result)):
             parts = list(exchange.entries[number].message.parts)
             parts[index] = replace(result, content=content)
             view.edit(exchange, number, parts)
             large = [spot for spot in spots(view, exchange) if (spot.entry, spot.part) == (number, index)]
-            cut_spots(view, exchange, large, preview_tokens, "the later result with the same content was removed")
+            cut_spots(view, exchange, large, preview_tokens, "the later result that it pointed to was removed")
         later.add(result.content if content is None else content)
+        if not is_changed_since(result):
+            later_calls.add(call)
 
 
 def _is_collapsed(result: ToolResult) -> bool:

@@ -14,7 +14,7 @@ from plimsoll.policy.budget import Level, LoadLines, Mark
 Step: TypeAlias = Literal["collapse", "offload", "clip", "summarise", "window", "ledger"]
 """The steps of a compaction:
 
-- `collapse`   keep only the newest of repeated reads of the same content
+- `collapse`   keep only the newest of repeated reads of the same content; of a call made again, show how older results differ
 - `offload`    replace large results older than the tail by a reference and a preview
 - `clip`       cut the middle of messages larger than `message_tokens_max`, except the newest request
 - `summarise`  replace exchanges before the tail by a summary, or extend the one there is
