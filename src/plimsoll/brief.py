@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from html import escape
 from typing import Any
 
 Fact = tuple[str, object]
@@ -32,6 +31,8 @@ class ShortRepr:
         return f"{type(self).__name__}({', '.join(str(fact) for _, fact in self._facts())})"
 
     def _repr_html_(self) -> str:
+        from html import escape  # noqa: PLC0415 - a large table of names, only needed in notebooks
+
         rows = "".join(
             f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(str(fact))}</td></tr>"
             for name, fact in self._facts()
