@@ -1,16 +1,14 @@
 """The inverted index of a history. It grows message by message.
 
-Texts are divided into units of about 250 characters. Neighbouring units, across messages, fill half-windows of about 400; a
-window is a half and the next one, so windows of about 800 overlap by half and need no index of their own. A part also has a
-heading: its author and, for a tool result, the arguments of the call. A match there counts less than one in the text.
+Texts are divided into units: statements of about 250 characters, or whole rows of JSON. Neighbouring units, across messages,
+fill half-windows of about 400; a window is a half and the next one, so windows of about 800 overlap by half and need no index of
+their own. A part also has a heading: its author and, for a tool result, the arguments of the call.
 """
 
 from __future__ import annotations
 
-from array import array
-from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterable
 
 from plimsoll.compaction.references import name_of, summary_name_of
 from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
@@ -23,105 +21,14 @@ from plimsoll.limits import (
     RECALL_SEGMENT_TERMS_MAX,
     RECALL_SEGMENTS_MAX,
 )
-from plimsoll.message import Message, Part, Reasoning, ToolCall, ToolResult
+from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
+from plimsoll.recall.days import day_of, day_said
+from plimsoll.recall.segment import Entry, Segment, unescaped
 from plimsoll.recall.words import Terms
 from plimsoll.regex import regex
 
-UNIT_CHARS = 250
-HALF_CHARS = 400
-
-_BREAKS = ("\n", ". ", "。", " ")
-
-
-class Entry(NamedTuple):
-    """A piece of one part of a message."""
-
-    position: int
-    """Position of the message; a summary has a unique negative one."""
-    part: int
-    start: int
-    """Index of its first character in the part."""
-    text: str
-    reference: str
-    """Reference of the whole part."""
-    voice: str
-    """Author: `user`, `tool result NAME`, `summary`, ..."""
-    first: int
-    """Its first unit in the segment."""
-    history_position: int
-    """Position of the message; for a summary, of the last message before it."""
-
-
-class Segment:
-    """The index of one range of the history: units by term, and entries by the terms of their headings."""
-
-    def __init__(self) -> None:
-        self.chars = 0
-        self.entries: list[Entry] = []
-        self.entry_of = array("I")  # by unit, as are end_of, size_of and half_of
-        self.end_of = array("I")  # in characters of the piece
-        self.size_of = array("I")  # in distinct terms
-        self.half_of = array("I")
-        self.size_of_half = array("I", [0])
-        self.first_of_half = array("I", [0])
-        self.terms_count = 0
-        self._half_chars = 0
-        self.units: dict[str, array[int]] = {}
-        self.headings: dict[str, array[int]] = {}
-
-    def add(self, entry: Entry, heading: Iterable[str], terms: Terms) -> None:
-        """Append a piece. Takes time linear in its text."""
-        number, text = len(self.entries), entry.text
-        self.entries.append(entry)
-        self.chars += len(text)
-        for term in heading:
-            _append_posting(self.headings, term, number)
-        searched = _unescaped(text) if entry.voice.startswith(_TOOL_VOICES) else text
-        start = 0
-        for end in unit_ends(text):
-            self._unit(number, end, end - start, terms.of(searched[start:end]))
-            start = end
-
-    def _unit(self, entry: int, end: int, chars: int, found: set[str]) -> None:
-        unit = len(self.end_of)
-        if self._half_chars and self._half_chars + chars > HALF_CHARS:
-            self.size_of_half.append(0)
-            self.first_of_half.append(unit)
-            self._half_chars = 0
-        self._half_chars += chars
-        self.size_of_half[-1] += len(found)
-        self.terms_count += len(found)
-        self.entry_of.append(entry)
-        self.end_of.append(end)
-        self.size_of.append(len(found))
-        self.half_of.append(len(self.size_of_half) - 1)
-        units = self.units
-        for term in found:
-            if term in units:
-                units[term].append(unit)
-            else:
-                units[term] = array("I", (unit,))
-
-    def span(self, unit: int) -> tuple[Entry, int, int]:
-        """The entry of a unit, and its characters `[start, end)` in the text of the entry."""
-        entry = self.entries[self.entry_of[unit]]
-        return entry, self.end_of[unit - 1] if unit > entry.first else 0, self.end_of[unit]
-
-    def units_of_half(self, half: int) -> range:
-        """The units of a half-window; empty if there is none of that number."""
-        firsts = self.first_of_half
-        if half >= len(firsts):
-            return range(0)
-        return range(firsts[half], firsts[half + 1] if half + 1 < len(firsts) else len(self.end_of))
-
-    def units_of_entry(self, number: int) -> range:
-        """The units of an entry."""
-        after = self.entries[number + 1].first if number + 1 < len(self.entries) else len(self.end_of)
-        return range(self.entries[number].first, after)
-
-
-def _append_posting(postings: dict[str, array[int]], term: str, number: int) -> None:
-    postings.setdefault(term, array("I")).append(number)
+_SPEAKER = regex(r"(?:\[[^\]\n]{1,80}\]\s{0,4})?([^\W\d][^:：\n.,;!?]{0,30})[:：]\s")
+"""A name before what is said, as transcripts have it."""
 
 
 class Index:
@@ -139,16 +46,27 @@ class Index:
         self._calls: OrderedDict[str, tuple[str, frozenset[str]]] = OrderedDict()
         self._voices: dict[str, frozenset[str]] = {}
         self._summaries: dict[int, str] = {}
+        self.spoken: Counter[str] = Counter()
+        """How many messages each term of a speaker's name is of."""
+        self.today = 0
+        """The day of the newest message, as an ordinal of the calendar; 0 where none is known."""
+        self._day_said = 0
 
-    def add(self, message: Message, position: int) -> None:
-        """Index the next message of the history. Takes time linear in its text."""
+    def add(self, message: Message, position: int, at_ms: int | None = None) -> None:
+        """Index the next message of the history, which was stored at that time. Takes time linear in its text."""
+        if message.role in {"user", "assistant"} and message.parts and isinstance(message.parts[0], Text):
+            self._day_said = day_said(message.parts[0].text) or self._day_said
+        self.today = self._day_said or (day_of(at_ms) if at_ms else 0)
         for number, part in enumerate(message.parts):
             voice, heading = self._heading(message, part)
             text = "" if _is_recall_traffic(voice, part, self._names) else words_of(part)
             reference = name_of(position, number, text) if text else ""
+            speaker = self._speaker(message, part, text)
             for start in range(0, len(text), RECALL_PIECE_CHARS_MAX):
                 piece = text[start : start + RECALL_PIECE_CHARS_MAX]
-                self._add_entry(Entry(position, number, start, piece, reference, voice, 0, position), heading)
+                self._add_entry(
+                    Entry(position, number, start, piece, reference, voice, 0, position, speaker, self.today), heading
+                )
         self.next_position = position + 1
 
     def add_summary(self, text: str, seq: int, position: int) -> None:
@@ -177,7 +95,7 @@ class Index:
         """The author of a part, and the terms of its heading."""
         match part:
             case ToolCall():
-                asked = frozenset(self.terms.of(_unescaped(part.arguments[:RECALL_ASKED_CHARS_MAX])))
+                asked = frozenset(self.terms.of(unescaped(part.arguments[:RECALL_ASKED_CHARS_MAX])))
                 self._calls[part.id] = (part.name, asked)
                 if len(self._calls) > RECALL_OPEN_CALLS_MAX:
                     self._calls.popitem(last=False)
@@ -190,6 +108,15 @@ class Index:
                 return self._with_terms(f"{message.role} thinking")
             case _:
                 return self._with_terms(message.role)
+
+    def _speaker(self, message: Message, part: Part, text: str) -> frozenset[str]:
+        """The terms of the name of whoever says a text, where it has one."""
+        if not isinstance(part, Text) or message.role not in {"user", "assistant"}:
+            return frozenset()
+        found = _SPEAKER.match(text)
+        _, terms = self._with_terms(message.name or (found[1] if found else ""))
+        self.spoken.update(terms)
+        return terms
 
     def _with_terms(self, voice: str) -> tuple[str, frozenset[str]]:
         """A voice and its terms. Equal voices share one set of terms."""
@@ -209,7 +136,6 @@ ANSWER = regex(
 """The beginning of their results."""
 
 _CALL, _RESULT = "tool call", "tool result"
-_TOOL_VOICES = (_CALL, _RESULT)
 
 
 def _is_recall_traffic(voice: str, part: Part, names: ToolNames) -> bool:
@@ -221,22 +147,3 @@ def _is_recall_traffic(voice: str, part: Part, names: ToolNames) -> bool:
             return voice in {f"{_RESULT} {name}" for name in names} and bool(ANSWER.match(part.content))
         case _:
             return False
-
-
-def _unescaped(text: str) -> str:
-    """The text with escaped white space replaced at equal length, so that an escape does not become part of the next word."""
-    if "\\" not in text:
-        return text
-    return text.replace("\\n", "  ").replace("\\t", "  ").replace("\\r", "  ")
-
-
-def unit_ends(text: str) -> Iterator[int]:
-    """The ends of the units of a text: after a line, a sentence or a word near 250 characters, else at 250. Linear."""
-    start = 0
-    while len(text) - start > UNIT_CHARS * 7 // 5:
-        low, high = start + UNIT_CHARS * 3 // 5, start + UNIT_CHARS * 13 // 10
-        found = ((text.rfind(mark, low, high), len(mark)) for mark in _BREAKS)
-        start = next((at + length for at, length in found if at >= 0), start + UNIT_CHARS)
-        yield start
-    if start < len(text):
-        yield len(text)

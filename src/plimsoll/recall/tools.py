@@ -31,7 +31,7 @@ _DESCRIPTIONS = ToolNames(
     recall=(
         "Search everything said earlier in this conversation that is no longer shown: messages, tool calls and tool results. "
         "Answers with excerpts, those of neighbouring messages together and in order, the best such group first; each with its "
-        "message (such as m12), who said it, and a reference."
+        "message (such as m12), who said it, a reference, and the day if it is known."
     ),
     read=(
         "Read a text of this conversation in full by its reference (such as m12.0-3fa9c1d2), as {recall} gives it and as stands "
@@ -189,9 +189,10 @@ def _page_heading(owner: str, start: int, end: int, total: int) -> str:
 def _block(hit: Hit) -> str:
     """A hit with its heading. Imitations of a heading in its text lose their bracket."""
     since = f", from offset {hit.offset}" if hit.offset else ""
+    day = f", {hit.day}" if hit.day else ""
     voice = re.sub(r"[\[\]\s]+", " ", hit.voice)[:80]
     text = _HEADING.sub("(", hit.text.strip("\r\n"))
-    return f"[message m{hit.position}, {voice}, {hit.reference}{since}]\n{text}"
+    return f"[message m{hit.position}, {voice}, {hit.reference}{since}{day}]\n{text}"
 
 
 def _in_order(blocks: Iterable[tuple[Hit, str]]) -> list[str]:

@@ -55,7 +55,7 @@ class Finder:
                 self._begin_again(changed)
         if state.log.messages > self._index.next_position:
             for record in state.history.messages(self._index.next_position):
-                self._index.add(state.format.decode(record.data["m"], record.position), record.position)
+                self._index.add(state.format.decode(record.data["m"], record.position), record.position, record.at_ms)
         if state.event is not None and state.event > self._event:
             chain = CompactionChain(state.log, newest=state.event, base=state.base)
             for record, text in chain.written(self._event):

@@ -6,8 +6,9 @@ from plimsoll.compaction.references import place_of, text_of
 from plimsoll.limits import RECALL_PIECE_CHARS_MAX
 from plimsoll.message import Message, Text, ToolCall, ToolResult, text_message
 from plimsoll.recall import index as index_module
-from plimsoll.recall.index import Index, unit_ends
+from plimsoll.recall.index import Index
 from plimsoll.recall.search import search
+from plimsoll.recall.units import unit_ends
 from plimsoll.tokens.estimate import EstimatingCounter
 
 COUNTER = EstimatingCounter()

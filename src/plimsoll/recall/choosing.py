@@ -1,0 +1,116 @@
+"""Choosing: the best units within a number of tokens, without repetition, filler, or more neighbours than answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from plimsoll.protocols import TokenCounter
+from plimsoll.recall.ranking import Candidate
+from plimsoll.recall.words import words
+from plimsoll.truncation.boundaries import boundary_before
+from plimsoll.truncation.measure import chars_within
+
+SAME_SHARE = 0.9
+"""Units whose words have this Jaccard similarity are duplicates; only the better one is returned."""
+
+RELEVANT_SHARE, LED_SHARE = 0.15, 0.05
+"""A unit whose score is less than this share of the best one's ends the search: its first hop, and its second."""
+
+LEAST_TOKENS = 16
+"""The search ends when less room than this is left."""
+
+HITS_MAX = 50
+"""Units that are chosen. Nobody reads more excerpts."""
+
+SHORTEST_CHARS = 4
+"""A unit that is cut to fewer characters says nothing."""
+
+FIRST_HOP = 20
+"""Units of the first ranking that come before any of the second hop."""
+
+
+class Choice:
+    """The units that are chosen, and the tokens that are left."""
+
+    def __init__(self, counter: TokenCounter, tokens_max: int) -> None:
+        self.picked: list[Candidate] = []
+        self.room = tokens_max
+        self._counter = counter
+        self._seen: list[frozenset[str]] = []
+        self._answers = self._neighbours = 0
+        self._taken: set[tuple[int, int, int]] = set()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more fits."""
+        return bool(self.picked) and self.room < LEAST_TOKENS
+
+    def take(self, candidates: Sequence[Candidate], most: int, relevant_share: float = RELEVANT_SHARE) -> None:
+        """Choose from candidates, best first, until there are `most`, none is relevant, or nothing fits.
+
+        None of them gets a better score than those that were chosen before.
+        """
+        best = candidates[0].score if candidates else 0.0
+        scale = min((pick.score for pick in self.picked), default=best) / best if best else 1.0
+        for candidate in candidates:
+            if self.is_full or candidate.score < relevant_share * best or len(self.picked) >= most:
+                return
+            self._consider(candidate._replace(score=candidate.score * min(1.0, scale)))
+
+    def _consider(self, candidate: Candidate) -> None:
+        place = place_of(candidate)
+        vocabulary = frozenset(words(candidate.text))
+        if place in self._taken or not vocabulary or self._is_known(vocabulary):
+            return
+        chosen = candidate if self.picked else self._shortened(candidate)
+        tokens = self._counter.upper(chosen.text)
+        if not chosen.text or tokens > self.room or not (candidate.matches or self._admits(tokens)):
+            return
+        self.picked.append(chosen)
+        self._seen.append(vocabulary)
+        self._taken.add(place)
+        self.room -= tokens
+        if candidate.matches:
+            self._answers += tokens
+        else:
+            self._neighbours += tokens
+
+    def _admits(self, tokens: int) -> bool:
+        """Whether a neighbour leaves at least half of all tokens to units with a word of the question."""
+        return self._neighbours + tokens <= max(self._answers, 2 * LEAST_TOKENS)
+
+    def _is_known(self, vocabulary: frozenset[str]) -> bool:
+        return any(_is_duplicate(vocabulary, other) for other in self._seen)
+
+    def _shortened(self, candidate: Candidate) -> Candidate:
+        """The unit with as much of its text as fits."""
+        fitting = chars_within(candidate.text, self.room, self._counter)
+        if fitting >= len(candidate.text):
+            return candidate
+        text = candidate.text[: boundary_before(candidate.text, fitting)]
+        return candidate._replace(text=text if len(text) >= SHORTEST_CHARS else "")
+
+
+def place_of(candidate: Candidate) -> tuple[int, int, int]:
+    """Where a unit stands: its message, its part, its first character."""
+    return candidate.entry.position, candidate.entry.part, candidate.offset
+
+
+def _is_duplicate(one: frozenset[str], other: frozenset[str]) -> bool:
+    if not SAME_SHARE * len(other) <= len(one) <= len(other) / SAME_SHARE:
+        return False
+    shared = len(one & other)
+    return shared >= SAME_SHARE * (len(one) + len(other) - shared)
+
+
+def runs(picked: Sequence[Candidate]) -> Iterator[list[Candidate]]:
+    """The chosen units in the order they were said, adjacent units of a part together."""
+    run: list[Candidate] = []
+    for candidate in sorted(picked, key=place_of):
+        last = run[-1] if run else None
+        if last and (last.entry[:2], last.offset + len(last.text)) != (candidate.entry[:2], candidate.offset):
+            yield run
+            run = []
+        run.append(candidate)
+    if run:
+        yield run

@@ -1,0 +1,293 @@
+"""Ranking: which units of an index answer a question best.
+
+Windows are scored first, by BM25. The units of the best ones, and those with a rare word of the question, are then compared by
+what they have themselves, by their window, by what was said shortly before them, by whether they answer a question that has the
+words, and by what the question asks for: a speaker, a day, a number, the first or the last of something.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from plimsoll.limits import RECALL_QUERY_CHARS_MAX, RECALL_QUERY_TERMS_MAX, RECALL_QUERY_WORK_MAX
+from plimsoll.recall.cues import Cues, cues_of
+from plimsoll.recall.index import Index
+from plimsoll.recall.segment import Entry, Segment
+from plimsoll.recall.units import NUMBER, QUESTION, TIME
+from plimsoll.recall.words import STOP
+
+K1, B = 1.2, 0.75
+"""The usual constants of BM25 (Robertson and Zaragoza, 2009)."""
+
+OWN, WINDOW, CARRIED, ANSWER = 1.0, 1.0, 0.7, 0.5
+"""Weights: of the unit's own words, its better window, the words said shortly before it, and of the question that it answers."""
+
+FADING, REACH = 0.9, 8
+"""A word that was said counts this much less with each unit after it, for so many units."""
+
+SPEAKER, DAY, KIND, FIRST, LAST = 0.8, 0.8, 0.3, 3.0, 0.1
+"""Weights of what a question asks for besides words."""
+
+NAME_WEIGHT = 0.3
+"""Weight of the name of a speaker, or of a day, as a word. Who said a thing, and when, counts by itself."""
+
+QUESTION_WEIGHT = 0.95
+"""What ends in a question tells less than its answer."""
+
+LENGTH_MAX = 3.0
+"""The most times the mean length that a unit's length counts for."""
+
+WINDOWS_MAX = 100
+"""Best windows whose units are compared."""
+
+AFTER = 3
+"""Units after a window that are compared too, for answers."""
+
+RARE_MAX = 40
+"""All units with a word that so few have are compared."""
+
+HEADED_MAX, HEADED_UNITS_MAX = 50, 40
+"""Parts whose units are compared for their heading alone, and units of each."""
+
+OPENING_PARTS, OPENING_UNITS = 3, 4
+"""Parts by the user at the beginning, and units of each, that are compared for a question about the beginning."""
+
+CANDIDATES_MAX = 400
+"""Units that a ranking returns."""
+
+
+class Candidate(NamedTuple):
+    """A unit with its score, its text, its offset in its part in characters, and whether it has a word of the question."""
+
+    score: float
+    entry: Entry
+    offset: int
+    text: str
+    matches: bool
+
+
+class _Term(NamedTuple):
+    """A term of a question in one segment."""
+
+    weight: float
+    units: Sequence[int]
+    entries: Sequence[int]
+
+
+class Ranking:
+    """The units that match a question, with their scores."""
+
+    def __init__(self, index: Index, query: str, shown: Container[int]) -> None:
+        """Messages at the positions in `shown` are left out, and their neighbours are not found for their words."""
+        query = query[:RECALL_QUERY_CHARS_MAX]
+        asked = index.terms.of(query)
+        self.asked = frozenset((asked - STOP) or asked)
+        self.cues = cues_of(query, set(self.asked), index.spoken, index.today, index.terms.of)
+        self._fields = [_Field(segment, self.asked, self.cues, shown) for segment in index.segments]
+        tops = heapq.nlargest(
+            WINDOWS_MAX,
+            (
+                (score, number, window)
+                for number, field in enumerate(self._fields)
+                for window, score in field.windows.items()
+            ),
+        )
+        for _, number, window in tops:
+            self._fields[number].reach(window)
+        for field in self._fields:
+            field.measure()
+        window_top = tops[0][0] if tops else 1.0
+        own_top = max((field.own_top for field in self._fields), default=0.0) or 1.0
+        self._scores = [field.scores(self.cues, window_top, own_top) for field in self._fields]
+        self._own_top = own_top
+
+    def best(self) -> list[Candidate]:
+        """The units, best first; of equal scores, the newer one first."""
+        found = ((score, number, unit) for number, scores in enumerate(self._scores) for unit, score in scores.items())
+        return [
+            self._fields[number].candidate(unit, score) for score, number, unit in heapq.nlargest(CANDIDATES_MAX, found)
+        ]
+
+    def widen(self, more: Mapping[str, float]) -> None:
+        """Add to the scores what units have of further terms, with their weights. Units with a rare one come in."""
+        for field, scores in zip(self._fields, self._scores, strict=True):
+            field.widen(more, scores)
+
+
+class _Field:
+    """The units of one segment that a question reaches."""
+
+    def __init__(self, segment: Segment, asked: frozenset[str], cues: Cues, shown: Container[int]) -> None:
+        self._segment = segment
+        entries = segment.entries
+        self._hidden = {number for number, entry in enumerate(entries) if entry.position in shown}
+        self.windows: dict[int, float] = {}
+        self._terms: list[_Term] = []
+        light = cues.speakers | cues.dated
+        for term in _rarest(segment, asked):
+            postings = self._visible(segment.units.get(term, ()))
+            _score_windows(segment, postings, self.windows)
+            weight = _rarity(len(segment.end_of), max(1, len(postings))) * (NAME_WEIGHT if term in light else 1.0)
+            self._terms.append(_Term(weight, postings, segment.headings.get(term, ())))
+        self._reached = self._named(cues)
+        self.own_top = 0.0
+
+    def _visible(self, units: Sequence[int]) -> Sequence[int]:
+        if not self._hidden:
+            return units
+        entry_of, hidden = self._segment.entry_of, self._hidden
+        return [unit for unit in units if entry_of[unit] not in hidden]
+
+    def _named(self, cues: Cues) -> set[int]:
+        """Units that are compared whatever their window: by a rare word, by their heading, or as the beginning."""
+        segment, reached = self._segment, set[int]()
+        self._headed: dict[int, float] = {}
+        for term in self._terms:
+            if len(term.units) <= RARE_MAX:
+                reached.update(term.units)
+            for entry in term.entries:
+                self._headed[entry] = self._headed.get(entry, 0.0) + term.weight
+        for entry in heapq.nlargest(HEADED_MAX, self._headed, key=self._headed.__getitem__):
+            reached.update(segment.units_of_entry(entry)[:HEADED_UNITS_MAX])
+        if cues.first:
+            spoken = (number for number, entry in enumerate(segment.entries) if entry.voice == "user")
+            for number, _ in zip((n for n in spoken if n not in self._hidden), range(OPENING_PARTS), strict=False):
+                reached.update(segment.units_of_entry(number)[:OPENING_UNITS])
+        return reached
+
+    def reach(self, window: int) -> None:
+        """Compare the units of a window, and those that follow it."""
+        near = self._segment.units_of_half(window + 1) or self._segment.units_of_half(window)
+        first = self._segment.units_of_half(window).start
+        self._reached.update(range(first, min(near.stop + AFTER, len(self._segment.end_of))))
+
+    def measure(self) -> None:
+        """Weigh what each unit has of the question itself, and what was said shortly before it."""
+        if self._hidden:
+            entry_of = self._segment.entry_of
+            self._reached = {unit for unit in self._reached if entry_of[unit] not in self._hidden}
+        own, carried = dict.fromkeys(self._reached, 0.0), dict.fromkeys(self._reached, 0.0)
+        for term in self._terms:
+            hits = self._reached.intersection(term.units)
+            for unit in hits:
+                own[unit] += term.weight
+            for unit, share in _faded(sorted(hits)):
+                if unit in carried:
+                    carried[unit] += term.weight * share
+        segment = self._segment
+        sizes, mean = segment.size_of, max(1.0, segment.terms_count / max(1, len(segment.end_of)))
+        headed, entry_of = self._headed.get, segment.entry_of
+        self._matching = {unit for unit, weight in own.items() if weight}
+        self._own = {
+            unit: weight / (1 - B + B * min(LENGTH_MAX, sizes[unit] / mean)) + headed(entry_of[unit], 0.0)
+            for unit, weight in own.items()
+        }
+        total = sum(term.weight for term in self._terms) or 1.0
+        self._carried = {unit: (weight + headed(entry_of[unit], 0.0)) / total for unit, weight in carried.items()}
+        self.own_top = max(self._own.values(), default=0.0)
+
+    def scores(self, cues: Cues, window_top: float, own_top: float) -> dict[int, float]:
+        """The score of each unit."""
+        segment, own, carried = self._segment, self._own, self._carried
+        entry_of, half_of, kinds = segment.entry_of, segment.half_of, segment.kinds
+        around = self.windows.get
+        found: dict[int, float] = {}
+        for unit, weight in own.items():
+            half, entry = half_of[unit], entry_of[unit]
+            near = max(around(half, 0.0), around(half - 1, 0.0))
+            score = OWN * weight / own_top + WINDOW * near / window_top + CARRIED * carried[unit]
+            before = unit - 1
+            if before in own and kinds[before] & QUESTION and entry_of[before] != entry:
+                score += ANSWER * max(own[before] / own_top, carried[before])
+            score += _cued(cues, segment.entries[entry], kinds[unit])
+            if cues.last:
+                score += LAST * unit / len(half_of)
+            if cues.first and segment.entries[entry].voice == "user":
+                opening = _opening(segment.entries[entry], unit)
+                score += FIRST * opening
+                if opening:
+                    self._matching.add(unit)
+            if score > 0:
+                found[unit] = score * (QUESTION_WEIGHT if kinds[unit] & QUESTION else 1.0)
+        return found
+
+    def widen(self, more: Mapping[str, float], scores: dict[int, float]) -> None:
+        """Add what units have of further terms."""
+        for term, share in more.items():
+            postings = self._visible(self._segment.units.get(term, ()))
+            if not postings:
+                continue
+            if len(postings) <= RARE_MAX:
+                self._matching.update(postings)
+                for unit in postings:
+                    scores.setdefault(unit, 0.0)
+            for unit in scores.keys() & set(postings) if len(postings) > RARE_MAX else postings:
+                scores[unit] += share
+
+    def candidate(self, unit: int, score: float) -> Candidate:
+        """A unit with its text."""
+        entry, start, end = self._segment.span(unit)
+        return Candidate(score, entry, entry.start + start, entry.text[start:end], unit in self._matching)
+
+
+def _faded(units: Sequence[int]) -> Iterator[tuple[int, float]]:
+    """Each unit and those after it, up to the next, with how much of a word said in it still counts."""
+    for at, unit in enumerate(units):
+        stop = units[at + 1] if at + 1 < len(units) else unit + REACH + 1
+        for distance in range(min(REACH + 1, stop - unit)):
+            yield unit + distance, _FADED[distance]
+
+
+_FADED = [FADING**distance for distance in range(REACH + 1)]
+
+
+def _opening(entry: Entry, unit: int) -> float:
+    """How near a unit is to the beginning of the history."""
+    return max(0.0, 1 - max(0, entry.position) / 20) * (1.0 if unit - entry.first < 2 else 0.3)
+
+
+def _cued(cues: Cues, entry: Entry, kinds: int) -> float:
+    """What a unit has of what the question asks for besides words."""
+    score = 0.0
+    if cues.speakers and not cues.speakers.isdisjoint(entry.speaker):
+        score += SPEAKER
+    if (cues.number and kinds & NUMBER) or (cues.time and kinds & TIME):
+        score += KIND
+    if cues.days and cues.days.first <= entry.day <= cues.days.last:
+        score += DAY
+    return score
+
+
+def _rarest(segment: Segment, asked: frozenset[str]) -> Iterator[str]:
+    """The terms of a query, rarest first, within RECALL_QUERY_WORK_MAX occurrences; at least one."""
+    work = 0
+    spread = ((len(segment.units.get(term, ())) + len(segment.headings.get(term, ())), term) for term in asked)
+    for count, term in heapq.nsmallest(RECALL_QUERY_TERMS_MAX, spread):
+        work += count
+        if work > RECALL_QUERY_WORK_MAX and work > count:
+            return
+        yield term
+
+
+def _rarity(among: int, count: int) -> float:
+    """The inverse document frequency of BM25."""
+    return math.log(1 + (among - count + 0.5) / (count + 0.5))
+
+
+def _score_windows(segment: Segment, postings: Sequence[int], scores: dict[int, float]) -> None:
+    """Add the BM25 score of a term. Its frequency in a window is the number of units that have it."""
+    by_half = Counter(map(segment.half_of.__getitem__, postings))
+    times = {half - 1: count for half, count in by_half.items() if half and half - 1 not in by_half}
+    for half, count in by_half.items():
+        times[half] = count + by_half.get(half + 1, 0)
+    sizes, known = segment.size_of_half, scores.get
+    last = len(sizes) - 1
+    weight = _rarity(last + 1, len(times)) * (K1 + 1)
+    fixed, per_term = K1 * (1 - B), K1 * B * (last + 1) / max(1, 2 * segment.terms_count)
+    for window, count in times.items():
+        size = sizes[window] + (sizes[window + 1] if window < last else 0)
+        scores[window] = known(window, 0.0) + weight * count / (count + fixed + per_term * size)

@@ -1,0 +1,118 @@
+"""One range of the history in the inverted index: which units have a term."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from plimsoll.recall.units import kinds_of, unit_ends
+from plimsoll.recall.words import Terms
+
+HALF_CHARS = 400
+"""Neighbouring units, across messages, fill halves of windows of about this many characters."""
+
+
+class Entry(NamedTuple):
+    """A piece of one part of a message."""
+
+    position: int
+    """Position of the message; a summary has a unique negative one."""
+    part: int
+    start: int
+    """Index of its first character in the part."""
+    text: str
+    reference: str
+    """Reference of the whole part."""
+    voice: str
+    """Author: `user`, `tool result NAME`, `summary`, ..."""
+    first: int
+    """Its first unit in the segment."""
+    history_position: int
+    """Position of the message; for a summary, of the last message before it."""
+    speaker: frozenset[str] = frozenset()
+    """The terms of the name before the text, as in `Ann: ...`."""
+    day: int = 0
+    """The day it was said, as an ordinal of the calendar; 0 where none is known."""
+
+
+class Segment:
+    """The index of one range of the history: units by term, and entries by the terms of their headings."""
+
+    def __init__(self) -> None:
+        self.chars = 0
+        self.entries: list[Entry] = []
+        self.entry_of = array("I")  # by unit, as are end_of, size_of, half_of and kinds
+        self.end_of = array("I")  # in characters of the piece
+        self.size_of = array("I")  # in distinct terms
+        self.half_of = array("I")
+        self.kinds = bytearray()
+        self.size_of_half = array("I", [0])
+        self.first_of_half = array("I", [0])
+        self.terms_count = 0
+        self._half_chars = 0
+        self.units: dict[str, array[int]] = {}
+        self.headings: dict[str, array[int]] = {}
+
+    def add(self, entry: Entry, heading: Iterable[str], terms: Terms) -> None:
+        """Append a piece. Takes time linear in its text."""
+        number, text = len(self.entries), entry.text
+        self.entries.append(entry)
+        self.chars += len(text)
+        for term in heading:
+            _append_posting(self.headings, term, number)
+        searched = unescaped(text) if entry.voice.startswith("tool ") else text
+        start = 0
+        for end in unit_ends(text):
+            found = terms.of(searched[start:end])
+            self.kinds.append(kinds_of(text[start:end], found))
+            self._unit(number, end, end - start, found)
+            start = end
+
+    def _unit(self, entry: int, end: int, chars: int, found: set[str]) -> None:
+        unit = len(self.end_of)
+        if self._half_chars and self._half_chars + chars > HALF_CHARS:
+            self.size_of_half.append(0)
+            self.first_of_half.append(unit)
+            self._half_chars = 0
+        self._half_chars += chars
+        self.size_of_half[-1] += len(found)
+        self.terms_count += len(found)
+        self.entry_of.append(entry)
+        self.end_of.append(end)
+        self.size_of.append(len(found))
+        self.half_of.append(len(self.size_of_half) - 1)
+        units = self.units
+        for term in found:
+            if term in units:
+                units[term].append(unit)
+            else:
+                units[term] = array("I", (unit,))
+
+    def span(self, unit: int) -> tuple[Entry, int, int]:
+        """The entry of a unit, and its characters `[start, end)` in the text of the entry."""
+        entry = self.entries[self.entry_of[unit]]
+        return entry, self.end_of[unit - 1] if unit > entry.first else 0, self.end_of[unit]
+
+    def units_of_half(self, half: int) -> range:
+        """The units of a half-window; empty if there is none of that number."""
+        firsts = self.first_of_half
+        if half >= len(firsts):
+            return range(0)
+        return range(firsts[half], firsts[half + 1] if half + 1 < len(firsts) else len(self.end_of))
+
+    def units_of_entry(self, number: int) -> range:
+        """The units of an entry."""
+        after = self.entries[number + 1].first if number + 1 < len(self.entries) else len(self.end_of)
+        return range(self.entries[number].first, after)
+
+
+def _append_posting(postings: dict[str, array[int]], term: str, number: int) -> None:
+    postings.setdefault(term, array("I")).append(number)
+
+
+def unescaped(text: str) -> str:
+    """The text with escaped white space replaced at equal length, so that an escape does not become part of the next word."""
+    if "\\" not in text:
+        return text
+    return text.replace("\\n", "  ").replace("\\t", "  ").replace("\\r", "  ")

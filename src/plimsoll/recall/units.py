@@ -1,0 +1,108 @@
+"""Dividing a text into units, the statements that a search returns, and what kind of statement each one is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from plimsoll.recall.words import stem
+from plimsoll.regex import regex
+
+UNIT_CHARS = 170
+"""A unit of prose has about this many characters."""
+
+ROW_CHARS_MAX = 800
+"""A JSON object or array of at most this many characters is one unit, with all its keys."""
+
+_BREAKS = ("\n", ". ", "。", " ")
+
+QUESTION, NUMBER, TIME = 1, 2, 4
+"""Kinds of statements: it ends in a question, it has a number, it says when."""
+
+_ASKED = regex(r"[?？][\s\"')\]】」”]*(?:\[[^\]]{0,300}\]\s*)?$")
+_ASKING = ("吗", "呢", "么")
+_NUMBER_TERMS = frozenset(
+    map(stem, "one two three four five six seven eight nine ten dozen once twice hundred thousand million".split())
+) | frozenset("一二两三四五六七八九十百千万")
+_TIME_TERMS = frozenset(
+    map(
+        stem,
+        (
+            "today tonight yesterday tomorrow ago recently week weekend month year monday tuesday wednesday thursday friday "
+            "saturday sunday january february march april june july august september october november december"
+        ).split(),
+    )
+) | frozenset("昨天 今天 明天 前天 后天 上周 下周 本周 上月 下月 本月 去年 今年 明年 年 月 日".split())
+_DIGIT = regex(r"[0-9]")
+
+
+def kinds_of(text: str, terms: set[str]) -> int:
+    """The kinds of a statement that has these terms, added up."""
+    return (
+        (QUESTION if _asks(text) else 0)
+        | (NUMBER if _DIGIT.search(text) or not _NUMBER_TERMS.isdisjoint(terms) else 0)
+        | (TIME if not _TIME_TERMS.isdisjoint(terms) else 0)
+    )
+
+
+def _asks(text: str) -> bool:
+    if "?" in text or "？" in text:
+        return _ASKED.search(text, max(0, len(text) - 400)) is not None
+    return not text.isascii() and text.rstrip("。.!！~ \n").endswith(_ASKING)
+
+
+def unit_ends(text: str) -> Iterator[int]:
+    """The ends of the units of a text: whole rows of JSON, else near 250 characters after a line, a sentence or a word. Linear."""
+    start = 0
+    if text[:64].lstrip()[:1] in {"{", "["}:
+        for first, end in _rows(text):
+            if first - start > UNIT_CHARS // 2:
+                yield from _prose_ends(text, start, first)
+            yield end
+            start = end
+    yield from _prose_ends(text, start, len(text))
+
+
+def _prose_ends(text: str, start: int, stop: int) -> Iterator[int]:
+    while stop - start > UNIT_CHARS * 7 // 5:
+        low, high = start + UNIT_CHARS * 3 // 5, start + UNIT_CHARS * 13 // 10
+        found = ((text.rfind(mark, low, high), len(mark)) for mark in _BREAKS)
+        start = next((at + length for at, length in found if at >= 0), start + UNIT_CHARS)
+        yield start
+    if start < stop:
+        yield stop
+
+
+_JSON_MARK = regex(r'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
+
+
+def _rows(text: str) -> Iterator[tuple[int, int]]:
+    """The largest JSON objects and arrays that are short enough for a unit, in order, small neighbours together."""
+    begun: list[int] = []
+    rows: list[tuple[int, int]] = []
+    for mark in _JSON_MARK.finditer(text):
+        sign = mark[0]
+        if sign in {"{", "["}:
+            begun.append(mark.start())
+        elif sign in {"}", "]"} and begun:
+            first, end = begun.pop(), mark.end()
+            if end - first <= ROW_CHARS_MAX:
+                while rows and rows[-1][0] > first:
+                    rows.pop()
+                rows.append((first, end))
+    return _joined(text, rows)
+
+
+def _joined(text: str, rows: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The rows, each with the comma behind it; those that are shorter than a unit together with the next."""
+    held: tuple[int, int] | None = None
+    for first, end in rows:
+        if held is None:
+            held = first, end
+        elif end - held[0] <= UNIT_CHARS and not text[held[1] : first].strip(" ,\r\n\t"):
+            held = held[0], end
+        else:
+            yield held
+            held = first, end
+    if held is not None:
+        yield held

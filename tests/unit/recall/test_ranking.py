@@ -1,0 +1,193 @@
+"""What a search returns first, what it leaves out, and when it stops."""
+
+import datetime as dt
+
+import pytest
+
+from plimsoll.message import Message, Text, ToolResult, text_message
+from plimsoll.recall.days import asked_days, day_of, day_said
+from plimsoll.recall.index import Index
+from plimsoll.recall.search import search
+from plimsoll.recall.units import NUMBER, QUESTION, TIME, kinds_of, unit_ends
+from plimsoll.recall.words import Terms
+from plimsoll.tokens.estimate import EstimatingCounter
+
+COUNTER = EstimatingCounter()
+FILLER = "The weather was calm and the crew painted the railing green all afternoon."
+
+
+def found(texts, query, *, max_tokens=200, role=None):
+    """The hits among messages of these texts, said in turn."""
+    index = Index()
+    for position, text in enumerate(texts):
+        said = text if isinstance(text, Message) else text_message(role or ("user", "assistant")[position % 2], text)
+        index.add(said, position)
+    return search(index, query, shown=(), counter=COUNTER, max_tokens=max_tokens)
+
+
+def days_apart(count):
+    """Filler that differs from message to message."""
+    return [f"Watch {number}: {FILLER} {chr(97 + number % 26) * 5}" for number in range(count)]
+
+
+def test_an_answer_is_found_by_its_question():
+    """The message after a question that has the words of the query is found, though it has none of them."""
+    texts = [*days_apart(20), "知道恭王府吗？", "知道，很有名。", "它的门票要多少钱？", "40元。", *days_apart(20)]
+
+    assert any(hit.text == "40元。" for hit in found(texts, "恭王府的门票是多少", max_tokens=60))
+
+
+def test_what_was_said_before_carries_on():
+    """Of two equal statements, the one said shortly after the query's name is first."""
+    texts = [*days_apart(10), "Let us talk about the Meridian hotel.", "Sure.", "The lobby opens at nine.",
+             *days_apart(20), "Let us talk about the Astoria hotel.", "Sure.", "The lobby opens at seven."]  # fmt: skip
+    hits = [hit for hit in found(texts, "when does the Meridian lobby open") if "lobby" in hit.text]
+
+    assert hits[0].text == "The lobby opens at nine."
+
+
+def test_the_beginning_is_found_when_it_is_asked_for():
+    """A question for the original request finds the first message of the user, whatever its words."""
+    texts = ["Please repair the winch of the second lifeboat.", "I will.", *days_apart(30)]
+
+    assert found(texts, "what did the user originally ask for?", max_tokens=60)[0].position == 0
+
+
+def test_a_speaker_who_is_asked_about_comes_first():
+    """What a person says outranks what others say to that person, where lines begin with the name of the speaker."""
+    texts = ["Ann: Hi Ben, how is the boat, Ben?", "Ben: I sold the boat to my uncle.", "Ann: Ben, sold the boat?"] * 3
+    texts = [f"{text} {number}" for number, text in enumerate(texts)]
+
+    assert found(texts, "what did Ben do with the boat")[0].text.startswith("Ben:")
+
+
+@pytest.mark.parametrize("query", ["who sang in May 2023", "who sang last May", "2023年5月 who sang"])
+def test_a_day_that_is_asked_about_comes_first(query):
+    """Of equal statements, the one that was said in the days that the question names is first."""
+    texts = []
+    for month in ("March", "May", "July", "September"):
+        texts += [
+            f"[Session, 9:00 am on 4 {month}, 2023]\nGood morning!",
+            f"In the {month} concert, somebody sang well.",
+        ]
+        texts += days_apart(5)
+    hits = found([text.replace(" May concert", " concert") for text in texts], query)
+
+    first = next(hit for hit in hits if "sang" in hit.text)
+    assert first.day == "2023-05-04"
+
+
+def test_a_name_leads_on():
+    """What a hit names is searched for too, where room is left."""
+    texts = [*days_apart(30), "The repair was done by a yard called Norrvik.", *days_apart(30),
+             "Norrvik sent its bill of 900 crowns.", *days_apart(30)]  # fmt: skip
+    hits = found(texts, "who did the repair", max_tokens=400)
+
+    assert any("900 crowns" in hit.text for hit in hits)
+
+
+def test_a_search_stops_when_nothing_relevant_is_left():
+    """The cap is not filled with what only stands near an answer."""
+    texts = [*days_apart(30), "The beacon of pier nine blinks every seventeen seconds.", *days_apart(30)]
+    hits = found(texts, "how often does the beacon blink", max_tokens=2000)
+
+    assert "seventeen" in hits[0].text
+    assert sum(COUNTER.upper(hit.text) for hit in hits) < 300
+
+
+def test_neighbours_take_at_most_half():
+    """What has no word of the query takes no more tokens than what has one."""
+    texts = []
+    for number in range(12):
+        texts += [
+            f"The beacon number {number} was painted {chr(97 + number) * 4}.",
+            f"Oh, nice to hear it {number}! And the crew was calm all afternoon, every day of it.",
+        ]
+    hits = found(texts, "beacon painted", max_tokens=1000)
+    answers = sum(COUNTER.upper(hit.text) for hit in hits if "beacon" in hit.text)
+    neighbours = sum(COUNTER.upper(hit.text) for hit in hits if "beacon" not in hit.text)
+
+    assert answers
+    assert neighbours <= answers
+
+
+def test_a_hit_in_json_is_a_whole_row():
+    """A hit among rows of JSON has whole objects, with all their keys."""
+    rows = ", ".join(
+        f'{{"id": {number}, "name": "boat {number}", "owner": {{"first": "A{number}", "city": "Bergen"}}, "note": "{"x " * 40}"}}'
+        for number in range(200)
+    )
+    result = Message(role="tool", parts=(ToolResult(call_id="a", content=f'{{"rows": [{rows}]}}'),))
+    text = found([result], "boat 77 A77", max_tokens=300)[0].text
+
+    assert '"id": 77' in text
+    assert text.count("{") == text.count("}")
+    assert '"note"' in text.split('"id": 77')[1]
+
+
+@pytest.mark.parametrize(
+    ("query", "first", "last"),
+    [
+        ("on 3 July 2023", "2023-07-03", "2023-07-03"),
+        ("in July 2022", "2022-07-01", "2022-07-31"),
+        ("last May", "2023-05-01", "2023-05-31"),
+        ("last December", "2022-12-01", "2022-12-31"),
+        ("on 2023-02-28", "2023-02-28", "2023-02-28"),
+        ("yesterday", "2023-08-15", "2023-08-15"),
+        ("last week", "2023-08-07", "2023-08-13"),
+        ("上周说了什么", "2023-08-07", "2023-08-13"),
+        ("上个月", "2023-07-01", "2023-07-31"),
+        ("2023年5月", "2023-05-01", "2023-05-31"),
+        ("去年", "2022-01-01", "2022-12-31"),
+    ],
+)
+def test_days_that_a_question_names(query, first, last):
+    """Days are read in English and Chinese, and relative to the newest day of the history."""
+    days = asked_days(f"what happened {query}", day_said("[16 August, 2023] hello"))
+
+    assert days is not None
+    assert [str(dt.date.fromordinal(day)) for day in days[:2]] == [first, last]
+
+
+@pytest.mark.parametrize("query", ["you may go", "on 31 February 2023", "9999年99月", "", "march on"])
+def test_queries_that_name_no_day(query):
+    """Words that are no days, and days that no calendar has, are no days."""
+    assert asked_days(query, day_said("[16 August, 2023]")) is None
+    assert asked_days(query, 0) is None
+    assert day_of(10**30) == day_of(-(10**30)) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("It opens at nine.", NUMBER),
+        ("40元", NUMBER),
+        ("When? [shares a photo]", QUESTION),
+        ("你知道吗", QUESTION),
+        ("It was yesterday.", TIME),
+        ("Is it yes? It is.", 0),
+        ("", 0),
+    ],
+)
+def test_kinds_of_statements(text, kinds):
+    """A statement that asks, has a number or says when is known as such."""
+    assert kinds_of(text, Terms().of(text)) == kinds
+
+
+def test_units_of_json_are_whole_rows():
+    """No unit ends within a small object, and the units cover the text."""
+    text = "[\n" + ",\n".join(f'  {{"a": {n}, "b": "{{[ {n}", "c": [{n}, {n}]}}' for n in range(50)) + "\n]"
+    ends = list(unit_ends(text))
+
+    assert ends[-1] == len(text)
+    assert all(text[end - 1] == "}" for end in ends[:-1])
+    assert list(unit_ends('{"a": "' + "x " * 2_000)) != []
+
+
+def test_a_speaker_by_the_name_of_the_message():
+    """The name field of a message names its speaker as well."""
+    index = Index()
+    for position in range(4):
+        index.add(Message(role="user", name="ann", parts=(Text(text=f"hello {position}"),)), position)
+
+    assert index.spoken["ann"] == 4
