@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from plimsoll.protocols import TokenCounter
 from plimsoll.recall.ranking import Candidate
@@ -36,6 +36,7 @@ class Choice:
         self.picked: list[Candidate] = []
         self.room = tokens_max
         self._counter = counter
+        self._counted: dict[str, int] = {}
         self._seen: list[frozenset[str]] = []
         self._answers = self._neighbours = 0
         self._taken: set[tuple[int, int, int]] = set()
@@ -45,17 +46,19 @@ class Choice:
         """Whether nothing more fits."""
         return bool(self.picked) and self.room < LEAST_TOKENS
 
-    def take(self, candidates: Sequence[Candidate], most: int, relevant_share: float = RELEVANT_SHARE) -> None:
+    def take(self, candidates: Iterable[Candidate], most: int, relevant_share: float = RELEVANT_SHARE) -> None:
         """Choose from candidates, best first, until there are `most`, none is relevant, or nothing fits.
 
         None of them gets a better score than those that were chosen before.
         """
-        best = candidates[0].score if candidates else 0.0
-        scale = min((pick.score for pick in self.picked), default=best) / best if best else 1.0
+        least = min((pick.score for pick in self.picked), default=0.0)
+        best = scale = 0.0
         for candidate in candidates:
+            best = best or candidate.score
+            scale = scale or (min(1.0, least / best) if least else 1.0)
             if self.is_full or candidate.score < relevant_share * best or len(self.picked) >= most:
                 return
-            self._consider(candidate._replace(score=candidate.score * min(1.0, scale)))
+            self._consider(candidate._replace(score=candidate.score * scale))
 
     def _consider(self, candidate: Candidate) -> None:
         place = place_of(candidate)
@@ -63,8 +66,10 @@ class Choice:
         if place in self._taken or not vocabulary or self._is_known(vocabulary):
             return
         chosen = candidate if self.picked else self._shortened(candidate)
-        tokens = self._counter.upper(chosen.text)
-        if not chosen.text or tokens > self.room or not (candidate.matches or self._admits(tokens)):
+        if not chosen.text or not (candidate.matches or self._admits(LEAST_TOKENS)):
+            return
+        tokens = self.tokens(chosen.text)
+        if tokens > self.room or not (candidate.matches or self._admits(tokens)):
             return
         self.picked.append(chosen)
         self._seen.append(vocabulary)
@@ -74,6 +79,12 @@ class Choice:
             self._answers += tokens
         else:
             self._neighbours += tokens
+
+    def tokens(self, text: str) -> int:
+        """The tokens of a text by the counter's upper bound; counted once."""
+        if text not in self._counted:
+            self._counted[text] = self._counter.upper(text)
+        return self._counted[text]
 
     def _admits(self, tokens: int) -> bool:
         """Whether a neighbour leaves at least half of all tokens to units with a word of the question."""

@@ -11,17 +11,15 @@ import heapq
 import math
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from plimsoll.limits import RECALL_QUERY_CHARS_MAX, RECALL_QUERY_TERMS_MAX, RECALL_QUERY_WORK_MAX
 from plimsoll.recall.cues import Cues, cues_of
 from plimsoll.recall.index import Index
-from plimsoll.recall.segment import Entry, Segment
+from plimsoll.recall.segment import K1, B, Entry, Segment
 from plimsoll.recall.units import NUMBER, QUESTION, TIME
 from plimsoll.recall.words import STOP
-
-K1, B = 1.2, 0.75
-"""The usual constants of BM25 (Robertson and Zaragoza, 2009)."""
 
 OWN, WINDOW, CARRIED, ANSWER = 1.0, 1.0, 0.7, 0.5
 """Weights: of the unit's own words, its better window, the words said shortly before it, and of the question that it answers."""
@@ -41,23 +39,26 @@ QUESTION_WEIGHT = 0.95
 LENGTH_MAX = 3.0
 """The most times the mean length that a unit's length counts for."""
 
-WINDOWS_MAX = 100
+WINDOWS_MAX = 40
 """Best windows whose units are compared."""
 
 AFTER = 3
 """Units after a window that are compared too, for answers."""
 
-RARE_MAX = 40
+RARE_MAX = 20
 """All units with a word that so few have are compared."""
 
-HEADED_MAX, HEADED_UNITS_MAX = 50, 40
+HEADED_MAX, HEADED_UNITS_MAX = 12, 25
 """Parts whose units are compared for their heading alone, and units of each."""
 
 OPENING_PARTS, OPENING_UNITS = 3, 4
 """Parts by the user at the beginning, and units of each, that are compared for a question about the beginning."""
 
-CANDIDATES_MAX = 400
-"""Units that a ranking returns."""
+WINDOWED_MAX = 3_000
+"""Occurrences of terms by which windows are found, rarest first; the further terms weigh only units that are found already."""
+
+HEADING_PARTS_MAX = 500
+"""A term in the headings of more parts than this tells nothing of any."""
 
 
 class Candidate(NamedTuple):
@@ -93,7 +94,7 @@ class Ranking:
             (
                 (score, number, window)
                 for number, field in enumerate(self._fields)
-                for window, score in field.windows.items()
+                for window, score in heapq.nlargest(WINDOWS_MAX, field.windows.items(), key=itemgetter(1))
             ),
         )
         for _, number, window in tops:
@@ -105,12 +106,11 @@ class Ranking:
         self._scores = [field.scores(self.cues, window_top, own_top) for field in self._fields]
         self._own_top = own_top
 
-    def best(self) -> list[Candidate]:
+    def best(self) -> Iterator[Candidate]:
         """The units, best first; of equal scores, the newer one first."""
         found = ((score, number, unit) for number, scores in enumerate(self._scores) for unit, score in scores.items())
-        return [
-            self._fields[number].candidate(unit, score) for score, number, unit in heapq.nlargest(CANDIDATES_MAX, found)
-        ]
+        for score, number, unit in sorted(found, reverse=True):
+            yield self._fields[number].candidate(unit, score)
 
     def widen(self, more: Mapping[str, float]) -> None:
         """Add to the scores what units have of further terms, with their weights. Units with a rare one come in."""
@@ -128,11 +128,15 @@ class _Field:
         self.windows: dict[int, float] = {}
         self._terms: list[_Term] = []
         light = cues.speakers | cues.dated
+        work = 0
         for term in _rarest(segment, asked):
             postings = self._visible(segment.units.get(term, ()))
-            _score_windows(segment, postings, self.windows)
+            work += len(postings)
+            if work <= WINDOWED_MAX or not self.windows:
+                _score_windows(segment, postings, self.windows)
             weight = _rarity(len(segment.end_of), max(1, len(postings))) * (NAME_WEIGHT if term in light else 1.0)
-            self._terms.append(_Term(weight, postings, segment.headings.get(term, ())))
+            headed = segment.headings.get(term, ())
+            self._terms.append(_Term(weight, postings, headed if len(headed) <= HEADING_PARTS_MAX else ()))
         self._reached = self._named(cues)
         self.own_top = 0.0
 
@@ -284,10 +288,7 @@ def _score_windows(segment: Segment, postings: Sequence[int], scores: dict[int, 
     times = {half - 1: count for half, count in by_half.items() if half and half - 1 not in by_half}
     for half, count in by_half.items():
         times[half] = count + by_half.get(half + 1, 0)
-    sizes, known = segment.size_of_half, scores.get
-    last = len(sizes) - 1
-    weight = _rarity(last + 1, len(times)) * (K1 + 1)
-    fixed, per_term = K1 * (1 - B), K1 * B * (last + 1) / max(1, 2 * segment.terms_count)
+    norms, known = segment.window_norms(), scores.get
+    weight = _rarity(len(norms), len(times)) * (K1 + 1)
     for window, count in times.items():
-        size = sizes[window] + (sizes[window + 1] if window < last else 0)
-        scores[window] = known(window, 0.0) + weight * count / (count + fixed + per_term * size)
+        scores[window] = known(window, 0.0) + weight * count / (count + norms[window])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Container
+from itertools import islice
 from typing import Any
 
 from plimsoll.dataclass import dataclass
 from plimsoll.protocols import TokenCounter
 from plimsoll.recall.choosing import FIRST_HOP, HITS_MAX, LED_SHARE, Choice, runs
-from plimsoll.recall.hops import further_terms
+from plimsoll.recall.hops import SHARING_HITS, further_terms
 from plimsoll.recall.index import Index
 from plimsoll.recall.ranking import Candidate, Ranking
 
@@ -60,13 +61,12 @@ def search(index: Index, query: str, *, shown: Container[int], counter: TokenCou
     """
     ranking = Ranking(index, query, shown)
     choice = Choice(counter, max_tokens)
-    best = ranking.best()
-    choice.take(best, FIRST_HOP)
-    if not choice.is_full and best:
-        ranking.widen(further_terms(index, ranking.asked, best))
+    choice.take(ranking.best(), FIRST_HOP)
+    if choice.picked and not choice.is_full:
+        ranking.widen(further_terms(index, ranking.asked, list(islice(ranking.best(), SHARING_HITS))))
         choice.take(ranking.best(), HITS_MAX, LED_SHARE)
     top = max((pick.score for pick in choice.picked), default=1.0)
-    return _fitting([_hit(run, top) for run in runs(choice.picked)], counter, max_tokens)
+    return _fitting([_hit(run, top) for run in runs(choice.picked)], choice, max_tokens)
 
 
 def _hit(run: list[Candidate], top: float) -> Hit:
@@ -82,10 +82,10 @@ def _hit(run: list[Candidate], top: float) -> Hit:
     )
 
 
-def _fitting(hits: list[Hit], counter: TokenCounter, max_tokens: int) -> list[Hit]:
+def _fitting(hits: list[Hit], choice: Choice, max_tokens: int) -> list[Hit]:
     """The hits, best first, without the last ones if merged texts count more than their units did."""
     hits.sort(key=lambda hit: (-hit.score, -hit.position, hit.offset))
-    tokens = [counter.upper(hit.text) for hit in hits]
+    tokens = [choice.tokens(hit.text) for hit in hits]
     while hits and sum(tokens) > max_tokens:
         hits.pop()
         tokens.pop()

@@ -13,6 +13,10 @@ HALF_CHARS = 400
 """Neighbouring units, across messages, fill halves of windows of about this many characters."""
 
 
+K1, B = 1.2, 0.75
+"""The usual constants of BM25 (Robertson and Zaragoza, 2009)."""
+
+
 class Entry(NamedTuple):
     """A piece of one part of a message."""
 
@@ -51,6 +55,7 @@ class Segment:
         self.first_of_half = array("I", [0])
         self.terms_count = 0
         self._half_chars = 0
+        self._norms: tuple[int, list[float]] = (-1, [])
         self.units: dict[str, array[int]] = {}
         self.headings: dict[str, array[int]] = {}
 
@@ -93,6 +98,15 @@ class Segment:
         """The entry of a unit, and its characters `[start, end)` in the text of the entry."""
         entry = self.entries[self.entry_of[unit]]
         return entry, self.end_of[unit - 1] if unit > entry.first else 0, self.end_of[unit]
+
+    def window_norms(self) -> list[float]:
+        """By window, what BM25 adds to a frequency for the window's length. Computed again after the segment has grown."""
+        if self._norms[0] != self.terms_count:
+            sizes = self.size_of_half
+            fixed, per_term = K1 * (1 - B), K1 * B * len(sizes) / max(1, 2 * self.terms_count)
+            pairs = zip(sizes, [*sizes[1:], 0], strict=True)
+            self._norms = (self.terms_count, [fixed + per_term * (one + next_one) for one, next_one in pairs])
+        return self._norms[1]
 
     def units_of_half(self, half: int) -> range:
         """The units of a half-window; empty if there is none of that number."""
