@@ -110,6 +110,12 @@ RECALL_ASKED_CHARS_MAX = 300
 RECALL_OPEN_CALLS_MAX = 1_000
 """Calls without a result that the search index keeps, to index them with their results."""
 
+RECALL_KEPT_CHARS_MIN = 1 << 17
+"""Characters by which a history has to grow before its search index is written again; or a tenth of it, if that is more."""
+
+RECALL_TEXTS_CHARS_MAX = 1 << 23
+"""Characters of messages that a search holds in memory, of those that its index was opened with."""
+
 RECALL_OUTPUT_TOKENS_MAX = 2_000
 """Tokens of one result of the tools `recall` and `read`."""
 

@@ -8,7 +8,8 @@ their own. A part also has a heading: its author and, for a tool result, the arg
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from plimsoll.compaction.references import name_of, summary_name_of
 from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
@@ -81,6 +82,35 @@ class Index:
     def summaries_in(self, texts: Iterable[str]) -> set[int]:
         """The entry positions of the summaries that are contained in one of these texts."""
         return {place for text in texts for place, words in self._summaries.items() if words in text}
+
+    @property
+    def chars(self) -> int:
+        """Characters that are indexed."""
+        return sum(segment.chars for segment in self.segments)
+
+    def state(self) -> dict[str, Any]:
+        """Everything but the segments, as JSON."""
+        return {
+            "next": self.next_position,
+            "first": self.first_position,
+            "calls": [[id, name, sorted(asked)] for id, (name, asked) in self._calls.items()],
+            "summaries": [[place, text] for place, text in self._summaries.items()],
+            "spoken": dict(self.spoken),
+            "today": [self.today, self._day_said],
+        }
+
+    def restore(self, state: Mapping[str, Any], segments: Sequence[Segment]) -> None:
+        """Become the index that had this state and these segments."""
+        self.next_position, self.first_position = state["next"], state["first"]
+        self._calls = OrderedDict((id, (name, frozenset(asked))) for id, name, asked in state["calls"])
+        self._summaries = dict(state["summaries"])
+        self.spoken = Counter(state["spoken"])
+        self.today, self._day_said = state["today"]
+        self.segments = deque(segments or [Segment()], maxlen=RECALL_SEGMENTS_MAX)
+
+    def written(self, place: int) -> str:
+        """The text of a summary at a negative position. Raises KeyError."""
+        return self._summaries[place]
 
     def _add_entry(self, entry: Entry, heading: frozenset[str]) -> None:
         newest = self.segments[-1]

@@ -235,7 +235,9 @@ class _Field:
     def candidate(self, unit: int, score: float) -> Candidate:
         """A unit with its text."""
         entry, start, end = self._segment.span(unit)
-        return Candidate(score, entry, entry.start + start, entry.text[start:end], unit in self._matching)
+        return Candidate(
+            score, entry, entry.start + start, self._segment.text_of(entry)[start:end], unit in self._matching
+        )
 
 
 def _faded(units: Sequence[int]) -> Iterator[tuple[int, float]]:

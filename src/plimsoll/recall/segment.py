@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from plimsoll.recall.units import kinds_of, unit_ends
 from plimsoll.recall.words import Terms
@@ -12,6 +12,9 @@ from plimsoll.recall.words import Terms
 HALF_CHARS = 400
 """Neighbouring units, across messages, fill halves of windows of about this many characters."""
 
+
+Postings: TypeAlias = "array[int] | memoryview[int]"
+"""Numbers of units or entries, in order. Those of a kept index are of fixed size."""
 
 K1, B = 1.2, 0.75
 """The usual constants of BM25 (Robertson and Zaragoza, 2009)."""
@@ -25,7 +28,8 @@ class Entry(NamedTuple):
     part: int
     start: int
     """Index of its first character in the part."""
-    text: str
+    text: str | None
+    """None where it is read from the log."""
     reference: str
     """Reference of the whole part."""
     voice: str
@@ -43,7 +47,9 @@ class Entry(NamedTuple):
 class Segment:
     """The index of one range of the history: units by term, and entries by the terms of their headings."""
 
-    def __init__(self) -> None:
+    def __init__(self, read: Callable[[Entry], str] = lambda _entry: "") -> None:
+        """`read` gives the text of entries that have none."""
+        self._read = read
         self.chars = 0
         self.entries: list[Entry] = []
         self.entry_of = array("I")  # by unit, as are end_of, size_of, half_of and kinds
@@ -56,12 +62,12 @@ class Segment:
         self.terms_count = 0
         self._half_chars = 0
         self._norms: tuple[int, list[float]] = (-1, [])
-        self.units: dict[str, array[int]] = {}
-        self.headings: dict[str, array[int]] = {}
+        self.units: dict[str, Postings] = {}
+        self.headings: dict[str, Postings] = {}
 
     def add(self, entry: Entry, heading: Iterable[str], terms: Terms) -> None:
         """Append a piece. Takes time linear in its text."""
-        number, text = len(self.entries), entry.text
+        number, text = len(self.entries), entry.text or ""
         self.entries.append(entry)
         self.chars += len(text)
         for term in heading:
@@ -89,10 +95,23 @@ class Segment:
         self.half_of.append(len(self.size_of_half) - 1)
         units = self.units
         for term in found:
-            if term in units:
-                units[term].append(unit)
+            postings = units.get(term)
+            if isinstance(postings, array):
+                postings.append(unit)
             else:
-                units[term] = array("I", (unit,))
+                _append_posting(units, term, unit)
+
+    def counted(self) -> list[int]:
+        """What was counted while the segment grew."""
+        return [self.chars, self.terms_count, self._half_chars]
+
+    def recount(self, counted: Sequence[int]) -> None:
+        """Take over what was counted."""
+        self.chars, self.terms_count, self._half_chars = counted
+
+    def text_of(self, entry: Entry) -> str:
+        """The text of an entry."""
+        return self._read(entry) if entry.text is None else entry.text
 
     def span(self, unit: int) -> tuple[Entry, int, int]:
         """The entry of a unit, and its characters `[start, end)` in the text of the entry."""
@@ -121,8 +140,11 @@ class Segment:
         return range(self.entries[number].first, after)
 
 
-def _append_posting(postings: dict[str, array[int]], term: str, number: int) -> None:
-    postings.setdefault(term, array("I")).append(number)
+def _append_posting(postings: dict[str, Postings], term: str, number: int) -> None:
+    known = postings.get(term)
+    if not isinstance(known, array):  # a kept one is of fixed size
+        known = postings[term] = array("I", known or ())
+    known.append(number)
 
 
 def unescaped(text: str) -> str:

@@ -1,24 +1,44 @@
-"""Full-text search in a session: an index that follows the log, restricted to what the view does not show."""
+"""Full-text search in a session: an index that follows the log, restricted to what the view does not show.
+
+The index is kept beside the log. It repeats what the log says: where it is damaged, older than an edit or not of this log,
+another is built, and the texts of hits are read from the log and checked.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
+from contextlib import suppress
+from typing import Any
 
+from plimsoll.compaction.references import name_of
 from plimsoll.compaction.tool_names import ToolNames
-from plimsoll.errors import SettingError
-from plimsoll.protocols import TokenCounter
+from plimsoll.errors import SettingError, StoreError
+from plimsoll.formats.words import words_of
+from plimsoll.limits import RECALL_KEPT_CHARS_MIN, RECALL_PIECE_CHARS_MAX, RECALL_TEXTS_CHARS_MAX
+from plimsoll.protocols import HoldsIndex, KeepsIndex, TokenCounter
 from plimsoll.recall.index import Index
+from plimsoll.recall.kept import about_of, dumped
 from plimsoll.recall.search import Hit, search
+from plimsoll.recall.segment import Entry
 from plimsoll.records.compactions import CompactionChain
 from plimsoll.records.replay import ViewState
 from plimsoll.validation import integer
 
 
+class _StaleError(Exception):
+    """The kept index is not of this log."""
+
+
 class Finder:
-    """Searches the history of one session. The index is built on the first search and extended later."""
+    """Searches the history of one session. The index is opened or built on the first search and extended later."""
 
     def __init__(self, names: ToolNames) -> None:
         self._names = names
+        self._texts: dict[tuple[int, int], str] = {}
+        self._texts_chars = 0
+        self._state: ViewState | None = None
+        self._kept_chars = 0
+        self._is_opened = False
         self._begin_again({})
 
     def find(
@@ -26,28 +46,115 @@ class Finder:
     ) -> list[Hit]:
         """Hits in text that the view does not show verbatim, best first: at most `limit`, and `max_tokens` of text in total.
 
-        Searches messages and the summaries written by models, people and other tools. The first search takes about half a
-        second per million tokens of history, later ones some 20 ms plus the time for new messages. Raises SettingError for an
-        invalid query or size, StoreError.
+        Searches messages and the summaries written by models, people and other tools. Raises SettingError for an invalid query or
+        size, StoreError.
         """
         if not isinstance(query, str):
             raise SettingError("query", f"text is needed, not {type(query).__name__}")
         integer("max_tokens", max_tokens)
         most = None if limit is None else integer("limit", limit, least=1)
-        self._follow(state)
+        for _ in range(2):
+            self._follow(state)
+            shown = _shown(state)
+            shown |= self._index.summaries_in(entry.message.text for entry in state.entries if entry.origin == "summary")
+            hidden = _Hidden(shown, state.history.branch.holds)
+            try:
+                found = search(self._index, query, shown=hidden, counter=counter, max_tokens=max_tokens)[:most]
+            except (_StaleError, IndexError):
+                if not self._is_opened:
+                    raise
+                self._begin_again(state.history.branch.changed)
+            else:
+                self.keep(state)
+                return found
+        raise AssertionError("an index that was built is not stale")
 
-        shown = _shown(state)
-        shown |= self._index.summaries_in(entry.message.text for entry in state.entries if entry.origin == "summary")
-        hidden = _Hidden(shown, state.history.branch.holds)
-        return search(self._index, query, shown=hidden, counter=counter, max_tokens=max_tokens)[:most]
+    def keep(self, state: ViewState) -> None:
+        """Write the index beside the log if there is much that the kept one does not have. A store that fails is ignored."""
+        grown = self._index.chars - self._kept_chars
+        if grown < max(RECALL_KEPT_CHARS_MIN, self._kept_chars // 10):
+            return
+        if isinstance(state.log, KeepsIndex) and state.log.keeps_index:
+            with suppress(StoreError):
+                state.log.put_index(dumped(self._index, self._about()))
+        self._kept_chars = self._index.chars
+
+    def leave(self, state: ViewState) -> None:
+        """Before the session is closed: index what is new and keep the index, if something has left the view."""
+        if state.event is not None and isinstance(state.log, KeepsIndex) and state.log.keeps_index:
+            self._follow(state)
+            self.keep(state)
 
     def _begin_again(self, changed: Mapping[int, int]) -> None:
         self._index = Index(self._names)
         self._event = -1
         self._changed = changed
+        self._kept_chars = 0
+        self._is_opened = False
+
+    def _about(self) -> dict[str, Any]:
+        return {
+            "names": list(self._names),
+            "event": self._event,
+            "changed": sorted(map(list, self._changed.items())),
+            "next": self._index.next_position,
+        }
+
+    def _open(self, state: ViewState) -> None:
+        """Take over the kept index if it is of this log."""
+        if not isinstance(state.log, HoldsIndex):
+            return
+        with suppress(StoreError, ValueError):
+            kept = about_of(state.log.get_index() or b"")
+            if kept is not None and self._is_of(kept[0], state):
+                about, restore = kept
+                index = Index(self._names)
+                restore(index, self._text)
+                self._index, self._event, self._changed = index, about["event"], state.history.branch.changed
+                self._kept_chars, self._is_opened = index.chars, True
+
+    def _is_of(self, about: Any, state: ViewState) -> bool:
+        """Whether a kept index is of this log: not of more than it has, nor of what edits have changed."""
+        match about:
+            case {"names": names, "event": int(event), "changed": changed, "next": int(following)}:
+                newest = -1 if state.event is None else state.event
+                same = changed == sorted(map(list, state.history.branch.changed.items()))
+                return names == list(self._names) and same and event <= newest and following <= state.log.messages
+            case _:
+                return False
+
+    def _text(self, entry: Entry) -> str:
+        """The text of an entry of a kept index, as the log has it. Raises _StaleError."""
+        place = (entry.position, entry.part)
+        if place not in self._texts:
+            text = self._text_read(entry)
+            if self._texts_chars > RECALL_TEXTS_CHARS_MAX:
+                self._texts.clear()
+                self._texts_chars = 0
+            self._texts[place] = text
+            self._texts_chars += len(text)
+        return self._texts[place][entry.start : entry.start + RECALL_PIECE_CHARS_MAX]
+
+    def _text_read(self, entry: Entry) -> str:
+        try:
+            if entry.position < 0:
+                return self._index.written(entry.position)
+            assert self._state is not None
+            record = next(self._state.history.messages(entry.position, entry.position + 1))
+            part = self._state.format.decode(record.data["m"], record.position).parts[entry.part]
+        except (StopIteration, IndexError, KeyError) as error:
+            raise _StaleError from error
+        text = words_of(part)
+        if name_of(entry.position, entry.part, text) != entry.reference:
+            raise _StaleError
+        return text
 
     def _follow(self, state: ViewState) -> None:
         """Index new messages; rebuild the index if a message in it was changed."""
+        if self._state is None:
+            self._state = state
+            self._open(state)
+        self._state = state
         changed = state.history.branch.changed
         if changed != self._changed:
             stale = {position for position, seq in changed.items() if self._changed.get(position) != seq}

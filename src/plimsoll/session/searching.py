@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.compaction.drive import AsyncSummarizer
+from plimsoll.errors import PlimsollError
+from plimsoll.limits import RECALL_KEPT_CHARS_MIN
+from plimsoll.protocols import KeepsIndex
 from plimsoll.session.awaiting import AwaitedSession
 from plimsoll.session.messages import text_at
 from plimsoll.session.recorder import SessionRecorder, locked
@@ -46,7 +50,7 @@ class SearchedSession(AwaitedSession, ABC):
     def recall(self, query: str, *, max_tokens: int = 2000, limit: int | None = None) -> list[Hit]:
         """Search the part of the history that the view does not show verbatim; best hits first.
 
-        The first search reads the whole history.
+        The first search opens the index that is kept with the session, or reads the whole history.
 
         Args:
             query: a few words to look for.
@@ -58,11 +62,23 @@ class SearchedSession(AwaitedSession, ABC):
         Raises: SettingError, StoreError.
 
         """
+        recorder = self._recorder
+        counter = recorder.meter.counter
+        return self._searcher().find(query, recorder.state, counter=counter, max_tokens=max_tokens, limit=limit)
+
+    def _searcher(self) -> Finder:
         from plimsoll.session.finder import Finder  # noqa: PLC0415 - only needed to search
 
+        self._finder = self._finder or Finder(self._recorder.meter.tool_names)
+        return self._finder
+
+    def _leave(self) -> None:
+        """Keep the index of what was said. Failures cost only time, at the next search."""
         recorder = self._recorder
-        meter, self._finder = recorder.meter, self._finder or Finder(recorder.meter.tool_names)
-        return self._finder.find(query, recorder.state, counter=meter.counter, max_tokens=max_tokens, limit=limit)
+        log = recorder.log
+        if not recorder.is_closed and isinstance(log, KeepsIndex) and log.appended_bytes >= RECALL_KEPT_CHARS_MIN:
+            with suppress(PlimsollError):
+                self._searcher().leave(recorder.state)
 
     @locked
     def measure(self) -> Measure:

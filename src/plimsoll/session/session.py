@@ -388,6 +388,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, RememberingSession,
     def close(self) -> None:
         """Close the log and release the write lock. Idempotent; any other method then raises SessionClosed."""
         with self._recorder.lock:
+            self._leave()
             close(self._recorder)
 
     def __enter__(self) -> Self:

@@ -62,7 +62,7 @@ class BlobFolder:
         try:
             with self._session.folder("blobs") as blobs, blobs.folder(fan_name) as fan:
                 digest = only_match(reference, fan.names())
-                return checked_blob(self._name, digest, _read_file(fan, digest))
+                return checked_blob(self._name, digest, read_file(fan, digest))
         except FileNotFoundError:
             raise ReferenceNotFound(reference) from None
 
@@ -115,7 +115,8 @@ def checked_blob(session: str, digest: str, data: bytes) -> bytes:
     return data
 
 
-def _read_file(folder: Folder, name: str) -> bytes:
+def read_file(folder: Folder, name: str) -> bytes:
+    """The bytes of a file, up to just beyond the size of the largest blob. Raises OSError."""
     fd = folder.open_file(name, os.O_RDONLY)
     try:
         portions = []

@@ -4,6 +4,7 @@ DIRECTORY/
   my-session/log.jsonl          the log, one record per line (docs/format.md)
   my-session/lock               held by the writer, if any
   my-session/blobs/ab/ab12…     content moved out of the log, named by its SHA-256
+  my-session/index              for searching; made again from the log where it is missing or damaged
   my-session/torn-1200-5f3a…    the bytes of an interrupted append, kept for inspection
   .archive/                     archived sessions
   .work/                        sessions being created or removed

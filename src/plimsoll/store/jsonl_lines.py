@@ -6,11 +6,12 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
-from plimsoll.errors import StoreUnusable
+from plimsoll.errors import StoreUnusable, on_failure
 from plimsoll.protocols import Damage, Record
-from plimsoll.store.blobs import TEMPORARY, BlobFolder
+from plimsoll.store.blobs import TEMPORARY, BlobFolder, read_file
 from plimsoll.store.folder import Folder
 from plimsoll.store.header import header_line
 from plimsoll.store.lock import CommittedLength, Lock, acknowledged
@@ -18,6 +19,9 @@ from plimsoll.store.log import Tail, lost_header, no_less, out_of_order, torn
 from plimsoll.store.log_file import CutShort, LogFile, read_tail
 from plimsoll.store.os_calls import store_errors
 from plimsoll.store.record import Span
+
+INDEX_NAME: Final = "index"
+"""The search index of the session, made again from the log where it is missing or damaged."""
 
 _TAIL_TRIES: Final = 100
 
@@ -105,6 +109,20 @@ class JsonlLines:
         """See SessionLog."""
         with store_errors(f"{self._folder.path}/blobs"):
             yield from self._blobs.digests()
+
+    def get_index(self) -> bytes | None:
+        """See KeepsIndex."""
+        with store_errors(f"{self._folder.path}/{INDEX_NAME}"), suppress(FileNotFoundError):
+            return read_file(self._folder, INDEX_NAME)
+        return None
+
+    def put_index(self, data: bytes) -> None:
+        """See KeepsIndex."""
+        temporary = f"{TEMPORARY}{os.urandom(8).hex()}"
+        with store_errors(f"{self._folder.path}/{INDEX_NAME}"):
+            self._folder.write_new(temporary, data, durable=False)
+            with on_failure(partial(self._folder.remove_begun, temporary)):
+                self._folder.move(temporary, self._folder, INDEX_NAME)
 
     def mend(self, session: str, now_ms: int) -> list[Damage]:
         """Prepare the log for appending: move a torn end aside, end the last line with a newline, give an empty log a header."""

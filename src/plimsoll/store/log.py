@@ -14,7 +14,7 @@ from typing import Protocol, Self
 
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, NewerFormat, SessionClosed, SessionDamaged, StoreUnusable
-from plimsoll.protocols import Damage, Record, RecordCheck, RecordDraft
+from plimsoll.protocols import Damage, HoldsIndex, Record, RecordCheck, RecordDraft
 from plimsoll.store.findings import Bad, DamageFindings
 from plimsoll.store.record import FORMAT, KINDS, Span, encode_batch
 
@@ -146,6 +146,8 @@ class Log:
         self._pid = os.getpid()
         self._unusable: str | None = None
         self._closed = False
+        self.appended_bytes = 0
+        """Bytes of records appended since it was opened."""
         self._check: RecordCheck = accept_any
         self._found = DamageFindings(damage)
         self._tail = lines.tail()
@@ -188,7 +190,9 @@ class Log:
             except StoreUnusable as error:
                 self._unusable = f"{error.reason}; open it again"
                 raise
-            end = tail.end + sum(map(len, lines))
+            size = sum(map(len, lines))
+            end = tail.end + size
+            self.appended_bytes += size
             messages = records[-1].position + (records[-1].kind == "message")
             self._tail = Tail(seq=tail.seq + len(lines), messages=messages, end=end)
             self._lines.acknowledge(self._tail)
@@ -254,6 +258,24 @@ class Log:
         """See SessionLog."""
         self._check_open()
         return self._lines.blobs()
+
+    def get_index(self) -> bytes | None:
+        """See KeepsIndex. None if the store keeps none."""
+        with self._mutex:
+            self._check_open()
+            return self._lines.get_index() if isinstance(self._lines, HoldsIndex) else None
+
+    @property
+    def keeps_index(self) -> bool:
+        """See KeepsIndex."""
+        return self.writable and isinstance(self._lines, HoldsIndex)
+
+    def put_index(self, data: bytes) -> None:
+        """See KeepsIndex. Does nothing in a log that is open for reading, or whose store has no place for it."""
+        with self._mutex:
+            self._check_open()
+            if self.writable and isinstance(self._lines, HoldsIndex):
+                self._lines.put_index(data)
 
     def close(self) -> None:
         """See SessionLog."""

@@ -1,0 +1,157 @@
+"""The search index that is kept beside the log: opened again, grown, and never trusted over the log."""
+
+import random
+import shutil
+import zlib
+
+import pytest
+
+import plimsoll
+from plimsoll.recall.index import Index
+from plimsoll.recall.kept import MAGIC
+from plimsoll.session import finder, searching
+
+WORDS = "harbour tide crew mizzen railing gangway pier beacon chart anchor winch sail rope wind north".split()
+
+
+@pytest.fixture(autouse=True)
+def _keeps_small_ones(monkeypatch):
+    """Indexes of a few thousand characters are kept."""
+    monkeypatch.setattr(finder, "RECALL_KEPT_CHARS_MIN", 1_000)
+    monkeypatch.setattr(searching, "RECALL_KEPT_CHARS_MIN", 1_000)
+
+
+def talk(count, seed=0):
+    """Messages of random words, each with a number of its own."""
+    rng = random.Random(seed)
+    return [
+        {"role": ("user", "assistant")[n % 2], "content": f"Watch {seed}x{n}: {' '.join(rng.choices(WORDS, k=40))}."}
+        for n in range(count)
+    ]
+
+
+def told_messages(count=60, berth="seventeen"):
+    """Talk, with something to find in its second message."""
+    berth = {"role": "assistant", "content": f"The berth of the Norrvik is number {berth}."}
+    return [{"role": "user", "content": "Hello."}, berth, *talk(count)]
+
+
+def told(place, count=60, name="s"):
+    """A session whose beginning has left the view, closed."""
+    with plimsoll.open(name, store=place, max_tokens=1_500) as session:
+        session.extend(told_messages(count))
+        session.compact()
+    return place / name / "index"
+
+
+def answers(place, name="s"):
+    """What some questions find."""
+    with plimsoll.open(name, store=place) as session:
+        return [
+            [(hit.position, hit.text, hit.offset, hit.score) for hit in session.recall(query)]
+            for query in ("berth of the Norrvik", "anchor north wind", "watch 0x7")
+        ]
+
+
+def never(*_):
+    """Fail: nothing should be indexed."""
+    raise AssertionError("a message was indexed again")
+
+
+def test_the_index_of_a_closed_session_is_opened(tmp_path, monkeypatch):
+    """After closing, a search in a new opening indexes no message, and finds what a new index finds."""
+    file = told(tmp_path)
+    fresh_store = shutil.copytree(tmp_path, tmp_path / "fresh")
+    (fresh_store / "s" / "index").unlink()
+    expected = answers(fresh_store)
+    monkeypatch.setattr(Index, "add", never)
+
+    assert file.is_file()
+    assert answers(tmp_path) == expected
+    assert any("seventeen" in text for _, text, *_ in expected[0])
+
+
+@pytest.mark.slow
+def test_an_opened_index_grows(tmp_path):
+    """What is said after opening is found with what was said before, as by a new index."""
+    file = told(tmp_path)
+    for seed in (1, 2):
+        with plimsoll.open("s", store=tmp_path) as session:
+            assert session.recall("anchor")
+            session.extend(talk(30, seed))
+            session.compact()
+            assert session.recall(f"watch {seed}x3")
+    grown = answers(tmp_path)
+    file.unlink()
+
+    assert answers(tmp_path) == grown
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "numbers",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("flipped", "cut", "empty", "garbage", "foreign")),
+    ],
+)
+def test_a_damaged_index_is_made_again(tmp_path, damage):
+    """Bytes that are no index, or that of another session, change no hit."""
+    file = told(tmp_path)
+    data = file.read_bytes()
+    expected = answers(tmp_path)
+    if damage == "foreign":
+        data = told(tmp_path / "other", count=59).read_bytes()
+    elif damage == "numbers":
+        rest = data[len(MAGIC) + 4 : -4] + b"\xff\xff\xff\x7f"
+        data = MAGIC + zlib.crc32(rest).to_bytes(4, "big") + rest
+    else:
+        middle = len(data) // 2
+        data = {
+            "flipped": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
+            "cut": data[:middle],
+            "empty": b"",
+            "garbage": b"plimsoll index 1\n" + b"x" * 500,
+        }[damage]
+    file.write_bytes(data)
+
+    assert answers(tmp_path) == expected
+
+
+@pytest.mark.slow
+def test_what_was_edited_is_not_found_by_a_kept_index(tmp_path):
+    """A message that was replaced after the index was kept is not found by its old words."""
+    told(tmp_path)
+    with plimsoll.open("s", store=tmp_path) as session:
+        session.sync(told_messages(berth="eighteen"))
+    texts = [text for found in answers(tmp_path) for _, text, *_ in found]
+
+    assert not any("seventeen" in text for text in texts)
+    assert any("eighteen" in text for text in texts)
+
+
+def test_reading_writes_no_index(tmp_path):
+    """A session that is opened for reading is searched without one, and none is left behind."""
+    file = told(tmp_path)
+    file.unlink()
+    with plimsoll.open("s", store=tmp_path, read_only=True) as session:
+        assert session.recall("Norrvik")
+
+    assert not file.exists()
+
+
+@pytest.mark.slow
+def test_an_index_that_cannot_be_written_costs_nothing(tmp_path):
+    """Where the place of the index is taken by a folder, searching and closing work."""
+    file = told(tmp_path)
+    file.unlink()
+    (file / "x").mkdir(parents=True)
+
+    assert answers(tmp_path)[0]
+
+
+def test_nothing_is_kept_of_a_session_that_is_all_in_view(tmp_path):
+    """Closing a session that was never compacted indexes nothing."""
+    with plimsoll.open("s", store=tmp_path) as session:
+        session.extend(talk(60))
+
+    assert not (tmp_path / "s" / "index").exists()
