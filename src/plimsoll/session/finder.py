@@ -56,7 +56,9 @@ class Finder:
         for _ in range(2):
             self._follow(state)
             shown = _shown(state)
-            shown |= self._index.summaries_in(entry.message.text for entry in state.entries if entry.origin == "summary")
+            shown |= self._index.summaries_in(
+                entry.message.text for entry in state.entries if entry.origin == "summary"
+            )
             hidden = _Hidden(shown, state.history.branch.holds)
             try:
                 found = search(self._index, query, shown=hidden, counter=counter, max_tokens=max_tokens)[:most]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from plimsoll.compaction.drive import adrive, drive
@@ -21,8 +22,9 @@ def fork(recorder: SessionRecorder, at: str | int | None, name: str | None) -> S
     return found
 
 
-def close(recorder: SessionRecorder) -> None:
-    """Keep the memories of what was not read yet, and close the session."""
+def close(recorder: SessionRecorder, keep_index: Callable[[], None]) -> None:
+    """Keep the search index and the memories of what was not read yet, and close the session."""
+    keep_index()
     close_memories(recorder)
     recorder.close()
 

@@ -388,8 +388,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, RememberingSession,
     def close(self) -> None:
         """Close the log and release the write lock. Idempotent; any other method then raises SessionClosed."""
         with self._recorder.lock:
-            self._leave()
-            close(self._recorder)
+            close(self._recorder, self._leave)
 
     def __enter__(self) -> Self:
         """The session itself; leaving the block closes it."""
