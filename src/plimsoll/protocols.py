@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
-from typing import Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, Self, TypeAlias
 
 from plimsoll.brief import JsonReady
 from plimsoll.dataclass import dataclass
@@ -225,34 +225,6 @@ class SessionLog(Protocol):
         ...
 
     def __exit__(self, *exc: object) -> None: ...
-
-
-@runtime_checkable
-class HoldsIndex(Protocol):
-    """What can hold the bytes of a search index."""
-
-    def get_index(self) -> bytes | None:
-        """The bytes that were put last, or None. Not verified: they may be damaged, or older than the log."""
-        ...
-
-    def put_index(self, data: bytes) -> None:
-        """Hold these bytes instead of the ones before. They need not survive a crash."""
-        ...
-
-
-@runtime_checkable
-class KeepsIndex(HoldsIndex, Protocol):
-    """A log that keeps its search index beside it. The history of a log that is none is indexed again after every opening."""
-
-    @property
-    def keeps_index(self) -> bool:
-        """Whether bytes that are put now are kept."""
-        ...
-
-    @property
-    def appended_bytes(self) -> int:
-        """Bytes of records appended since the log was opened."""
-        ...
 
 
 class Store(Protocol):

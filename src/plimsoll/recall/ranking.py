@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from plimsoll.limits import RECALL_QUERY_CHARS_MAX, RECALL_QUERY_TERMS_MAX, RECALL_QUERY_WORK_MAX
 from plimsoll.recall.cues import Cues, cues_of
+from plimsoll.recall.filters import Filters
 from plimsoll.recall.index import Index
 from plimsoll.recall.segment import K1, B, Entry, Segment
 from plimsoll.recall.units import NUMBER, QUESTION, TIME
@@ -82,13 +83,15 @@ class _Term(NamedTuple):
 class Ranking:
     """The units that match a question, with their scores."""
 
-    def __init__(self, index: Index, query: str, shown: Container[int]) -> None:
+    def __init__(self, index: Index, query: str, shown: Container[int], filters: Filters | None = None) -> None:
         """Messages at the positions in `shown` are left out, and their neighbours are not found for their words."""
         query = query[:RECALL_QUERY_CHARS_MAX]
         asked = index.terms.of(query)
         self.asked = frozenset((asked - STOP) or asked)
         self.cues = cues_of(query, set(self.asked), index.spoken, index.today, index.terms.of)
-        self._fields = [_Field(segment, self.asked, self.cues, shown) for segment in index.segments]
+        self._fields = [
+            _Field(segment, self.asked, self.cues, _hidden(segment, shown, filters)) for segment in index.segments
+        ]
         tops = heapq.nlargest(
             WINDOWS_MAX,
             (
@@ -121,10 +124,9 @@ class Ranking:
 class _Field:
     """The units of one segment that a question reaches."""
 
-    def __init__(self, segment: Segment, asked: frozenset[str], cues: Cues, shown: Container[int]) -> None:
+    def __init__(self, segment: Segment, asked: frozenset[str], cues: Cues, hidden: set[int]) -> None:
         self._segment = segment
-        entries = segment.entries
-        self._hidden = {number for number, entry in enumerate(entries) if entry.position in shown}
+        self._hidden = hidden
         self.windows: dict[int, float] = {}
         self._terms: list[_Term] = []
         light = cues.speakers | cues.dated
@@ -238,6 +240,14 @@ class _Field:
         return Candidate(
             score, entry, entry.start + start, self._segment.text_of(entry)[start:end], unit in self._matching
         )
+
+
+def _hidden(segment: Segment, shown: Container[int], filters: Filters | None) -> set[int]:
+    """The entries that are left out: those of messages that are shown, and those that the filters do not admit."""
+    hidden = {number for number, entry in enumerate(segment.entries) if entry.position in shown}
+    if filters is not None:
+        hidden.update(number for number, entry in enumerate(segment.entries) if not filters.admits(entry))
+    return hidden
 
 
 def _faded(units: Sequence[int]) -> Iterator[tuple[int, float]]:

@@ -10,6 +10,7 @@ from typing import Any
 from plimsoll.dataclass import dataclass
 from plimsoll.protocols import TokenCounter
 from plimsoll.recall.choosing import FIRST_HOP, HITS_MAX, LED_SHARE, Choice, runs
+from plimsoll.recall.filters import Filters
 from plimsoll.recall.hops import SHARING_HITS, further_terms
 from plimsoll.recall.index import Index
 from plimsoll.recall.ranking import Candidate, Ranking
@@ -53,13 +54,21 @@ class Hit:
         }
 
 
-def search(index: Index, query: str, *, shown: Container[int], counter: TokenCounter, max_tokens: int) -> list[Hit]:
+def search(  # noqa: PLR0913 - one search
+    index: Index,
+    query: str,
+    *,
+    shown: Container[int],
+    counter: TokenCounter,
+    max_tokens: int,
+    filters: Filters | None = None,
+) -> list[Hit]:
     """The hits for a query, best first, with at most `max_tokens` tokens of text by the counter's upper bound.
 
-    Messages at the positions in `shown` are excluded. The search ends when nothing relevant is left. Its cost grows with the
-    occurrences of the query's terms, up to a limit.
+    Messages at the positions in `shown` are excluded, and what the filters do not admit. The search ends when nothing relevant is
+    left. Its cost grows with the occurrences of the query's terms, up to a limit.
     """
-    ranking = Ranking(index, query, shown)
+    ranking = Ranking(index, query, shown, filters)
     choice = Choice(counter, max_tokens)
     choice.take(ranking.best(), FIRST_HOP)
     if choice.picked and not choice.is_full:

@@ -15,13 +15,15 @@ from plimsoll.compaction.tool_names import ToolNames
 from plimsoll.errors import SettingError, StoreError
 from plimsoll.formats.words import words_of
 from plimsoll.limits import RECALL_KEPT_CHARS_MIN, RECALL_PIECE_CHARS_MAX, RECALL_TEXTS_CHARS_MAX
-from plimsoll.protocols import HoldsIndex, KeepsIndex, TokenCounter
+from plimsoll.protocols import TokenCounter
+from plimsoll.recall.filters import Filters
 from plimsoll.recall.index import Index
 from plimsoll.recall.kept import about_of, dumped
 from plimsoll.recall.search import Hit, search
 from plimsoll.recall.segment import Entry
 from plimsoll.records.compactions import CompactionChain
 from plimsoll.records.replay import ViewState
+from plimsoll.store.indexes import HoldsIndex, KeepsIndex
 from plimsoll.validation import integer
 
 
@@ -41,8 +43,15 @@ class Finder:
         self._is_opened = False
         self._begin_again({})
 
-    def find(
-        self, query: str, state: ViewState, *, counter: TokenCounter, max_tokens: int, limit: int | None = None
+    def find(  # noqa: PLR0913 - one search
+        self,
+        query: str,
+        state: ViewState,
+        *,
+        counter: TokenCounter,
+        max_tokens: int,
+        limit: int | None = None,
+        filters: Filters | None = None,
     ) -> list[Hit]:
         """Hits in text that the view does not show verbatim, best first: at most `limit`, and `max_tokens` of text in total.
 
@@ -61,7 +70,9 @@ class Finder:
             )
             hidden = _Hidden(shown, state.history.branch.holds)
             try:
-                found = search(self._index, query, shown=hidden, counter=counter, max_tokens=max_tokens)[:most]
+                found = search(
+                    self._index, query, shown=hidden, counter=counter, max_tokens=max_tokens, filters=filters
+                )[:most]
             except (_StaleError, IndexError):
                 if not self._is_opened:
                     raise

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.errors import PlimsollError
 from plimsoll.limits import RECALL_KEPT_CHARS_MIN
-from plimsoll.protocols import KeepsIndex
 from plimsoll.session.awaiting import AwaitedSession
 from plimsoll.session.messages import text_at
 from plimsoll.session.recorder import SessionRecorder, locked
-from plimsoll.validation import char_slice
+from plimsoll.store.indexes import KeepsIndex
+from plimsoll.validation import char_slice, one_of
 
 if TYPE_CHECKING:
+    from plimsoll.recall.filters import HitOrder, SpeakerRole
     from plimsoll.recall.search import Hit
     from plimsoll.recall.tools import ToolFormat
     from plimsoll.report.inspection import Inspection
@@ -47,24 +48,50 @@ class SearchedSession(AwaitedSession, ABC):
         return text_at(self._recorder, reference)[char_slice(offset, limit)]
 
     @locked
-    def recall(self, query: str, *, max_tokens: int = 2000, limit: int | None = None) -> list[Hit]:
-        """Search the part of the history that the view does not show verbatim; best hits first.
+    def recall(  # noqa: PLR0913 - one search
+        self,
+        query: str,
+        *,
+        max_tokens: int = 2000,
+        limit: int | None = None,
+        order: HitOrder = "best",
+        role: SpeakerRole | None = None,
+        tool: str | None = None,
+        before: str | int | None = None,
+        after: str | int | None = None,
+    ) -> list[Hit]:
+        """Search the part of the history that the view does not show verbatim.
 
         The first search opens the index that is kept with the session, or reads the whole history.
 
         Args:
             query: a few words to look for.
             max_tokens: limit for all texts together.
-            limit: limit for the number of hits.
+            limit: limit for the number of hits; the best ones are kept.
+            order: "best" first, or as they were "said".
+            role: search only what this one said: "user", "assistant" (with its calls), "tool" (results), "system" or "summary".
+            tool: search only calls and results of this tool.
+            before: search only what was said before this message ("m12", or 12) or day ("2026-05-17").
+            after: search only what was said after this message, or from this day on.
 
         Returns: hits, each with its text and the reference with which `read` returns the whole part.
 
         Raises: SettingError, StoreError.
 
         """
+        from plimsoll.recall.filters import filters_of  # noqa: PLC0415 - only needed to search
+
         recorder = self._recorder
-        counter = recorder.meter.counter
-        return self._searcher().find(query, recorder.state, counter=counter, max_tokens=max_tokens, limit=limit)
+        chosen = one_of("order", order, ("best", "said"))
+        hits = self._searcher().find(
+            query,
+            recorder.state,
+            counter=recorder.meter.counter,
+            max_tokens=max_tokens,
+            limit=limit,
+            filters=filters_of(role, tool, before, after),
+        )
+        return sorted(hits, key=lambda hit: (hit.position, hit.offset)) if chosen == "said" else hits
 
     def _searcher(self) -> Finder:
         from plimsoll.session.finder import Finder  # noqa: PLC0415 - only needed to search

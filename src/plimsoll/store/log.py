@@ -14,8 +14,9 @@ from typing import Protocol, Self
 
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, NewerFormat, SessionClosed, SessionDamaged, StoreUnusable
-from plimsoll.protocols import Damage, HoldsIndex, Record, RecordCheck, RecordDraft
+from plimsoll.protocols import Damage, Record, RecordCheck, RecordDraft
 from plimsoll.store.findings import Bad, DamageFindings
+from plimsoll.store.indexes import HoldsIndex
 from plimsoll.store.record import FORMAT, KINDS, Span, encode_batch
 
 Clock = Callable[[], int]

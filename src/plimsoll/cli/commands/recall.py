@@ -11,6 +11,7 @@ from plimsoll.cli.refusal import DONE
 from plimsoll.cli.screen import say, show, working
 
 HITS_SHOWN = 10
+ROLES = ("user", "assistant", "tool", "system", "summary")
 
 
 def add(commands: Commands) -> None:
@@ -30,6 +31,11 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--max-tokens", metavar="N", type=tokens, default=2_000, help="size of all hits together (default: 2000)"
     )
+    parser.add_argument("--order", choices=("best", "said"), default="best", help="best first, or as they were said")
+    parser.add_argument("--role", choices=ROLES, help="only what this one said; tool: results of tools")
+    parser.add_argument("--tool", metavar="NAME", help="only calls and results of this tool")
+    parser.add_argument("--before", metavar="WHEN", help="only before this message (m12) or day (2026-05-17)")
+    parser.add_argument("--after", metavar="WHEN", help="only after this message, or from this day on")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,7 +43,16 @@ def run(arguments: argparse.Namespace) -> int:
     query = " ".join(arguments.query)
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
         with working("searching", session):
-            hits = session.recall(query, max_tokens=arguments.max_tokens, limit=arguments.limit)
+            hits = session.recall(
+                query,
+                max_tokens=arguments.max_tokens,
+                limit=arguments.limit,
+                order=arguments.order,
+                role=arguments.role,
+                tool=arguments.tool,
+                before=arguments.before,
+                after=arguments.after,
+            )
         times = [session.message(hit.position).at_ms for hit in hits]
     if arguments.json:
         print_json([{**hit.to_dict(), "at_ms": at_ms} for hit, at_ms in zip(hits, times, strict=True)])

@@ -1,0 +1,33 @@
+"""What can hold the search index of a session."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+
+@runtime_checkable
+class HoldsIndex(Protocol):
+    """What can hold the bytes of a search index."""
+
+    def get_index(self) -> bytes | None:
+        """The bytes that were put last, or None. Not verified: they may be damaged, or older than the log."""
+        ...
+
+    def put_index(self, data: bytes) -> None:
+        """Hold these bytes instead of the ones before. They need not survive a crash."""
+        ...
+
+
+@runtime_checkable
+class KeepsIndex(HoldsIndex, Protocol):
+    """A log that keeps its search index beside it. The history of a log that is none is indexed again after every opening."""
+
+    @property
+    def keeps_index(self) -> bool:
+        """Whether bytes that are put now are kept."""
+        ...
+
+    @property
+    def appended_bytes(self) -> int:
+        """Bytes of records appended since the log was opened."""
+        ...
