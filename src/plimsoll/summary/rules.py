@@ -69,8 +69,8 @@ _TRUNCATED_CHARS_MIN = 12
 _KINDS_TOKENS_MIN = 300
 """Below this budget, omitted facts are one number; below half of it, message numbers are not shown either."""
 
-_LEFT_OUT_TOKENS_MIN, _COUNTS_TOKENS_MIN = 100, 80
-"""Below the first budget, only the messages are counted; below the second, not even they: a fact says more."""
+_LEFT_OUT_TOKENS_MIN = 100
+"""Below this budget, only the messages are counted: a fact says more than how many are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,15 +224,18 @@ class _Page:
 
     def finished(self) -> RuleSummary:
         """Format and count: drop the least valuable facts while over budget, add facts while much room is left."""
+        has_dropped = False
         for _ in range(_VERIFICATIONS_MAX):
             text = self._text()
             tokens = self.counter.upper(text)
             over = tokens - self.tokens_max
             if over <= 0:
-                if -over > max(8, self.tokens_max // 150) and self._take_more(-over - 2):
+                # What was dropped would be taken again, and dropped again.
+                if not has_dropped and -over > max(8, self.tokens_max // 150) and self._take_more(-over - 2):
                     continue
                 return self._rendered(text, tokens) if text else self._truncated(self._first_text())
             self._drop(over + 2)
+            has_dropped = True
         return self._truncated(self._text() or self._first_text())
 
     def _needed(self, section: Section) -> int:
@@ -322,7 +325,7 @@ class _Page:
     def _closing(self) -> str:
         """Return the closing line: message counts, code languages and omitted facts by kind, shorter for smaller budgets."""
         left = sections.kinds_left(self.ledger, self._kept())
-        if self.tokens_max < _COUNTS_TOKENS_MIN or not (left or any(self.chosen.values())):
+        if self.tokens_max < _TITLED_TOKENS_MIN or not (left or any(self.chosen.values())):
             return ""
         words, counts, code = self.words, self.ledger.counts, [fact.text for fact in self.ledger.of("language")][:6]
         numbers = self.numbers if self.tokens_max * 2 >= _KINDS_TOKENS_MIN else ""

@@ -362,3 +362,9 @@ def test_what_an_agent_concluded_before_it_only_talked_stays(counter: Any) -> No
     text = render(extend(run, talk, 0), tokens_max=1_500, counter=counter).text
 
     assert "assistant: root cause that rope 17 never moored" in text
+
+
+@pytest.mark.parametrize("tokens_max", [240, 300, 360])
+def test_the_last_line_is_whole(tokens_max: int, counter: Any) -> None:
+    """What is dropped because the text was too long is not taken again: the text is never cut instead."""
+    assert shown(TALKS["peers"], tokens_max, counter).text.endswith(".")

@@ -74,7 +74,7 @@ def test_a_row_comes_after_those_that_say_its_values_already():
     assert [row.group for row in ranked(messages)] == ["new()", "old()", "newest()"]
 
 
-@pytest.mark.parametrize("tokens_max", [60, 90, 140])
+@pytest.mark.parametrize("tokens_max", [80, 110, 140])
 def test_a_small_summary_of_a_run_has_values_beside_the_request(tokens_max, counter):
     """Where there is room for a line or two, one of them names what the tools returned."""
     messages = [
