@@ -70,11 +70,14 @@ def kill_often(place: Path, kills: int, seed: int) -> None:
             if session.message_count % 2:
                 session.append({"role": "assistant", "content": "Noted."})
     with plimsoll.open("a", store=place, memory=place / "m.db", max_tokens=700) as session:
+        for number in range(rounds, rounds + 4):
+            session.extend(said(number))
+            session.view()
         session.flush_memories()
         assert any(one.flushed_memories for one in session.compactions())
         assert session.flush_memories() == 0
         found = sorted(memory.text for memory in session.memory.list(superseded=True))
-        assert found == sorted(f"harbour number {number} is open." for number in range(rounds))
+        assert found == sorted(f"harbour number {number} is open." for number in range(rounds + 4))
 
 
 @pytest.mark.spec("W2-07")

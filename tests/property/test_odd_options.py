@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openai import OpenAI
 
 import plimsoll
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import MemoryWarning, PlimsollError
 from plimsoll.policy.policy import Policy
 from plimsoll.tokens.registry import model_info, register_model
 
@@ -220,6 +221,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "inspect": (plimsoll.inspect, {"source": MESSAGES, "max_tokens": 300}),
     "model_summarizer": (plimsoll.model_summarizer, {"model": "openai:x"}),
     "loss_report": (plimsoll.loss_report, {"session": SESSION}),
+    "wrap": (plimsoll.wrap, {"client": OpenAI(api_key="none"), "store": "memory:"}),
+    "session_of": (plimsoll.session_of, {"client": OpenAI(api_key="none")}),
+    "open_memory": (plimsoll.open_memory, {}),
     "evaluate": (plimsoll.evaluate, {"sources": [MESSAGES]}),
     "write_sheets": (plimsoll.write_sheets, {"evaluation": EVALUATION, "folder": "sheets"}),
     "grade_sheets": (plimsoll.grade_sheets, {"folder": "nowhere"}),
@@ -306,7 +310,7 @@ def is_typed(call: Callable[..., Any], options: dict[str, Any]) -> str | None:
         close = getattr(result, "close", None)
         if isinstance(result, plimsoll.Session):
             close()
-    except PlimsollError as error:
+    except (PlimsollError, MemoryWarning) as error:  # the warning: a store of memories that fails stops nothing
         str(error).encode("utf-8", "backslashreplace")
     except Exception as error:  # noqa: BLE001 - any other is what this looks for
         return f"{type(error).__name__}: {str(error)[:80]}"

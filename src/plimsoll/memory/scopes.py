@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 from urllib.parse import quote
 
@@ -48,4 +49,10 @@ def project_path_of(project: Project) -> str | None:
         return None
     if project is not True and not isinstance(project, (str, os.PathLike)):
         raise SettingError("project", f"a folder, True or False is needed, not {short_repr(project)}")
-    return workspace_context(None if project is True else project).project_path
+    try:
+        path = workspace_context(None if project is True else project).project_path
+        with suppress(FileNotFoundError):
+            os.stat(path or ".")  # noqa: PTH116 - raises for what no file system can hold
+    except (OSError, ValueError):
+        raise SettingError("project", "cannot be a path on this system") from None
+    return path

@@ -37,6 +37,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "counter": ({"max_tokens": TOTAL}, {"max_tokens": TOTAL, "counter": len}),
 }
 ELSEWHERE = {
+    "background",
     "name",
     "store",
     "format",
