@@ -14,7 +14,9 @@ import httpx2
 import openai
 
 import plimsoll
+from plimsoll.conversations.conversations import Conversations
 from plimsoll.conversations.settings import WHEN_FULL
+from plimsoll.proxy.flow import Asked, Flow
 
 Wire = dict[str, Any]
 NAME = "ways"
@@ -93,6 +95,24 @@ class Wrapped(Kept):
         return list(self._bodies[-1]["messages"])
 
 
+class Proxied(Kept):
+    """What the proxy does with a request, without its sockets."""
+
+    def __init__(self, store: str, max_tokens: int, **options: Any) -> None:
+        self.conversations = Conversations(store, max_tokens=max_tokens, **options)
+        self._flow = Flow(self.conversations)
+
+    def sent(self, history: list[Wire]) -> list[Wire]:
+        """The messages of the body that goes to the upstream."""
+        raw = json.dumps({"model": "gpt-4o", "messages": history}).encode()
+        path = "/v1/chat/completions"
+        exchange = self._flow.exchange(Asked(path=path, format="openai-chat", raw=raw, text=raw, name=NAME))
+        body = exchange.prepare() if exchange.ready is None else exchange.ready
+        exchange.finish(None)
+        assert exchange.problem is None
+        return list(json.loads(body)["messages"])
+
+
 class LangChain(Kept):
     """A middleware around a model call of LangChain."""
 
@@ -166,6 +186,7 @@ class PydanticAI(Kept):
 WAYS: dict[str, tuple[Callable[..., Way], str | None]] = {
     "sync": (Sync, None),
     "wrapped": (Wrapped, None),
+    "proxy": (Proxied, None),
     "langchain": (LangChain, "langchain"),
     "pydantic-ai": (PydanticAI, "pydantic_ai"),
 }

@@ -76,7 +76,12 @@ class Exchange:
         """What went wrong; the exchange goes on all the same."""
         self._flow = flow
         self._track: Track | None = None
-        self.ready = self._decided()
+        self.ready: bytes | None = None
+        """The body to send, where that is certain at once."""
+        try:
+            self.ready = self._decided()
+        except Exception as error:  # noqa: BLE001 - as in `prepare`, which is called then
+            self.problem = f"{type(error).__name__} while a request was decided"
 
     @property
     def needs_note(self) -> bool:

@@ -1,0 +1,58 @@
+"""The command, and a proxy whose own parts fail."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from plimsoll.cli.main import main
+from plimsoll.conversations.conversations import Conversations
+from plimsoll.proxy.flow import Asked, Flow
+
+RAW = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "Why?"}]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--upstream", "ftp://provider"], "must be a URL"),
+        (["--upstream", "https://provider", "--host", "0.0.0.0"], "token"),
+        (["--upstream", "https://provider", "--policy", "no-such"], "policy"),
+    ],
+)
+def test_unsafe_or_wrong_options_are_refused(words, told, capsys, tmp_path, monkeypatch):
+    """With one line, before anything listens."""
+    monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path))
+    assert main(["serve", *words]) == 1
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+
+
+def test_without_the_extra_it_is_named(capsys, monkeypatch):
+    """Not a traceback."""
+    for name in [name for name in sys.modules if name.startswith("plimsoll.proxy.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    assert main(["serve", "--upstream", "https://provider"]) == 1
+    assert "plimsoll-context[proxy]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("broken", ["free_tokens", "prepare"])
+def test_a_fault_of_ours_stops_no_request(broken, monkeypatch):
+    """The body goes out as it came, and the fault is told by its kind alone."""
+
+    def fail(*_, **__):
+        raise ZeroDivisionError("with a sk-canary in it")
+
+    with Conversations("memory:") as kept:
+        monkeypatch.setattr(kept, broken, fail)
+        exchange = Flow(kept).exchange(Asked(path="/v1/chat/completions", format="openai-chat", raw=RAW, text=RAW))
+        body = exchange.prepare() if exchange.ready is None else exchange.ready
+        exchange.note()
+        exchange.finish(None)
+        assert body is RAW
+        assert broken == "free_tokens" or "ZeroDivisionError" in exchange.problem
+        assert "canary" not in str(exchange.problem)
