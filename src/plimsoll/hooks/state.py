@@ -28,7 +28,7 @@ _VERSION = 1
 _CHUNK_BYTES = 1 << 20
 _STATES_MAX = 64
 _SUMMARY_CHARS_MAX = 200_000
-_LOCK_STEP_S = 0.01
+_LOCK_STEP_S, _ROOM_STEP_S = 0.01, 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ def take_in(path: str, *, lock_s: float = 5.0) -> FileState:
     `lock_s` is how long to wait for another process that reads the same file. Raises StoreUnusable, OSError.
     """
     there, key = folder(), key_of(path)
-    with _locked(there / f"{key}.lock", lock_s), _opened(path) as file:
+    with locked(there / f"{key}.lock", lock_s), _opened(path) as file:
         state = _grown(_load(there / f"{key}.json"), file)
         _save(there / f"{key}.json", state)
     _prune(there)
@@ -189,24 +189,41 @@ def _prune(there: Path) -> None:
 
 
 @contextmanager
-def _locked(path: Path, wait_s: float) -> Iterator[None]:
-    """Hold a lock among processes. After `wait_s` it is gone without: a state that is written twice is still whole."""
+def locked(path: Path, wait_s: float) -> Iterator[bool]:
+    """Hold a lock among processes, and say whether it is held: after `wait_s` it is gone on without."""
     try:
         import fcntl  # noqa: PLC0415 - only some systems have it
     except ImportError:
-        yield
+        yield True
         return
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         end = time.monotonic() + wait_s
-        while True:
+        is_held = False
+        while not is_held:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
+                is_held = True
             except BlockingIOError:
                 if time.monotonic() >= end:
                     break
                 time.sleep(_LOCK_STEP_S)
-        yield
+        yield is_held
     finally:
         os.close(fd)
+
+
+@contextmanager
+def one_of(name: str, number: int, wait_s: float) -> Iterator[bool]:
+    """Be one of at most `number` processes that do something, and say whether there was room within `wait_s`."""
+    end = time.monotonic() + wait_s
+    while True:
+        for place in range(number):
+            with locked(folder() / f"{name}-{place}.lock", 0.0) as is_held:
+                if is_held:
+                    yield True
+                    return
+        if time.monotonic() >= end:
+            break
+        time.sleep(_ROOM_STEP_S)
+    yield False

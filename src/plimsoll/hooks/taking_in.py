@@ -8,12 +8,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from plimsoll.errors import SessionExists, SessionNotFound, SourceChanged, UnsafeName
-from plimsoll.hooks.state import folder, key_of, take_in, write_private
+from plimsoll.hooks.state import FileState, folder, key_of, one_of, take_in, write_private
 from plimsoll.store.paths import safe_name
 
 _NAMES_MAX = 100
-_COMPACTION_S, _STEP_S = 30.0, 0.25
+_COMPACTION_S, _STEP_S = 10.0, 0.25
 """Claude Code writes a compaction right after it has called its hooks."""
+
+_WAITING_MAX, _IMPORTING_MAX, _ROOM_S = 4, 2, 5.0
+"""However often hooks are called, this many processes wait, and this many are at work."""
 
 
 def take_in_all(path: str, store: str | None, *, wait: bool = False) -> None:
@@ -21,12 +24,20 @@ def take_in_all(path: str, store: str | None, *, wait: bool = False) -> None:
 
     `wait`: until the compaction that the tool is about to write is in the file, but not for ever.
     """
-    before = state = take_in(path)
-    end = time.monotonic() + _COMPACTION_S
-    while wait and state.last.answered and state.last == before.last and time.monotonic() < end:
+    before = take_in(path)
+    if wait:
+        with one_of("waiting", _WAITING_MAX, 0.0) as is_one:
+            _await_compaction(path, before, _COMPACTION_S if is_one else 0.0)
+    with one_of("importing", _IMPORTING_MAX, _ROOM_S) as is_one:
+        if is_one:  # else the next hook takes it in
+            _import(path, store)
+
+
+def _await_compaction(path: str, before: FileState, wait_s: float) -> None:
+    state, end = before, time.monotonic() + wait_s
+    while state.last.answered and state.last == before.last and time.monotonic() < end:
         time.sleep(_STEP_S)
         state = take_in(path)
-    _import(path, store)
 
 
 def session_of(path: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 import plimsoll
 from plimsoll.cli.main import main
-from plimsoll.hooks import run
+from plimsoll.hooks import run, state, taking_in
 from plimsoll.hooks.run import HookSettings, run_hook, take_in_file
 from plimsoll.hooks.state import take_in
 from plimsoll.transcripts.following import LineReader
@@ -291,12 +291,12 @@ def test_new_lines_only_are_read(tmp_path, monkeypatch):
     with file.open("ab") as more:
         more.writelines(lines[20:])
 
-    state = take_in(str(file))
+    found = take_in(str(file))
 
     assert len(read) == len(lines) - 20
     at_once = take_in(str(whole))
-    assert state.digest == at_once.digest
-    assert state.ledger.of("request") == at_once.ledger.of("request")
+    assert found.digest == at_once.digest
+    assert found.ledger.of("request") == at_once.ledger.of("request")
 
 
 def test_half_a_line_waits(tmp_path):
@@ -321,10 +321,10 @@ def test_a_rewritten_file_is_read_anew(content, tmp_path):
     take_in(str(file))
     file.write_bytes(content)
 
-    state = take_in(str(file))
+    found = take_in(str(file))
 
-    assert state.offset == len(content)
-    assert "18077" not in str(state.ledger.of("identifier"))
+    assert found.offset == len(content)
+    assert "18077" not in str(found.ledger.of("identifier"))
 
 
 @pytest.mark.slow
@@ -407,6 +407,22 @@ def test_after_a_compaction_the_session_follows_it(content, source, expected, tm
     run_hook(event(file, source=source), SETTINGS)
 
     assert begun == [(str(file), options) for options in expected]
+
+
+def test_few_processes_are_at_work(tmp_path, monkeypatch):
+    """Where others are at work already, a process gives up soon, and the next hook takes the file in."""
+    monkeypatch.setattr(taking_in, "_ROOM_S", 0.0)
+    file = tmp_path / "one.jsonl"
+    file.write_bytes(session_file("codex"))
+
+    with state.one_of("importing", 2, 0.0) as first, state.one_of("importing", 2, 0.0) as second:
+        assert (first, second) == (True, True)
+        take_in_file(str(file))
+        assert not (tmp_path / "home" / "sessions").exists()
+    take_in_file(str(file))
+
+    assert (tmp_path / "home" / "sessions" / "one").is_dir()
+    assert not (tmp_path / "home" / "hooks" / "log").exists()
 
 
 BROKEN = (
