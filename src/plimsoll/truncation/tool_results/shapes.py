@@ -28,16 +28,27 @@ def _line_count(lines: Lines) -> str:
 
 
 def _with_errors(ranked: list[int], lines: Lines) -> list[int]:
-    """The ranks, with the worst errors before all other lines. Mere words of failure count where they are few."""
+    """The ranks, with the worst errors before all other lines, and further ones among the first.
+
+    Those that report an error come before those that mention one. Mere words of failure count where they are few.
+    """
     errors = find_errors(lines)
     least = 1 if len(errors) <= _ERRORS_FIRST else SEVERE
-    for error in errors[:_ERRORS_FIRST]:
-        if error.severity >= least:
-            ranked[error.first] = -1
+    worst = [error for error in errors if error.severity >= least]
+    worst.sort(key=lambda error: not _REPORTED.match(lines[error.first][:_REPORT_CHARS]))
+    for number, error in enumerate(worst[:_ERRORS_MAX]):
+        ranked[error.first] = -1 if number < _ERRORS_FIRST else min(0, ranked[error.first])
     return ranked
 
 
-_ERRORS_FIRST = 3
+_ERRORS_FIRST, _ERRORS_MAX = 3, 12
+_REPORT_CHARS = 300
+_REPORTED = regex(
+    r"(?:(?:[\w~^-]{1,40}:)?[^\s:]{0,200}[:-][0-9]{1,7}[:-])?[\s+\-*>#|]{0,20}"
+    r"(?:[\w-]{1,20}(?:\([^)]{0,40}\))?: ?)?(?:raise \w|throw |panic|"
+    r"(?:\w{0,60}Error|\w{0,60}Exception|ERROR|FATAL|CRITICAL|FAILED|FAIL|Error|[Ff]atal|error)\b(?:\[\w{1,20}\])?: ?\S)"
+)
+"""A line whose first words are an error, after the place of a search hit and a label."""
 
 # --- source code ------------------------------------------------------------------------------------------------------
 
