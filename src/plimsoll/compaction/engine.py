@@ -95,8 +95,8 @@ def _cut_arrivals(view: WorkingView, task: Task) -> bool:
     limit = task.policy.tool_result_limit(task.budget_tokens)
     room, found = task.budget_tokens, False
     for exchange in reversed(view.exchanges if limit is not None else ()):
-        if room < 0:
-            break
+        if room < 0 and exchange.kept_as is None:
+            continue
         if limit is not None and exchange.tokens > limit:
             found = cut_results(view, exchange, limit) or found
         room -= exchange.tokens
