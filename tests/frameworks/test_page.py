@@ -1,0 +1,85 @@
+"""The code of the page on frameworks runs, with a model and a tool of the test's own."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import plimsoll
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "frameworks.md"
+BLOCKS = re.findall(r"^```python (\w+)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def look() -> str:
+    """Look at the lamps."""
+    return "all is well"
+
+
+def langchain() -> dict[str, Any]:
+    """A model of LangChain."""
+    from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage
+
+    return {"model": GenericFakeChatModel(messages=iter([AIMessage("done")])), "tools": []}
+
+
+def agents() -> dict[str, Any]:
+    """A model of the OpenAI Agents SDK."""
+    from agents.items import ModelResponse
+    from agents.models.interface import Model
+    from agents.tracing import set_tracing_disabled
+    from agents.usage import Usage
+    from openai.types.responses import ResponseOutputMessage, ResponseOutputText
+
+    class Done(Model):
+        """Says that it is done."""
+
+        async def get_response(self, *_: Any, **__: Any) -> ModelResponse:
+            """The answer."""
+            said: Any = [ResponseOutputText(text="done", type="output_text", annotations=[])]
+            message = ResponseOutputMessage(
+                id="msg_1", content=said, role="assistant", status="completed", type="message"
+            )
+            return ModelResponse(output=[message], usage=Usage(), response_id=None)
+
+        def stream_response(self, *_: Any, **__: Any) -> Any:
+            """Not used."""
+            raise NotImplementedError
+
+    set_tracing_disabled(disabled=True)
+    return {"model": Done(), "tools": []}
+
+
+def pydantic_ai() -> dict[str, Any]:
+    """A model of Pydantic AI."""
+    from pydantic_ai.models.test import TestModel
+
+    return {"model": TestModel(), "tools": [look]}
+
+
+MODELS = {"langchain": langchain, "agents": agents, "pydantic_ai": pydantic_ai}
+
+
+@pytest.mark.parametrize(("framework", "block"), BLOCKS, ids=[framework for framework, _ in BLOCKS])
+def test_code_runs(framework: str, block: str, tmp_path: Any, monkeypatch: Any) -> None:
+    """A block is at most ten lines, runs, and leaves a session with what was said."""
+    assert len([line for line in block.splitlines() if line]) <= 10
+    if find_spec(framework) is None:
+        pytest.skip(f"{framework} is not installed: make test-frameworks")
+    monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path))
+    namespace: dict[str, Any] = {"__name__": "page", **MODELS[framework]()}
+    exec(compile(block, str(PAGE), "exec"), namespace)
+
+    [info] = plimsoll.sessions()
+    with plimsoll.open(info.name, read_only=True) as session:
+        assert "Look after the lamps." in str(session.history())
+
+
+def test_every_adapter_has_a_block() -> None:
+    """Each extra for a framework has a section with code."""
+    assert [framework for framework, _ in BLOCKS] == list(MODELS)
