@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from plimsoll.compaction.plan import Action
 from plimsoll.compaction.result import Report
 from plimsoll.limits import MCP_ANSWER_CHARS_MAX, MCP_SESSIONS_LISTED_MAX
-from plimsoll.protocols import SessionInfo
+from plimsoll.protocols import Memory, SessionInfo
 from plimsoll.recall.index import RECORD
 from plimsoll.records.values import Compaction
 from plimsoll.report.figures import number, pluralize, share, when
@@ -18,6 +18,7 @@ from plimsoll.truncation.boundaries import head_end
 
 SUMMARY_CHARS_MAX = 4_000
 _COMPACTIONS_SHOWN = 5
+_MEMORY_CHARS_MAX = 500
 
 
 def sendable(text: str) -> str:
@@ -60,6 +61,16 @@ def compaction_lines(name: str, compaction: Compaction) -> Iterable[str]:
     yield f"session {name}: compaction {compaction.id} is done; rollback undoes it"
     yield from _change(compaction.tokens_before, compaction.tokens_after, compaction.actions, compaction.note)
     yield from _summary(compaction.summary)
+
+
+def memory_lines(found: Sequence[Memory]) -> Iterable[str]:
+    """What is remembered, each with who said it and where it was last said."""
+    yield f"[Memories of earlier sessions, {RECORD}]"
+    for memory in found:
+        origin = memory.origins[-1] if memory.origins else None
+        where = "" if origin is None else f", session {origin.session}, {origin.message}"
+        about = f"{memory.kind}, by {memory.by}, {when(memory.time_ms, full=True)}{where}"
+        yield f"- {one_line(memory.text, _MEMORY_CHARS_MAX)} ({about})"
 
 
 def _change(before: int, after: int, actions: Sequence[Action], note: str | None) -> Iterable[str]:

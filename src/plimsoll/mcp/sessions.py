@@ -5,6 +5,8 @@ from __future__ import annotations
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SessionNotFound
 from plimsoll.limits import MCP_SESSION_WAIT_S, MCP_SESSIONS_SEARCHED_MAX
+from plimsoll.memory.memories import Memories
+from plimsoll.memory.opening import open_memory
 from plimsoll.protocols import SessionInfo
 from plimsoll.session.catalog import sessions
 from plimsoll.session.open import open as open_session
@@ -21,6 +23,11 @@ class ServedSessions:
 
     store: StoreSpec = None
     name: str | None = None
+
+    def memories(self) -> Memories:
+        """The memories of the user and of the project in the current folder, which are in the same folder as the sessions."""
+        is_folder = self.store is not None and ":" not in str(self.store)
+        return open_memory(str(self.store) if is_folder else True, project=True)
 
     def listed(self) -> list[SessionInfo]:
         """All of them, the running one first. Raises StoreUnusable."""

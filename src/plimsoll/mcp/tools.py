@@ -9,13 +9,15 @@ from plimsoll.compaction.references import position_named
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import ReferenceNotFound
 from plimsoll.limits import MCP_PAGE_CHARS_MAX
-from plimsoll.mcp.answers import compaction_lines, preview_lines, sendable, status_lines
+from plimsoll.mcp.answers import compaction_lines, memory_lines, preview_lines, sendable, status_lines
 from plimsoll.mcp.arguments import checked_arguments
 from plimsoll.mcp.sessions import ServedSessions
 from plimsoll.report.figures import number
 from plimsoll.session.session import Session
 
 Run: TypeAlias = Callable[[ServedSessions, dict[str, Any]], str]
+
+_MEMORIES, _MEMORIES_MAX = 10, 25
 
 _SESSION = {
     "type": "string",
@@ -93,6 +95,12 @@ def _of(session: Session, answer: str) -> str:
     return f"[session {session.name}]\n{answer}"
 
 
+def _memory_search(sessions: ServedSessions, given: dict[str, Any]) -> str:
+    with sessions.memories() as memories:
+        found = memories.search(given["query"], limit=min(given.get("limit", _MEMORIES), _MEMORIES_MAX))
+    return "\n".join(memory_lines(found)) if found else "No memory matches. Try other words, or recall."
+
+
 def _status(sessions: ServedSessions, given: dict[str, Any]) -> str:
     listed = sessions.listed()
     if not listed and "session" not in given and sessions.name is None:
@@ -161,6 +169,20 @@ TOOLS: Sequence[ServedTool] = (
         },
         required=("reference",),
         run=_read,
+    ),
+    ServedTool(
+        name="memory_search",
+        title="Search what is remembered of earlier sessions",
+        description=(
+            "Search the facts that are kept across sessions: the user's preferences and conditions, decisions, names, values. Each "
+            "comes with who said it, when, and in which session. Use it at the beginning of a task."
+        ),
+        properties={
+            "query": {"type": "string", "description": "A few words to look for."},
+            "limit": {"type": "integer", "minimum": 1, "description": "Memories at most; 10 if left out."},
+        },
+        required=("query",),
+        run=_memory_search,
     ),
     ServedTool(
         name="status",

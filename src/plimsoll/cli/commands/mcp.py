@@ -14,9 +14,9 @@ def add(commands: Commands) -> None:
     """Its options."""
     parser = commands.add_parser(
         "mcp",
-        help="serve the sessions as MCP tools: recall, read, status, preview, compact, rollback",
-        description="Serve the sessions as MCP tools: recall, read, status, preview, compact, rollback. Over standard input and "
-        "output, for the client that starts it; needs the extra mcp.",
+        help="serve the sessions as MCP tools: recall, read, memory_search, status, preview, compact, rollback",
+        description="Serve the sessions as MCP tools: recall, read, memory_search, status, preview, compact, "
+        "rollback. Over standard input and output, for the client that starts it; needs the extra mcp.",
     )
     parser.add_argument(
         "--session", metavar="NAME", help="the session that calls mean which name none (default: the one changed last)"
