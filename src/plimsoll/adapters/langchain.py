@@ -96,7 +96,7 @@ class PlimsollMiddleware(AgentMiddleware[Any, Any, Any]):
         call.answered(self._calls.recorded(response.result), usage)
 
 
-def _with(request: ModelRequest[Any], messages: list[BaseMessage]) -> ModelRequest[Any]:
+def _with(request: ModelRequest[Any], messages: list[Any]) -> ModelRequest[Any]:
     """The same request with other messages. A leading system message is apart from them."""
     if request.system_message is None:
         return request.override(messages=messages)
