@@ -59,6 +59,7 @@ INTERNAL = {
     "Plan": {"outline", "made_at", "options"},
     "Stats": {"ratio_sum", "after", "totals"},
 }
+INTERNAL |= {"Memories": {"take", "read_to", "shown", "count_hits"}}
 INTERNAL |= {"Fitted": {"make_report"}, "Inspection": {"draw"}}
 """Fields and methods that callers have no use for."""
 

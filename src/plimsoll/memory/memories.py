@@ -144,7 +144,7 @@ class Memories(ShortRepr):
         scopes = self._everybody() if chosen is None else chosen
         found = self._store.search(query, scopes, most if kind is None else MEMORIES_MAX)
         held = [memory for memory in _of(found, scopes, kind) if memory.superseded_by is None]
-        self._count_hits(held[:most])
+        self.count_hits(held[:most])
         return held[:most]
 
     def list(
@@ -208,10 +208,13 @@ class Memories(ShortRepr):
         Each is marked with who said it and when, and the whole as data. `counter` is that of "gpt-4o" by default. Raises
         SettingError, StoreError.
         """
-        chosen = counter_for("gpt-4o") if counter is None else counter
-        text, shown = notes_of(self.list(), tokens_max=integer("max_tokens", max_tokens), counter=chosen)
-        self._count_hits(shown)
+        text, shown = self.shown(max_tokens, counter=counter_for("gpt-4o") if counter is None else counter)
+        self.count_hits(shown)
         return text
+
+    def shown(self, max_tokens: int, *, counter: TokenCounter) -> tuple[str | None, tuple[Memory, ...]]:
+        """As `notes`, with the memories in them. Writes nothing."""
+        return notes_of(self.list(), tokens_max=integer("max_tokens", max_tokens), counter=counter)
 
     def close(self) -> None:
         """Close the store, unless it was given as an object. Idempotent."""
@@ -258,7 +261,7 @@ class Memories(ShortRepr):
     def _everybody(self) -> tuple[str, ...]:
         return tuple(sorted({memory.scope for memory in self._store.memories()}))
 
-    def _count_hits(self, shown: Sequence[Memory]) -> None:
+    def count_hits(self, shown: Sequence[Memory]) -> None:
         """Note that memories were shown. Where nothing can be written they are shown all the same."""
         now, ids = _now_ms(), {memory.id for memory in shown}
         if not ids:

@@ -65,9 +65,11 @@ def _offer(recorder: SessionRecorder) -> None:
     if memories is None or not most:
         return
     with ErrorCatcher() as asked:
-        text = _in_time(lambda: memories.notes(most, counter=meter.counter), memories.where, MEMORY_OFFER_S)
-        if text is not None:
-            recorder.note({"what": "memories", "text": text})
+        found = _in_time(lambda: memories.shown(most, counter=meter.counter), memories.where, MEMORY_OFFER_S)
+        if found[0] is not None:
+            recorder.note({"what": "memories", "text": found[0]})
+            with ErrorCatcher():  # shown all the same
+                _in_time(lambda: memories.count_hits(found[1]), memories.where, MEMORY_ANSWER_S)
     if asked.error is not None:
         warn(MemoryWarning(f"session {recorder.log.name!r} is shown no memories: {asked.error}"))
 
