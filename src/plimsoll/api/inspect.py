@@ -17,7 +17,8 @@ from plimsoll.message import FormatName, MessageLike
 from plimsoll.policy.policy import PolicyChoice
 from plimsoll.protocols import TokenCounter
 from plimsoll.records.usage import Usage
-from plimsoll.report.inspection import Inspection, inspection_of
+from plimsoll.report.inspecting import inspection_of
+from plimsoll.report.inspection import Inspection
 from plimsoll.report.measure import Measure
 from plimsoll.report.measuring import RecordedRequest, Subject, measured
 from plimsoll.report.story import Mark

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from typing import Final, Literal
 
+from plimsoll.errors import ErrorCatcher
 from plimsoll.evaluation.cases import Case, Sizes, Source, cases_of
 from plimsoll.evaluation.extract import identifiers
 from plimsoll.evaluation.matching import Haystack
@@ -80,10 +81,11 @@ def evaluate(  # noqa: PLR0913 - one call with its options
 
 def _outcome(case: Case, way: str | Way, policy: PolicyChoice) -> Outcome:
     started = time.perf_counter()
-    try:
+    made = Compacted(messages=(), tokens=0)
+    with ErrorCatcher() as compacting:  # another's way may raise anything: its probes are lost
         made = compacted_by(way, case.wires, case.budget_tokens, case.setting, policy)
-    except Exception as error:  # noqa: BLE001 - another's way may raise anything: its probes are lost
-        made = Compacted(messages=(), tokens=0, error=f"{type(error).__name__}: {error}")
+    if compacting.error is not None:
+        made = Compacted(messages=(), tokens=0, error=f"{type(compacting.error).__name__}: {compacting.error}")
     spent_s = time.perf_counter() - started
     with closing(made):
         return _measured(case, way_name(way), made, spent_s)

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from plimsoll.conversations.conversation import Prepared
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.dataclass import dataclass
+from plimsoll.errors import ErrorCatcher
 from plimsoll.formats.overflow import Overflow
 from plimsoll.formats.requests import ROUTES, parts_of
 from plimsoll.message import FormatName
@@ -78,10 +79,10 @@ class Exchange:
         self._track: Track | None = None
         self.ready: bytes | None = None
         """The body to send, where that is certain at once."""
-        try:
+        with ErrorCatcher() as deciding:  # `prepare` is called then
             self.ready = self._decided()
-        except Exception as error:  # noqa: BLE001 - as in `prepare`, which is called then
-            self.problem = f"{type(error).__name__} while a request was decided"
+        if deciding.error is not None:
+            self.problem = f"{type(deciding.error).__name__} while a request was decided"
 
     @property
     def needs_note(self) -> bool:
@@ -94,26 +95,27 @@ class Exchange:
         return self.prepared is not None and self.prepared.changed
 
     def prepare(self) -> bytes:
-        """Read the request, record it, and return the body to send. Takes long; nothing is raised."""
-        try:
-            request = _object(self.asked.text)
-            if request is None:
-                self.lane = "other"
-                return self.asked.raw
-            asked = self.asked
-            self.prepared = self._flow.conversations.prepare(
-                request,
-                format=asked.format,
-                name=asked.name,
-                credentials=asked.credentials,
-                window_tokens=asked.window_tokens,
-            )
-            self.problem = self.prepared.problem
-            self._learn(self.prepared)
-            return self._encoded(self.prepared)
-        except Exception as error:  # noqa: BLE001 - a fault here must not stop a request
-            self.problem = f"{type(error).__name__} while a request was read"
-            return self.asked.raw
+        """Read the request, record it, and return the body to send. Takes long; nothing is raised: a fault stops no request."""
+        with ErrorCatcher() as reading:
+            return self._prepared()
+        self.problem = f"{type(reading.error).__name__} while a request was read"
+        return self.asked.raw
+
+    def _prepared(self) -> bytes:
+        asked, request = self.asked, _object(self.asked.text)
+        if request is None:
+            self.lane = "other"
+            return asked.raw
+        self.prepared = self._flow.conversations.prepare(
+            request,
+            format=asked.format,
+            name=asked.name,
+            credentials=asked.credentials,
+            window_tokens=asked.window_tokens,
+        )
+        self.problem = self.prepared.problem
+        self._learn(self.prepared)
+        return self._encoded(self.prepared)
 
     def note(self) -> None:
         """Record a request that was sent already."""
@@ -127,28 +129,28 @@ class Exchange:
         if self.is_retry:
             return None
         self.is_retry = True
-        try:
-            if self.prepared is None:
-                self.prepare()
-            request, conversation = _object(self.asked.text), self.prepared.conversation if self.prepared else None
-            if request is None or conversation is None:
-                return None
-            before = self.prepared
-            self.prepared = conversation.prepare(
-                request,
-                credentials=self.asked.credentials,
-                window_tokens=self.asked.window_tokens,
-                overflow=overflow,
-                repair=overflow is None,
-            )
-            self.problem = self.prepared.problem
-            self._learn(self.prepared)
-            if not self.prepared.changed or (before is not None and self.prepared.body == before.body):
-                return None
-            return self._encoded(self.prepared)
-        except Exception as error:  # noqa: BLE001 - as above
-            self.problem = f"{type(error).__name__} while a request was compacted"
+        with ErrorCatcher() as compacting:
+            return self._other(overflow)
+        self.problem = f"{type(compacting.error).__name__} while a request was compacted"
+        return None
+
+    def _other(self, overflow: Overflow | None) -> bytes | None:
+        """Another body than the one that was refused; None if there is none."""
+        if self.prepared is None:
+            self.prepare()
+        request, before = _object(self.asked.text), self.prepared
+        if request is None or before is None or before.conversation is None:
             return None
+        self.prepared = before.conversation.prepare(
+            request,
+            credentials=self.asked.credentials,
+            window_tokens=self.asked.window_tokens,
+            overflow=overflow,
+            repair=overflow is None,
+        )
+        self.problem = self.prepared.problem
+        self._learn(self.prepared)
+        return self._encoded(self.prepared) if self.prepared.changed and self.prepared.body != before.body else None
 
     def reply(self, status: int, content_type: str, *, encoded: bool = False) -> Reply:
         """A reader of the reply."""
@@ -160,14 +162,14 @@ class Exchange:
         prepared = self.prepared
         if prepared is None or prepared.conversation is None:
             return
-        try:
+        with ErrorCatcher() as recording:
             if reply is None or not reply.is_complete:
                 prepared.conversation.released()
                 return
             messages, usage = reply.answer()
             self.problem = prepared.conversation.answered(messages, usage, to=prepared) or self.problem
-        except Exception as error:  # noqa: BLE001 - as above
-            self.problem = f"{type(error).__name__} while an answer was recorded"
+        if recording.error is not None:
+            self.problem = f"{type(recording.error).__name__} while an answer was recorded"
 
     def _decided(self) -> bytes | None:
         asked = self.asked
@@ -189,11 +191,9 @@ class Exchange:
         asked = self.asked
         request = _object(asked.text)
         parts = None
-        try:
+        with ErrorCatcher():  # the provider says what is wrong with it
             parts = None if request is None else parts_of(request, asked.format)
-        except Exception:  # noqa: BLE001 - the provider says what is wrong with it
-            request = None
-        if request is None or parts is None:
+        if parts is None:
             self.lane = "other"
             return asked.raw
         room = self._flow.conversations.free_tokens(parts, window_tokens=asked.window_tokens)

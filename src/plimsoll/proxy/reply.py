@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from plimsoll.errors import ErrorCatcher
 from plimsoll.formats.overflow import Overflow, overflow_in
 from plimsoll.formats.server_sent_events import EventReader
 from plimsoll.formats.streams import answer_reader, take_event, whole_answer
@@ -50,9 +51,9 @@ class Reply:
     def feed(self, data: bytes) -> bytes:
         """Take some bytes of the reply."""
         if self._is_read:
-            try:
+            with ErrorCatcher() as reading:  # whatever a provider sends is passed on
                 self._read(data)
-            except Exception:  # noqa: BLE001 - whatever a provider sends is passed on
+            if reading.error is not None:
                 self._is_read = self._is_held = False
         if self._is_held or self.may_retry:
             self._held += data
@@ -65,9 +66,9 @@ class Reply:
 
     def end(self) -> bytes:
         """The reply is over. What was held and is to be passed on."""
-        try:
+        with ErrorCatcher() as finishing:
             self._finish()
-        except Exception:  # noqa: BLE001 - as above
+        if finishing.error is not None:
             self._is_read = False
         self._is_held = False
         return b"" if self.may_retry else self._released(b"")

@@ -61,7 +61,7 @@ def server(handle: Handle, options: ProxyOptions) -> web.Server:
     )
 
 
-class _QuietHandler(web.RequestHandler):
+class _QuietRequests(web.RequestHandler):
     """aiohttp repeats what it cannot parse in its answer and in the log; it may hold a key."""
 
     __slots__ = ()
@@ -86,7 +86,7 @@ class _QuietServer(web.Server):
     """A server with these handlers."""
 
     def __call__(self) -> web.RequestHandler:
-        return _QuietHandler(self, loop=self._loop, **self._kwargs)
+        return _QuietRequests(self, loop=self._loop, **self._kwargs)
 
 
 class Sending:

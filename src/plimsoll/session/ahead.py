@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Final
 
 from plimsoll.compaction.drive import AsyncSummarizer, adrive, drive
-from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.result import CompactionOptions, Revision
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import ErrorCatcher
-from plimsoll.session.compact import Carrying, planned
+from plimsoll.session.compact import Carrying, Prepared, planned
 from plimsoll.session.concurrency import THREADS, CompactionTurn
 from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.remembering import flushed
@@ -21,17 +19,6 @@ if TYPE_CHECKING:
 
 START_SHARE: Final = 0.8
 """Planning begins at this share of the line at which a compaction is due: the model has the last fifth of the way to answer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """A plan for the view at `made_at`. Messages appended since follow it."""
-
-    outline: Outline
-    made_at: Revision
-    waiting: Mapping[str, Any]
-    conditions: Hashable
-    """What else the plan depends on: pins, policy and budget."""
 
 
 class Ahead:

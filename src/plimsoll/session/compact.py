@@ -5,10 +5,10 @@ Most functions are generators, since they may ask a model; compaction/drive.py r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from plimsoll.compaction import readers
 from plimsoll.compaction.bound import unbound
@@ -27,6 +27,7 @@ from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.compaction.writing import written
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import PlanIsStale, SettingError
 from plimsoll.policy.budget import Level
 from plimsoll.policy.policy import PolicyChoice, policy_of
@@ -37,15 +38,31 @@ from plimsoll.session.usage_reports import sent_now
 from plimsoll.summary.language import language_of
 from plimsoll.validation import integer, text_or_none
 
-if TYPE_CHECKING:
-    from plimsoll.session.ahead import Ahead
-
 Result = TypeVar("Result")
 Carrying: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A plan for the view at `made_at`, made before it is due. Messages appended since follow it."""
+
+    outline: Outline
+    made_at: Revision
+    waiting: Mapping[str, Any]
+    conditions: Hashable
+    """What else the plan depends on: pins, policy and budget."""
+
+
+class PlansAhead(Protocol):
+    """What has prepared a plan, perhaps."""
+
+    def take(self, recorder: SessionRecorder) -> Prepared | None:
+        """The plan, once, if it is for the current view or an earlier part of it."""
+        ...
+
+
 def kept_within(
-    recorder: SessionRecorder, query: str | None, *, asks_model: bool, ahead: Ahead | None = None
+    recorder: SessionRecorder, query: str | None, *, asks_model: bool, ahead: PlansAhead | None = None
 ) -> Carrying[None]:
     """Compact until no compaction is due, then mark the view as handed out. A plan that was made ahead is used first.
 
@@ -73,7 +90,7 @@ def kept_within(
 
 
 def viewed(
-    recorder: SessionRecorder, query: str | None, *, asks_model: bool, ahead: Ahead | None = None
+    recorder: SessionRecorder, query: str | None, *, asks_model: bool, ahead: PlansAhead | None = None
 ) -> Carrying[View]:
     """The view after the compactions that are due. Nothing can be appended between the last of them and the view."""
     yield from kept_within(recorder, query, asks_model=asks_model, ahead=ahead)

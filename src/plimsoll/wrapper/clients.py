@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
@@ -104,16 +103,18 @@ class WrappedAsyncClient(_Wrapped):
 
     async def post(self, path: str, **given: Any) -> Any:
         """Send a request with a view in the place of its messages, and record the answer."""
+        from asyncio import to_thread  # noqa: PLC0415 - not needed by clients whose calls return when they are done
+
         state = self._plimsoll_state
         send = partial(state.post, self)
-        exchange = await asyncio.to_thread(state.exchange, path, given.get("body"))
+        exchange = await to_thread(state.exchange, path, given.get("body"))
         if exchange is None:
             return await send(path, **given)
         try:
             try:
                 response = await send(path, **{**given, "body": exchange.body})
             except state.refusals as refusal:
-                body = await asyncio.to_thread(exchange.other, refusal)
+                body = await to_thread(exchange.other, refusal)
                 if body is None:
                     raise
                 response = await send(path, **{**given, "body": body})
@@ -123,7 +124,7 @@ class WrappedAsyncClient(_Wrapped):
         if given.get("stream") and _is_stream(response):
             response._iterator = exchange.aread(response._iterator)  # noqa: SLF001 - what the stream is iterated by
         else:
-            await asyncio.to_thread(exchange.answered, response)
+            await to_thread(exchange.answered, response)
         return response
 
 

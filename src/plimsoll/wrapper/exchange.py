@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Final
 
@@ -86,6 +85,8 @@ class Exchange:
 
     async def aread(self, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """The same events; the answer is recorded in a thread when they end."""
+        from asyncio import to_thread  # noqa: PLC0415 - as in the client
+
         answer, is_over = answer_reader(self._format), False
         try:
             async for event in events:
@@ -95,7 +96,7 @@ class Exchange:
         finally:
             if not is_over:
                 self.released()
-        await asyncio.to_thread(self._ended, answer, is_over=True)
+        await to_thread(self._ended, answer, is_over=True)
 
     def _ended(self, answer: Answer, *, is_over: bool) -> None:
         conversation = self.prepared.conversation

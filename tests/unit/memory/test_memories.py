@@ -230,7 +230,7 @@ def test_only_the_most_important_are_kept(memories: plimsoll.Memories, monkeypat
     assert "I use tabs" not in texts(memories, superseded=True)
 
 
-@pytest.mark.parametrize("spec", [3, "", "http://x/y", "sqlite://x", "sqlite:///:memory:", "a\0b", object()], ids=repr)
+@pytest.mark.parametrize("spec", [3, "", "http://x/y", "sqlite://x", "sqlite:///:memory:", "a\0b", {}], ids=repr)
 def test_wrong_stores_are_refused(spec: object) -> None:
     """What names no store is refused by the name of the option."""
     with pytest.raises(SettingError):
