@@ -25,7 +25,7 @@ GROUPS = {
     "Policies and budgets": "Policy LoadLines Budget TokenBudget Level",
     "Sessions": "open aopen Session",
     "Clients of the SDKs": "wrap session_of",
-    "Sessions by name": "sessions archive restore delete verify repair open_store",
+    "Sessions by name": "sessions recall_sessions archive restore delete verify repair open_store",
     "Sessions of other tools": "import_file import_name load_file discover",
     "Facts across sessions": "open_memory Memories Memory MemoryOrigin MemoryStore",
     "Counting and measuring": "count_tokens preload token_counter measure inspect",

@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from plimsoll.session.messages import HistoryMessage as HistoryMessage
     from plimsoll.session.open import open as open  # noqa: A004 - the public name, as pathlib's and gzip's
     from plimsoll.session.open_async import aopen as aopen
+    from plimsoll.session.recalling import recall_sessions as recall_sessions
     from plimsoll.session.session import Session as Session
     from plimsoll.session.transfer.import_file import import_file as import_file
     from plimsoll.session.transfer.import_file import import_name as import_name
@@ -190,6 +191,7 @@ _HOMES = {
     "plan": "api.fit",
     "preload": "api.fit",
     "read_files": "api.files",
+    "recall_sessions": "session.recalling",
     "repair": "session.catalog",
     "restore": "session.catalog",
     "session_of": "wrapper.wrap",

@@ -258,6 +258,15 @@ class DamageWarning(UserWarning):
     """Some records of an opened session are unreadable. The session works with the others."""
 
 
+class SessionSkipped(UserWarning):
+    """A session is left out of a search in several sessions, because it cannot be read."""
+
+    def __init__(self, session: str, why: str) -> None:
+        self.session = session
+        self.why = why
+        super().__init__(f"not searched: {why if repr(session) in why else f'session {session!r}: {why}'}")
+
+
 class CounterWarning(UserWarning):
     """A session is opened with another token counter than it was counted with. The sizes are not comparable."""
 

@@ -28,6 +28,9 @@ MESSAGES: list[dict[str, Any]] = [
 ]
 
 SESSION = plimsoll.open(store="memory:", max_tokens=300)
+STORE = plimsoll.open_store("memory:odd")
+with plimsoll.open("s", store=STORE) as _made:
+    _made.extend(MESSAGES[:4])
 EVALUATION = plimsoll.evaluate(
     [[{"role": "user", "content": f"Crane {n} moved pallet {n * 37} to Riga."} for n in range(9)]]
 )
@@ -208,6 +211,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "files_mentioned": (plimsoll.files_mentioned, {"messages": MESSAGES}),
     "with_files": (plimsoll.with_files, {"summarizer": str, "root": "."}),
     "sessions": (plimsoll.sessions, {"store": "memory:"}),
+    "recall_sessions": (plimsoll.recall_sessions, {"query": "crane", "store": STORE}),
     "delete": (plimsoll.delete, {"name": "s", "store": "memory:"}),
     "archive": (plimsoll.archive, {"name": "s", "store": "memory:"}),
     "restore": (plimsoll.restore, {"name": "s", "store": "memory:"}),

@@ -91,7 +91,7 @@ class Choice:
         return self._neighbours + tokens <= max(self._answers, 2 * LEAST_TOKENS)
 
     def _is_known(self, vocabulary: frozenset[str]) -> bool:
-        return any(_is_duplicate(vocabulary, other) for other in self._seen)
+        return any(is_duplicate(vocabulary, other) for other in self._seen)
 
     def _shortened(self, candidate: Candidate) -> Candidate:
         """The unit with as much of its text as fits."""
@@ -107,7 +107,8 @@ def place_of(candidate: Candidate) -> tuple[int, int, int]:
     return candidate.entry.position, candidate.entry.part, candidate.offset
 
 
-def _is_duplicate(one: frozenset[str], other: frozenset[str]) -> bool:
+def is_duplicate(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether texts with these words say the same."""
     if not SAME_SHARE * len(other) <= len(one) <= len(other) / SAME_SHARE:
         return False
     shared = len(one & other)

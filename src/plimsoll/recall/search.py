@@ -34,6 +34,8 @@ class Hit:
     """The author: `user`, `assistant`, `tool call NAME`, `tool result NAME`, `summary`, ..."""
     day: str = ""
     """The day it was said, as 2026-05-17: what the conversation says of it, else when it was stored. Empty if neither is known."""
+    session: str = ""
+    """The name of the session."""
 
     @property
     def id(self) -> str:
@@ -51,6 +53,7 @@ class Hit:
             "offset": self.offset,
             "voice": self.voice,
             "day": self.day,
+            "session": self.session,
         }
 
 
@@ -62,6 +65,7 @@ def search(  # noqa: PLR0913 - one search
     counter: TokenCounter,
     max_tokens: int,
     filters: Filters | None = None,
+    session: str = "",
 ) -> list[Hit]:
     """The hits for a query, best first, with at most `max_tokens` tokens of text by the counter's upper bound.
 
@@ -75,10 +79,10 @@ def search(  # noqa: PLR0913 - one search
         ranking.widen(further_terms(index, ranking.asked, list(islice(ranking.best(), SHARING_HITS))))
         choice.take(ranking.best(), HITS_MAX, LED_SHARE)
     top = max((pick.score for pick in choice.picked), default=1.0)
-    return _fitting([_hit(run, top) for run in runs(choice.picked)], choice, max_tokens)
+    return _fitting([_hit(run, top, session) for run in runs(choice.picked)], choice, max_tokens)
 
 
-def _hit(run: list[Candidate], top: float) -> Hit:
+def _hit(run: list[Candidate], top: float, session: str) -> Hit:
     entry = run[0].entry
     return Hit(
         text="".join(candidate.text for candidate in run),
@@ -88,6 +92,7 @@ def _hit(run: list[Candidate], top: float) -> Hit:
         offset=run[0].offset,
         voice=entry.voice,
         day=dt.date.fromordinal(entry.day).isoformat() if entry.day else "",
+        session=session,
     )
 
 

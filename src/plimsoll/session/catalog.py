@@ -28,7 +28,7 @@ def sessions(store: StoreSpec = None, *, archived: bool = False, agent_id: str |
 
     """
     wanted = text_or_none("agent_id", agent_id)
-    with _using(store) as place:
+    with using(store) as place:
         listed = place.sessions(archived=boolean("archived", archived))
     return [info for info in listed if wanted is None or info.agent_id == wanted]
 
@@ -38,7 +38,7 @@ def delete(name: str, store: StoreSpec = None) -> None:
 
     Raises: SessionNotFound, SessionBusy, UnsafeName, StoreUnusable.
     """
-    with _using(store) as place:
+    with using(store) as place:
         with suppress(SessionNotFound):
             place.delete(name)
             return
@@ -51,7 +51,7 @@ def archive(name: str, store: StoreSpec = None) -> None:
 
     Raises: SessionNotFound, SessionBusy, UnsafeName, StoreUnusable.
     """
-    with _using(store) as place:
+    with using(store) as place:
         place.archive(name)
 
 
@@ -60,7 +60,7 @@ def restore(name: str, store: StoreSpec = None) -> None:
 
     Raises: SessionNotFound if no archived session has that name, SessionExists if a listed one does, UnsafeName, StoreUnusable.
     """
-    with _using(store) as place:
+    with using(store) as place:
         place.restore(name)
 
 
@@ -71,7 +71,7 @@ def verify(name: str, store: StoreSpec = None) -> Verified:
 
     Raises: SessionNotFound, UnsafeName, NewerFormat, StoreUnusable.
     """
-    with _using(store) as place:
+    with using(store) as place:
         found(place, name).close()
         return verify_log(place, name, check=full_record_problem)
 
@@ -90,14 +90,14 @@ def repair(name: str, store: StoreSpec = None, *, into: StoreSpec = None, copy_n
     Raises: as `verify`, SessionExists if `copy_name` is taken, StoreFull.
 
     """
-    with _using(store) as place, _using(place if into is None else into) as target:
+    with using(store) as place, using(place if into is None else into) as target:
         found(place, name).close()
         return repair_log(place, name, into=target, copy_name=copy_name, check=full_record_problem)
 
 
 def is_taken(name: str, store: StoreSpec = None) -> bool:
     """True if a session of that name is listed. Raises UnsafeName, NewerFormat, StoreUnusable."""
-    with _using(store) as place, suppress(SessionNotFound):
+    with using(store) as place, suppress(SessionNotFound):
         place.open(name, writable=False).close()
         return True
     return False
@@ -129,7 +129,7 @@ def _bring_back(place: Store, name: str) -> None:
 
 
 @contextmanager
-def _using(store: StoreSpec) -> Iterator[Store]:
+def using(store: StoreSpec) -> Iterator[Store]:
     """A store for one call. A store passed in by the caller is not closed."""
     place = store_for(store)
     try:

@@ -31,11 +31,23 @@ class _StaleError(Exception):
     """The kept index is not of this log."""
 
 
-class Finder:
-    """Searches the history of one session. The index is opened or built on the first search and extended later."""
+def checked_limits(query: str, max_tokens: int, limit: int | None) -> int | None:
+    """The limit of a search. Raises SettingError for an invalid query, size or limit."""
+    if not isinstance(query, str):
+        raise SettingError("query", f"text is needed, not {type(query).__name__}")
+    integer("max_tokens", max_tokens)
+    return None if limit is None else integer("limit", limit, least=1)
 
-    def __init__(self, names: ToolNames) -> None:
+
+class Finder:
+    """Searches the history of one session, without what its view shows unless `searches_view`.
+
+    The index is opened or built on the first search and extended later.
+    """
+
+    def __init__(self, names: ToolNames, *, searches_view: bool = False) -> None:
         self._names = names
+        self._searches_view = searches_view
         self._texts: dict[tuple[int, int], str] = {}
         self._texts_chars = 0
         self._state: ViewState | None = None
@@ -58,20 +70,19 @@ class Finder:
         Searches messages and the summaries written by models, people and other tools. Raises SettingError for an invalid query or
         size, StoreError.
         """
-        if not isinstance(query, str):
-            raise SettingError("query", f"text is needed, not {type(query).__name__}")
-        integer("max_tokens", max_tokens)
-        most = None if limit is None else integer("limit", limit, least=1)
+        most = checked_limits(query, max_tokens, limit)
         for _ in range(2):
             self._follow(state)
-            shown = _shown(state)
-            shown |= self._index.summaries_in(
-                entry.message.text for entry in state.entries if entry.origin == "summary"
-            )
-            hidden = _Hidden(shown, state.history.branch.holds)
+            hidden = _Hidden(self._shown(state) | self._summaries_shown(state), state.history.branch.holds)
             try:
                 found = search(
-                    self._index, query, shown=hidden, counter=counter, max_tokens=max_tokens, filters=filters
+                    self._index,
+                    query,
+                    shown=hidden,
+                    counter=counter,
+                    max_tokens=max_tokens,
+                    filters=filters,
+                    session=state.log.name,
                 )[:most]
             except (_StaleError, IndexError):
                 if not self._is_opened:
@@ -97,6 +108,18 @@ class Finder:
         if state.event is not None and isinstance(state.log, KeepsIndex) and state.log.keeps_index:
             self._follow(state)
             self.keep(state)
+
+    def _shown(self, state: ViewState) -> set[int]:
+        """Positions of the messages that are not searched: those that the view shows verbatim."""
+        if self._searches_view:
+            return set()
+        as_said = (entry.position for entry in state.entries if entry.whole and entry.origin == "history")
+        return {position for position in as_said if position is not None}
+
+    def _summaries_shown(self, state: ViewState) -> set[int]:
+        if self._searches_view:
+            return set()
+        return self._index.summaries_in(entry.message.text for entry in state.entries if entry.origin == "summary")
 
     def _begin_again(self, changed: Mapping[int, int]) -> None:
         self._index = Index(self._names)
@@ -171,7 +194,7 @@ class Finder:
         changed = state.history.branch.changed
         if changed != self._changed:
             stale = {position for position, seq in changed.items() if self._changed.get(position) != seq}
-            if any(position < self._index.next_position for position in stale - _shown(state)):
+            if any(position < self._index.next_position for position in stale - self._shown(state)):
                 self._begin_again(changed)
         if state.log.messages > self._index.next_position:
             for record in state.history.messages(self._index.next_position):
@@ -181,12 +204,6 @@ class Finder:
             for record, text in chain.written(self._event):
                 self._index.add_summary(text, record.seq, record.position)
             self._event = state.event
-
-
-def _shown(state: ViewState) -> set[int]:
-    """Positions of the messages that the view shows verbatim."""
-    as_said = (entry.position for entry in state.entries if entry.whole and entry.origin == "history")
-    return {position for position in as_said if position is not None}
 
 
 class _Hidden:

@@ -1,13 +1,15 @@
-"""`plimsoll recall`: search what left a session's view."""
+"""`plimsoll recall`: search what left a session's view, or everything in all sessions."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command, count, tokens
 from plimsoll.cli.output import print_json
-from plimsoll.cli.refusal import DONE
+from plimsoll.cli.refusal import DONE, WrongUsage
 from plimsoll.cli.screen import say, show, working
 
 HITS_SHOWN = 10
@@ -20,11 +22,17 @@ def add(commands: Commands) -> None:
         commands,
         "recall",
         run,
-        "search everything in a session that its view no longer shows",
+        "search everything in a session that its view no longer shows, or everything in all sessions",
         "Each hit names a reference, by which `plimsoll read` gives the whole text back.",
     )
     add_name(parser)
-    parser.add_argument("query", metavar="QUERY", nargs="+", help="what to look for, in a few words")
+    query = parser.add_argument("query", metavar="QUERY", nargs="+", help="what to look for, in a few words")
+    parser.add_argument(
+        "--all",
+        action=_All,
+        query=query,
+        help="search everything in all sessions, without NAME; each hit has its session before its reference",
+    )
     parser.add_argument(
         "--limit", metavar="N", type=count, default=HITS_SHOWN, help=f"at most N hits (default: {HITS_SHOWN})"
     )
@@ -38,21 +46,56 @@ def add(commands: Commands) -> None:
     parser.add_argument("--after", metavar="WHEN", help="only after this message, or from this day on")
 
 
+class _All(argparse.Action):
+    """With `--all`, the first word is not a name but one of the query, which may have no other."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, *, query: argparse.Action, help: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=False, help=help)
+        self._query = query
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, *_: Any) -> None:
+        """Note it."""
+        del parser
+        setattr(namespace, self.dest, True)
+        self._query.required = False
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Search, best hits first."""
-    query = " ".join(arguments.query)
+    words = arguments.query or []
+    if arguments.all:
+        return _in_all(" ".join([arguments.name, *words]), arguments)
+    if not words:
+        raise WrongUsage("recall: QUERY is needed after NAME")
+    return _in_one(" ".join(words), arguments)
+
+
+def _filters(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options that one session and all of them have."""
+    return {
+        name: getattr(arguments, name) for name in ("max_tokens", "limit", "order", "role", "tool", "before", "after")
+    }
+
+
+def _in_all(query: str, arguments: argparse.Namespace) -> int:
+    with working("searching"):
+        hits = plimsoll.recall_sessions(query, store=arguments.store, **_filters(arguments))
+    if arguments.json:
+        print_json([hit.to_dict() for hit in hits])
+        return DONE
+    if not hits:
+        say("nothing found")
+    for number, hit in enumerate(hits):
+        _print(hit, query, f"{hit.session}  {hit.reference}  {hit.voice}  {hit.day}", is_first=number == 0)
+    return DONE
+
+
+def _in_one(query: str, arguments: argparse.Namespace) -> int:
+    from plimsoll.report.figures import when
+
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
         with working("searching", session):
-            hits = session.recall(
-                query,
-                max_tokens=arguments.max_tokens,
-                limit=arguments.limit,
-                order=arguments.order,
-                role=arguments.role,
-                tool=arguments.tool,
-                before=arguments.before,
-                after=arguments.after,
-            )
+            hits = session.recall(query, **_filters(arguments))
         times = [session.message(hit.position).at_ms for hit in hits]
     if arguments.json:
         print_json([{**hit.to_dict(), "at_ms": at_ms} for hit, at_ms in zip(hits, times, strict=True)])
@@ -60,16 +103,14 @@ def run(arguments: argparse.Namespace) -> int:
     if not hits:
         say(f"{arguments.name}: nothing found")
     for number, hit in enumerate(hits):
-        _print(hit, query, times[number], is_first=number == 0)
+        _print(hit, query, f"{hit.reference}  {hit.voice}  {when(times[number])}", is_first=number == 0)
     return DONE
 
 
-def _print(hit: plimsoll.Hit, query: str, at_ms: int, *, is_first: bool) -> None:
-    """A hit under its reference, the words that were looked for in bold."""
-    from plimsoll.report.figures import when
+def _print(hit: plimsoll.Hit, query: str, heading: str, *, is_first: bool) -> None:
+    """A hit under its heading, the words that were looked for in bold."""
     from plimsoll.report.terminal import block, highlight, line
 
-    heading = f"{hit.reference}  {hit.voice}  {when(at_ms)}"
     text = highlight(block("\n".join(f"    {text}" for text in _lines(hit.text))), query)
     show(*(() if is_first else (line(""),)), line(heading, "cyan"), text)
 

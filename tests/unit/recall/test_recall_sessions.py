@@ -1,0 +1,102 @@
+"""Recall in several sessions at once: one list, each hit with its session, and no session stands in the way of the others."""
+
+from __future__ import annotations
+
+import pytest
+
+import plimsoll
+from plimsoll.errors import SessionNotFound, SessionSkipped, SettingError
+
+CODES = {"quay": "HARBOUR-7741", "lagoon": "LAGOON-9025", "mill": "MILL-1188"}
+FILLER = "The crew painted the railing green and went home before the tide came in. "
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store with three sessions, each of which tells its own code and when the bell is rung."""
+    for name, code in CODES.items():
+        with plimsoll.open(name, store=tmp_path, max_tokens=4_000) as session:
+            session.append({"role": "user", "content": f"The code of the {name} is {code}. {FILLER}"})
+            session.append({"role": "assistant", "content": f"Noted. At the {name} they ring the bell at noon."})
+            session.append({"role": "user", "content": FILLER})
+    return tmp_path
+
+
+def names(hits):
+    """The sessions of hits, in order."""
+    return [hit.session for hit in hits]
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_the_session_that_answers_is_first(store, name):
+    """Though each session's best hit has its highest score; and its reference is read in that session."""
+    hit = plimsoll.recall_sessions(f"what is the code of the {name}?", store=store)[0]
+
+    assert (hit.session, hit.to_dict()["session"]) == (name, name)
+    with plimsoll.open(hit.session, store=store, read_only=True) as session:
+        assert CODES[name] in session.read(hit.reference)
+
+
+def test_hits_of_all_sessions_are_one_list(store):
+    """Best first, or in the order of the sessions; the newest session first where hits are equal."""
+    hits = plimsoll.recall_sessions("when do they ring the bell", store=store)
+
+    assert list(dict.fromkeys(names(hits))) == ["mill", "lagoon", "quay"]
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    chosen = ["quay", "mill"]
+    said = plimsoll.recall_sessions("code bell", store=store, sessions=chosen, order="said")
+    assert [(hit.session, hit.position) for hit in said] == sorted(
+        ((hit.session, hit.position) for hit in said), key=lambda pair: (chosen.index(pair[0]), pair[1])
+    )
+    assert {*names(said)} == {*chosen}
+
+
+def test_all_texts_together_are_within_the_budget(store):
+    """Fewer tokens, fewer hits; `limit` and the filters hold for the whole list."""
+    everything = plimsoll.recall_sessions("code bell", store=store)
+    few = plimsoll.recall_sessions("code bell", store=store, max_tokens=40)
+
+    assert 0 < len(few) < len(everything)
+    assert sum(plimsoll.count_tokens(hit.text) for hit in few) <= 40
+    assert plimsoll.recall_sessions("code bell", store=store, limit=2) == everything[:2]
+    assert {hit.voice for hit in plimsoll.recall_sessions("code bell", store=store, role="assistant")} == {"assistant"}
+
+
+def test_what_two_sessions_have_is_given_once(store):
+    """A fork repeats what its session says."""
+    with plimsoll.open("quay", store=store) as session:
+        session.fork(name="quay-2").close()
+
+    hits = plimsoll.recall_sessions("HARBOUR-7741", store=store)
+    assert len([hit for hit in hits if "HARBOUR-7741" in hit.text]) == 1
+
+
+def test_a_session_that_cannot_be_read_is_left_out_with_a_warning(store):
+    """A damaged one is named in the warning; one that is being written is searched."""
+    log = next(path for path in (store / "lagoon").iterdir() if path.is_file() and path.stat().st_size > 500)
+    log.write_bytes(b"{}\n" * 40)
+
+    with plimsoll.open("quay", store=store) as busy:
+        busy.append({"role": "user", "content": "The gate of the quay is open."})
+        with pytest.warns(SessionSkipped, match="lagoon") as told:
+            hits = plimsoll.recall_sessions("code of the lagoon or the quay, gate", store=store)
+    assert told[0].message.session == "lagoon"
+    assert {*names(hits)} == {"quay", "mill"}
+    assert any("gate" in hit.text for hit in hits)
+
+
+def test_what_is_asked_wrongly_is_refused(store):
+    """Also where no session would be searched."""
+    for wrong in (
+        {"query": 5},
+        {"query": "x", "limit": 0},
+        {"query": "x", "sessions": "quay"},
+        {"query": "x", "order": "y"},
+    ):
+        with pytest.raises(SettingError):
+            plimsoll.recall_sessions(**{"store": "memory:", **wrong})
+    with pytest.raises(SessionNotFound):
+        plimsoll.recall_sessions("x", store=store, sessions=["nobody"])
+    assert (
+        plimsoll.recall_sessions("x", store="memory:") == plimsoll.recall_sessions("x", store=store, sessions=[]) == []
+    )
