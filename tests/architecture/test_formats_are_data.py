@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
+import pytest
+
 from plimsoll.formats.registry import FORMATS
 from plimsoll.formats.rules import RULES
 from plimsoll.message import FormatName
@@ -36,6 +38,7 @@ def _files() -> Iterator[tuple[str, ast.Module]]:
             yield relative.as_posix(), ast.parse(path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_no_code_goes_by_the_name_of_a_format() -> None:
     """The name of a format is in no file outside the packages of formats and transcripts but those with a reason."""
     found = {
@@ -47,6 +50,7 @@ def test_no_code_goes_by_the_name_of_a_format() -> None:
     assert found == set(ALLOWED)
 
 
+@pytest.mark.slow
 def test_no_code_reaches_into_the_folder_of_a_format() -> None:
     """Code outside the package of formats imports what all formats share, and nothing of a single one."""
     folders = {path.name for path in (SOURCE / "formats").iterdir() if (path / "__init__.py").exists()}

@@ -166,6 +166,7 @@ def has(cls, member):
     return hasattr(cls, member) or any(member in inspect.get_annotations(base) for base in cls.__mro__)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("owner", "member"), pairs(CLASSES | RETURNED))
 def test_members_exist(owner, member):
     """A public class has the promised member."""

@@ -41,6 +41,7 @@ def test_functions_are_short(sources):
     assert [entry for entry in lengths(sources) if entry[0] > FUNCTION_LINES_MAX] == []
 
 
+@pytest.mark.slow
 def test_most_functions_are_very_short(sources):
     """Half of all functions have at most 8 lines, nine in ten at most 22."""
     spans = [span for span, _ in lengths(sources)]

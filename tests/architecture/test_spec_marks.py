@@ -42,6 +42,7 @@ def test_every_id_has_a_test(marked: set[str]) -> None:
     assert sorted(numbers() - marked - LATER.keys()) == []
 
 
+@pytest.mark.slow
 def test_marks_name_what_there_is(marked: set[str]) -> None:
     """No mark names an id that the specification does not have."""
     assert sorted(marked - numbers()) == []

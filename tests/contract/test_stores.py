@@ -313,6 +313,7 @@ def test_newer_session_is_not_opened(store: Store, monkeypatch: pytest.MonkeyPat
     assert store.sessions()[0].records == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "data", "error"),
     [
@@ -376,6 +377,7 @@ def joined(value: object) -> object:
     return json.loads(json.dumps(value))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(batch=st.lists(st.dictionaries(st.text(CHARACTERS), JSON_VALUES, max_size=4), min_size=1, max_size=4))
 def test_every_text_reads_back_the_same(again: Again, batch: list[dict[str, object]]) -> None:

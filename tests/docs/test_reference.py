@@ -22,6 +22,7 @@ def reference():
     return module
 
 
+@pytest.mark.slow
 def test_the_page_is_current(reference):
     """The page is what `make reference` writes now."""
     assert (DOCS / "reference.md").read_text(encoding="utf-8") == reference.page()

@@ -212,6 +212,7 @@ def test_a_lost_compaction_is_no_place_to_go_back_to(tmp_path: Path) -> None:
         assert session.peek() == view
 
 
+@pytest.mark.slow
 def test_a_view_goes_on_from_what_can_be_read(tmp_path: Path) -> None:
     """Where a rollback leads to a compaction that was lost since, the view goes on from the one before it, with all said since."""
     spec = str(tmp_path / "store")

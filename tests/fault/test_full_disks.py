@@ -121,6 +121,7 @@ def test_opening_a_torn_log_on_a_full_disk(small_disk):
         assert (log.length, log.damage[0].kind) == (1, "torn")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["{}/store", "sqlite:///{}/file.db"])
 def test_the_limit_on_file_size(tmp_path, spec):
     """A process's own limit on file sizes is no room too: a typed error, nothing lost, and work goes on once it is lifted."""
@@ -226,6 +227,7 @@ def protect(paths, *, files: bool) -> None:
             path.chmod(0o555 if path.is_dir() else 0o444)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["{}/store", "sqlite:///{}/file.db"])
 @pytest.mark.parametrize("protected", ["folder", "everything"])
 def test_read_only_places(tmp_path_factory, spec, protected):

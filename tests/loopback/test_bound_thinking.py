@@ -124,6 +124,7 @@ def test_answers_that_come_while_a_summary_is_written_leave_their_thinking_too()
     assert provider.refused == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", ["compact", "compact and peek", "compact and reapply", "rollback"])
 def test_an_answer_to_an_older_view_leaves_its_thinking(between: str) -> None:
     """The view has changed between the request and its answer; what is thought afterwards stays."""

@@ -260,6 +260,7 @@ def test_messages_binds_thinking_to_what_was_before_it(fault: str) -> None:
         api.check({**body, "thinking": {"type": "enabled", "budget_tokens": 1024}})
 
 
+@pytest.mark.slow
 def test_refusals_have_the_shapes_of_the_real_ones() -> None:
     """The SDKs raise what they raise for the real API, too long prompts among it."""
     with Provider(200) as served:

@@ -128,6 +128,7 @@ def _ui(id: str, name: str, text: str) -> list[dict[str, Any]]:
 _ROUNDS = {"openai-chat": _chat, "openai-responses": _responses, "anthropic": _anthropic, "ui-parts": _ui}
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(FORMATS), st.sampled_from(TOOLS), texts, st.sampled_from((150, 400, 900)))
 def test_any_arguments_are_fitted_and_compacted(format: str, name: str, text: str, budget: int) -> None:

@@ -116,6 +116,7 @@ def check_view_of(session: plimsoll.Session, budget: int, format: str) -> None:
     proof.fits(view, budget, format)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [71000139, 72000906, 84001034, 97000178])
 def test_cases_that_long_runs_found(number: int) -> None:
     """A frame without room for a mark; sixty calls cut to a twentieth because a summary of them had been weighed; arguments

@@ -60,6 +60,7 @@ def planted() -> list[list[Wire]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S2-21")
 def test_nothing_planted_is_remembered_as_the_users(tmp_path: Path) -> None:
     """Of 300 attempts through tool results and answers, none becomes a memory of the user, nor is any shown or found as one."""

@@ -97,6 +97,7 @@ def test_a_link_put_in_place_meanwhile_is_not_followed(root: Path, monkeypatch: 
     assert [file.content for file in read] == [None, None]
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.sampled_from(["..", ".", "up", "sub", "inside", "outside.txt", "link.txt", "/", "~", "", "good.txt"]),

@@ -43,6 +43,7 @@ def _values() -> dict[str, object]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["plan", "compaction", "fitted", "report", "windowed", "converted", "request"])
 def test_one_line(values: dict[str, object], name: str) -> None:
     """The `repr` of a value that holds a whole conversation is one short line without its text."""

@@ -35,6 +35,7 @@ def test_leads_there(before: Any, after: Any) -> None:
     assert alike(changed(before, change), after)
 
 
+@pytest.mark.slow
 @given(WORDS, WORDS, WORDS)
 def test_texts_that_share_stretches(one: str, two: str, three: str) -> None:
     """Stretches of an old text in a new one, in any order and cut anywhere, give the new text."""

@@ -42,6 +42,7 @@ def test_one_message_is_cut_to_its_cap_and_only_where_that_makes_it_shorter() ->
     assert json.dumps(messages) == before
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-24", "W0-01")
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("policy", ["fill", "ladder", "graded-200k"])
@@ -66,6 +67,7 @@ def test_a_window_says_how_full_it_is() -> None:
     assert cut.to_dict()["trimmed"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-39")
 @pytest.mark.parametrize("keep", [2, 4])
 def test_a_summary_goes_before_the_newest_messages(keep: int) -> None:
@@ -108,6 +110,7 @@ def test_an_agent_asks_the_functions_or_a_session_alike() -> None:
         assert session.view() == plimsoll.fit(messages, max_tokens=4_000, policy=policy).messages
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S1-31")
 def test_a_compaction_is_a_boundary_and_a_summary(tmp_path: Path) -> None:
     """In a file of a tool that keeps it so: a boundary without a parent, and the view below it, with the summary in its place."""
@@ -148,6 +151,7 @@ def test_at_most_five_files_of_a_thousand_lines(tmp_path: Path) -> None:
     } == {9}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S1-53")
 def test_a_compaction_by_hand_replaces_the_view_and_is_recorded() -> None:
     """The view is smaller, its count is right, and the record says what was covered and what the summary says."""
@@ -164,6 +168,7 @@ def test_a_compaction_by_hand_replaces_the_view_and_is_recorded() -> None:
         assert done.covers
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S1-56")
 def test_what_a_context_manager_promises(tmp_path: Path) -> None:
     """It compacts by itself, keeps calls with results, goes on without a model, apart for each project, in lines of JSON."""

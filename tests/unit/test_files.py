@@ -227,6 +227,7 @@ def test_files_do_not_pass_the_prompts_limit(tmp_path: Path) -> None:
     assert len(asked_with(messages, tmp_path, limit=1).prompt[1]["content"].split(".txt:\nword")) == 2
 
 
+@pytest.mark.slow
 def test_files_are_shown_to_one_that_is_awaited_too(tmp_path: Path) -> None:
     """A coroutine function is awaited, an object is asked by its `summarize`, and `lines_max` holds."""
     (tmp_path / "a.txt").write_text("one\ntwo\n", encoding="utf-8")

@@ -33,6 +33,7 @@ def places(kind: str, folder: Path) -> Any:
     }[kind]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S3-20", "W3-17", "W3-20")
 @pytest.mark.parametrize("kind", ["folder", "sqlite", "memory", "named memory", "store", "port", "path"])
 @pytest.mark.parametrize("text", [LOG, ROWS, ODD], ids=["log", "rows", "odd"])

@@ -39,6 +39,7 @@ def test_what_fits_comes_back_equal() -> None:
     assert plimsoll.fit(WORK, max_tokens=TOTAL - 1).messages != WORK
 
 
+@pytest.mark.slow
 def test_the_input_is_never_changed() -> None:
     """Neither messages, nor tools, nor system text are touched, whatever has to leave."""
     messages, tools = (
@@ -88,6 +89,7 @@ def test_an_edited_summary_is_applied() -> None:
     assert edited.report.stage == "edited"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "system",
     ["Answer in verse.", [{"type": "text", "text": "Answer in verse.", "cache_control": {"type": "ephemeral"}}]],
@@ -169,6 +171,7 @@ def test_tools_larger_than_the_budget_are_refused() -> None:
     assert raised.value.field == "tools_tokens"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-03", "W0-18")
 def test_sixty_system_messages_fit() -> None:
     """Any number of them, in the middle too, ends within the budget, the request last (W0-03, W0-18)."""
@@ -240,6 +243,7 @@ def test_the_newest_request_is_not_clipped(policy: str) -> None:
     proof.fits(fitted.messages, 5_000, "openai-chat")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-17", "W3-10", "W3-11")
 def test_every_message_between_summary_and_tail_is_accounted_for() -> None:
     """Positions of the summary and of what stays cover the history without a gap (W3-10, W3-11, W1-17)."""
@@ -287,6 +291,7 @@ def test_emergencies_keep_goals_files_and_errors() -> None:
         assert fact in (fitted.report.summary or "")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W2-13")
 def test_a_summary_can_be_in_chinese() -> None:
     """A Chinese conversation gets Chinese headings and marks without being told (W2-13)."""

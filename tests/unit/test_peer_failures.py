@@ -73,6 +73,7 @@ def test_the_summariser_is_shown_what_leaves() -> None:
     assert sum(plimsoll.count_tokens(part["content"]) for part in asked[0].prompt) > 10_000
 
 
+@pytest.mark.slow
 def test_one_request_and_sixty_tool_pairs() -> None:
     """PEER LangChain: one human turn, then 60 pairs, 20k: the summariser was never called, a placeholder replaced the history."""
     history = [{"role": "user", "content": FACT}]
@@ -145,6 +146,7 @@ def test_a_big_last_turn_keeps_the_system_text() -> None:
         assert "tokens cut" in str(fitted.messages)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W2-02")
 @pytest.mark.parametrize("policy", ["fill", "ladder", "graded-200k", "threshold-80", "five-turns"])
 def test_a_big_user_turn_or_return(policy: str) -> None:

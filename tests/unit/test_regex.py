@@ -49,6 +49,7 @@ def test_every_pattern_of_the_package_compiles() -> None:
     assert found > 100
 
 
+@pytest.mark.slow
 def test_importing_the_package_compiles_no_pattern_of_its_own() -> None:
     """Patterns that the standard library compiles for itself are not counted."""
     code = (

@@ -210,6 +210,7 @@ def test_no_program_is_run(tmp_path: Path) -> None:
 SPAWNING = {"subprocess.Popen", "os.exec", "os.fork", "os.posix_spawn", "os.system", "socket.connect", "pty.spawn"}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "text",

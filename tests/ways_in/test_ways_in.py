@@ -57,6 +57,7 @@ def test_what_fits_is_unchanged(make: Make) -> None:
     assert make().sent(given) == given
 
 
+@pytest.mark.slow
 def test_pairs(make: Make) -> None:
     """Each call is sent with its result, and each result with its call."""
     view = make().sent(history(24))
@@ -66,6 +67,7 @@ def test_pairs(make: Make) -> None:
     assert [message["tool_call_id"] for message in view if message["role"] == "tool"] == calls
 
 
+@pytest.mark.slow
 def test_newest_turn_and_system_text(make: Make) -> None:
     """The system text and the user's newest message are whole in every view."""
     given = [*history(24), {"role": "assistant", "content": "Done."}, {"role": "user", "content": "And pier 40? " * 40}]
@@ -75,6 +77,7 @@ def test_newest_turn_and_system_text(make: Make) -> None:
     assert view[-1] == given[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["user", "tool"])
 def test_an_oversized_newest_message(make: Make, role: str) -> None:
     """A newest message that is larger than the budget is cut, and the rest is still sent."""
@@ -89,6 +92,7 @@ def test_an_oversized_newest_message(make: Make, role: str) -> None:
     assert view[-1]["role"] == role
 
 
+@pytest.mark.slow
 def test_idempotent(make: Make) -> None:
     """The same list again gives the same view."""
     way, given = make(), history(24)
@@ -96,6 +100,7 @@ def test_idempotent(make: Make) -> None:
     assert way.sent(given) == way.sent(given)
 
 
+@pytest.mark.slow
 def test_input_is_not_modified(make: Make) -> None:
     """The host's list and its messages stay as they are."""
     given, same = history(24), history(24)
@@ -139,6 +144,7 @@ def test_nothing_is_lost(make: Make) -> None:
     assert any("02:03 lamp 17 at 9 volts" in hit.text for hit in way.session().recall("02:03 lamp 17"))
 
 
+@pytest.mark.slow
 def test_rollback(make: Make) -> None:
     """A compaction is undone with its session: the view is then based on what it was before."""
     way, given = make(max_tokens=12_000), history(9)
@@ -150,6 +156,7 @@ def test_rollback(make: Make) -> None:
     assert way.sent(given) == before
 
 
+@pytest.mark.slow
 def test_a_summariser_that_fails(make: Make) -> None:
     """A model that cannot be asked does not stop the call: rules write the summary."""
 
@@ -162,6 +169,7 @@ def test_a_summariser_that_fails(make: Make) -> None:
     assert plimsoll.validate(view) == []
 
 
+@pytest.mark.slow
 def test_edited_history(make: Make) -> None:
     """When the host takes back its newest messages and goes on otherwise, what it took back is no longer sent."""
     way, given = make(), history(24)

@@ -65,6 +65,7 @@ def test_refusals(run, chat, tmp_path):
     assert "against" in run("eval", chat, "--against", "magic").err
 
 
+@pytest.mark.slow
 def test_report_on_a_compaction(run, session):
     """`history NAME ID`: counts, what is not in the view, and how to read what left."""
     done = run("compact", session, "--target", "1k", "--json").json

@@ -54,6 +54,7 @@ def test_request_body_keeps_all_else(run, tmp_path, messages, tools):
     assert len(made["messages"]) < len(body["messages"])
 
 
+@pytest.mark.slow
 def test_system_of_a_body_stays_apart(run, tmp_path):
     """Anthropic's system text stays in its own field, and counts."""
     said = [

@@ -439,6 +439,7 @@ def scratch(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 def test_edit_commits_what_is_saved(run, long_session, editor, scratch):
     """The summary that the editor saves is the one that is recorded; no file is left."""
     editor("path.write_text('Edited: the lamp is broken.')")
@@ -512,6 +513,7 @@ def test_edit_left_as_it_was_compacts(run, long_session, editor):
     assert run("compact", long_session, "--edit", "--json").json["summary"] == wanted
 
 
+@pytest.mark.slow
 def test_edit_without_an_editor(run, long_session, monkeypatch):
     """An editor that is not there is refused by name."""
     monkeypatch.setenv("EDITOR", "no-such-editor-anywhere")
@@ -577,6 +579,7 @@ def answering(text, monkeypatch):
     monkeypatch.setattr(sys, "stdin", typed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "gone"), [("y\n", True), ("YES\n", True), ("n\n", False), ("\n", False), ("", False)]
 )

@@ -71,6 +71,7 @@ def imported(run: Any, claude: Path) -> str:
     return "light"
 
 
+@pytest.mark.slow
 def test_sizes_say_what_they_leave_out(run: Any, imported: str) -> None:
     """A compaction's sizes are of the messages; what only the provider counts is said beside them."""
     with plimsoll.open(imported) as session:

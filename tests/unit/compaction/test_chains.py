@@ -47,6 +47,7 @@ def summary_of(view: list[dict[str, Any]]) -> str:
     return next(str(message["content"]) for message in view if "Summary of" in str(message["content"]))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-13")
 def test_ten_compactions_keep_about_what_one_does() -> None:
     """Facts of the first months are there after ten compactions, about as many as after one of the same history."""
@@ -62,6 +63,7 @@ def test_ten_compactions_keep_about_what_one_does() -> None:
     assert all(fact in ten for fact in ("Lisbon", "Otterbell"))
 
 
+@pytest.mark.slow
 def test_the_summary_has_the_share_of_the_whole_history() -> None:
     """What earlier summaries stand for counts when the room is shared: after ten compactions most of it is the summary."""
     view = chained(talk(), 900)
@@ -70,6 +72,7 @@ def test_the_summary_has_the_share_of_the_whole_history() -> None:
     assert share > 0.7
 
 
+@pytest.mark.slow
 def test_a_date_in_front_of_a_summary_dates_nothing_after_it() -> None:
     """The first message stays and has a date; what was said long after it is not put under that date again."""
     headings = re.findall(r"^\[(\d+ March 20\d\d|\d+ Mar 20\d\d)\]$", summary_of(chained(talk(), 900)), re.MULTILINE)

@@ -69,6 +69,7 @@ def test_the_report_is_of_what_was_given() -> None:
     assert sum(action.tokens_before for action in fitted.report.actions) + 3 == tokens
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda fitted: pickle.loads(pickle.dumps(fitted))])
 def test_a_result_can_be_copied_and_sent(copied: Any) -> None:
     """With its report, whether that was read before or not."""

@@ -54,6 +54,7 @@ def test_a_sweep_passes_all_levels() -> None:
     assert set(levels) == set(Level)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-19")
 @pytest.mark.spec("W0-13", "W0-14")
 @pytest.mark.parametrize("name", CONVERSATIONS)
@@ -129,6 +130,7 @@ def test_an_emergency_keeps_the_newest_request_whole() -> None:
             assert asked in fitted.messages
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-04", "W0-05", "W0-13")
 def test_a_run_is_not_repeated() -> None:
     """What a run hands back is not acted on again, and summaries do not pile up (W0-04, W0-05, W0-13)."""

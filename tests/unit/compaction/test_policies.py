@@ -322,6 +322,7 @@ def test_no_option_is_forgotten() -> None:
     assert set(options[0]) == {"messages", *OPTIONS}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-01", "S2-20", "W2-08")
 def test_a_policy_may_be_some_of_its_fields() -> None:
     """A mapping replaces fields of the default of each entry, or of the preset it names; all others stay."""

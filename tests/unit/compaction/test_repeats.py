@@ -73,6 +73,7 @@ def test_the_line_names_the_reference_where_a_tool_can_read_it(recall: bool) -> 
     assert session.read(reference) == content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["openai-chat", "openai-responses", "anthropic", "ui-parts"])
 def test_the_line_does_not_outlive_the_result_it_points_to(format: Any) -> None:
     """A collapsed result that is asked about stays when the later one leaves: then it shows its content again, cut."""
@@ -168,6 +169,7 @@ def test_results_with_little_in_common_are_no_differences() -> None:
         assert "made again later" not in json.dumps(shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["openai-chat", "openai-responses", "anthropic", "ui-parts"])
 def test_a_difference_does_not_outlive_the_newest(format: Any) -> None:
     """When the newest read leaves the view, what stays of an older one is its content again, cut."""

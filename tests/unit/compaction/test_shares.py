@@ -39,6 +39,7 @@ def summary_share(messages: list[Any], budget: int, **options: Any) -> float:
     return plimsoll.count_tokens(summaries) / plimsoll.count_tokens(view)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S2-34")
 @pytest.mark.parametrize("history", [RUN, TALK], ids=["run", "talk"])
 def test_far_below_its_history_a_view_is_mostly_summary(history: list[Any]) -> None:
@@ -49,6 +50,7 @@ def test_far_below_its_history_a_view_is_mostly_summary(history: list[Any]) -> N
     assert summary_share(history, tokens * 9 // 10) < 0.55
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S2-34")
 @pytest.mark.parametrize("history", [RUN, TALK], ids=["run", "talk"])
 def test_a_models_summary_that_fits_is_not_cut_for_older_messages(history: list[Any]) -> None:
@@ -74,6 +76,7 @@ def written(id: str, answer: bool) -> list[dict[str, Any]]:
     return [calling, {"role": "tool", "tool_call_id": id, "content": "done"}] if answer else [calling]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S2-34")
 def test_what_a_finished_call_was_given_makes_room_for_facts() -> None:
     """Arguments of an answered call in the newest exchange become a preview; those of a call that still waits have more."""
@@ -101,6 +104,7 @@ def test_a_huge_newest_result_leaves_room_to_others() -> None:
     assert plimsoll.count_tokens(alone) > 1_900
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S2-34")
 def test_no_room_stays_empty_while_facts_wait() -> None:
     """Room that no further exchange fits into goes to the summary: at least 97 % of the budget is used, whatever it is."""
@@ -111,6 +115,7 @@ def test_no_room_stays_empty_while_facts_wait() -> None:
             assert plimsoll.count_tokens(view) >= budget * (0.97 if waits else 0.92)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-15")
 def test_a_model_is_asked_for_no_more_than_it_writes_in_one_reply() -> None:
     """However much room there is, an answer of at most 8,192 tokens is asked for, and each request holds many messages."""

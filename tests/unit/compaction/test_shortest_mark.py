@@ -50,6 +50,7 @@ def test_what_leaves_leaves_a_mark_in_every_budget(format: str, system: int, req
         assert again.messages == fitted.messages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_small_request_stays_whole_beside_its_mark(format: str) -> None:
     """The system text gives way to the mark, not a request of less than half of the budget."""

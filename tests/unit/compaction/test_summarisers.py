@@ -82,6 +82,7 @@ def test_a_failure_leaves_the_rules_to_speak(name: str, history: str) -> None:
     assert other == fitted
 
 
+@pytest.mark.slow
 def test_a_coroutine_given_to_a_caller_that_does_not_await_fails() -> None:
     """A coroutine function is no summariser for `fit`: it counts as failing, and leaves no warning that it was never awaited."""
     summarizer: Any = coroutine
@@ -159,6 +160,7 @@ def test_the_next_summary_goes_on_from_the_last() -> None:
     assert len(heard) == len(set(heard))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W2-01")
 def test_use_summarizer() -> None:
     """A policy without it asks nobody: a model that would fail is not noticed (W2-01)."""
@@ -191,6 +193,7 @@ def test_a_summariser_is_asked_again(attempts: int) -> None:
     assert (fitted.report.stage, fitted.report.note) == ("rules", f"RuntimeError: attempt {attempts}")
 
 
+@pytest.mark.slow
 def test_summarizer_fallback() -> None:
     """Without the fallback what was to be summarised leaves, and a mark says how much."""
     policy = policy_named("fill", summarizer_fallback=False)

@@ -115,6 +115,7 @@ def shown(messages: list[dict[str, Any]]) -> str:
     return json.dumps(messages, ensure_ascii=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["fill", "ladder"])
 @pytest.mark.parametrize("budget", [2_000, 4_000, 8_000])
 @pytest.mark.parametrize("last", ["searched", "thought"])
@@ -174,6 +175,7 @@ def test_many_calls_at_once_keep_their_newest_results(format: Any, calls: list[d
     assert fitted.report.tokens_after > 0.9 * budget
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [500, 2_000, 6_000])
 def test_a_long_ui_message_is_cut_by_its_steps(budget: int) -> None:
     """A UI message of a hundred tool parts keeps its newest steps and its id; the steps before leave under a line."""
@@ -242,6 +244,7 @@ def test_actions_name_what_left_an_exchange() -> None:
     assert f"0 {BULKY}" in [session.read(reference) for reference in act.references]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["openai-chat", "openai-responses", "anthropic"])
 def test_calls_that_wait_leave_one_by_one(format: Any) -> None:
     """Of sixty calls at most one of which is answered, the newest that wait stay: the exchange does not become one line."""

@@ -94,6 +94,7 @@ def test_a_manual_compaction_of_a_few_words_does_nothing(policy: str) -> None:
     assert session.view() == messages
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-04")
 @pytest.mark.parametrize("session", [True, False])
 @pytest.mark.parametrize("system_words", [190, 900, 4_000])
@@ -134,6 +135,7 @@ def test_a_question_above_half_of_the_budget_keeps_half() -> None:
     assert plimsoll.count_tokens(view[-1:]) > 190
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W0-15")
 @pytest.mark.parametrize("budget", [60, 90, 120, 170, 300])
 @pytest.mark.parametrize("policy", ["fill", "ladder", "graded-200k", "five-turns", "threshold-80"])
@@ -201,6 +203,7 @@ def test_graded_200k_comes_down_to_its_target(target: float) -> None:
     assert len(fitted.messages) > 98 * target * 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-21", "W0-05")
 def test_graded_200k_in_an_emergency() -> None:
     """System text first, then one summary in its own frame, then the newest; none of them above 4,000 tokens."""
@@ -217,6 +220,7 @@ def test_graded_200k_in_an_emergency() -> None:
     assert all(plimsoll.count_tokens([message]) <= 4_010 for message in (view[0], view[-2]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", PRESETS)
 def test_tool_text_never_speaks_with_system_authority(policy: str) -> None:
     """No preset puts words of a tool into the system role."""

@@ -69,6 +69,7 @@ def test_a_request_that_fits_is_the_same_object(kept):
     assert sent[0].conversation.session.history()[1] == turn(0)[0]
 
 
+@pytest.mark.slow
 def test_views_fit_and_keep_their_prefix(kept):
     """Past the budget a view is sent; between compactions each begins with the one before it."""
     sent = played(kept, 30)
@@ -179,6 +180,7 @@ def test_open_sessions_are_bounded(tmp_path):
         assert len(again.session.history()) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [StoreFull("/full"), StoreUnusable("/gone", reason="read-only")])
 def test_a_store_that_fails_stops_no_request(kept, monkeypatch, error):
     """What fits goes as it is, what does not is fitted by itself, and the problem is told."""
@@ -235,6 +237,7 @@ APIS: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("api", APIS)
 def test_bodies_of_each_api(api):
     """The view takes the place of the messages, all else stays."""

@@ -47,6 +47,7 @@ def test_text_that_fits_is_the_same_text(keep, counter):
     assert (cut.removed_chars, cut.removed_tokens) == (0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W3-07")
 @pytest.mark.parametrize("keep", ["head", "tail", "both"])
 @pytest.mark.parametrize("text", [PROSE, CHINESE, "x" * 3_000, "é" * 3_000, "line\n" * 700, " " * 3_000])

@@ -54,6 +54,7 @@ def test_what_left_and_what_is_missed(session):
     assert {"left", "missed", "by_kind"} <= set(json.loads(json.dumps(report.to_dict())))
 
 
+@pytest.mark.slow
 def test_what_a_summary_says_is_not_missed(session):
     """The rules' summary names each changed file; one that says nothing misses them, and each report is of its own compaction."""
     session.rollback()
@@ -67,6 +68,7 @@ def test_what_a_summary_says_is_not_missed(session):
     assert report.by_kind["value"].lost > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["c99999", "", "x", 3])
 def test_unknown_compactions(session, name):
     """One clear error."""

@@ -34,6 +34,7 @@ def test_detect(messages: list[dict[str, Any]], expected: str) -> None:
     assert detect(messages) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_detect_generated(format: str) -> None:
     """Histories with tools are recognised in every format."""

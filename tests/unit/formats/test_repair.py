@@ -157,6 +157,7 @@ def opening(format: str) -> dict[str, Any]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("format", "wires"), CASES)
 def test_what_a_provider_refuses_is_repaired(format: Any, wires: list[dict[str, Any]]) -> None:
     """It was refused; it is taken, by rules and SDK; its words are there; the plan names the change; again, it stays."""
@@ -236,6 +237,7 @@ def test_a_placeholder_answers_in_the_kind_of_its_call() -> None:
     proof.sdk_accepts(view, "openai-responses")
 
 
+@pytest.mark.slow
 def test_settings_and_approvals_are_nobodys_request() -> None:
     """Items that only set something do not push out what the user asked; an approval stays with what it answers."""
     asked = {"role": "user", "content": WORDS}

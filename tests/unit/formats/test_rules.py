@@ -171,6 +171,7 @@ def test_a_long_lived_mark_comes_before_short_lived_ones() -> None:
     assert taken(right, "anthropic") == right
 
 
+@pytest.mark.slow
 def test_a_growing_view_of_marks_is_written_as_if_anew() -> None:
     """Marks that leave change nothing else, however long the view is."""
     messages = marked(120)
@@ -330,6 +331,7 @@ def test_text_beside_a_document_in_a_result_is_counted() -> None:
     assert plimsoll.count_tokens(plimsoll.fit(messages, max_tokens=1_000).messages, format="anthropic") <= 1_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("same", [True, False])
 def test_many_parts_in_one_message_are_weighed_a_few_times(same: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four times as many results in one message are about four times the work, not sixteen times."""

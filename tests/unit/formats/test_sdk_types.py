@@ -44,6 +44,7 @@ def test_conversions_satisfy_the_sdk(target: tuple[str, Any]) -> None:
                 adapter.validate_python(wire)
 
 
+@pytest.mark.slow
 def test_encoded_parts_satisfy_the_sdk(target: tuple[str, Any]) -> None:
     """Messages encoded from their parts after an edit pass the SDK's request type."""
     format, adapter = target

@@ -206,6 +206,7 @@ def test_after_clear_the_way_back_is_one_line(tmp_path):
     assert "legal" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokens_max", [40, 200, 600, 1500])
 def test_the_size_is_a_setting(tokens_max, tmp_path):
     """What is handed back is within the number of tokens that was asked for, by exact count."""

@@ -163,6 +163,7 @@ def test_json_settings_come_back_byte_for_byte(shape, name, home):
     assert all(change.is_empty for change in plan_undo(wanted))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", TOML_SHAPES)
 def test_toml_settings_come_back_byte_for_byte(shape, home):
     """The same for Codex's configuration, whose hooks are where it has hooks already."""

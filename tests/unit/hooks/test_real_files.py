@@ -68,6 +68,7 @@ def check_cuts(path, cuts, tmp_path, monkeypatch):
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(FILES, key=lambda path: path.stat().st_size)[:4], ids=name)
 def test_a_file_cut_anywhere(path, tmp_path, monkeypatch):
     """A few cuts of the smallest files."""

@@ -77,6 +77,7 @@ def refused(store, name, **arguments):
     return text
 
 
+@pytest.mark.slow
 def test_recall_looks_in_the_running_session_first(store):
     """A text that left the view of the running session is found, framed as data, with the session and a reference."""
     text = asked(store, "recall", query="code of harbour")
@@ -85,12 +86,14 @@ def test_recall_looks_in_the_running_session_first(store):
     assert "HARBOUR-7741" in text
 
 
+@pytest.mark.slow
 def test_recall_goes_on_to_older_sessions(store):
     """What the running session does not know is looked for in those before it; a session that is named is the only one."""
     assert asked(store, "recall", query="LAGOON-9025").startswith("[session lagoon]")
     assert "Nothing found in session harbour" in asked(store, "recall", query="LAGOON-9025", session="harbour")
 
 
+@pytest.mark.slow
 def test_read_by_reference_and_by_name(store):
     """A reference of either session is read whole, in pages; the name of a message means the running session."""
     reference = re.search(r"m5\.0-[0-9a-f]{8}", asked(store, "recall", query="LAGOON-9025"))[0]
@@ -144,6 +147,7 @@ def test_status(store):
     assert asked(store, "status", session="lagoon").startswith("session lagoon")
 
 
+@pytest.mark.slow
 def test_preview_changes_nothing_and_compact_does(store):
     """A preview has the plan and the summary; compact carries it out, and rollback undoes it."""
     with plimsoll.open("harbour", store=store, max_tokens=20_000) as session:
@@ -165,6 +169,7 @@ def test_preview_changes_nothing_and_compact_does(store):
         assert session.status().current_tokens == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "arguments", "says"),
     [

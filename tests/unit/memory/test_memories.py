@@ -193,6 +193,7 @@ def test_hits_are_counted(memories: plimsoll.Memories) -> None:
     assert {memory.kind for memory in memories.search("prefer Lisbon", kind="profile")} == {"profile"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 40, 80, 500])
 def test_notes_keep_to_their_tokens(memories: plimsoll.Memories, most: int) -> None:
     """Notes are whole lines of the most important memories within the cap, fenced, framed as data, with speaker and day."""

@@ -54,6 +54,7 @@ class Broken(InMemoryMemoryStore):
         raise RuntimeError("no connection")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S2-02", "S2-04", "S2-05", "S2-21", "S2-25")
 def test_a_compaction_keeps_what_leaves(tmp_path: Path) -> None:
     """What the user said is durable before it leaves the view, once, and the compaction says how many memories there were."""
@@ -112,6 +113,7 @@ def test_closing_keeps_the_rest(tmp_path: Path) -> None:
         assert (session.flush_memories(), session.memory) == (0, None)
 
 
+@pytest.mark.slow
 def test_what_was_forgotten_does_not_come_back(tmp_path: Path) -> None:
     """Messages that were read are not read again: not by a later compaction, after a rollback, when opened again, nor in a fork."""
     options = {"store": tmp_path, "memory": tmp_path / "m.db", "max_tokens": 1_000}
@@ -297,6 +299,7 @@ def test_a_model_may_read_instead(tmp_path: Path) -> None:
     assert not any("unheard of" in prompt for prompt in prompts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "items",
     [

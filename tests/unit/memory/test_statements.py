@@ -199,6 +199,7 @@ def test_an_assistant_states_decisions_and_facts_only() -> None:
     assert [(found.kind, found.confidence < 0.5) for found in from_message(message)] == [("decision", True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["I prefer " + "tabs " * 4_000, "<a>" * 4_000, "\0\ud800" * 2_000, "，我" * 3_000, "'" * 8_000]
 )

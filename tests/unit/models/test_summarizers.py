@@ -73,6 +73,7 @@ def history(turns=60):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("api", APIS)
 def test_the_model_writes(api, stream):
@@ -87,6 +88,7 @@ def test_the_model_writes(api, stream):
     assert body.get("max_tokens", 0) > 2_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("api", APIS)
 def test_async_clients(api, stream):
@@ -121,6 +123,7 @@ def test_rules_write_when_it_fails(api, word):
     assert len(provider.bodies) >= 2 or word == "slow"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("api", APIS)
 def test_second_attempt(api):
     """A rate limit is no reason to give the model up."""

@@ -265,6 +265,7 @@ def test_credentials_of_a_request():
     )
 
 
+@pytest.mark.slow
 def test_bodies_are_unpacked_within_a_limit():
     """Bombs are refused, and what cannot be read is left alone."""
     import gzip

@@ -337,6 +337,7 @@ def test_a_store_that_fails_stops_no_request(tmp_path):
         assert "store" in proxy.metrics.problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -366,6 +367,7 @@ def test_other_types_of_bodies_are_refused():
         assert upstream.requests == []
 
 
+@pytest.mark.slow
 def test_so_many_requests_at_a_time():
     """More are told to come later."""
 

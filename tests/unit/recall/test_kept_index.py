@@ -58,6 +58,7 @@ def never(*_):
     raise AssertionError("a message was indexed again")
 
 
+@pytest.mark.slow
 def test_the_index_of_a_closed_session_is_opened(tmp_path, monkeypatch):
     """After closing, a search in a new opening indexes no message, and finds what a new index finds."""
     file = told(tmp_path)

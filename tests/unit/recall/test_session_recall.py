@@ -27,6 +27,7 @@ def session():
         yield session
 
 
+@pytest.mark.slow
 def test_what_left_the_view_is_found_and_read_back(session):
     """A hit is in the part that its reference reads back, whole."""
     hit = session.recall("how often does the beacon blink")[0]

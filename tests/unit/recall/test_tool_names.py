@@ -119,6 +119,7 @@ def test_own_searches_are_not_found_and_those_of_a_namesake_are() -> None:
         assert not any("ZQOURS" in hit.text for hit in session.recall("ZQOURS"))
 
 
+@pytest.mark.slow
 def test_a_number_of_hits() -> None:
     """`limit` bounds the hits; the best ones stay."""
     with plimsoll.open("a", store="memory:", max_tokens=900) as session:

@@ -47,6 +47,7 @@ def test_neutral_is_total(text):
     assert {unicodedata.bidirectional(char) for char in shown}.isdisjoint(DIRECTIONS)
 
 
+@pytest.mark.slow
 @given(ANY_TEXT, st.integers(2, 50))
 def test_one_line(text, chars_max):
     """Always one line of at most so many characters."""

@@ -87,6 +87,7 @@ def test_a_summary_is_ready_when_it_is_due():
         assert len(session.history()) == session.message_count
 
 
+@pytest.mark.slow
 def test_no_view_waits_for_the_model():
     """While it writes, rules compact; its plan is for a view that is gone, and is not used."""
     writer = Writer()
@@ -101,6 +102,7 @@ def test_no_view_waits_for_the_model():
         assert len(session.history()) == session.message_count
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_is_asked_once_for_a_view():
     """Rules write, and the next view is planned for anew."""
     writer = Writer(fails=True)
@@ -112,6 +114,7 @@ def test_a_model_that_fails_is_asked_once_for_a_view():
         assert 1 <= writer.calls <= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["rollback", "pin"])
 def test_a_plan_for_another_view_is_dropped(change):
     """What changes the view makes the plan void, and nothing of it is recorded."""
@@ -133,6 +136,7 @@ def test_a_plan_for_another_view_is_dropped(change):
             assert said(5)["content"] in str(session.view())
 
 
+@pytest.mark.slow
 def test_in_an_event_loop():
     """An async model is a task of the loop, and closing the session ends it."""
     asked = []

@@ -191,6 +191,7 @@ def texts(value):
     return [text for item in value or [] for text in texts(item)] if isinstance(value, list) else []
 
 
+@pytest.mark.slow
 def test_usage_of_repeated_answers_is_not_counted_again():
     """The tool would compact at once if the lines of the view said what their originals had used."""
     for tool in ("claude-code", "pi"):
@@ -203,6 +204,7 @@ def test_usage_of_repeated_answers_is_not_counted_again():
         assert "9000" not in "".join(lines)
 
 
+@pytest.mark.slow
 def test_codex_is_told_how_large_the_view_is():
     """It goes by the newest count in its file: that of the compacted view, or it would compact again at once. Totals go on."""
     told = dict.fromkeys(("input_tokens", "cached_input_tokens", "output_tokens", "total_tokens"), 9000)
@@ -284,6 +286,7 @@ def session_view(raw):
         return session.peek()
 
 
+@pytest.mark.slow
 def test_an_edited_summary_is_in_the_words_of_pi_too():
     """A plan with somebody's own summary leads to a view that pi reads back."""
     raw = pi_file()

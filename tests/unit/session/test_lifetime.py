@@ -142,6 +142,7 @@ def test_waiting_for_a_session(store: str) -> None:
             plimsoll.open("a", store=store, wait_s=odd)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_waiting_in_an_event_loop(store: str) -> None:
     """`aopen` waits without blocking the loop in which the session is closed; both forms of it give the session."""
 
@@ -248,6 +249,7 @@ def test_odd_durability(store: str) -> None:
     assert plimsoll.sessions(store) == []
 
 
+@pytest.mark.slow
 def test_a_title_given_again(store: str) -> None:
     """`title=` at a reopening is kept, listed, and part of the context, through compactions, rollbacks and forks."""
     with plimsoll.open("a", store=store, title="first", max_tokens=600) as session:

@@ -153,6 +153,7 @@ def test_another_compaction_meanwhile(how: str) -> None:
         proof.fits(view, BUDGET, "openai-chat")
 
 
+@pytest.mark.slow
 def test_compactions_wait_for_each_other() -> None:
     """Two views and a compaction asked for at once ask the model no oftener than one after the other would."""
     model = Model(lambda _: None)

@@ -121,6 +121,7 @@ def test_a_text_is_divided_where_a_frame_of_ours_stands(name):
     assert divided(f"{ours.splitlines()[0]}\n{ours}") == [f"{ours.splitlines()[0]}\n", ours]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(20)
 def test_dividing_is_linear():
     """A megabyte of headers and footers is looked through once."""

@@ -307,6 +307,7 @@ def test_a_query_keeps_what_answers_it(query: str | None) -> None:
     assert bool(kept) == (query is not None)
 
 
+@pytest.mark.slow
 def test_focus_is_what_a_query_is_to_a_view() -> None:
     """`compact(focus=...)` keeps the request that it is about."""
     for focus, stays in ((None, False), ("LIMIT-14", True)):

@@ -85,6 +85,7 @@ def test_an_image_reads_back_as_what_it_is(format: Any) -> None:
     assert PNG[:80] not in text
 
 
+@pytest.mark.slow
 def test_a_tool_result_that_is_a_picture(tmp_path: Any) -> None:
     """A result without a word reads back as the picture it was, after what came with it."""
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
@@ -94,6 +95,7 @@ def test_a_tool_result_that_is_a_picture(tmp_path: Any) -> None:
         assert session.read(hit.reference) == f"the quay\n[image: image/png, 640x480, 324 bytes, sha256 {PNG_HASH}]"
 
 
+@pytest.mark.slow
 def test_every_reference_of_an_action_reads_something() -> None:
     """Each reference that a compaction's actions carry reads back as text that is not empty."""
     rows: list[Wire] = [message for _, format, messages in HIDDEN if format == "anthropic" for message in messages]

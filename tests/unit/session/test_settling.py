@@ -11,6 +11,7 @@ import plimsoll
 from generated import FORMATS, random_broken_history
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_growing_view_is_put_in_order_as_if_anew(format: str) -> None:
     """Whatever is missing, comes late or comes twice, each view is what all of its entries together give."""
@@ -28,6 +29,7 @@ def test_a_growing_view_is_put_in_order_as_if_anew(format: str) -> None:
                     assert state.missing_tokens == sum(entry.tokens for entry in anew) - state.tokens
 
 
+@pytest.mark.slow
 def test_a_call_without_a_result_does_not_make_every_view_slow() -> None:
     """A view that waits for a result from long ago costs about as much as one that waits for none."""
     spent = {}

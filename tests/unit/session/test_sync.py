@@ -90,6 +90,7 @@ def test_the_same_list_again_writes_nothing(session: plimsoll.Session) -> None:
     assert records(session) == before
 
 
+@pytest.mark.slow
 def test_an_edited_message_takes_the_conversation_another_way(session: plimsoll.Session) -> None:
     """What came after an edited message leaves the history and every view; the log, `read` and `fork` still have it."""
     messages = conversation(20)
@@ -107,6 +108,7 @@ def test_an_edited_message_takes_the_conversation_another_way(session: plimsoll.
         assert old.history() == messages
 
 
+@pytest.mark.slow
 def test_a_summary_of_what_was_taken_back_is_not_gone_on_from(session: plimsoll.Session) -> None:
     """Where the conversation is taken back behind a summary, the view goes on from before it."""
     messages = conversation(40)
@@ -118,6 +120,7 @@ def test_a_summary_of_what_was_taken_back_is_not_gone_on_from(session: plimsoll.
     assert session.history() == edited
 
 
+@pytest.mark.slow
 def test_another_answer_is_asked_for(session: plimsoll.Session) -> None:
     """Regenerating costs the one answer; the summary and everything before stay byte for byte."""
     messages = conversation(40)
@@ -130,6 +133,7 @@ def test_another_answer_is_asked_for(session: plimsoll.Session) -> None:
     assert session.history() == again
 
 
+@pytest.mark.slow
 def test_a_system_text_that_changes_each_time_costs_one_record(session: plimsoll.Session) -> None:
     """The text is changed where it stands: nothing is appended again, and the view differs in nothing else."""
     messages = conversation(30)
@@ -157,6 +161,7 @@ def test_an_object_changed_in_place_is_noticed(session: plimsoll.Session) -> Non
     assert "changed under the hand" in json.dumps(view)
 
 
+@pytest.mark.slow
 def test_what_a_text_beside_many_costs_when_it_changes() -> None:
     """A system text that is another each time costs what is new: no message beside it is read again."""
     messages = conversation(250)
@@ -172,6 +177,7 @@ def test_what_a_text_beside_many_costs_when_it_changes() -> None:
         assert len(counted) < 3 * 5 * len(turn(0))
 
 
+@pytest.mark.slow
 def test_old_results_that_a_host_clears_stay_in_place(session: plimsoll.Session) -> None:
     """A host that replaces old tool results keeps the summary, and appends nothing again."""
     messages = conversation(30)
@@ -185,6 +191,7 @@ def test_old_results_that_a_host_clears_stay_in_place(session: plimsoll.Session)
     assert () in view.origins
 
 
+@pytest.mark.slow
 def test_messages_trimmed_from_the_head_leave_the_summary(session: plimsoll.Session) -> None:
     """A host that slides its own window loses nothing that the summary says, and appends nothing again."""
     messages = conversation(40)
@@ -200,6 +207,7 @@ def test_messages_trimmed_from_the_head_leave_the_summary(session: plimsoll.Sess
     ]
 
 
+@pytest.mark.slow
 def test_a_view_that_comes_back_is_recognised(session: plimsoll.Session) -> None:
     """A host may go on from the view it was given: the history is still everything that was said."""
     messages = conversation(40)
@@ -212,6 +220,7 @@ def test_a_view_that_comes_back_is_recognised(session: plimsoll.Session) -> None
     assert other.origins == tuple((position,) for position in range(len(held)))
 
 
+@pytest.mark.slow
 def test_a_view_that_comes_back_in_another_process_is_recognised(tmp_path: Any) -> None:
     """Also an earlier one, with a newer compaction in the log."""
     messages = conversation(40)
@@ -296,6 +305,7 @@ def test_nothing_is_shared_with_the_host(session: plimsoll.Session) -> None:
     assert session.sync(messages) == conversation(2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["text", None, 3, {"role": "user", "content": "x"}, [3], [{"role": "wizard"}]])
 def test_what_is_no_list_of_messages_is_refused(session: plimsoll.Session, wrong: Any) -> None:
     """A typed error that names the place; nothing was taken in."""
@@ -342,6 +352,7 @@ def test_callers_that_await() -> None:
     assert (other, other.origins) == (view, view.origins)
 
 
+@pytest.mark.slow
 def test_pins_and_references_outlive_an_edit(session: plimsoll.Session) -> None:
     """A message keeps its number; what was read back before can be read back after."""
     messages = conversation(30)

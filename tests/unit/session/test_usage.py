@@ -190,6 +190,7 @@ def test_lines_in_tokens_stay_in_order_beside_unseen_tokens(lines: dict[str, Any
         assert max(prompts) <= 10_000
 
 
+@pytest.mark.slow
 def test_what_was_learnt_survives_reopening_forks_and_compactions(tmp_path: Any) -> None:
     """A session that is opened again, and a fork of it, count by the reports they were given."""
     with plimsoll.open("s", store=tmp_path, max_tokens=10_000) as session:

@@ -56,6 +56,7 @@ def test_changing_a_view_changes_no_other_view() -> None:
     assert session.view() == kept != first
 
 
+@pytest.mark.slow
 def test_a_compaction_and_its_undoing_show_their_own_views() -> None:
     """What was kept of a view's beginning is not shown once the view begins otherwise."""
     session = plimsoll.open("one", store="memory:", max_tokens=500_000, format="openai-chat")

@@ -254,6 +254,7 @@ def message(chars: int) -> Message:
     return Message(role="user", parts=(Text(text="x" * chars),))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chars", "held"),
     [(10, MESSAGE_CACHE_ENTRIES_MAX), (MESSAGE_CACHE_CHARS_MAX + 1, LARGE_MESSAGE_CACHE_ENTRIES_MAX)],

@@ -29,6 +29,7 @@ def filled(store: Any, count: int, **options: Any) -> None:
         time.sleep(0.003)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-24")
 @pytest.mark.parametrize("kind", ["lines", "sqlite", "memory"])
 def test_sessions_beyond_the_most_are_archived(tmp_path: Path, kind: str) -> None:

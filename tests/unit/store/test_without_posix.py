@@ -61,6 +61,7 @@ def run(program, folder, *, status=0):
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_what_needs_no_disk_works(tmp_path):
     """`fit`, sessions in memory, recall, import of a file and export work as everywhere; `read_files` says what it needs."""
     printed = run(
@@ -88,6 +89,7 @@ def test_what_needs_no_disk_works(tmp_path):
     assert "WSL" in printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("store", ["None", "'folder'", "'sqlite:///file.db'"])
 def test_stores_on_disk_say_what_they_need(tmp_path, store):
     """A session on disk is refused with the systems that have it, and what works instead; nothing is made."""
@@ -106,6 +108,7 @@ def test_stores_on_disk_say_what_they_need(tmp_path, store):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_command_line_says_it_in_one_line(tmp_path):
     """Commands on files work; one on sessions ends with status 1 and one line."""
     (tmp_path / "chat.json").write_text('[{"role": "user", "content": "hello"}]')

@@ -104,6 +104,7 @@ def test_people_talking_are_read_back() -> None:
     assert [fact.text for fact in reread(body).of("heading")] == ["12 March"]
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.sampled_from(

@@ -44,6 +44,7 @@ LONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W2-06")
 @pytest.mark.parametrize("tokens_max", [0, 1, 3, 12, 30, 39, 40, 60, 100, 299, 300, 1_000, 5_000, 50_000])
 @pytest.mark.parametrize(

@@ -91,6 +91,7 @@ def test_views_are_within_the_budget_by_that_counter(name: str, messages: list[A
     assert plimsoll.check(messages, max_tokens=budget, counter=given).current_tokens == total
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-08")
 def test_a_counter_decides_what_fits() -> None:
     """The same budget holds all of a talk by a coarse counter, and a part of it by a strict one."""
@@ -264,6 +265,7 @@ def test_two_counters_of_one_name_are_told_apart() -> None:
     assert views[0] != views[1]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-08")
 def test_a_counter_is_no_error_where_it_is_slow_or_odd() -> None:
     """A counter that is neither monotone nor additive still ends within the budget, or says that it cannot."""

@@ -202,6 +202,7 @@ def test_every_character_is_counted_once(name: str) -> None:
     assert engine.handed == [len(LONG[name])]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("WE-08")
 @pytest.mark.parametrize("name", LONG)
 def test_work_per_character_does_not_grow(name: str) -> None:
@@ -307,6 +308,7 @@ def test_other_threads_run_while_a_long_text_is_counted() -> None:
     assert during > 10
 
 
+@pytest.mark.slow
 def test_counting_many_texts_in_a_forked_process() -> None:
     """The child of a process that has counted on all cores counts too: it does not wait for threads it does not have."""
     program = """

@@ -127,6 +127,7 @@ def test_no_model_is_unknown_without_a_warning(name: str | None) -> None:
             assert model_info(name).window_tokens == 32_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["/", "///", "a" * 100_000, "anthropic." * 5_000, "x/" * 5_000, "\ud800", "models/", "\x00", "us.anthropic."],

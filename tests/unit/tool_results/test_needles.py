@@ -83,6 +83,7 @@ def survived(make: Any, cap: int, **options: Any) -> int:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S3-14")
 @pytest.mark.parametrize("cap", CAPS)
 @pytest.mark.parametrize("line", ERROR_LINES, ids=lambda line: line.__name__)
@@ -147,6 +148,7 @@ def test_similar_lines_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(read) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", CAPS)
 def test_one_hit_or_changed_line_or_listing_with_an_error_is_shown(cap: int) -> None:
     """Of search hits, diffs and listings."""
@@ -217,6 +219,7 @@ def test_the_odd_row_of_json_is_shown(shape: str, odd: str, cap: int) -> None:
     assert survived(document, cap) == TRIALS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", CAPS)
 def test_a_number_far_outside_is_shown(cap: int) -> None:
     """One value of a million among thousands."""
@@ -281,6 +284,7 @@ def table(rng: random.Random, odd: str) -> str:
     return "\n".join(["id,name,state,tons,berth", *rows])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", CAPS)
 @pytest.mark.parametrize(
     "odd",

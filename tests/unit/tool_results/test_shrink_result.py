@@ -79,6 +79,7 @@ def test_what_fits_is_left_alone(content):
     assert (shrunk.kind, shrunk.tokens_before) == ("whole", shrunk.tokens_after)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", SHAPES.values())
 @pytest.mark.parametrize("tokens_max", [0, 1, 5, 20, 60, 150, 400])
 def test_lines_are_the_originals_in_order(content, tokens_max):

@@ -188,6 +188,7 @@ def test_an_archive_that_unpacks_too_far_is_refused_early() -> None:
     assert done.stdout == b"ARCHIVE_RATIO_MAX True\n", done.stderr
 
 
+@pytest.mark.slow
 def test_more_lines_than_any_session_has_are_refused() -> None:
     """A file of very many short lines is refused by their number, before any is parsed."""
     with pytest.raises(LimitExceeded, match="TRANSCRIPT_LINES_MAX"):

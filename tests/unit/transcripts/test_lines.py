@@ -40,6 +40,7 @@ def test_depth_is_counted_outside_strings_only():
         lines.parse(b"[" * (most + 1) + b"]" * (most + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("unit", [b'\\"', b'"', b"\\", b'"[', b'["\\'])
 def test_looking_at_the_depth_is_linear(unit):

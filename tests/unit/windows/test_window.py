@@ -113,6 +113,7 @@ def test_a_summary_takes_over_before_start_seq() -> None:
     assert rest.messages == [messages[0], *messages[end:]]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S3-25")
 def test_a_budget_replaces_the_policys() -> None:
     """`max_tokens` bounds the window, tools included; without it the policy's own window does (S3-25)."""

@@ -296,6 +296,7 @@ def test_a_share_of_all_messages_is_kept_once():
     assert len(Window(talk, Policy(keep_fraction=0.2)).messages) == 6
 
 
+@pytest.mark.slow
 def test_what_caps_leave_out_is_not_weighed():
     """A window of five turns costs the same however long the conversation is."""
     weighed = []
@@ -314,6 +315,7 @@ def test_windows_change_no_input():
     assert talk == before
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.integers(0, 4_000)), min_size=1, max_size=12),
     st.integers(40, 3_000),

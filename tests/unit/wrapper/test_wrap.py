@@ -82,6 +82,7 @@ def said(asked: openai.OpenAI) -> list[Any]:
     return [message["content"] for message in plimsoll.session_of(asked).history()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [openai.OpenAI, openai.AsyncOpenAI, anthropic.Anthropic, anthropic.AsyncAnthropic])
 def test_it_is_a_client_of_its_own_kind(kind: Any) -> None:
     """An instance of the same class with the same attributes; the one given stays as it was."""
@@ -102,6 +103,7 @@ def test_subclasses() -> None:
     assert isinstance(plimsoll.wrap(plain, store="memory:"), openai.AzureOpenAI)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [None, "client", object(), openai])
 def test_other_things_are_refused(wrong: Any) -> None:
     """What is no client of these SDKs is refused, and so is a name that a session cannot have."""
@@ -248,6 +250,7 @@ def test_other_refusals_pass(status: int) -> None:
     assert said(asked) == ["one", "two"]
 
 
+@pytest.mark.slow
 def test_other_requests_pass() -> None:
     """Requests that carry no conversation, or one that the provider keeps, are sent as they are and not recorded."""
     item = {"object": "list", "data": [], "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}}
