@@ -36,7 +36,7 @@ GROUPS = {
     "What calls return and take": (
         "Fitted Plan Report Action View Windowed Check Status Stats Compaction Hit HistoryMessage Usage SummaryRequest Converted "
         "Loss Violation Cut Shrunk FileMention FileContent Measure Inspection SessionInfo Verified Repaired Damage Exported "
-        "LossReport Evaluation WayScore Outcome Probe Tally AskedConversation BlindResult "
+        "LossReport Evaluation WayScore Outcome Probe ProbeCounts AskedConversation BlindResult "
         "Transcript Conversation Finding SessionFile ContextLayers Filter Storage Store TokenCounter"
     ),
 }

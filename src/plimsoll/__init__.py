@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from plimsoll.evaluation.values import Evaluation as Evaluation
     from plimsoll.evaluation.values import Outcome as Outcome
     from plimsoll.evaluation.values import Probe as Probe
-    from plimsoll.evaluation.values import Tally as Tally
+    from plimsoll.evaluation.values import ProbeCounts as ProbeCounts
     from plimsoll.evaluation.values import WayScore as WayScore
     from plimsoll.formats.convert import convert as convert
     from plimsoll.formats.convert import validate as validate
@@ -144,6 +144,7 @@ _HOMES = {
     "Plan": "compaction.result",
     "Policy": "policy.policy",
     "Probe": "evaluation.values",
+    "ProbeCounts": "evaluation.values",
     "Repaired": "store.verify",
     "Report": "compaction.result",
     "Session": "session.session",
@@ -155,7 +156,6 @@ _HOMES = {
     "Storage": "environment.layers",
     "Store": "protocols",
     "SummaryRequest": "compaction.task",
-    "Tally": "evaluation.values",
     "TokenBudget": "policy.budget",
     "TokenCounter": "protocols",
     "Transcript": "transcripts.values",

@@ -77,7 +77,7 @@ RETURNED = {
     "Evaluation": "scores conversations outcomes share skipped probes to_dict",
     "Outcome": "way conversation text tokens budget_tokens by_kind needed_next time_s error total",
     "Probe": "kind question answer position used_at to_dict",
-    "Tally": "kept recalled lost total kept_share found_share",
+    "ProbeCounts": "kept recalled lost total kept_share found_share",
     "WayScore": "way kept kept_interval found found_interval needed_next identifier_precision tokens_mean over_budget failed by_kind",
     "Action": "decision first last what reason tokens_before tokens_after references",
     "Check": "should_compact urgency level current_tokens threshold recommendation",

@@ -26,7 +26,7 @@ from plimsoll.errors import (
     UnsafeName,
 )
 from plimsoll.protocols import Record, RecordDraft, Store
-from plimsoll.store.memory import MemoryStore
+from plimsoll.store.memory import InMemoryStore
 from plimsoll.store.open import archive_oldest, open_or_create, open_store
 
 Again = Callable[[], Store]
@@ -35,7 +35,7 @@ Again = Callable[[], Store]
 @pytest.fixture(params=["jsonl", "sqlite", "memory"])
 def again(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Again]:
     """A function that opens the same store anew each time."""
-    memory = MemoryStore()
+    memory = InMemoryStore()
     opened: list[Store] = []
     spec = {"jsonl": str(tmp_path / "store"), "sqlite": f"sqlite:///{tmp_path / 'db' / 'file.db'}", "memory": memory}
 

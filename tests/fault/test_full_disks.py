@@ -16,7 +16,7 @@ import pytest
 
 from plimsoll.errors import LimitExceeded, StoreError, StoreFull, StoreUnusable
 from plimsoll.protocols import RecordDraft
-from plimsoll.store.memory import MemoryStore
+from plimsoll.store.memory import InMemoryStore
 from plimsoll.store.open import open_store
 from plimsoll.store.verify import verify
 
@@ -173,7 +173,7 @@ def test_a_database_full_at_any_page(tmp_path):
 @pytest.mark.spec("W1-20")
 def test_memory_has_a_cap_and_drops_nothing():
     """Past its cap a memory store refuses; what it holds stays, and deleting a session makes room again."""
-    store = MemoryStore(size_bytes_max=20_000)
+    store = InMemoryStore(size_bytes_max=20_000)
     store.create("b").close()
     log = store.create("a")
     taken = fill(log)

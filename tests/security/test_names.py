@@ -13,7 +13,7 @@ import pytest
 from plimsoll.errors import PlimsollError, SessionNotFound, SettingError, StoreError, StoreUnusable, UnsafeName
 from plimsoll.protocols import RecordDraft
 from plimsoll.store.jsonl import JsonlStore
-from plimsoll.store.memory import MemoryStore
+from plimsoll.store.memory import InMemoryStore
 from plimsoll.store.open import open_store
 from plimsoll.store.paths import data_dir, folder_of, name_of, project_folder, safe_name
 from plimsoll.store.sqlite import SqliteStore
@@ -135,7 +135,11 @@ def store(request, tmp_path):
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "log.jsonl").write_text("not yours")
     inside = tmp_path / "inside"
-    made = {"jsonl": lambda: JsonlStore(inside), "sqlite": lambda: SqliteStore(inside / "f.db"), "memory": MemoryStore}
+    made = {
+        "jsonl": lambda: JsonlStore(inside),
+        "sqlite": lambda: SqliteStore(inside / "f.db"),
+        "memory": InMemoryStore,
+    }
     store = made[request.param]()
     yield store
     store.close()

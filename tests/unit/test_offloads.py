@@ -12,7 +12,7 @@ import pytest
 import plimsoll
 from plimsoll.api.offloads import OFFLOAD_SESSION
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError, StoreFull
-from plimsoll.store.memory import MemoryStore
+from plimsoll.store.memory import InMemoryStore
 
 LOG = "\n".join(f"step {n}: pallet {n * 37 % 991} is at berth {n % 17}" for n in range(3_000))
 ROWS = json.dumps([{"id": n, "name": f"pallet {n}"} for n in range(400)])
@@ -27,7 +27,7 @@ def places(kind: str, folder: Path) -> Any:
         "sqlite": f"sqlite:///{folder / 's.db'}",
         "memory": "memory:",
         "named memory": "memory:offloads",
-        "store": MemoryStore(),
+        "store": InMemoryStore(),
         "port": plimsoll.Offloads(str(folder / "p")),
         "path": folder / "s",
     }[kind]
@@ -117,7 +117,7 @@ class Failing:
         (Failing(answer=None), "SettingError: "),
         (Failing(answer=7), "SettingError: "),
         (Failing(answer="with spaces in it"), "SettingError: "),
-        (MemoryStore(size_bytes_max=900), "StoreFull: "),
+        (InMemoryStore(size_bytes_max=900), "StoreFull: "),
     ],
 )
 def test_a_store_that_fails_costs_the_reference(store: Any, problem: str) -> None:

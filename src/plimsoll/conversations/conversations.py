@@ -20,7 +20,7 @@ from plimsoll.message import FormatName
 from plimsoll.policy.policy import PolicyChoice
 from plimsoll.protocols import Durability
 from plimsoll.session.open import open as open_session
-from plimsoll.store.memory import MemoryStore
+from plimsoll.store.memory import InMemoryStore
 from plimsoll.store.open import StoreSpec, open_store
 from plimsoll.store.paths import safe_name
 from plimsoll.tokens.custom import CounterChoice
@@ -74,7 +74,7 @@ class Conversations:
         """
         place = open_store(store, durability=durability)
         self._settings = Settings(
-            store=MemoryStore() if store == "memory:" else place,
+            store=InMemoryStore() if store == "memory:" else place,
             model=model,
             max_tokens=None if max_tokens is None else integer("max_tokens", max_tokens, least=1),
             policy=chosen_policy(policy),

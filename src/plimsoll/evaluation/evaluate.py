@@ -13,7 +13,7 @@ from plimsoll.errors import ErrorCatcher
 from plimsoll.evaluation.cases import Case, Sizes, Source, cases_of
 from plimsoll.evaluation.extract import identifiers
 from plimsoll.evaluation.matching import Haystack
-from plimsoll.evaluation.values import Evaluation, Interval, Outcome, Probe, Tally, WayScore, added
+from plimsoll.evaluation.values import Evaluation, Interval, Outcome, Probe, ProbeCounts, WayScore, added
 from plimsoll.evaluation.ways import Compacted, Way, checked_ways, compacted_by, way_name
 from plimsoll.formats.words import words_of
 from plimsoll.message import Message
@@ -132,11 +132,11 @@ def _state(probe: Probe, view: Haystack, recall: Callable[[str], Sequence[str]] 
     return "lost"
 
 
-def tallied(states: Iterable[tuple[Probe, State]]) -> dict[str, Tally]:
+def tallied(states: Iterable[tuple[Probe, State]]) -> dict[str, ProbeCounts]:
     """The states of probes by their kind."""
-    found: dict[str, Tally] = defaultdict(Tally)
+    found: dict[str, ProbeCounts] = defaultdict(ProbeCounts)
     for probe, state in states:
-        found[probe.kind] = found[probe.kind].plus(Tally(**{state: 1}))
+        found[probe.kind] = found[probe.kind].plus(ProbeCounts(**{state: 1}))
     return dict(sorted(found.items()))
 
 
@@ -160,11 +160,11 @@ def _score(name: str, outcomes: Sequence[Outcome]) -> WayScore:
         over_budget=sum(outcome.tokens > outcome.budget_tokens for outcome in outcomes),
         time_s=sum(outcome.time_s for outcome in outcomes),
         failed=sum(outcome.error is not None for outcome in outcomes),
-        by_kind={kind: added(outcome.by_kind.get(kind, Tally()) for outcome in outcomes) for kind in kinds},
+        by_kind={kind: added(outcome.by_kind.get(kind, ProbeCounts()) for outcome in outcomes) for kind in kinds},
     )
 
 
-def _interval(outcomes: Sequence[Outcome], hits: Callable[[Tally], int]) -> Interval:
+def _interval(outcomes: Sequence[Outcome], hits: Callable[[ProbeCounts], int]) -> Interval:
     """The middle 95 % of a bootstrap (Efron 1979), with a fixed seed: conversations are drawn again, with all their probes."""
     drawn = [(hits(outcome.total), outcome.total.total) for outcome in outcomes]
     if len(drawn) < _CONVERSATIONS_MIN:

@@ -12,7 +12,7 @@ from plimsoll.errors import SettingError
 from plimsoll.evaluation.evaluate import tallied, text_of
 from plimsoll.evaluation.extract import probes_of
 from plimsoll.evaluation.matching import Haystack
-from plimsoll.evaluation.values import Probe, Tally, added
+from plimsoll.evaluation.values import Probe, ProbeCounts, added
 from plimsoll.formats.registry import decode_all
 from plimsoll.session.session import Session
 from plimsoll.validation import short_repr, text_or_none
@@ -33,12 +33,12 @@ class LossReport(ShortRepr):
 
     compaction: Compaction
     left: tuple[Action, ...] = field(repr=False)
-    by_kind: Mapping[str, Tally]
+    by_kind: Mapping[str, ProbeCounts]
     missed: tuple[Probe, ...] = field(repr=False)
     """What the view no longer says, in the order of the history; `position` is the number of the message that says it."""
 
     @property
-    def total(self) -> Tally:
+    def total(self) -> ProbeCounts:
         """Over all kinds."""
         return added(self.by_kind.values())
 

@@ -47,7 +47,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class ProbeCounts:
     """How many probes are kept in the view, found by one query, or lost."""
 
     kept: int = 0
@@ -69,9 +69,11 @@ class Tally:
         """Kept or recalled, from 0 to 1."""
         return (self.kept + self.recalled) / self.total if self.total else 0.0
 
-    def plus(self, other: Tally) -> Tally:
+    def plus(self, other: ProbeCounts) -> ProbeCounts:
         """The sums."""
-        return Tally(kept=self.kept + other.kept, recalled=self.recalled + other.recalled, lost=self.lost + other.lost)
+        return ProbeCounts(
+            kept=self.kept + other.kept, recalled=self.recalled + other.recalled, lost=self.lost + other.lost
+        )
 
     def to_dict(self) -> dict[str, int]:
         """JSON-ready."""
@@ -88,8 +90,8 @@ class Outcome:
     """The text of the compacted messages."""
     tokens: int
     budget_tokens: int
-    by_kind: Mapping[str, Tally] = field(repr=False)
-    needed_next: Tally
+    by_kind: Mapping[str, ProbeCounts] = field(repr=False)
+    needed_next: ProbeCounts
     identifiers: int
     identifiers_used: int
     time_s: float
@@ -97,7 +99,7 @@ class Outcome:
     can_recall: bool = False
 
     @property
-    def total(self) -> Tally:
+    def total(self) -> ProbeCounts:
         """Over all kinds."""
         return added(self.by_kind.values())
 
@@ -118,7 +120,7 @@ class WayScore(ShortRepr):
     """None for a way without recall."""
     found_interval: Interval | None
     lost: int
-    needed_next: Tally
+    needed_next: ProbeCounts
     identifier_precision: float | None
     tokens_mean: float
     over_budget: int
@@ -126,7 +128,7 @@ class WayScore(ShortRepr):
     time_s: float
     failed: int
     """Conversations on which it failed; their probes are lost."""
-    by_kind: Mapping[str, Tally]
+    by_kind: Mapping[str, ProbeCounts]
 
     def _facts(self) -> tuple[Fact, ...]:
         return (("way", self.way), ("kept", f"{self.kept:.0%} kept"), ("lost", f"{self.lost} lost"))
@@ -204,9 +206,9 @@ class Evaluation(ShortRepr):
         }
 
 
-def added(tallies: Iterable[Tally]) -> Tally:
+def added(tallies: Iterable[ProbeCounts]) -> ProbeCounts:
     """The sum of tallies."""
-    total = Tally()
+    total = ProbeCounts()
     for tally in tallies:
         total = total.plus(tally)
     return total

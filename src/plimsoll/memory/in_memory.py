@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from threading import RLock
 
 from plimsoll.errors import on_failure
-from plimsoll.memory.ranking import Ranking
+from plimsoll.memory.ranking import MemoryRanking
 from plimsoll.protocols import Memory
 
 
@@ -18,7 +18,7 @@ class InMemoryMemoryStore:
         self._lock = RLock()
         self._memories: dict[str, Memory] = {}
         self._read_to: dict[str, int] = {}
-        self._ranking = Ranking()
+        self._ranking = MemoryRanking()
 
     @property
     def where(self) -> str:

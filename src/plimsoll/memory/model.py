@@ -14,7 +14,7 @@ from typing import Any, get_args
 from plimsoll.compaction.task import SummaryRequest
 from plimsoll.limits import MEMORY_TEXT_CHARS_MAX
 from plimsoll.memory.secrets import holds_secret
-from plimsoll.memory.statements import Statement
+from plimsoll.memory.statements import UserStatement
 from plimsoll.message import Message
 from plimsoll.policy.policy import Policy
 from plimsoll.protocols import MemoryKind
@@ -72,7 +72,7 @@ def request_for(messages: Mapping[int, Message], texts: Mapping[int, str], polic
     )
 
 
-def answered(reply: str, texts: Mapping[int, str], roles: Mapping[int, str]) -> list[tuple[int, Statement]] | None:
+def answered(reply: str, texts: Mapping[int, str], roles: Mapping[int, str]) -> list[tuple[int, UserStatement]] | None:
     """The facts of an answer, each with the position of its message; None if the answer is not such a list."""
     found = _LIST.search(reply[:_ANSWER_CHARS_MAX])
     try:
@@ -82,7 +82,9 @@ def answered(reply: str, texts: Mapping[int, str], roles: Mapping[int, str]) -> 
     return list(_sound(items[:_FACTS_MAX], texts, roles)) if isinstance(items, list) else None
 
 
-def _sound(items: Sequence[Any], texts: Mapping[int, str], roles: Mapping[int, str]) -> Iterator[tuple[int, Statement]]:
+def _sound(
+    items: Sequence[Any], texts: Mapping[int, str], roles: Mapping[int, str]
+) -> Iterator[tuple[int, UserStatement]]:
     terms = Terms()
     for item in items:
         if not isinstance(item, Mapping):
@@ -94,7 +96,7 @@ def _sound(items: Sequence[Any], texts: Mapping[int, str], roles: Mapping[int, s
         shown, role = line(text, MEMORY_TEXT_CHARS_MAX), roles[at]
         is_hearsay = role != "user" and kind in ("preference", "profile")
         if shown and not is_hearsay and not holds_secret(text) and _is_grounded(shown, texts[at], terms):
-            yield at, Statement(shown, kind, _CONFIDENCE[role], _IMPORTANCE[role], is_local=False)
+            yield at, UserStatement(shown, kind, _CONFIDENCE[role], _IMPORTANCE[role], is_local=False)
 
 
 def _position(value: object) -> int | None:

@@ -16,7 +16,7 @@ K1, B = 1.2, 0.5
 _CACHED_TEXTS_MAX = 20_000
 
 
-class Ranking:
+class MemoryRanking:
     """Searches memories by the words of their texts. Caches the words of each."""
 
     def __init__(self) -> None:

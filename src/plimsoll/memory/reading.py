@@ -12,7 +12,7 @@ from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest
 from plimsoll.dataclass import dataclass
 from plimsoll.memory.model import answered, request_for
 from plimsoll.memory.scopes import Scopes
-from plimsoll.memory.statements import Statement, from_message, spoken_text
+from plimsoll.memory.statements import UserStatement, from_message, spoken_text
 from plimsoll.message import Message
 from plimsoll.policy.policy import Policy
 from plimsoll.protocols import Memory, MemoryOrigin, Speaker
@@ -66,7 +66,7 @@ def read_messages(
     return found
 
 
-def _by_rules(messages: Sequence[Said]) -> Iterator[tuple[Said, Statement]]:
+def _by_rules(messages: Sequence[Said]) -> Iterator[tuple[Said, UserStatement]]:
     for said in messages:
         for statement in from_message(said.message, after_result=said.after_result):
             yield said, statement
@@ -74,7 +74,7 @@ def _by_rules(messages: Sequence[Said]) -> Iterator[tuple[Said, Statement]]:
 
 def _by_model(
     messages: Sequence[Said], policy: Policy
-) -> Generator[SummaryRequest, SummaryReply, list[tuple[Said, Statement]] | None]:
+) -> Generator[SummaryRequest, SummaryReply, list[tuple[Said, UserStatement]] | None]:
     """What a model finds; None if it fails, or there is nothing to read."""
     texts = {said.position: text for said in messages if (text := said.text)}
     if not texts:
@@ -103,7 +103,7 @@ def _portions(messages: Sequence[Said], policy: Policy) -> Iterator[Sequence[Sai
     yield messages[start:]
 
 
-def _memory(said: Said, statement: Statement, place: Place) -> Memory:
+def _memory(said: Said, statement: UserStatement, place: Place) -> Memory:
     by: Speaker = "user" if said.message.role == "user" else "assistant"
     origin = MemoryOrigin(
         time_ms=said.time_ms, session=place.session, message=f"m{said.position}", created_ms=place.created_ms

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from plimsoll.memory.ranking import Ranking
+from plimsoll.memory.ranking import MemoryRanking
 from plimsoll.memory.wire import memory_of, memory_text
 from plimsoll.protocols import Durability, Memory
 from plimsoll.store.database import Database, Schema
@@ -29,7 +29,7 @@ class SqliteMemoryStore:
     def __init__(self, path: str, *, durability: Durability = "fsync") -> None:
         place = os.path.abspath(path)  # noqa: PTH100 - resolving would follow a link unseen
         self._database = Database(place, durability=durability, schema=_SCHEMA)
-        self._ranking = Ranking()
+        self._ranking = MemoryRanking()
         self._has_deleted = False
         self._decoded: dict[str, tuple[str, Memory | None]] = {}
         """The rows that were read last."""

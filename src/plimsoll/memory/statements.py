@@ -42,7 +42,7 @@ _HEADING = regex(r"#{1,6} ")
 _QUOTE = regex(r"\s{0,8}(?:>|&gt;|\|)")
 
 
-class Statement(NamedTuple):
+class UserStatement(NamedTuple):
     """A sentence that states something durable."""
 
     text: str
@@ -53,7 +53,7 @@ class Statement(NamedTuple):
     """True if it is about the project at hand, whatever its kind."""
 
 
-def from_message(message: Message, *, after_result: bool = False) -> list[Statement]:
+def from_message(message: Message, *, after_result: bool = False) -> list[UserStatement]:
     """The durable statements of a user's or an assistant's message; of any other message none.
 
     Tool results, system text, quotations and text that somebody pasted are not read. `after_result` is True if the message before
@@ -65,7 +65,7 @@ def from_message(message: Message, *, after_result: bool = False) -> list[Statem
     return list({statement.text: statement for statements in found for statement in statements}.values())
 
 
-def from_text(text: str) -> list[Statement]:
+def from_text(text: str) -> list[UserStatement]:
     """The durable statements of a text that a user typed."""
     clauses = (clause for sentence in _sentences(text) if cues_in(sentence) for clause in _clauses(sentence))
     return [statement for clause in clauses if (statement := read(clause)) is not None]
@@ -141,7 +141,7 @@ def _clauses(sentence: str) -> Iterator[str]:
     yield from kept
 
 
-def read(sentence: str) -> Statement | None:
+def read(sentence: str) -> UserStatement | None:
     """The statement of one sentence or clause; None if it states nothing durable, or holds a secret."""
     remembered = REMEMBER.match(sentence)
     asked = remembered is not None
@@ -154,11 +154,11 @@ def read(sentence: str) -> Statement | None:
         return None
     is_local = PROJECT.search(shown) is not None
     if found is None:
-        return Statement(shown, "fact", _REMEMBERED_CONFIDENCE, _REMEMBERED_IMPORTANCE, is_local)
+        return UserStatement(shown, "fact", _REMEMBERED_CONFIDENCE, _REMEMBERED_IMPORTANCE, is_local)
     kind, confidence, importance = found
     if asked:
         confidence, importance = _REMEMBERED_CONFIDENCE, _REMEMBERED_IMPORTANCE
-    return Statement(shown, kind, confidence, importance, is_local)
+    return UserStatement(shown, kind, confidence, importance, is_local)
 
 
 def _wording(sentence: str) -> tuple[MemoryKind, float, int] | None:
@@ -171,7 +171,7 @@ def _wording(sentence: str) -> tuple[MemoryKind, float, int] | None:
     return None
 
 
-def _reported(text: str) -> Iterator[Statement]:
+def _reported(text: str) -> Iterator[UserStatement]:
     """What an assistant said of the project and of decisions. What it says of the user is hearsay and not kept."""
     for sentence in claims(text[:_TYPED_CHARS_MAX])[:_SENTENCES_MAX]:
         if not cues_in(sentence) or NOT_SAID.search(sentence) or QUESTION.match(sentence):

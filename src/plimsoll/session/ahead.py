@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from plimsoll.compaction.drive import AsyncSummarizer, adrive, drive
 from plimsoll.compaction.result import CompactionOptions, Revision
 from plimsoll.errors import ErrorCatcher
-from plimsoll.session.compact import Carrying, Prepared, planned
+from plimsoll.session.compact import Carrying, PreparedPlan, planned
 from plimsoll.session.concurrency import THREADS, CompactionTurn
 from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.remembering import flushed
@@ -26,13 +26,13 @@ class Ahead:
 
     def __init__(self, turn: CompactionTurn) -> None:
         self._turn = turn
-        self._prepared: Prepared | None = None
+        self._prepared: PreparedPlan | None = None
         self._tried: Revision | None = None
         """Where planning last began: each view is planned for once, whether or not the model answers."""
         self._thread: threading.Thread | None = None
         self._task: Task[None] | None = None
 
-    def take(self, recorder: SessionRecorder) -> Prepared | None:
+    def take(self, recorder: SessionRecorder) -> PreparedPlan | None:
         """The plan, once, if it is for the current view or an earlier part of it."""
         prepared, self._prepared = self._prepared, None
         if prepared is None or prepared.conditions != _conditions(recorder):
@@ -95,7 +95,7 @@ class Ahead:
         outline = yield from planned(recorder, CompactionOptions(), asks_model=True)
         if outline.changed and outline.stage == "model":
             outline = yield from flushed(recorder, outline, asks_model=True)
-            self._prepared = Prepared(outline=outline, made_at=made_at, waiting=waiting, conditions=conditions)
+            self._prepared = PreparedPlan(outline=outline, made_at=made_at, waiting=waiting, conditions=conditions)
 
 
 def _conditions(recorder: SessionRecorder) -> Hashable:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from plimsoll.errors import SessionExists, SessionNotFound
 from plimsoll.protocols import Durability, SessionInfo, SessionLog, Store
 from plimsoll.records.checks import full_record_problem
-from plimsoll.store.memory import MemoryStore
+from plimsoll.store.memory import InMemoryStore
 from plimsoll.store.open import StoreSpec, open_store
 from plimsoll.store.verify import Repaired, Verified
 from plimsoll.store.verify import repair as repair_log
@@ -117,7 +117,7 @@ def found(place: Store, name: str, *, writable: bool = False) -> SessionLog:
 def store_for(store: StoreSpec, durability: Durability = "fsync") -> Store:
     """The store for a spec. Each "memory:" without a label is a new store, as in SQLite."""
     place = open_store(store, durability=durability)
-    return MemoryStore() if store == "memory:" else place
+    return InMemoryStore() if store == "memory:" else place
 
 
 def _bring_back(place: Store, name: str) -> None:

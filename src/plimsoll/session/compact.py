@@ -43,7 +43,7 @@ Carrying: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedPlan:
     """A plan for the view at `made_at`, made before it is due. Messages appended since follow it."""
 
     outline: Outline
@@ -56,7 +56,7 @@ class Prepared:
 class PlansAhead(Protocol):
     """What has prepared a plan, perhaps."""
 
-    def take(self, recorder: SessionRecorder) -> Prepared | None:
+    def take(self, recorder: SessionRecorder) -> PreparedPlan | None:
         """The plan, once, if it is for the current view or an earlier part of it."""
         ...
 

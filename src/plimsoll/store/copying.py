@@ -14,7 +14,7 @@ from plimsoll.errors import ReferenceNotFound, SessionDamaged, SessionExists
 from plimsoll.protocols import Record, RecordCheck, RecordDraft, SessionLog, Store
 from plimsoll.store.header import header_line
 from plimsoll.store.log import accept_any
-from plimsoll.store.memory import MemoryStore
+from plimsoll.store.memory import InMemoryStore
 from plimsoll.store.record import decode, encode
 
 _STEM_CHARS: Final = 56
@@ -109,7 +109,7 @@ def drafted(place: Store, name: str) -> Iterator[Store]:
         with drafting(name) as draft:
             yield draft
         return
-    draft = MemoryStore()
+    draft = InMemoryStore()
     yield draft
     with closing(draft.open(name, writable=False)) as log:
         place.create_from(name, log.lines(), map(log.get_blob, log.blobs()))

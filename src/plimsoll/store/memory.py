@@ -33,7 +33,7 @@ class _Session:
 class MemoryLines(RowReader):
     """The lines of one session in memory."""
 
-    def __init__(self, store: MemoryStore, session: _Session, *, name: str, writable: bool) -> None:
+    def __init__(self, store: InMemoryStore, session: _Session, *, name: str, writable: bool) -> None:
         super().__init__(self)
         self._store = store
         self._session = session
@@ -86,7 +86,7 @@ class MemoryLines(RowReader):
             self._session.has_writer = False
 
 
-class MemoryStore:
+class InMemoryStore:
     """See Store. `size_bytes_max` limits lines and blobs together; appending beyond it raises StoreFull and drops nothing."""
 
     def __init__(
@@ -205,11 +205,11 @@ class MemoryStore:
         )
 
 
-_shared: dict[str, MemoryStore] = {}
+_shared: dict[str, InMemoryStore] = {}
 _sharing = Mutex()
 
 
-def shared_memory_store(where: str) -> MemoryStore:
+def shared_memory_store(where: str) -> InMemoryStore:
     """The store of that name in this process, so that a session can be reopened, listed and deleted by name."""
     with _sharing:
-        return _shared.setdefault(where, MemoryStore(where))
+        return _shared.setdefault(where, InMemoryStore(where))

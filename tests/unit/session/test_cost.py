@@ -12,7 +12,7 @@ import plimsoll
 import workloads
 from plimsoll.formats import registry
 from plimsoll.formats.registry import FORMATS, format_named
-from plimsoll.store.memory import MemoryStore
+from plimsoll.store.memory import InMemoryStore
 from plimsoll.tokens.exact import ExactCounter
 
 BUDGET = 16_000
@@ -47,7 +47,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
 
     formats = {**FORMATS, format.name: replace(format, decode=decoding)}
     monkeypatch.setattr(registry, "_loaded", formats.__getitem__)
-    log = type(MemoryStore().create("probe"))
+    log = type(InMemoryStore().create("probe"))
     for name in ("read", "read_back", "read_messages"):
         monkeypatch.setattr(log, name, _counting(getattr(log, name), found))
     return found
@@ -135,7 +135,7 @@ def test_opening_reads_back_to_the_last_compaction(work: Work) -> None:
     """Opening a long session, and its first view, read and decode what the view holds and not the history (W1-32)."""
     costs = {}
     for turns in (60, TURNS):
-        store = MemoryStore()
+        store = InMemoryStore()
         with plimsoll.open("x", store=store, max_tokens=BUDGET, project=False) as session:
             for turn in list(workloads.turns(41, TURNS))[:turns]:
                 session.extend(turn)

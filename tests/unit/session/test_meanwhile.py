@@ -12,7 +12,7 @@ import pytest
 import plimsoll
 import proof
 from plimsoll.errors import PlanIsStale, SettingError
-from plimsoll.store.memory import MemoryStore
+from plimsoll.store.memory import InMemoryStore
 from workloads import talk, turns
 
 Wire = dict[str, Any]
@@ -92,7 +92,7 @@ def test_what_is_said_meanwhile_is_in_the_view(how: str, later: str) -> None:
     """Messages that arrive while the model writes follow the compacted view, valid and within the budget, also after reopening
     (W1-08, W2-10).
     """
-    store = MemoryStore()
+    store = InMemoryStore()
     model = Model(lambda session: [session.extend(batch) for batch in LATER[later]])
     with opened(store, model, awaits=how[0] == "a", unanswered=later.startswith("a result")) as session:
         before = len(session.history())
@@ -121,7 +121,7 @@ def test_what_is_said_meanwhile_is_in_the_view(how: str, later: str) -> None:
 def test_the_record_says_what_the_view_is(how: str) -> None:
     """The sizes that the compaction reports are those of the view with what came meanwhile in it, and undoing it gives all."""
     model = Model(lambda session: session.extend(LATER["an exchange"][0] + LATER["an exchange"][1]))
-    with opened(MemoryStore(), model, awaits=how[0] == "a") as session:
+    with opened(InMemoryStore(), model, awaits=how[0] == "a") as session:
         view = run(session, how)
         (done,) = session.compactions()
 
@@ -142,7 +142,7 @@ def test_another_compaction_meanwhile(how: str) -> None:
         by_rules.append({"role": "user", "content": "LATER"})
 
     model = Model(meanwhile)
-    with opened(MemoryStore(), model, awaits=how[0] == "a") as session:
+    with opened(InMemoryStore(), model, awaits=how[0] == "a") as session:
         view = run(session, how)
         first, *rest = session.compactions()
 
@@ -157,7 +157,7 @@ def test_another_compaction_meanwhile(how: str) -> None:
 def test_compactions_wait_for_each_other() -> None:
     """Two views and a compaction asked for at once ask the model no oftener than one after the other would."""
     model = Model(lambda _: None)
-    with opened(MemoryStore(), model, awaits=True) as session:
+    with opened(InMemoryStore(), model, awaits=True) as session:
 
         async def at_once() -> list[Any]:
             return await asyncio.gather(session.aview(), session.aview(), session.aview())
@@ -173,7 +173,7 @@ def test_awaiting_changes_nothing_else() -> None:
     """With the same messages and the same prose `aview` and `acompact` give what `view` and `compact` give."""
     found = {}
     for how in WAYS:
-        with opened(MemoryStore(), Model(lambda _: None), awaits=how[0] == "a") as session:
+        with opened(InMemoryStore(), Model(lambda _: None), awaits=how[0] == "a") as session:
             found[how] = run(session, how)
 
     assert found["view"] == found["aview"]
@@ -184,7 +184,7 @@ def test_awaiting_changes_nothing_else() -> None:
 def test_awaiting_a_plan() -> None:
     """`acompact` carries out a plan as `compact` does: as shown, refused when stale, and rebased with the model's new prose."""
     model = Model(lambda _: None)
-    with opened(MemoryStore(), model, awaits=True) as session:
+    with opened(InMemoryStore(), model, awaits=True) as session:
         plan = session.preview()
         session.append({"role": "user", "content": "LATER"})
         with pytest.raises(PlanIsStale):
@@ -200,7 +200,7 @@ def test_awaiting_a_plan() -> None:
 def test_a_plan_is_for_what_was_there_when_it_was_begun() -> None:
     """A preview during which something was said is stale at once."""
     model = Model(lambda session: session.append({"role": "user", "content": "LATER"}))
-    with opened(MemoryStore(), model, awaits=False) as session:
+    with opened(InMemoryStore(), model, awaits=False) as session:
         plan = session.preview()
         with pytest.raises(PlanIsStale):
             session.compact(plan)

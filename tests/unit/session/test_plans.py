@@ -16,7 +16,7 @@ import proof
 from plimsoll.compaction.references import words_of
 from plimsoll.errors import CannotFit, PlanIsStale, SettingError
 from plimsoll.formats.registry import decode_all
-from plimsoll.store.memory import MemoryStore
+from plimsoll.store.memory import InMemoryStore
 from workloads import talk, turns, work
 
 BUDGET = 6_000
@@ -84,7 +84,7 @@ def test_a_message_stays_or_is_summarised_and_keeps_its_name() -> None:
     """No message is both in the view and in the summary; those that stay are the same messages, of the same time, under the same
     ids, now and resumed (W1-17).
     """
-    store, messages = MemoryStore(), talk(31, 60)
+    store, messages = InMemoryStore(), talk(31, 60)
     times = [1_000_000 + 60_000 * number for number in range(len(messages))]
     with plimsoll.open("plans", store=store, max_tokens=BUDGET) as session:
         session.extend(messages, times_ms=times)
@@ -360,7 +360,7 @@ def test_what_left_can_be_read_back() -> None:
 @pytest.mark.parametrize("format", ["openai-chat", "anthropic"])
 def test_what_left_is_named(format: Any) -> None:
     """Each compaction says of every exchange that left it by which names its texts are read back: all of them, word for word."""
-    store = MemoryStore()
+    store = InMemoryStore()
     with plimsoll.open("x", store=store, max_tokens=6_000, format=format) as session:
         for message in plimsoll.convert(work(36, 40), to=format).messages:
             session.append(message)

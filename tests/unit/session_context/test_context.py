@@ -13,7 +13,7 @@ import pytest
 import plimsoll
 from plimsoll.errors import SettingError
 from plimsoll.limits import ACTIVITY_CALLS_MAX, ACTIVITY_TOPICS_MAX
-from plimsoll.store.memory import MemoryStore
+from plimsoll.store.memory import InMemoryStore
 
 STORES = ("lines", "sqlite", "memory")
 MINE: dict[str, Any] = {
@@ -25,7 +25,7 @@ MINE: dict[str, Any] = {
 
 def store_of(kind: str, place: Path) -> Any:
     """A store that later openings find again."""
-    return {"lines": str(place / "s"), "sqlite": f"sqlite:///{place / 's.db'}", "memory": MemoryStore()}[kind]
+    return {"lines": str(place / "s"), "sqlite": f"sqlite:///{place / 's.db'}", "memory": InMemoryStore()}[kind]
 
 
 @pytest.fixture
@@ -258,7 +258,7 @@ def test_dependencies(found: str, asked: dict[str, Any], depends: bool) -> None:
     search = call("search", "1")
     then = {"role": "assistant", "content": [{"type": "tool_use", "id": "2", "name": "read", "input": asked}]}
     answer = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": found}]}
-    store = MemoryStore()
+    store = InMemoryStore()
     with plimsoll.open("a", store=store, format="anthropic") as session:
         session.append({"role": "user", "content": "Look at named/by/user.py"})
         session.extend([own, result("0"), search, answer, then, result("2")])

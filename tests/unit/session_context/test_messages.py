@@ -17,14 +17,14 @@ from plimsoll.limits import LARGE_MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_CHARS
 from plimsoll.message import Message, Text
 from plimsoll.policy.policy import policy_named
 from plimsoll.session.message_cache import MessageCache
-from plimsoll.store.memory import MemoryStore
+from plimsoll.store.memory import InMemoryStore
 
 
 @pytest.fixture
 def session() -> Any:
     """Two hundred messages, one a second, the newest at 1,200,000 ms."""
     now = chain([0], count(1_001_000, 1_000))
-    store = MemoryStore(clock=lambda: next(now))
+    store = InMemoryStore(clock=lambda: next(now))
     with plimsoll.open("a", store=store, project=False, format="openai-chat") as opened:
         for number in range(200):
             opened.append({"role": "user", "content": f"word {number}"})
@@ -33,7 +33,7 @@ def session() -> Any:
 
 def store_of(kind: str, place: Path) -> Any:
     """A store that later openings find again."""
-    return {"lines": str(place / "s"), "sqlite": f"sqlite:///{place / 's.db'}", "memory": MemoryStore()}[kind]
+    return {"lines": str(place / "s"), "sqlite": f"sqlite:///{place / 's.db'}", "memory": InMemoryStore()}[kind]
 
 
 def ids(session: plimsoll.Session, **bounds: Any) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 import plimsoll
 from plimsoll.errors import SessionNotFound, SettingError
 from plimsoll.limits import SESSION_TITLE_CHARS_MAX
-from plimsoll.store.memory import MemoryStore
+from plimsoll.store.memory import InMemoryStore
 from plimsoll.store.open import open_store
 from plimsoll.store.os_calls import OsCalls
 
@@ -34,7 +34,7 @@ def filled(store: Any, count: int, **options: Any) -> None:
 @pytest.mark.parametrize("kind", ["lines", "sqlite", "memory"])
 def test_sessions_beyond_the_most_are_archived(tmp_path: Path, kind: str) -> None:
     """The sessions changed longest ago leave the list, none is lost, and opening one brings it back whole (W1-24)."""
-    store = {"lines": str(tmp_path / "s"), "sqlite": f"sqlite:///{tmp_path / 's.db'}", "memory": MemoryStore()}[kind]
+    store = {"lines": str(tmp_path / "s"), "sqlite": f"sqlite:///{tmp_path / 's.db'}", "memory": InMemoryStore()}[kind]
     filled(store, 5, max_sessions=3)
     assert (names(store), names(store, archived=True)) == (["s2", "s3", "s4"], ["s0", "s1"])
 
@@ -48,7 +48,7 @@ def test_sessions_beyond_the_most_are_archived(tmp_path: Path, kind: str) -> Non
 @pytest.mark.parametrize("kind", ["lines", "sqlite", "memory"])
 def test_archived_sessions_can_be_deleted(tmp_path: Path, kind: str) -> None:
     """Deleting an archived session by its name removes that one for good, and asking again finds none."""
-    store = {"lines": str(tmp_path / "s"), "sqlite": f"sqlite:///{tmp_path / 's.db'}", "memory": MemoryStore()}[kind]
+    store = {"lines": str(tmp_path / "s"), "sqlite": f"sqlite:///{tmp_path / 's.db'}", "memory": InMemoryStore()}[kind]
     filled(store, 3, max_sessions=1)
     plimsoll.delete("s0", store)
 
@@ -97,7 +97,7 @@ def test_durability(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability:
 
 def test_unknown_durability(tmp_path: Path) -> None:
     """Another word is refused by name, also for a store that is open already and has its own."""
-    for store in (str(tmp_path), MemoryStore(), open_store(str(tmp_path))):
+    for store in (str(tmp_path), InMemoryStore(), open_store(str(tmp_path))):
         with pytest.raises(SettingError) as refusal:
             plimsoll.open("a", store=store, durability="sometimes")  # type: ignore[arg-type]
         assert refusal.value.field == "durability"
@@ -106,7 +106,7 @@ def test_unknown_durability(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["lines", "sqlite", "memory"])
 def test_titles_are_listed(tmp_path: Path, kind: str) -> None:
     """A session made with a title is listed with it, cut to a line's length; one without has none."""
-    store = {"lines": str(tmp_path / "s"), "sqlite": f"sqlite:///{tmp_path / 's.db'}", "memory": MemoryStore()}[kind]
+    store = {"lines": str(tmp_path / "s"), "sqlite": f"sqlite:///{tmp_path / 's.db'}", "memory": InMemoryStore()}[kind]
     for name, title in (("a", "Tide tables 潮"), ("b", "x" * 9_999), ("c", None)):
         plimsoll.open(name, store=store, title=title).close()
     listed = {info.name: info.title for info in plimsoll.sessions(store)}
