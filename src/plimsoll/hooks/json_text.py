@@ -209,22 +209,29 @@ def without(text: str, spans: list[tuple[int, int]]) -> str:
     return "".join([*kept, text[at:]])
 
 
-def span_of_item(node: Node, index: int) -> tuple[int, int]:
-    """What to take out with one item of a list, so that the commas are right again."""
+def spans_of_item(text: str, node: Node, index: int) -> list[tuple[int, int]]:
+    """What to take out with one item of a list, so that the commas are right again and comments stay."""
     assert node.items is not None
-    return _span([(one.start, one.end) for one in node.items], index)
+    return _spans(text, [(one.start, one.end) for one in node.items], index)
 
 
-def span_of_member(node: Node, name: str) -> tuple[int, int]:
+def spans_of_member(text: str, node: Node, name: str) -> list[tuple[int, int]]:
     """What to take out with one member of an object."""
     assert node.members is not None
-    return _span([(node.begins[key], one.end) for key, one in node.members.items()], list(node.members).index(name))
+    places = [(node.begins[key], one.end) for key, one in node.members.items()]
+    return _spans(text, places, list(node.members).index(name))
 
 
-def _span(found: list[tuple[int, int]], index: int) -> tuple[int, int]:
-    if index > 0:
-        return found[index - 1][1], found[index][1]
-    return found[0][0], found[1][0] if len(found) > 1 else found[0][1]
+def _spans(text: str, found: list[tuple[int, int]], index: int) -> list[tuple[int, int]]:
+    start, end = found[index]
+    if len(found) == 1:
+        return [(start, end)]
+    begin, stop = (found[index - 1][1], start) if index > 0 else (end, found[1][0])
+    if text[begin:stop].strip() == ",":
+        return [(min(begin, start), max(stop, end))]
+    commas = [one.start() for one in _TOKEN.finditer(text, begin, stop) if one["sign"] == ","]
+    comma = commas[-1 if index > 0 else 0]
+    return [(start, end), (comma, comma + 1)]
 
 
 def _unit(text: str) -> str:

@@ -111,13 +111,14 @@ def _object(node: json_text.Node, name: str = "it") -> Mapping[str, json_text.No
 
 def _taken_out_of_json(text: str) -> str:
     """One entry after the other, each with the text read anew, until there is none."""
-    while text.strip() and (span := next(_own_spans(json_text.parse(text)), None)) is not None:
-        text = json_text.without(text, [span])
+    while text.strip() and (spans := next(_own_spans(text), None)) is not None:
+        text = json_text.without(text, spans)
     return text
 
 
-def _own_spans(root: json_text.Node) -> Iterator[tuple[int, int]]:
+def _own_spans(text: str) -> Iterator[Spans]:
     """What to take out for each entry; what is empty without it goes with it."""
+    root = json_text.parse(text)
     hooks = (root.members or {}).get("hooks")
     for event, groups in ((hooks.members or {}) if hooks else {}).items():
         for index, group in enumerate(groups.items or ()):
@@ -126,17 +127,18 @@ def _own_spans(root: json_text.Node) -> Iterator[tuple[int, int]]:
             if not own or handlers is None or hooks is None:
                 continue
             if len(own) < len(handlers.items or ()):
-                yield json_text.span_of_item(handlers, own[0])
+                yield json_text.spans_of_item(text, handlers, own[0])
             elif len(groups.items or ()) > 1:
-                yield json_text.span_of_item(groups, index)
+                yield json_text.spans_of_item(text, groups, index)
             elif len(hooks.members or ()) > 1:
-                yield json_text.span_of_member(hooks, event)
+                yield json_text.spans_of_member(text, hooks, event)
             else:
-                yield json_text.span_of_member(root, "hooks")
+                yield json_text.spans_of_member(text, root, "hooks")
     servers = (root.members or {}).get("mcpServers")
     if servers is not None and _is_own_server((servers.members or {}).get(_SERVER)):
         alone = len(servers.members or ()) == 1
-        yield json_text.span_of_member(root, "mcpServers") if alone else json_text.span_of_member(servers, _SERVER)
+        holder, name = (root, "mcpServers") if alone else (servers, _SERVER)
+        yield json_text.spans_of_member(text, holder, name)
 
 
 def _is_own(handler: json_text.Node) -> bool:

@@ -278,6 +278,27 @@ def test_settings_that_were_changed_meanwhile_keep_the_change(home):
     assert left == {**PRETTY, "hooks": {"Stop": PRETTY["hooks"]["Stop"]}}
 
 
+def test_comments_beside_the_entries_stay(home):
+    """Comments that were written before and after plimsoll's entries since are still there when these are taken out."""
+    path, wanted = home / ".claude" / "settings.json", Registration(tool="claude-code")
+    handler = '{"hooks": [{"type": "command", "command": "%s"}]}'
+    put(path, ('{"hooks": {"PreCompact": [\n%s\n], "SessionStart": []}}' % (handler % "a")).encode())
+    apply(plan_install(wanted))
+    text = path.read_text().replace(f"{handler % 'a'},", f"{handler % 'a'}, // first, second")
+    at = text.rindex("]")
+    path.write_text(f"{text[:at]}, /* third, */ {handler % 'b'}{text[at:]}")
+
+    apply(plan_undo(wanted))
+
+    left = path.read_text()
+    assert "// first, second" in left
+    assert "/* third, */" in left
+    assert "plimsoll" not in left
+    assert json.loads(left.replace("// first, second", "").replace("/* third, */", "")) == {
+        "hooks": {"PreCompact": [json.loads(handler % "a")], "SessionStart": [json.loads(handler % "b")]}
+    }
+
+
 def test_a_new_file_that_was_added_to_stays(home):
     """A file that plimsoll made is removed again, unless somebody else has written in it since."""
     path, wanted = home / ".claude" / "settings.json", Registration(tool="claude-code")

@@ -105,6 +105,14 @@ SECRETS = (
     "Remember 4111 1111 1111 1111",
     "Remember aGVsbG8gd29ybGQgdGhpcyBpcyBzZWNyZXQ0",
     "我的密码是123456。",
+    "Remember the wifi password hunter2",
+    "Remember the password for staging, hunter2",
+    "Remember that hunter2 is my password",
+    "Remember my PIN 4821",
+    "Remember MYSQL_PWD=abc",
+    "Remember userPassword: abcd",
+    "Remember my number 078-05-1120",
+    "记住我的密码hunter2",
 )
 
 
@@ -134,7 +142,16 @@ def test_secrets_are_not_kept(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["max tokens is 4096", "see docs/architecture/overview.md", "我们用 PostgreSQL", "release-2026-11-22"]
+    "text",
+    [
+        "max tokens is 4096",
+        "max_output_tokens: 4096",
+        "We keep secrets in Vault",
+        "Our tests cover tokens and 12 more formats",
+        "see docs/architecture/overview.md",
+        "我们用 PostgreSQL",
+        "release-2026-11-22",
+    ],
 )
 def test_ordinary_text_is_no_secret(text: str) -> None:
     """Limits, paths, names and dates are kept."""
