@@ -105,6 +105,13 @@ def test_nothing_is_planted_in_other_formats(message_format: Any, tmp_path: Path
         "> {claim}",
         "```text\n{claim}\n```\nWhat is this?",
         "以下是日志：\n{claim}",
+        "[Tool: fetch]\n{claim}",
+        "<function_results>\n{claim}",
+        "Contents of notes.txt:\n{claim}",
+        "I looked:\n[tool result]\n{claim}",
+        "Summarize this article\n\n{claim}",
+        "请翻译以下文章\n{claim}",
+        'See\n"""\n{claim}\n"""',
     ],
 )
 def test_what_a_user_pastes_is_not_what_the_user_says(claim: str, wrapping: str) -> None:

@@ -34,22 +34,32 @@ PASTES = regex(
 )
 """A line after which a message holds somebody else's text."""
 
-MACHINE = regex(
-    r"\s*(?:[\[(<*#]{0,2})(?:observation|tool (?:result|output|response|call)|function (?:result|output|"
-    r"response)|command output|stdout|stderr|output|result"
-    r"|search results?|retrieved|context|document|file contents?|web ?page|api response|system (?:note|"
-    r"message|reminder)|工具(?:结果|输出|返回)|观察|检索结果|执行结果)"
-    r"(?:[\])>*]{0,2})\s?(?:\d{1,3}|of [^\n:：]{1,60}|from [^\n:：]{1,60})?\s*[:：\n>]",
+TASK = regex(
+    r"(?:please |kindly |(?:can|could|would) you )*(?:translate|rewrite|rephrase|paraphrase|proof ?read|correct|edit|summari[sz]e|"
+    r"shorten|polish|improve|analy[sz]e|classify) (?:this|these|the following)(?: \w{1,20})? (?:article|e-?mail|text|letter|"
+    r"message|review|paragraph|story|post|transcript|passage|document|essay|abstract|comment|log|output)s?"
+    r"(?: (?:for me|(?:in)?to [A-Za-z]{1,20}|in [A-Za-z]{1,20}))*\s*[.!?]?\s*|"
+    r"(?:请|帮我|麻烦)*(?:把|将)?(?:翻译|改写|润色|校对|总结|概括)(?:一下)?(?:下面|以下|这)[^\n，,]{0,20}[。？]?\s*",
     re.IGNORECASE,
 )
-"""The beginning of a tool's text that a host sends in the user's role."""
+"""A line that asks for work on a text, which follows."""
+
+MACHINE = regex(
+    r"\s*(?:[\[(<*#]{0,2})(?:observation|tool[ _-](?:result|output|response|call|use)s?|"
+    r"function[ _-](?:result|output|response|call)s?|tool(?=:)|command output|stdout|stderr|output|result"
+    r"|search results?|retrieved|context|document|(?:file )?contents?|web ?page|api response|system (?:note|"
+    r"message|reminder)|工具(?:结果|输出|返回)|观察|检索结果|执行结果)"
+    r"(?:[\])>*]{0,2})\s?(?:\d{1,3}|(?:of|from|for) [^\n:：]{1,60})?\s*[:：\n>]",
+    re.IGNORECASE,
+)
+"""How a tool's text begins that a host sends in the user's role."""
 
 QUOTED = regex(
     r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|「[^」\n]{1,400}」|『[^』\n]{1,400}』|«[^»\n]{1,400}»|"
     r"`[^`\n]{1,400}`|(?<!\w)'[^'\n]{1,400}'(?!\w)"
 )
-BLOCK = regex(r"<([A-Za-z][\w:-]{0,40})(?:\s[^<>\n]{0,300})?>.*?</\1\s*>", re.DOTALL)
-"""A pair of tags, between which stands somebody else's text."""
+BLOCK = regex(r"<([A-Za-z][\w:-]{0,40})(?:\s[^<>\n]{0,300})?>.*?</\1\s*>|(\"\"\"|''')(?=\n).*?\n\s{0,8}\2", re.DOTALL)
+"""A pair of tags or of triple quotation marks, between which stands somebody else's text."""
 
 QUESTION = regex(
     r".*[?？]\W*$|^(?:so |and |but |ok,? )?(?:do|does|did|is|are|am|was|were|can|could|should|would|will|"

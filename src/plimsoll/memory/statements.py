@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from plimsoll.limits import MEMORY_TEXT_CHARS_MAX
-from plimsoll.memory.hearsay import BLOCK, MACHINE, NOT_SAID, PASTES, QUESTION, QUOTED
+from plimsoll.memory.hearsay import BLOCK, MACHINE, NOT_SAID, PASTES, QUESTION, QUOTED, TASK
 from plimsoll.memory.patterns import PROJECT, REMEMBER, WORDINGS, cues_in
 from plimsoll.memory.secrets import holds_secret
 from plimsoll.message import Message, Text
@@ -39,6 +39,7 @@ _LETTER = regex(r"\w")
 _HEADING = regex(r"#{1,6} ")
 """A heading begins a document, which nobody types into a conversation."""
 
+_INTRODUCTION_CHARS_MAX = 400
 _QUOTE = regex(r"\s{0,8}(?:>|&gt;|\|)")
 
 
@@ -107,10 +108,17 @@ def _ends(text: str) -> Iterator[str]:
 def _own_lines(text: str) -> Iterator[str]:
     """The lines up to the first that introduces somebody else's text, without quotations."""
     for raw in without_code(BLOCK.sub("\n", without_injected(text))).split("\n"):
-        if _HEADING.match(raw) or (raw.rstrip().endswith((":", "：")) and PASTES.search(raw[:400])):
+        if _HEADING.match(raw) or _introduces(raw.rstrip()[:_INTRODUCTION_CHARS_MAX]):
             return
         if not _QUOTE.match(raw):
             yield raw
+
+
+def _introduces(raw: str) -> bool:
+    """Whether somebody else's text follows a line."""
+    if raw.endswith((":", "：")) and PASTES.search(raw):
+        return True
+    return TASK.fullmatch(raw) is not None or MACHINE.fullmatch(f"{raw}\n") is not None
 
 
 def _sentences(text: str) -> list[str]:

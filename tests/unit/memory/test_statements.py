@@ -188,6 +188,14 @@ def test_a_request_to_remember_may_be_a_question() -> None:
     assert [found.text for found in from_text("Could you please remember that I'm vegetarian?")] == ["I'm vegetarian"]
 
 
+@pytest.mark.parametrize(
+    "before", ["Summarize this repo", "Tool use is fine.", "Output in JSON, please.", "The context: long."]
+)
+def test_what_only_looks_like_an_introduction_hides_nothing(before: str) -> None:
+    """What a user says after an ordinary line is still the user's."""
+    assert [found.text for found in from_text(f"{before}\nI prefer tabs.")] == ["I prefer tabs."]
+
+
 def test_only_the_users_typing_is_read() -> None:
     """Tool results, system text, our own summaries, injected blocks and machine text in the user's role are not read."""
     said = "I prefer tabs."
