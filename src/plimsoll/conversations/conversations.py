@@ -209,7 +209,11 @@ class Conversations:
         return likeness(given, known, one.answer, awaited=one.awaited > 0)
 
     def _named(self, name: str, format: FormatName) -> Conversation:
-        return self._known.get(name) or Conversation(name, format, self._settings, self._renamed)
+        found = self._known.get(name)
+        if found is not None and found.format != format:  # one session keeps messages of one API
+            name = safe_name(f"{name}-{format}")
+            found = self._known.get(name)
+        return found or Conversation(name, format, self._settings, self._renamed)
 
     def _used(self, conversation: Conversation) -> Conversation:
         """Remember a conversation as the one used last."""

@@ -15,7 +15,7 @@ from plimsoll.limits import NESTING_DEPTH_MAX
 
 _SYSTEM: Final = ("system", "developer")
 _IGNORED: Final = frozenset({"cache_control", "prompt_cache_breakpoint"})
-_OF_ASSISTANT: Final = frozenset({"function_call", "reasoning", "custom_tool_call", "local_shell_call"})
+_OF_ASSISTANT: Final = ("function_call", "reasoning", "custom_tool_call", "local_shell_call")
 
 EDITED_SHARE_MIN: Final = 2
 """A list is an edit of a known one if it holds at least the known messages divided by this."""

@@ -60,7 +60,9 @@ _KINDS: Final = (
 )
 _PLACEHOLDER = regex(r"\[secret [a-z-]{3,20} [0-9a-f]{8}\]")
 _SEALED: Final = frozenset({"signature", "encrypted_content", "data", "image_url", "id", "call_id", "tool_use_id"})
-"""Fields that are signed, encrypted, or refer to others: never edited."""
+"""Fields that are signed, encrypted, or refer to others: never edited, except in the arguments of a call."""
+
+_ARGUMENTS: Final = "input"
 
 CLEAN_TEXTS_MAX: Final = 200_000
 """Texts that are remembered to hold no secret, by their hash."""
@@ -129,14 +131,17 @@ class Redaction:
         return _PLACEHOLDER.sub(lambda match: self.found.get(match[0], match[0]), text) if "[secret " in text else text
 
 
-def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+def _mapped(value: Any, change: Callable[[str], str], sealed: frozenset[str] = _SEALED) -> Any:
     """A JSON value with each text changed; the same object where nothing is."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
-        new = {key: item if key in _SEALED else _mapped(item, change) for key, item in value.items()}
+        new = {
+            key: item if key in sealed else _mapped(item, change, frozenset() if key == _ARGUMENTS else sealed)
+            for key, item in value.items()
+        }
         return new if any(new[key] is not item for key, item in value.items()) else value
     if isinstance(value, list | tuple):
-        items = [_mapped(item, change) for item in value]
+        items = [_mapped(item, change, sealed) for item in value]
         return items if any(one is not other for one, other in zip(items, value, strict=True)) else value
     return value

@@ -21,7 +21,7 @@ _CODES: Final = frozenset(
 _WORDS = regex(
     r"prompt is too long|maximum context length|maximum prompt length|context[ _](?:length|window|size|limit)|input is too long"
     r"|too large for model with|exceeds the maximum number of tokens|reduce the length of the (?:messages|prompt|input)"
-    r"|must be <= ?\d+|exceeds? the model'?s? (?:max|context)",
+    r"|max_new_tokens.? must be <= ?\d|exceeds? the model'?s? (?:max|context)",
     re.IGNORECASE,
 )
 _NUMBER = r"([0-9][0-9,_]{0,14})"
@@ -33,7 +33,7 @@ _WINDOWS = (
     ),
     regex(rf"{_NUMBER} maximum context length", re.IGNORECASE),
     regex(rf"maximum number of tokens allowed \({_NUMBER}\)", re.IGNORECASE),
-    regex(rf"must be <= ?{_NUMBER}"),
+    regex(rf"max_new_tokens.? must be <= ?{_NUMBER}"),
 )
 _COUNTS = (
     regex(rf"{_NUMBER} (?:\+ [0-9,_]+ )?> ?[0-9]"),

@@ -73,10 +73,14 @@ class Exchange:
         """Set once the request was read."""
         self.lane: Lane = "read"
         self.is_retry = False
+        self.is_recorded = False
+        """True if the request was taken to be recorded after it was sent."""
         self.problem: str | None = None
         """What went wrong; the exchange goes on all the same."""
         self._flow = flow
         self._track: Track | None = None
+        self._key = f"{asked.path} {asked.window_tokens or ''}"
+        """Requests with the same are compared."""
         self.ready: bytes | None = None
         """The body to send, where that is certain at once."""
         with ErrorCatcher() as deciding:  # `prepare` is called then
@@ -88,6 +92,11 @@ class Exchange:
     def needs_note(self) -> bool:
         """True if the request is to be recorded after it was sent."""
         return self.lane in ("longer", "small")
+
+    @property
+    def may_be_awaited(self) -> bool:
+        """True if its conversation may be waiting for the answer."""
+        return self.is_recorded or self.lane == "read" or self.prepared is not None
 
     @property
     def is_changed(self) -> bool:
@@ -176,13 +185,13 @@ class Exchange:
         if asked.name is not None:
             return None
         gate = self._flow.gate
-        if gate.must_read(asked.path, asked.text):
+        if gate.must_read(self._key, asked.text):
             return None
-        found = gate.find(asked.path, asked.text)
+        found = gate.find(self._key, asked.text)
         if found is not None:
             self.lane, track, added = found
             room = (track.room_tokens or 0) - added
-            self._track = track if self.lane == "same" else gate.passed(asked.path, asked.text, room, after=track)
+            self._track = track if self.lane == "same" else gate.passed(self._key, asked.text, room, after=track)
             return asked.raw
         return self._small() if len(asked.text) <= READ_AT_ONCE_BYTES_MAX else None
 
@@ -200,16 +209,16 @@ class Exchange:
         if len(asked.text) + MARGIN_TOKENS > room or may_hold_media(asked.text):
             return None
         self.lane = "small"
-        self._track = self._flow.gate.passed(asked.path, asked.text, room - len(asked.text) - MARGIN_TOKENS)
+        self._track = self._flow.gate.passed(self._key, asked.text, room - len(asked.text) - MARGIN_TOKENS)
         return asked.raw
 
     def _learn(self, prepared: Prepared) -> None:
         """What is known of the size of the request now."""
         gate = self._flow.gate
         if prepared.changed or prepared.conversation is None:
-            self._track = gate.passed(self.asked.path, self.asked.text, None, after=self._track)
+            self._track = gate.passed(self._key, self.asked.text, None, after=self._track)
         elif self._track is None:
-            self._track = gate.passed(self.asked.path, self.asked.text, prepared.room_tokens)
+            self._track = gate.passed(self._key, self.asked.text, prepared.room_tokens)
         else:
             self._track.room_tokens = prepared.room_tokens
 

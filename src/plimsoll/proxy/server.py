@@ -104,14 +104,14 @@ class Proxy:
                 window_tokens=1_000_000 if LONG_CONTEXT in ",".join(head.headers.get("anthropic-beta", ())) else None,
             )
         )
-        body = exchange.ready
-        if body is None:
-            body = await self._worker.run(exchange.prepare)
-        elif exchange.needs_note:
-            self._worker.later(exchange.note)
-        self.metrics.add("requests", exchange.lane)
         answered = _Once(self, exchange)
         try:
+            body = exchange.ready
+            if body is None:
+                body = await self._worker.run(exchange.prepare)
+            elif exchange.needs_note:
+                exchange.is_recorded = self._worker.later(exchange.note)
+            self.metrics.add("requests", exchange.lane)
             return await self._forward(request, head, body, exchange, answered)
         finally:
             answered.note(None)
@@ -247,7 +247,7 @@ class Proxy:
             if exchange.is_changed:
                 self.metrics.add("changed")
 
-        self._worker.later(step)
+        self._worker.later(step, is_awaited=exchange.may_be_awaited)
 
 
 class _Once:

@@ -26,9 +26,9 @@ class Worker:
         """Run a step and wait for it. It is carried out also if the caller goes."""
         return await asyncio.shield(self._started(step))
 
-    def later(self, step: Callable[[], None]) -> bool:
-        """Run a step after those before it. Returns False if too many are waiting."""
-        if self._metrics.waiting >= WAITING_MAX:
+    def later(self, step: Callable[[], None], *, is_awaited: bool = False) -> bool:
+        """Run a step after those before it. Returns False if too many are waiting, unless something waits for this one."""
+        if self._metrics.waiting >= WAITING_MAX and not is_awaited:
             self._metrics.add("unrecorded")
             return False
         self._started(step)

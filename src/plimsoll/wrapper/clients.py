@@ -122,7 +122,7 @@ class WrappedAsyncClient(_Wrapped):
             exchange.released()
             raise
         if given.get("stream") and _is_stream(response):
-            response._iterator = exchange.aread(response._iterator)  # noqa: SLF001 - what the stream is iterated by
+            response._iterator = await exchange.aread(response._iterator)  # noqa: SLF001 - what the stream is iterated by
         else:
             await to_thread(exchange.answered, response)
         return response

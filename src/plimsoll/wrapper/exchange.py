@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from plimsoll.conversations.conversation import Prepared
 from plimsoll.conversations.conversations import Conversations
-from plimsoll.errors import RequestNotManaged, warn
+from plimsoll.errors import ErrorCatcher, RequestNotManaged, warn
 from plimsoll.formats.overflow import overflow_in
 from plimsoll.formats.streams import Answer, answer_reader
 from plimsoll.message import FormatName
@@ -73,9 +73,21 @@ class Exchange:
             self.prepared.conversation.released()
 
     def read(self, events: Iterator[Any]) -> Iterator[Any]:
-        """The same events; the answer is recorded when they end."""
+        """The same events; the answer is recorded when they end, and let go of if nobody reads them."""
+        reading = self._reading(events)
+        next(reading)  # what was never begun would not be told that it is let go of
+        return reading
+
+    async def aread(self, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """As `read`; the answer is recorded in a thread."""
+        reading = self._areading(events)
+        await anext(reading)
+        return reading
+
+    def _reading(self, events: Iterator[Any]) -> Iterator[Any]:
         answer, is_over = answer_reader(self._format), False
         try:
+            yield None
             for event in events:
                 _take(answer, event)
                 yield event
@@ -83,12 +95,12 @@ class Exchange:
         finally:
             self._ended(answer, is_over=is_over)
 
-    async def aread(self, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """The same events; the answer is recorded in a thread when they end."""
+    async def _areading(self, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
         from asyncio import to_thread  # noqa: PLC0415 - as in the client
 
         answer, is_over = answer_reader(self._format), False
         try:
+            yield None
             async for event in events:
                 _take(answer, event)
                 yield event
@@ -110,8 +122,12 @@ class Exchange:
 
 def _take(answer: Answer, event: Any) -> None:
     dump = getattr(event, "model_dump", None)
-    if callable(dump):
+    if not callable(dump):
+        return
+    with ErrorCatcher() as reading:  # whatever a provider sends is passed on
         answer.take(dump(exclude_unset=True, warnings=False))
+    if reading.error is not None:
+        answer.error = {"message": "an event cannot be read"}
 
 
 def _tell(prepared: Prepared) -> None:

@@ -53,12 +53,14 @@ def wrap(  # noqa: PLR0913 - the options of conversations
     Returns: A client of the same type. Its attribute `plimsoll`, or `session_of(client)`, is the session of the newest request. Its
         copies, by `copy` or `with_options`, keep the same sessions.
 
-    Raises: SettingError for anything else, UnsafeName.
+    Raises: SettingError for anything else and for a client that is wrapped already, UnsafeName.
 
     """
     sdk = sdk_of(client)
     if sdk is None:
         raise SettingError("client", f"a client of openai or anthropic is needed, not {short_repr(client)}")
+    if isinstance(client, WrappedClient | WrappedAsyncClient):
+        raise SettingError("client", "is wrapped already")
     conversations = Conversations(
         store,
         model=model,

@@ -209,6 +209,7 @@ def test_a_store_that_fails_stops_no_request(kept, monkeypatch, error):
         {"messages": "x"},
         {"messages": [3]},
         {"messages": [{"role": "user"}], "model": 7, "tools": 3},
+        {"input": [{"role": "user", "type": ["message"], "content": "x"}]},
         {"input": [QUESTION], "previous_response_id": "resp_1"},
         {"messages": [{"role": "user", "content": "x", "deep": eval("[" * 80 + "]" * 80)}]},
     ],
@@ -334,3 +335,17 @@ def test_a_host_may_name_its_session(kept):
     prepared = kept.prepare(chat([QUESTION]), name="../etc")
     assert "etc" in prepared.problem
     assert prepared.conversation is None
+
+
+def test_a_name_used_with_two_apis_is_two_sessions(kept):
+    """Each list is read as what it is."""
+    call = {"type": "tool_use", "id": "t", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "found"}
+    first = kept.prepare(chat([QUESTION]), name="bridge", format="openai-chat").conversation
+    asked = {"model": "claude-sonnet-4-6", "max_tokens": 9, "messages": [QUESTION, said("assistant", "x"), NEXT]}
+    asked["messages"][1:] = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    second = kept.prepare(asked, name="bridge", format="anthropic").conversation
+    assert second.format == second.session.format == "anthropic"
+    assert second.session.history() == asked["messages"]
+    assert kept.prepare(asked, name="bridge", format="anthropic").conversation is second
+    assert kept.prepare(chat([QUESTION]), name="bridge", format="openai-chat").conversation is first

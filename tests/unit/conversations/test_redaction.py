@@ -126,3 +126,17 @@ def test_hostile_texts_take_linear_time(piece):
         Redaction()(text)
         times.append(time.process_time() - began)
     assert times[1] < 3.5 * times[0] + 0.05
+
+
+def test_the_arguments_of_a_call_are_no_sealed_fields():
+    """Whatever a tool calls them; the fields of the message with the same names stay."""
+    call = {
+        "type": "tool_use",
+        "id": SECRETS["github"],
+        "input": {"data": SECRETS["github"], "id": [SECRETS["github"]]},
+    }
+    redaction = Redaction()
+    found = redaction([call])
+    assert found[0]["id"] == SECRETS["github"]
+    assert SECRETS["github"] not in json.dumps(found[0]["input"])
+    assert redaction.restored(found) == [call]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import plimsoll
 from loopback import agent
+from plimsoll.conversations.conversations import Conversations
+from plimsoll.proxy.flow import Asked, Flow
 from plimsoll.proxy.gate import MARGIN_TOKENS, Gate, added_bytes
 
 PATH = "/v1/chat/completions"
@@ -97,3 +100,14 @@ def test_what_has_no_room_is_read():
     assert gate.find(PATH, longer) is None
     assert gate.must_read(PATH, body([*KNOWN, said("x" * 60), said("y")]))
     assert not gate.must_read(PATH, body([said("Something else. " * 50)]))
+
+
+def test_another_window_is_another_budget():
+    """A request that was found to fit a long window is read before it is sent to a shorter one."""
+    raw = body([said("why " * 20_000)])
+    with Conversations("memory:", model="gpt-4o") as kept:
+        flow = Flow(kept)
+        asked = Asked(path=PATH, format="openai-chat", raw=raw, text=raw, window_tokens=1_000_000)
+        flow.exchange(asked).prepare()
+        assert flow.exchange(asked).lane == "same"
+        assert flow.exchange(replace(asked, window_tokens=None)).lane == "read"

@@ -175,6 +175,14 @@ OVERFLOWS = [
         40_000,
     ),
     ({"message": "Input is too long for requested model."}, None, None),
+    (
+        {
+            "error": "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens",
+            "type": "validation",
+        },
+        4_096,
+        None,
+    ),
 ]
 
 
@@ -187,6 +195,14 @@ def test_too_long_requests_are_recognised(error, window, counted):
         assert (passed, reply.may_retry) == (b"", True)
         assert (reply.overflow.window_tokens, reply.overflow.counted_tokens) == (window, counted)
         assert reply.given_back() == data
+
+
+@pytest.mark.parametrize("name", ["temperature", "top_logprobs", "max_tokens"])
+def test_a_limit_of_a_parameter_is_no_window(name):
+    """Else all conversations with the model would be brought to a few tokens."""
+    data = json.dumps({"error": {"message": f"{name} must be <= 2", "type": "invalid_request_error"}}).encode()
+    _, reply = read("openai-chat", [data], status=400, kind="application/json")
+    assert reply.overflow is None
 
 
 @pytest.mark.parametrize("status", [401, 429, 500, 529])

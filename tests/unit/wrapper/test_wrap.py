@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from typing import Any
 
@@ -295,3 +296,27 @@ def test_a_store_that_fails(tmp_path: Any) -> None:
         ask(asked, *texts)
 
     assert plimsoll.count_tokens(told.bodies[0]["messages"]) <= 900
+
+
+def test_a_wrapped_client_is_not_wrapped_again() -> None:
+    """It is told so."""
+    with pytest.raises(SettingError, match="wrapped already"):
+        plimsoll.wrap(client(Told()))
+
+
+def test_a_stream_that_nobody_reads_is_let_go_of() -> None:
+    """Its conversation waits for no answer."""
+    asked = client(Told(chunks("Yes.")))
+    ask(asked, "Why?", stream=True).close()
+    gc.collect()
+    assert [one.awaited for one in asked._plimsoll_state.conversations] == [0]
+
+
+def test_odd_events_reach_the_host() -> None:
+    """A stream that cannot be read as an answer is passed on whole, and is not recorded."""
+    odd = {"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"name": 5}}]}}
+    end = {"index": 0, "delta": {}, "finish_reason": "stop"}
+    asked = client(Told(events(*({"id": "x", "model": "gpt-4o", "choices": [one]} for one in (odd, end)))))
+    assert len(list(ask(asked, "Why?", stream=True))) == 2
+    assert [message["content"] for message in asked.plimsoll.history()] == ["Why?"]
+    assert [one.awaited for one in asked._plimsoll_state.conversations] == [0]
