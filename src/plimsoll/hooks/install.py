@@ -16,6 +16,7 @@ import stat
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -84,16 +85,28 @@ def apply(changes: Sequence[Change]) -> None:
     for change in changes:
         _check(change)
     done: list[Change] = []
+    known = [replace(change, record=_record(change.path)) for change in changes]
     try:
         for change in changes:
+            if (
+                change.record is not None
+            ):  # before the file: what was put in without a record cannot be taken out exactly
+                _keep_record(change)
             _write(change)
             done.append(change)
     except OSError as error:
         for change in reversed(done):
             _write(Change(path=change.path, before=change.after, after=change.before, record=None))
-        raise SettingsRefused(changes[len(done)].path, error.strerror or "it cannot be written") from error
-    for change in changes:
-        _keep_record(change)
+        with suppress(OSError):
+            for before in known[: len(done) + 1]:
+                _keep_record(before)
+        reason = error.strerror or "it cannot be written"
+        at = f" ({error.filename})" if error.filename else ""
+        raise SettingsRefused(changes[len(done)].path, reason + at) from error
+    with suppress(OSError):  # a record of what is not there says nothing
+        for change in changes:
+            if change.record is None:
+                _keep_record(change)
 
 
 def own_program() -> list[str]:

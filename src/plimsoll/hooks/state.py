@@ -138,12 +138,12 @@ def _load(path: Path) -> FileState:
         if value["version"] != _VERSION:
             return FileState()
         return FileState(
-            offset=int(value["offset"]),
+            offset=max(0, int(value["offset"])),
             digest=str(value["digest"]),
             ledger=Ledger.from_dict(value["ledger"]),
             last=_last(value["last"]),
         )
-    except (OSError, ValueError, LookupError, TypeError, RecursionError, FormatError):
+    except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError, FormatError):
         return FileState()
 
 

@@ -480,6 +480,7 @@ def test_a_damaged_state_is_made_again(tmp_path):
     good = take_in(str(file))
     kept = next((tmp_path / "home" / "hooks").glob("*.json"))
     whole = kept.read_bytes()
-    for damage in (b"", whole[:100], b"[]", b'{"version":1}', whole.replace(b'"offset":', b'"offset":"x","o":')):
+    offsets = [whole.replace(b'"offset":', b'"offset":%s,"o":' % wrong) for wrong in (b'"x"', b"-1", b"Infinity")]
+    for damage in (b"", whole[:100], b"[]", b'{"version":1}', *offsets):
         kept.write_bytes(damage)
         assert take_in(str(file)) == good

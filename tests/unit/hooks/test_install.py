@@ -344,6 +344,20 @@ def test_files_are_written_all_or_none(home, monkeypatch):
     assert (home / ".claude.json").read_bytes() == b"{}"
 
 
+def test_nothing_is_put_in_without_a_record_of_it(home):
+    """Where it cannot be noted what was put in, the settings stay as they were, for undo would not be exact."""
+    path, wanted = home / ".claude" / "settings.json", Registration(tool="claude-code", has_mcp=True)
+    put(path, b"{}")
+    install._record_path(str(home / ".claude.json")).mkdir()
+
+    with pytest.raises(SettingsRefused):
+        apply(plan_install(wanted))
+
+    assert path.read_bytes() == b"{}"
+    assert not (home / ".claude.json").exists()
+    assert not install._record_path(str(path)).exists()
+
+
 def test_a_file_that_changes_under_the_hand_is_refused(home):
     """Between what was shown and what is written nothing is lost."""
     put(home / ".claude" / "settings.json", b"{}")
