@@ -212,7 +212,8 @@ class _MessagesAnswer:
                     **{key: value for key, value in report.items() if value is not None},
                 }
         if kind == "content_block_start" and isinstance(data.get("content_block"), dict) and isinstance(index, int):
-            if len(self._blocks) < BLOCKS_MAX:
+            self._chars += len(str(data["content_block"]))
+            if len(self._blocks) < BLOCKS_MAX and self._chars <= ANSWER_CHARS_MAX:
                 self._blocks[index], self._pieces[index] = dict(data["content_block"]), {}
         elif kind == "content_block_delta" and isinstance(data.get("delta"), dict) and index in self._blocks:
             self._take_delta(index, data["delta"])

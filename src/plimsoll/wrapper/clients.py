@@ -91,6 +91,7 @@ class WrappedClient(_Wrapped):
             raise
         if given.get("stream") and _is_stream(response):
             response._iterator = exchange.read(response._iterator)  # noqa: SLF001 - what the stream is iterated by
+            response.close = exchange.closing(response.close)
         else:
             exchange.answered(response)
         return response
@@ -123,6 +124,7 @@ class WrappedAsyncClient(_Wrapped):
             raise
         if given.get("stream") and _is_stream(response):
             response._iterator = await exchange.aread(response._iterator)  # noqa: SLF001 - what the stream is iterated by
+            response.close = exchange.closing(response.close)
         else:
             await to_thread(exchange.answered, response)
         return response

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, Final
 
 from plimsoll.conversations.conversation import Prepared
@@ -37,6 +37,7 @@ class Exchange:
     def __init__(self, given: Mapping[str, Any], prepared: Prepared, format: FormatName) -> None:
         self._given = given
         self._format = format
+        self._is_released = False
         self.prepared = prepared
         _tell(prepared)
 
@@ -69,8 +70,18 @@ class Exchange:
 
     def released(self) -> None:
         """There is no answer."""
-        if self.prepared.conversation is not None:
+        if self.prepared.conversation is not None and not self._is_released:
+            self._is_released = True
             self.prepared.conversation.released()
+
+    def closing(self, close: Callable[[], Any]) -> Callable[[], Any]:
+        """How to close a stream, whose answer then comes no more."""
+
+        def closed() -> Any:
+            self.released()
+            return close()
+
+        return closed
 
     def read(self, events: Iterator[Any]) -> Iterator[Any]:
         """The same events; the answer is recorded when they end, and let go of if nobody reads them."""
@@ -112,12 +123,13 @@ class Exchange:
 
     def _ended(self, answer: Answer, *, is_over: bool) -> None:
         conversation = self.prepared.conversation
-        if conversation is None:
+        if conversation is None or self._is_released:
             return
         if is_over and answer.is_complete and answer.error is None:
+            self._is_released = True
             conversation.answered(answer.messages(), answer.usage, to=self.prepared)
         else:
-            conversation.released()
+            self.released()
 
 
 def _take(answer: Answer, event: Any) -> None:

@@ -12,6 +12,7 @@ from loopback.chat import Chat
 from loopback.messages import Messages
 from loopback.responses import Responses
 from plimsoll.formats.server_sent_events import EVENT_SIZE_BYTES_MAX, Event, EventReader
+from plimsoll.formats.streams import answer_reader
 from plimsoll.proxy.reply import Reply
 
 ANSWER = agent.Answer(
@@ -203,6 +204,17 @@ def test_a_limit_of_a_parameter_is_no_window(name):
     data = json.dumps({"error": {"message": f"{name} must be <= 2", "type": "invalid_request_error"}}).encode()
     _, reply = read("openai-chat", [data], status=400, kind="application/json")
     assert reply.overflow is None
+
+
+def test_blocks_that_come_whole_are_bounded_too():
+    """An answer that is too long is passed on, and neither kept nor recorded."""
+    answer = answer_reader("anthropic")
+    for index in range(5):
+        answer.take(
+            {"type": "content_block_start", "index": index, "content_block": {"type": "text", "text": "x" * 10**6}}
+        )
+    answer.take({"type": "message_stop"})
+    assert answer.messages() == []
 
 
 @pytest.mark.parametrize("status", [401, 429, 500, 529])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+from itertools import islice
 from typing import Any
 
 import anthropic
@@ -307,9 +308,20 @@ def test_a_wrapped_client_is_not_wrapped_again() -> None:
 def test_a_stream_that_nobody_reads_is_let_go_of() -> None:
     """Its conversation waits for no answer."""
     asked = client(Told(chunks("Yes.")))
-    ask(asked, "Why?", stream=True).close()
+    ask(asked, "Why?", stream=True)
     gc.collect()
     assert [one.awaited for one in asked._plimsoll_state.conversations] == [0]
+
+
+@pytest.mark.parametrize("count", [0, 1, 9])
+def test_a_stream_that_is_closed_is_let_go_of_at_once(count: int) -> None:
+    """Wherever its reading stopped, and the list is of the same conversation when it is sent again."""
+    asked = client(Told(chunks("Yes."), chunks("Yes.")))
+    for _ in range(2):
+        with ask(asked, "Why?", stream=True) as stream:
+            list(islice(stream, count))
+        stream.close()
+        assert [one.awaited for one in asked._plimsoll_state.conversations] == [0]
 
 
 def test_odd_events_reach_the_host() -> None:
