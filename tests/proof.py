@@ -21,7 +21,7 @@ _SIGNS = re.compile(
     r"|The conversation begins|Result(?: of [^\]\n]{1,200})? of a call that is not shown )|^\(empty\)$"
 )
 _CUT = re.compile(
-    r"…|_shrunk|\[shrunk from |\[缩自 |left out\]|^The tool failed without output\.$|^\[(?:The same content as in a later result|与本对话中较后的结果内容相同)"
+    r"…|_shrunk|\[shrunk from |\[缩自 |left out\]|^The tool failed without output\.$|^\[(?:The same content as in a later result|与本对话中较后的结果内容相同|The same call was made again later; |后来再次进行了同一调用；)"
     r'|^""$|^\[\]$|^\{(?:"[^"]*":(?:""|null|true|false|[-+.0-9eE]+),?)*\}$'
 )
 """What shows that something was cut. Arguments cut as far as they go hold nothing."""
