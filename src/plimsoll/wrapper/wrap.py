@@ -41,14 +41,11 @@ def wrap(  # noqa: PLR0913 - the options of conversations
     Args:
         client: An instance of OpenAI, AsyncOpenAI, Anthropic or AsyncAnthropic. It is not modified.
         name: The session of all requests; None: each conversation is recognised by its messages and has one of its own.
-        store: As in `open`.
+        store, summarizer, counter, durability: As in `open`.
         model: The model to count by; None: the one that each request names.
         max_tokens: The budget of messages and tools; None: the model's window less the reply that a request asks for.
         policy: None: act only on what does not fit, and come down to half of the budget. A mapping replaces fields of that.
-        summarizer: As in `open`.
-        counter: As in `open`.
         redact: Replace secrets by placeholders in what is recorded. What is sent has them.
-        durability: As in `open`.
 
     Returns: A client of the same type. Its attribute `plimsoll`, or `session_of(client)`, is the session of the newest request. Its
         copies, by `copy` or `with_options`, keep the same sessions.
