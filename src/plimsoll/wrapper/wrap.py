@@ -41,11 +41,14 @@ def wrap(  # noqa: PLR0913 - the options of conversations
     Args:
         client: An instance of OpenAI, AsyncOpenAI, Anthropic or AsyncAnthropic. It is not modified.
         name: The session of all requests; None: each conversation is recognised by its messages and has one of its own.
-        store, summarizer, counter, durability: As in `open`.
+        store: As in `open`.
         model: The model to count by; None: the one that each request names.
         max_tokens: The budget of messages and tools; None: the model's window less the reply that a request asks for.
         policy: None: act only on what does not fit, and come down to half of the budget. A mapping replaces fields of that.
+        summarizer: As in `open`.
+        counter: As in `open`.
         redact: Replace secrets by placeholders in what is recorded. What is sent has them.
+        durability: As in `open`.
 
     Returns: A client of the same type. Its attribute `plimsoll`, or `session_of(client)`, is the session of the newest request. Its
         copies, by `copy` or `with_options`, keep the same sessions.
@@ -58,18 +61,17 @@ def wrap(  # noqa: PLR0913 - the options of conversations
         raise SettingError("client", f"a client of openai or anthropic is needed, not {short_repr(client)}")
     if isinstance(client, WrappedClient | WrappedAsyncClient):
         raise SettingError("client", "is wrapped already")
-    conversations = Conversations(
-        store,
-        model=model,
-        max_tokens=max_tokens,
-        policy=policy,
-        counter=counter,
-        summarizer=summarizer,
-        redact=redact,
-        durability=durability,
-    )
     state = WrappedState(
-        conversations=conversations,
+        conversations=Conversations(
+            store,
+            model=model,
+            max_tokens=max_tokens,
+            policy=policy,
+            counter=counter,
+            summarizer=summarizer,
+            redact=redact,
+            durability=durability,
+        ),
         name=None if name is None else safe_name(name),
         plain=type(client),
         refusals=refusals_of(sdk),
