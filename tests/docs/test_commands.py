@@ -59,6 +59,7 @@ def test_no_command_is_invented():
     assert list(sections()) == list(commands())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", commands())
 def test_every_argument_has_help(name):
     """No argument of a command is without a word of help, and each says what to put after it."""

@@ -187,6 +187,7 @@ def compactions_of(lines: list[bytes]) -> list[int]:
     return [record.seq for record in records if isinstance(record, Record) and record.kind == "compaction"]
 
 
+@pytest.mark.slow
 def test_a_lost_compaction_is_no_place_to_go_back_to(tmp_path: Path) -> None:
     """Rolling back to the view of a compaction that cannot be read is refused and records nothing; all others are listed."""
     spec = str(tmp_path / "store")

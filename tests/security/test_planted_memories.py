@@ -80,6 +80,7 @@ def test_nothing_planted_is_remembered_as_the_users(tmp_path: Path) -> None:
         assert "said by the user" not in shown.replace("2026-01-01", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("message_format", ["anthropic", "openai-responses"])
 def test_nothing_is_planted_in_other_formats(message_format: Any, tmp_path: Path) -> None:
     """Where results travel in messages of the user's role, or as items, they are not the user's words either."""
@@ -93,6 +94,7 @@ def test_nothing_is_planted_in_other_formats(message_format: Any, tmp_path: Path
         assert [memory.text for memory in session.memory.list(superseded=True) if memory.by == "user"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", CLAIMS)
 @pytest.mark.parametrize(
     "wrapping",

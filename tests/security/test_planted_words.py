@@ -119,6 +119,7 @@ def check_frames(first: int, count: int) -> None:
         assert (span.start, span.end) == (0, 5)
 
 
+@pytest.mark.slow
 def test_no_text_breaks_its_frame() -> None:
     """Two thousand texts made of the frame's own words stay inside."""
     check_frames(0, 2_000)

@@ -159,6 +159,7 @@ def test_a_file_belongs_where_it_was(run, home, folder):
     assert found["place"] == str(home / "home/.codex/sessions/2026/03/02" / name)
 
 
+@pytest.mark.slow
 def test_a_view_that_is_due_for_a_compaction_is_exported(run, home):
     """The view of a session that is over its budget is what the next request is made of; looking at it records nothing."""
     with plimsoll.open("due", max_tokens=2_000, project=False) as session:

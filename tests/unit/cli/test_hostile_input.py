@@ -136,6 +136,7 @@ def test_text_is_neutral(run, tmp_path, name):
         assert not FORBIDDEN & set(one.out + one.err), one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ATTACKS)
 def test_json_reads_back_as_it_was(run, tmp_path, name):
     """What is escaped in JSON is the same text to who reads it. (A tool's name with it in it is refused, and so repaired.)"""

@@ -53,6 +53,7 @@ def test_import_takes_the_name_of_the_file(run, chat):
     assert run("import", chat, "--json").json["name"] == "chat"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "field", "value"),
     [(("--max-tokens", "3k"), "max_tokens", 3_000), (("--model", "gpt-4"), "max_tokens", 4_096), ((), "level", "none")],
@@ -129,6 +130,7 @@ def test_an_edited_history_is_shown_as_it_reads_now(run):
     assert states["m4"] == "changed"
 
 
+@pytest.mark.slow
 def test_import_does_not_overwrite(run, session, chat):
     """A name that is taken is refused and its session stays as it was."""
     before = run("show", session, "--full", "--json").json
@@ -360,6 +362,7 @@ def test_focus(run, session):
     assert plain != focused
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S2-20")
 def test_policy_for_once(run, session):
     """--policy plans by another policy, in the preview and in what is done; an unknown one is refused (S2-20)."""

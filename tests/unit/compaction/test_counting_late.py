@@ -56,6 +56,7 @@ def test_what_left_is_not_counted_for_the_view(counted_chars: list[int]) -> None
     assert sum(counted_chars) > chars(long) / 2
 
 
+@pytest.mark.slow
 def test_the_report_is_of_what_was_given() -> None:
     """Changing the messages before reading the report changes nothing in it."""
     history = work(73, 60)

@@ -44,6 +44,7 @@ def chat_results(*ids: str, content: str = LONG) -> list[dict[str, Any]]:
     return [{"role": "tool", "tool_call_id": id, "content": content} for id in ids]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["graded-200k", "ladder", "threshold-80", "five-turns"])
 @pytest.mark.parametrize("share", [0.4, 0.6, 0.7, 0.75, 0.9])
 def test_a_run_where_nobody_asks_reaches_its_target_at_once(policy: str, share: float) -> None:
@@ -242,6 +243,7 @@ def test_a_function_message_needs_no_call() -> None:
     assert said in plimsoll.fit(history, max_tokens=160, format="openai-chat").messages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [120, 160, 200])
 def test_what_was_put_in_to_open_a_view_opens_it_again(budget: int) -> None:
     """Come back in a history it is no message that may leave, so the same call finds the same to do."""
@@ -276,6 +278,7 @@ def test_what_others_leave_behind_is_within_reach_in_the_same_run(share: float) 
         assert len(session.compactions()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["openai-chat", "anthropic"])
 @pytest.mark.parametrize("repeats", [2, 3])
 @pytest.mark.parametrize("share", [0.6, 0.7, 0.8])

@@ -112,6 +112,7 @@ def test_a_wish_to_stop_is_no_failure(error: BaseException) -> None:
         plimsoll.fit(HISTORIES["talk"], max_tokens=BUDGET, summarizer=raises(error))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-07", "S0-31", "S1-44", "S2-31", "S2-30")
 def test_good_prose_is_used_and_completed() -> None:
     """A good answer is the summary, in its frame, with facts it left out; the report says that a model wrote it."""

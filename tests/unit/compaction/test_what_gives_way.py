@@ -66,6 +66,7 @@ def test_nothing_leaves_where_no_more_is_there_than_is_kept(policy: str, count: 
     assert session.view() == messages
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S2-05")
 @pytest.mark.parametrize(("policy", "kept"), [("small-window", 4), ("medium-window", 6), ("large-window", 10)])
 def test_a_manual_compaction_keeps_as_many_as_the_policy_says(policy: str, kept: int) -> None:

@@ -82,6 +82,7 @@ def test_views_fit_and_keep_their_prefix(kept):
     assert 1 <= compactions <= 10
 
 
+@pytest.mark.slow
 def test_the_input_is_not_changed(kept):
     """The body that was given is as it was, also when another is sent."""
     held = [
@@ -149,6 +150,7 @@ def test_a_request_without_an_answer_is_let_go_of(kept):
     assert kept.prepare(chat([QUESTION])).conversation is found
 
 
+@pytest.mark.slow
 def test_conversations_are_found_again_after_a_restart(tmp_path):
     """From the store, with the compactions: the view begins as the one before it."""
     with Conversations(tmp_path, max_tokens=WINDOW) as kept:

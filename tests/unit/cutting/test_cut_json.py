@@ -186,6 +186,7 @@ def test_wrong_kinds_are_refused():
         cut_json("{}", tokens_max=-1, counter=COUNTER)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize(
     "value",

@@ -41,6 +41,7 @@ def by_way(evaluation):
     return {score.way: score for score in evaluation.scores}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.1, 0.3])
 def test_every_way_keeps_within_the_budget(share):
     """Own views and recency never exceed the size that is compared."""
@@ -99,6 +100,7 @@ def test_a_way_that_fails_loses_its_probes():
     assert scores["ours"].failed == 0
 
 
+@pytest.mark.slow
 def test_a_command_and_a_summary(tmp_path):
     """A program gets the messages and the budget; a summary's text is compared as it is."""
     program = tmp_path / "way.py"
@@ -143,6 +145,7 @@ def test_folders_and_what_is_skipped(tmp_path):
     assert sorted(evaluation.skipped) == ["inner/broken.json", "inner/short.json"]
 
 
+@pytest.mark.slow
 def test_the_same_twice():
     """Probes, results and intervals do not depend on chance; only the time does."""
     first, second = (plimsoll.evaluate(a_run()).to_dict() for _ in range(2))
@@ -154,6 +157,7 @@ def test_the_same_twice():
     assert json.dumps(first)
 
 
+@pytest.mark.slow
 def test_blind_sheets(tmp_path):
     """No reader sees one conversation in two ways or learns the way; grades are added up by way."""
     evaluation = plimsoll.evaluate([a_run(16), a_run(20)], against=["recency"])

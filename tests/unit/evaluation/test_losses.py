@@ -41,6 +41,7 @@ def session():
         yield opened
 
 
+@pytest.mark.slow
 def test_what_left_and_what_is_missed(session):
     """What left has references that read back; what is missed is not in the view, and its message says it."""
     report = plimsoll.loss_report(session)

@@ -51,6 +51,7 @@ def dumps() -> dict[str, tuple[list[dict[str, Any]], Any, str]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["openai-chat", "openai-responses", "anthropic"])
 def test_dumps_with_every_field_are_sent_without_those_that_may_not_be_null(format: Any) -> None:
     """By `fit` and by a session; `validate` names them."""

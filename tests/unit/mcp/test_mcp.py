@@ -105,6 +105,7 @@ def test_read_by_reference_and_by_name(store):
     assert page.endswith("\ncode of lagoon")
 
 
+@pytest.mark.slow
 def test_pages_of_a_huge_text(store):
     """No answer is longer than the limit, and the pages together are the text."""
     whole = "x" * 100 + " " * 40_000 + "the end \ud800"
@@ -297,6 +298,7 @@ def test_hosts_and_origins(store):
     assert statuses(store, None, *headers) == [200, 200, 421, 421, 421, 200, 403, 403, 403]
 
 
+@pytest.mark.slow
 def test_token(store):
     """With a token, a request without it or with another one is refused before anything else is looked at."""
     headers = [

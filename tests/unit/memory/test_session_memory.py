@@ -76,6 +76,7 @@ def test_a_compaction_keeps_what_leaves(tmp_path: Path) -> None:
         assert session.memory is None
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W2-07")
 def test_memories_are_durable_before_the_compaction_is_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -231,6 +232,7 @@ def test_notes_that_come_back_are_not_read(tmp_path: Path) -> None:
     assert [memory.by for memory in plimsoll.open_memory(store).list()] == ["tool"]
 
 
+@pytest.mark.slow
 def test_a_store_that_fails_blocks_nothing(tmp_path: Path) -> None:
     """A session opens, compacts, forks and closes beside a broken store; the compaction's note and warnings say what failed."""
     with pytest.warns(MemoryWarning, match="the disk is gone"):
@@ -249,6 +251,7 @@ def test_a_store_that_fails_blocks_nothing(tmp_path: Path) -> None:
         assert again.peek() == view
 
 
+@pytest.mark.slow
 def test_a_store_that_hangs_blocks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that does not answer is given up after a while, and reported."""
     store = InMemoryMemoryStore()

@@ -168,6 +168,7 @@ def test_missing_sdk(api, monkeypatch):
         plimsoll.model_summarizer(f"{api}:x")
 
 
+@pytest.mark.slow
 def test_command_line(tmp_path, monkeypatch, capsys):
     """`plimsoll fit --summarizer` asks the model that it names."""
     from plimsoll.cli.main import main

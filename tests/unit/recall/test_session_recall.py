@@ -160,6 +160,7 @@ def test_summaries_name_the_tool_when_the_model_has_it(session):
     assert "recall tool" not in unnamed[0]
 
 
+@pytest.mark.slow
 def test_recall_tools_are_remembered_and_counted(tmp_path):
     """The option is stored with the session, and the definitions count against the budget."""
     messages = [{"role": ("user", "assistant")[n % 2], "content": f"Watch {n}. {FILLER * 8}"} for n in range(60)]

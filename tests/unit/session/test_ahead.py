@@ -172,6 +172,7 @@ def test_in_an_event_loop():
     assert asked
 
 
+@pytest.mark.slow
 def test_the_session_may_be_closed_while_the_model_writes():
     """Its answer comes too late and changes nothing."""
     writer = Writer()
@@ -184,6 +185,7 @@ def test_the_session_may_be_closed_while_the_model_writes():
     assert session._ahead._prepared is None
 
 
+@pytest.mark.slow
 def test_without_background_a_view_asks_the_model():
     """The option changes who waits."""
     writer = Writer()

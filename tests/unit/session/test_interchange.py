@@ -95,6 +95,7 @@ def test_body_keeps_system_and_tools(tmp_path):
         assert session.status().max_tokens > whole.max_tokens
 
 
+@pytest.mark.slow
 def test_codex_keeps_the_very_view(tmp_path):
     """Codex records the whole context after a compaction, so an exported view comes back as it was."""
     items = [
@@ -184,6 +185,7 @@ def test_impossible_times(tmp_path, times):
         assert session.history() == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S1-17")
 @pytest.mark.parametrize("to", ["claude-code", "codex", "pi"])
 def test_exported_sessions_are_told_apart(tmp_path, to):

@@ -206,6 +206,7 @@ def test_a_plan_is_for_what_was_there_when_it_was_begun() -> None:
             session.compact(plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trigger", ["import", "", "x" * 500, None, 3])
 def test_triggers(trigger: Any) -> None:
     """A compaction that somebody asks for is manual or automatic, and nothing else: "import" means another tool's."""

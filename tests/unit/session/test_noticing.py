@@ -25,6 +25,7 @@ def filled(session: plimsoll.Session, share: float, budget: int) -> None:
         session.append({"role": ("user", "assistant")[number % 2], "content": f"{number} " + "tide " * 40})
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-32")
 def test_each_change_is_one_record(caplog: pytest.LogCaptureFixture) -> None:
     """A view that finds the level changed says so, once, and again when its compaction has brought it down."""

@@ -79,6 +79,7 @@ def test_the_actions_cover_the_history(session: plimsoll.Session) -> None:
     assert sum(action.tokens_before for action in plan.actions) + 3 == plan.report.tokens_before
 
 
+@pytest.mark.slow
 @pytest.mark.spec("W1-17")
 def test_a_message_stays_or_is_summarised_and_keeps_its_name() -> None:
     """No message is both in the view and in the summary; those that stay are the same messages, of the same time, under the same
@@ -170,6 +171,7 @@ def test_a_plan_is_good_for_one_use(session: plimsoll.Session) -> None:
         session.compact(plan)
 
 
+@pytest.mark.slow
 def test_a_stale_plan_may_be_rebased(session: plimsoll.Session) -> None:
     """With `rebase` a new plan is made; the edited summary goes into it, and the new message is kept."""
     plan = session.preview().with_summary("Ask ADA first.")
@@ -210,6 +212,7 @@ def test_a_policy_for_once(session: plimsoll.Session, policy: Any, tail: int | N
     assert session._recorder.meter.policy.name == "ladder"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["no-such", {"no_such": 1}, {"keep_last_messages": 0}, {1: 2}, 7])
 def test_impossible_policies_for_once(session: plimsoll.Session, policy: Any) -> None:
     """A policy that cannot be is refused, and nothing is done."""
@@ -396,6 +399,7 @@ def test_a_view_that_cannot_fit_says_so() -> None:
         assert len(session.history()) == 1
 
 
+@pytest.mark.slow
 def test_a_plan_outlives_the_opening_it_was_made_in(tmp_path: Path) -> None:
     """It is carried out by a later opening if nothing changed, and stale for another session of the same name."""
     store, messages = str(tmp_path), list(talk(37, 60))

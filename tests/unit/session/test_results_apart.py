@@ -211,6 +211,7 @@ def test_an_imported_message_between_leaves_no_orphan(between: str) -> None:
             session.compact()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "first",
     [

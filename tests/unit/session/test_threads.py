@@ -178,6 +178,7 @@ def test_a_summariser_may_use_its_session(store: str) -> None:
         assert at_once(session.view) == []
 
 
+@pytest.mark.slow
 def test_threads_and_event_loops_together(store: str) -> None:
     """Event loops in threads of their own, one after the other in each, share a session with threads that do not await."""
     with plimsoll.open("a", store=store, max_tokens=BUDGET, durability="os") as session:
@@ -228,6 +229,7 @@ def test_cancelled(store: str, after_s: float) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_cancelled_while_waiting_for_the_turn(store: str) -> None:
     """A view that is cancelled while another compaction has the turn does not take it; the next one gets it."""
     begun, answer = asyncio.Event(), asyncio.Event()

@@ -218,6 +218,7 @@ def test_a_summary_of_a_run_has_no_noise(counter: Any) -> None:
         assert "remaining" not in text
 
 
+@pytest.mark.slow
 @given(st.text(alphabet="ab *_`|#:：-~\n1.{}(=", max_size=400))
 def test_any_text_is_read(text: str) -> None:
     """Whatever it is: no error, and nothing is made up."""

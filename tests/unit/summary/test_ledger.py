@@ -257,6 +257,7 @@ def test_messages_are_not_changed_and_the_ledger_is_immutable():
         ledger.facts["request"] = ()
 
 
+@pytest.mark.slow
 def test_a_ledger_stays_within_its_caps_and_counts_what_it_forgot():
     """Ten thousand requests leave the cap's number of them, the first among them, and a count of the rest."""
     many = [text_message("user", f"request number {n} about thing-{n}, you must do it") for n in range(2_000)]

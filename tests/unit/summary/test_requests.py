@@ -85,6 +85,7 @@ def test_the_message_is_named_where_it_can_be_read(numbered: bool, counter: Any)
     assert not numbered or all(LONG[int(found[2])].role == "user" for found in marks)
 
 
+@pytest.mark.slow
 def test_a_session_with_tools_names_messages_that_it_reads() -> None:
     """The number in a mark is the one that `read` takes, and gives the whole request."""
     for tools in (True, False):

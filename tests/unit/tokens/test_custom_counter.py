@@ -155,6 +155,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-08")
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("wrong", WRONG)
@@ -166,6 +167,7 @@ def test_what_is_no_counter_is_a_typed_error(wrong: str, call: str) -> None:
     assert raised.value.name if isinstance(raised.value, CounterError) else raised.value.field == "counter"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S0-08")
 def test_a_counter_that_fails_later_changes_nothing(tmp_path: Path) -> None:
     """A session whose counter fails in the middle has what it had, and works on once the counter does."""

@@ -245,6 +245,7 @@ def test_json_with_an_odd_row_stays_json_and_counts_what_is_cut() -> None:
     assert sum(gaps) + len(shown) - len(gaps) == 300
 
 
+@pytest.mark.slow
 def test_nested_json_uses_its_room() -> None:
     """Where one item more of every container does not fit, some containers keep more."""
     value = {

@@ -64,6 +64,7 @@ def file_of(path: Path, count: int, result_chars: int = 20) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["store", "sqlite:///store.db", "memory:label"])
 def test_no_message_is_decoded_more_than_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     """Importing a session of 40 messages and viewing it decodes each line once to read it, and each message once to show it."""

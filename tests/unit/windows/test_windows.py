@@ -156,6 +156,7 @@ def test_an_empty_conversation_has_an_empty_tail():
     assert keep_from([], [], policy) == 0
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 50), max_size=12), st.integers(1, 12), st.integers(1, 200))
 def test_the_tail_is_the_largest_within_its_caps(sizes, count, room):
     """Every longer tail breaks a cap, and the tail itself breaks one only if it is the newest exchange alone."""
