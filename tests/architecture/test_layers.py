@@ -14,7 +14,7 @@ from rooms import LAYER_OF, LAYERS, ROOMS, table
 
 ARCHITECTURE = Path(__file__).resolve().parents[2] / "docs" / "ARCHITECTURE.md"
 
-PLACES_MAX = 30
+PLACES_MAX = 29
 """As many places as a reader can hold in mind, with the package's own first file; the ways in (`edges`) are read one at a time."""
 
 PURE = ("values", "ports", "core")

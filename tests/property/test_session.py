@@ -64,6 +64,11 @@ def batches(draw: st.DrawFn) -> list[Wire]:
             return [{"role": kind, "content": text(number, size)}]
 
 
+def _is_placeholder(message: Wire) -> bool:
+    """Whether it stands for a result that has not come."""
+    return "[No result" in str(message)
+
+
 class Sessions(RuleBasedStateMachine):
     """One session and what it must be. `seen` holds, for each compaction, the view before it and how much had been said."""
 
@@ -101,13 +106,20 @@ class Sessions(RuleBasedStateMachine):
 
     @rule(messages=batches())
     def append(self, messages: list[Wire]) -> None:
-        """Appending only adds: the view before it, up to the first placeholder of a result, begins the view after it.
+        """Appending only adds: the view before it, without placeholders of results, begins the view after it.
 
-        A result that comes late must stand beside its call, so it takes the place of its placeholder.
+        A result that comes late must stand beside its call: then only what is before the first placeholder stays as it is.
         """
-        before = list(takewhile(lambda message: "[No result" not in str(message), self.session._recorder.written()))
+        view = self.session._recorder.written()
+        awaited = {message["tool_call_id"] for message in view if _is_placeholder(message)}
+        is_late = any(message.get("tool_call_id") in awaited for message in messages)
         self.say(messages)
-        assert self.session._recorder.written()[: len(before)] == before
+        after = self.session._recorder.written()
+        if is_late:
+            before = list(takewhile(lambda message: not _is_placeholder(message), view))
+        else:
+            before, after = [[one for one in shown if not _is_placeholder(one)] for shown in (view, after)]
+        assert after[: len(before)] == before
 
     @rule(messages=st.lists(batches(), min_size=2, max_size=5))
     def extend(self, messages: list[list[Wire]]) -> None:

@@ -139,12 +139,12 @@ def test_the_newest_of_the_folder():
     files = [
         file("a", "/"),
         file("b", None),
-        file("c", "/work/other"),
-        file("d", "/work/it/src", "pi"),
-        file("e", "/work/it"),
+        file("c", "/srv/other"),
+        file("d", "/srv/it/src", "pi"),
+        file("e", "/srv/it"),
     ]
 
-    assert newest_of(files, "/work/it").path == "d"
-    assert newest_of(files, "/work/it", "codex").path == "e"
-    assert newest_of(files, "/work/it/src/deep", "codex").path == "a"
-    assert newest_of(files[1:3], "/work/it") is None
+    assert newest_of(files, "/srv/it").path == "d"
+    assert newest_of(files, "/srv/it", "codex").path == "e"
+    assert newest_of(files, "/srv/it/src/deep", "codex").path == "a"
+    assert newest_of(files[1:3], "/srv/it") is None

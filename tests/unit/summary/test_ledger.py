@@ -314,6 +314,20 @@ def test_a_ledger_survives_json():
         assert Ledger.from_dict(json.loads(json.dumps(ledger.to_dict()))) == ledger
 
 
+@pytest.mark.parametrize("kind", ["request", "constraint", "identifier"])
+def test_keys_that_follow_from_a_fact_are_not_stored(kind):
+    """They are made again when the ledger is read; a key that was stored all the same is taken as it is."""
+    rows = [{"order_id": f"ORD-{number}", "price": number * 7} for number in range(4)]
+    asked = text_message("user", "List the orders. Never cancel one of them.")
+    ledger = read([asked, *called("list_orders", {}, json.dumps(rows))])
+    stored = ledger.to_dict()
+    spelled_out = [[fact.key, *row[1:]] for fact, row in zip(ledger.of(kind), stored["facts"][kind], strict=True)]
+
+    assert "" in [row[0] for row in stored["facts"][kind]]
+    assert all(row[0] for row in spelled_out)
+    assert Ledger.from_dict({**stored, "facts": {**stored["facts"], kind: spelled_out}}) == ledger
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

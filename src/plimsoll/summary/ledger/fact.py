@@ -36,6 +36,10 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 
 
+ID_ENDINGS = ("id", "Id", "ID", "number", "key", "code", "uuid", "sha", "url", "path", "email")
+"""Ends of the names of columns that identify a row."""
+
+
 class Fact(NamedTuple):
     """A fact with its origin. A tuple, because extraction creates thousands in milliseconds."""
 
@@ -71,6 +75,23 @@ def topic_of(fact: Fact) -> str:
 def is_recalled(fact: Fact) -> bool:
     """Return whether a chat fact was parsed from a summary."""
     return fact.state in (RECALLED, RECALLED_OF_PEERS)
+
+
+def request_key(note: str, bare: str) -> str:
+    """Return the key of a request: the question that it answers, and its words."""
+    return f"{note[:40]}|{bare[:400]}"
+
+
+def row_key(heading: str, schema: str, text: str, *, is_nested: bool = False) -> str:
+    """Return the key of a row: its columns and first id, so that a changed value replaces the old one.
+
+    A row nested in an object belongs to that object: equal ids in others are not its older values.
+    """
+    named = next((column for column in schema.split(" ") if column.endswith(ID_ENDINGS)), "")
+    at = text.find(f"{named} ") if named else -1
+    if at < 0:
+        return f"{heading}|{text}"
+    return f"{heading if is_nested else ''}{schema[:60]}|{text[at : at + 80].partition(',')[0]}"
 
 
 def first_seen(fact: Fact) -> Fact:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.regex import regex
-from plimsoll.summary.ledger.fact import CAPS, Fact
+from plimsoll.summary.ledger.fact import CAPS, ID_ENDINGS, Fact, row_key
 from plimsoll.summary.ledger.prose import plain
 from plimsoll.summary.ledger.sentences import has_digit, line
 
@@ -34,7 +34,6 @@ _TAGGED = regex(r"\A</?[a-z][\w-]*>|</[a-z][\w-]*>\Z")
 
 _DEPTH_MAX = 6
 _FIELD_CHARS_MAX = 90
-_ID_ENDINGS = ("id", "Id", "ID", "number", "key", "code", "uuid", "sha", "url", "path", "email")
 _EMPTY_VALUES = frozenset({"", "0", "no", "[]", "()"})
 _EMPTY_CELLS_MAX = 2
 """Maximum number of cells with 0 or no in a row."""
@@ -60,13 +59,12 @@ def from_json(text: str, label: str, position: int, chars_max: int) -> Iterator[
     spread = 1.0 if len(rows) <= 8 else 8 / len(rows)
     for name, schema, shown in rows[:_ROWS_MAX]:
         cut = line(shown, CAPS["identifier"].text_chars_max)
-        named = sum(column.endswith(_ID_ENDINGS) for column in schema.split(" "))
+        named = sum(column.endswith(ID_ENDINGS) for column in schema.split(" "))
         coded = sum(map(_is_code, cut.replace(",", " ").split(" ", 60)))
         weight = (1.0 + 0.3 * min(3, named) + 0.25 * min(4, coded)) * (0.4 + 0.6 * spread)
         heading = f"{label} {name}".strip()
-        yield Fact(
-            "identifier", _key(heading, name, schema, cut), cut, position, "tool", weight, note=f"{heading}\t{schema}"
-        )
+        key = row_key(heading, schema, cut, is_nested=bool(name))
+        yield Fact("identifier", key, cut, position, "tool", weight, note=f"{heading}\t{schema}")
 
 
 def _codes(values: Sequence[Any], label: str, position: int) -> Iterator[Fact]:
@@ -250,15 +248,3 @@ def _is_code(word: str) -> bool:
     """Return whether a word mixes letters and digits as ids do, unlike names, times and plain numbers."""
     bare = word.replace("_", "")
     return len(word) > 4 and bare.isalnum() and not bare.isalpha() and not bare.isdigit()
-
-
-def _key(heading: str, name: str, schema: str, text: str) -> str:
-    """Return the key of a row: its columns and first id, so that a changed value replaces the old one.
-
-    A row inside an object, which has a `name`, belongs to that object: equal ids in others are not its older values.
-    """
-    named = next((column for column in schema.split(" ") if column.endswith(_ID_ENDINGS)), "")
-    at = text.find(f"{named} ") if named else -1
-    if at < 0:
-        return f"{heading}|{text}"
-    return f"{heading if name else ''}{schema[:60]}|{text[at : at + 80].partition(',')[0]}"

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from plimsoll.regex import regex
-from plimsoll.summary.ledger.fact import CAPS, Fact
+from plimsoll.summary.ledger.fact import CAPS, Fact, request_key
 from plimsoll.summary.ledger.prose import spoken
 from plimsoll.summary.ledger.sentences import clean, head_and_tail, line
 
@@ -58,7 +58,7 @@ def from_user(text: str, position: int, asked: str) -> Iterator[Fact]:
     cap = CAPS["request"].text_chars_max
     note = _answered(asked, bare) if asked and len(bare) <= _ACK_CHARS_MAX else ""
     body = "\n".join(kept for raw in clean_lines(head_and_tail(text, cap)) if (kept := raw.rstrip()))
-    yield Fact("request", f"{note[:40]}|{bare[:400]}", body, position, "user", weigh(bare), note=note)
+    yield Fact("request", request_key(note, bare), body, position, "user", weigh(bare), note=note)
     yield from _constraints(text, position)
 
 

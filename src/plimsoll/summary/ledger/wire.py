@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plimsoll.errors import FormatError
 from plimsoll.limits import LEDGER_WORDS_CHARS_MAX
-from plimsoll.summary.ledger.fact import BEFORE_ALL, CAPS, KINDS, ORIGINS, Fact, Kind, Origin
+from plimsoll.summary.ledger.fact import (
+    BEFORE_ALL,
+    CAPS,
+    KINDS,
+    ORIGINS,
+    Fact,
+    Kind,
+    Origin,
+    request_key,
+    row_key,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +92,7 @@ def to_dict(  # noqa: PLR0913, PLR0917 - the fields of a ledger
         "facts": {
             kind: [
                 [
-                    "" if fact.key == _usual_key(kind, fact.text) else fact.key,
+                    "" if fact.key == _usual_key(kind, fact.text, fact.note) else fact.key,
                     fact.text,
                     fact.position,
                     fact.origin,
@@ -123,9 +133,17 @@ def _facts(kind: Kind, rows: object) -> tuple[Fact, ...]:
     return tuple(_fact(kind, row) for row in rows)
 
 
-def _usual_key(kind: Kind, text: str) -> str:
+def _usual_key(kind: Kind, text: str, note: str) -> str:
     """The key that most facts of a kind have."""
-    return text.casefold()[:160] if kind in ("constraint", "decision") else text
+    match kind:
+        case "constraint" | "decision":
+            return text.casefold()[:160]
+        case "request":
+            return request_key(note, " ".join(text.split()))
+        case "identifier" if (row := note.partition("\t"))[2]:
+            return row_key(row[0], row[2], text)
+        case _:
+            return text
 
 
 def _fact(kind: Kind, row: object) -> Fact:
@@ -136,7 +154,7 @@ def _fact(kind: Kind, row: object) -> Fact:
         ] if math.isfinite(weight) and mentions >= 1 and position >= BEFORE_ALL and last >= -1:  # fmt: skip
             return Fact(
                 kind,
-                key or _usual_key(kind, text),
+                key or _usual_key(kind, text, note),
                 text,
                 position,
                 _origin(kind, origin),
