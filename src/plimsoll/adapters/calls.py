@@ -166,3 +166,12 @@ def session_name(name: str) -> str:
         return safe_name(name)
     except UnsafeName:
         return f"thread-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
+def usage(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> Wire:
+    """What a provider counted, as Chat Completions reports it. Cached tokens are part of the prompt's."""
+    return {
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion_tokens,
+        "prompt_tokens_details": {"cached_tokens": cached_tokens},
+    }

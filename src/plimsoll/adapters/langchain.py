@@ -21,7 +21,7 @@ try:
 except ImportError as error:
     raise MissingExtra("langchain", needed_for="plimsoll.adapters.langchain") from error
 
-from plimsoll.adapters.calls import AdaptedCalls, ConversationOptions, ModelCall
+from plimsoll.adapters.calls import AdaptedCalls, ConversationOptions, ModelCall, usage
 from plimsoll.adapters.langchain_messages import LangChainDialect
 from plimsoll.conversations.conversations import Conversations
 
@@ -92,8 +92,8 @@ class PlimsollMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _record(self, call: ModelCall[BaseMessage], response: ModelResponse[Any]) -> None:
         answers = [message for message in response.result if isinstance(message, AIMessage)]
-        usage = _usage(answers[-1]) if answers else None
-        call.answered(self._calls.recorded(response.result), usage)
+        counted = _usage(answers[-1]) if answers else None
+        call.answered(self._calls.recorded(response.result), counted)
 
 
 def _with(request: ModelRequest[Any], messages: list[Any]) -> ModelRequest[Any]:
@@ -118,13 +118,8 @@ def _model_name(model: Any) -> str | None:
 
 
 def _usage(answer: AIMessage) -> Mapping[str, Any] | None:
-    """What the provider counted, cached tokens included in the input."""
     counted = answer.usage_metadata
     if not counted:
         return None
     cached = (counted.get("input_token_details") or {}).get("cache_read") or 0
-    return {
-        "prompt_tokens": counted["input_tokens"],
-        "completion_tokens": counted["output_tokens"],
-        "prompt_tokens_details": {"cached_tokens": cached},
-    }
+    return usage(counted["input_tokens"], counted["output_tokens"], cached)

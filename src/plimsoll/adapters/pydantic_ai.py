@@ -21,7 +21,7 @@ try:
 except ImportError as error:
     raise MissingExtra("pydantic-ai", needed_for="plimsoll.adapters.pydantic_ai") from error
 
-from plimsoll.adapters.calls import AdaptedCalls, ConversationOptions, ModelCall, Wire
+from plimsoll.adapters.calls import AdaptedCalls, ConversationOptions, ModelCall, Wire, usage
 from plimsoll.adapters.pydantic_ai_messages import PydanticDialect, joined
 from plimsoll.conversations.conversations import Conversations
 
@@ -89,10 +89,5 @@ def _described(tool: Any) -> Wire:
 
 
 def _usage(response: ModelResponse) -> Wire:
-    """What the provider counted, cached tokens included in the input."""
     counted = response.usage
-    return {
-        "prompt_tokens": counted.input_tokens,
-        "completion_tokens": counted.output_tokens,
-        "prompt_tokens_details": {"cached_tokens": counted.cache_read_tokens},
-    }
+    return usage(counted.input_tokens, counted.output_tokens, counted.cache_read_tokens)
