@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-frameworks check format soak bench example reference clean
+.PHONY: help demo environments test test-all test-slow test-frameworks check format soak bench example reference clean
 
 # The environment is named by what it was built from: the place of this checkout and the text of pyproject.toml.
 KEY := $(shell { pwd; cat pyproject.toml; } | cksum | cut -d ' ' -f 1)
@@ -18,15 +18,23 @@ help: ## show this list
 demo: $(RUNTIME) ## compact a recorded agent session, step by step, offline
 	@$(RUN) examples/demo.py
 
+environments: $(DEV) $(FRAMEWORKS) ## build what all tests run in; with -j2 side by side
+
 test: $(DEV) ## run the quick tests: before each commit
 	@$(RUN) -m pytest
 
-test-all: $(DEV) ## run all tests but the long runs, every random example
-	@PLIMSOLL_TESTS=all $(RUN) -m pytest -m "not soak" --numprocesses auto --dist worksteal
+test-all: export PLIMSOLL_TESTS := all
+test-all: export PYTEST_ADDOPTS += --numprocesses=auto --dist=worksteal
+test-all: environments ## run all tests but the long runs, each once, with every random example
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-slow
 	@$(MAKE) --no-print-directory test-frameworks
 
+test-slow: $(DEV) ## run the slow tests, which make test leaves out
+	@PLIMSOLL_TESTS=all $(RUN) -m pytest -m "slow and not soak"
+
 test-frameworks: $(FRAMEWORKS) ## run the tests of the adapters with the real frameworks; needs a package index the first time
-	@PLIMSOLL_TESTS=all .env-frameworks/bin/python -m pytest -m "not soak" -o filterwarnings=default tests/frameworks tests/ways_in
+	@PLIMSOLL_TESTS=all .env-frameworks/bin/python -m pytest -m "framework and not soak" -o filterwarnings=default tests/frameworks tests/ways_in
 
 check: $(DEV) ## type check, lint, formatting
 	@$(RUN) -m mypy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
@@ -17,7 +17,12 @@ BUDGET = 4_000
 Make = Callable[..., Way]
 
 
-@pytest.fixture(params=WAYS)
+def marked(names: Iterable[str]) -> list[Any]:
+    """The ways, those that need a framework marked: `make test-frameworks` runs them and no others."""
+    return [pytest.param(name, marks=[pytest.mark.framework] if WAYS[name][1] else []) for name in names]
+
+
+@pytest.fixture(params=marked(WAYS))
 def make(request: pytest.FixtureRequest, tmp_path: Any) -> Any:
     """Makes one of the ways, over the same store each time; the frameworks that are not installed are left out."""
     made, framework = WAYS[request.param]
@@ -182,7 +187,7 @@ def test_edited_history(make: Make) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in WAYS if name != "sync"])
+@pytest.mark.parametrize("name", marked(name for name in WAYS if name != "sync"))
 def test_all_give_the_same_view(name: str, tmp_path: Any) -> None:
     """For the same history, call by call, each way sends what `Session.sync` gives."""
     made, framework = WAYS[name]
