@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 AGENT_SHARES: dict[str, float] = {
     "request": 22, "constraint": 9, "modified": 12, "identifier": 24, "decision": 8, "command": 5, "error": 6, "work": 3,
-    "read": 3, "symbol": 8, "activity": 2,
+    "read": 8, "symbol": 8, "activity": 2,
 }  # fmt: skip
 """Tuned on recorded agent runs: most to the user's text and to values from tools."""
 
@@ -236,6 +236,9 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
     ]
 
 
+_WHOLE_SHARE = 0.5
+"""Share of a file section's room for whole paths, which a call can take as they are; the other files are grouped by folder."""
+
 _REPEATED_IN_CHAT = frozenset({"decision", "activity", "symbol"})
 """Sections whose facts are also chat facts in a dialogue."""
 
@@ -250,7 +253,7 @@ def _item(fact: Fact, text: str, bias: Callable[[str], float], end: int) -> Item
 
 
 def _files(ledger: Ledger, bias: Callable[[str], float], room: Mapping[str, int]) -> list[Item]:
-    """Return file items: full names if they fit a section's room, else grouped by common folders.
+    """Return file items: the most valuable with whole paths, others grouped by common folders if not all fit.
 
     An item's label is the name of its section.
     """
@@ -261,10 +264,11 @@ def _files(ledger: Ledger, bias: Callable[[str], float], room: Mapping[str, int]
     for name in ("modified", "read"):
         found = [fact for fact in facts if (fact.state == "modified") == (name == "modified")]
         is_tight = has_evicted or sum(estimate(fact.text) + 1 for fact in found) > 2 * room[name]
-        for fact in found:
-            folder = folders[fact.text] if is_tight else ""
-            item = _item(fact, fact.text.removeprefix(folder), bias, ledger.end)
-            items.append(item._replace(group=folder, label=name))
+        whole = room[name] * _WHOLE_SHARE
+        for item in sorted((_item(fact, fact.text, bias, ledger.end) for fact in found), key=lambda item: -item.value):
+            whole -= estimate(item.text) + 1
+            folder = folders[item.text] if is_tight and whole < 0 else ""
+            items.append(item._replace(text=item.text.removeprefix(folder), group=folder, label=name))
     return items
 
 

@@ -472,3 +472,12 @@ def test_the_codes_of_an_answer_stand_below_their_fields():
     assert "reservations XEHM4B 59XX6W, flight_number HAT005 HAT178, payment_id credit_card_2408938" in texts(
         ledger, "identifier"
     )
+
+
+def test_the_letter_of_an_escaped_line_break_is_no_part_of_a_path():
+    """In text within JSON, lines end with the two characters of an escape, and the next line may start with a path."""
+    result = '3:{"text": "On branch main\\n/srv/shop/api/orders.py\\ndocs/orders.md"}'
+    ledger = extend(Ledger.empty(), [*called("Bash", {"command": "git grep -h orders"}, result)], 0)
+
+    assert {"/srv/shop/api/orders.py", "docs/orders.md"} <= {fact.text for fact in ledger.of("file")}
+    assert not [fact.text for fact in ledger.of("file") if fact.text.startswith("n")]

@@ -357,6 +357,17 @@ def test_file_names_are_whole_where_there_is_room(counter):
     assert f"- {folder}: part_0.py, part_1.py" in tight
 
 
+def test_the_files_that_matter_most_have_whole_paths(counter):
+    """Where files are grouped by folder, the last of those changed is still named as a call takes it."""
+    folder = "/home/ana/projects/shop/app/src/handlers/"
+    edits = [called("Edit", {"file_path": f"{folder}part_{n}.py"}, "ok", call_id=f"e{n}") for n in range(60)]
+    ledger = read([text_message("user", "Rename the handlers."), *(message for edit in edits for message in edit)])
+    text = render(ledger, tokens_max=500, counter=counter).text
+
+    assert f"{folder}: " in text
+    assert f"{folder}part_59.py" in text
+
+
 def test_a_file_with_two_names_is_not_left_out(counter):
     """A path that was named in full and in short is one file: shown once, and nothing waits."""
     messages = [

@@ -53,7 +53,8 @@ def in_listing(text: str, position: int) -> Iterator[Fact]:
 
 def in_report(text: str, position: int) -> Iterator[Fact]:
     """Yield the paths anywhere in a sub-agent's report or a repository status."""
-    for path in list(dict.fromkeys(_PATH.findall(text[:_REPORT_CHARS_MAX])))[:_SEEN_MAX]:
+    read = text[:_REPORT_CHARS_MAX].replace("\\n", "\n")  # in JSON, the `n` of a line break is no part of a path
+    for path in list(dict.fromkeys(_PATH.findall(read)))[:_SEEN_MAX]:
         yield _fact(path, "seen", position, _WEIGHTS["read"])
 
 
