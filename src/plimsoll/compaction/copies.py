@@ -7,26 +7,55 @@ takes most of the time of a call, so copies that were handed out before serve ag
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Sequence
 from operator import getitem, is_
 from typing import Any
 
 Wire = dict[str, Any]
 Container = dict[str, Any] | list[Any]
 
+BATCH_MESSAGES = 256
+"""Messages whose copies serve again together: what a caller changed or holds costs new copies of these alone."""
+
 LENT_MAX = 2
 """Sets of copies kept: a caller usually holds its last view until it has the next one."""
 
 
 class Originals:
-    """Messages, and templates from which copies of them are made, twice as fast as unpickling.
+    """Messages, of which copies are made."""
+
+    def __init__(self) -> None:
+        self._batches: list[_Batch] = []
+
+    def __len__(self) -> int:
+        return BATCH_MESSAGES * max(0, len(self._batches) - 1) + (len(self._batches[-1]) if self._batches else 0)
+
+    def add(self, wire: Wire) -> None:
+        """Append a message, which nobody changes from now on."""
+        if len(self) % BATCH_MESSAGES == 0:
+            self._batches.append(_Batch())
+        self._batches[-1].add(wire)
+
+    def cut(self, count: int) -> None:
+        """Keep only the first `count` messages."""
+        whole, rest = divmod(count, BATCH_MESSAGES)
+        del self._batches[whole + (rest > 0) :]
+        if rest and len(self._batches) > whole:
+            self._batches[whole].cut(rest)
+
+    def copies(self) -> list[Wire]:
+        """The messages, as objects that nobody else holds."""
+        return [message for batch in self._batches for message in batch.copies()]
+
+
+class _Batch:
+    """Some messages, and templates from which copies of them are made, twice as fast as unpickling.
 
     Each dict and list is stored without its nested ones, so that the garbage collector need not visit it.
     """
 
     def __init__(self) -> None:
-        self.wires: list[Wire] = []
+        self._wires: list[Wire] = []
         self._templates: list[dict[str, Any] | tuple[Any, ...]] = []
         """Each dict, and each list as a tuple, with None in place of nested ones."""
         self._links: list[tuple[int, Any, int]] = []
@@ -40,48 +69,49 @@ class Originals:
         self._lent: list[_Lent] = []
 
     def __len__(self) -> int:
-        return len(self.wires)
+        return len(self._wires)
 
     def add(self, wire: Wire) -> None:
-        """Append a message, which nobody changes from now on."""
+        """Append a message."""
         self._starts.append((len(self._templates), len(self._links), len(self._numbers)))
-        self.wires.append(wire)
+        self._wires.append(wire)
         self._store(wire)
 
     def cut(self, count: int) -> None:
         """Keep only the first `count` messages."""
         if count < len(self):
             templates, links, numbers = self._starts[count]
-            del self.wires[count:], self._starts[count:]
+            del self._wires[count:], self._starts[count:]
             del self._templates[templates:], self._links[links:]
             del self._places[numbers:], self._keys[numbers:], self._numbers[numbers:]
             self._lent.clear()
 
-    def copies(self) -> list[Wire]:
+    def copies(self) -> Sequence[Wire]:
         """The messages, as objects that nobody else holds."""
         lent = next(filter(self._is_as_new, self._lent), None)
         if lent is None:
             lent = _Lent()
             self._lent = [*self._lent, lent][-LENT_MAX:]
-        self._extend(lent)
-        return list(lent.messages)
+        if len(lent.messages) < len(self):
+            self._extend(lent)
+        return lent.messages
 
     def _is_as_new(self, lent: _Lent) -> bool:
         """True if nobody else holds any of these copies, and none was changed."""
         count = len(lent.messages)
+        wires = self._wires if count == len(self) else self._wires[:count]
+        return lent.is_alone and lent.messages == wires and (not self._numbers or self._has_numbers(lent))
+
+    def _has_numbers(self, lent: _Lent) -> bool:
+        """True if the numbers in these copies are the very same."""
+        count = len(lent.messages)
         stop = len(self._numbers) if count == len(self) else self._starts[count][2]
-        places = islice(self._places, stop)
-        return (
-            lent.is_alone
-            and lent.messages == self.wires[:count]
-            and all(map(is_, map(getitem, map(lent.containers.__getitem__, places), self._keys), self._numbers))
-        )
+        holders = map(lent.containers.__getitem__, self._places[:stop])
+        return all(map(is_, map(getitem, holders, self._keys), self._numbers))
 
     def _extend(self, lent: _Lent) -> None:
         """Add copies of the messages that are not among these copies yet."""
         start = len(lent.messages)
-        if start == len(self):
-            return
         first, first_link, _ = self._starts[start]
         made: list[Any] = [
             template.copy() if type(template) is dict else list(template) for template in self._templates[first:]
@@ -121,7 +151,7 @@ class _Lent:
     @property
     def is_alone(self) -> bool:
         """True if nobody else holds any of the copies."""
-        return _counts(islice(self.messages, 1)) <= _ALONE and _counts(self.containers) <= _ALONE
+        return _counts(self.messages[:1]) <= _HELD_ONCE_MORE and _counts(self.containers) <= _ALONE
 
 
 def _counts(containers: Iterable[Container]) -> set[int]:
@@ -133,3 +163,4 @@ def _counts(containers: Iterable[Container]) -> set[int]:
 _PROBE: list[Container] = [{}]
 _ALONE = _counts([*_PROBE]) if hasattr(sys, "getrefcount") else set[int]()
 """What `_counts` says of objects that only `_Lent` holds: each is in `containers`, and in `messages` or another object of it."""
+_HELD_ONCE_MORE = {count + 1 for count in _ALONE}

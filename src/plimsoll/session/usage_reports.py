@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
@@ -29,7 +29,8 @@ class Sent:
 
     tally: Tally
     entries: int
-    closing: tuple[Message, ...]
+    settled: Sequence[ViewMessage]
+    """The view with placeholders for missing results; empty if no result is missing."""
     messages: int
     event: int | None
     """The compaction, rollback or edit that the view is based on."""
@@ -37,7 +38,7 @@ class Sent:
     def request(self) -> list[Message]:
         """The messages of the request, without a trailing answer that was appended before the report."""
         shown = [entry.message for entry in self.tally.entries[: self.entries]]
-        return without_answer([*shown, *self.closing])
+        return without_answer([*shown, *_placeholders(self.settled)])
 
 
 def without_answer(messages: list[Message]) -> list[Message]:
@@ -71,15 +72,14 @@ def sent_now(state: ViewState, messages: int) -> Sent:
     return Sent(
         tally=state.tally,
         entries=len(state.entries),
-        closing=() if state.normalizer.is_settled else _closing(state.sendable()),
+        settled=() if state.normalizer.is_settled else state.sendable(),
         messages=messages,
         event=state.event,
     )
 
 
-def _closing(entries: Iterable[ViewMessage]) -> tuple[Message, ...]:
-    """The placeholders for missing results."""
-    return tuple(entry.message for entry in entries if entry.origin == "made" and is_placeholder(entry.message))
+def _placeholders(entries: Iterable[ViewMessage]) -> Iterator[Message]:
+    return (entry.message for entry in entries if entry.origin == "made" and is_placeholder(entry.message))
 
 
 def usage_from_caller(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> Usage:

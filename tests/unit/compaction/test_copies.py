@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.compaction.copies import Originals
+from plimsoll.compaction.copies import BATCH_MESSAGES, Originals
 
 MESSAGES: list[dict[str, Any]] = [
     {"role": "user", "content": "hello"},
@@ -84,6 +84,37 @@ def test_what_a_caller_changed_is_in_no_later_copy(change: Callable[[list[dict[s
         change(kept.copies())
 
         assert json.dumps(kept.copies()) == json.dumps(MESSAGES)
+
+
+def test_a_change_costs_new_copies_of_its_neighbours_alone() -> None:
+    """A host marks a message of each view, as for a provider's cache: the copies far from it serve again."""
+    kept = Originals()
+    for number in range(4 * BATCH_MESSAGES):
+        kept.add({"role": "user", "content": f"message {number}"})
+    before, after = (list(map(id, marked(kept.copies()))) for _ in range(2))
+
+    beside = [*range(BATCH_MESSAGES), *range(2 * BATCH_MESSAGES, 4 * BATCH_MESSAGES)]
+    assert [before[number] for number in beside] == [after[number] for number in beside]
+
+
+def marked(view: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The view, with a mark on a message of its second batch."""
+    view[BATCH_MESSAGES + 1]["cache_control"] = {"type": "ephemeral"}
+    return view
+
+
+def test_copies_of_many_messages_follow_them() -> None:
+    """Cut within a batch, at its end and to nothing."""
+    messages = [{"role": "user", "content": str(number)} for number in range(2 * BATCH_MESSAGES + 3)]
+    for stop in (2 * BATCH_MESSAGES + 1, 2 * BATCH_MESSAGES, BATCH_MESSAGES + 5, BATCH_MESSAGES, 1, 0):
+        kept = Originals()
+        for message in messages:
+            kept.add(message)
+        kept.copies()
+        kept.cut(stop)
+        assert (len(kept), kept.copies()) == (stop, messages[:stop])
+        kept.add(messages[-1])
+        assert kept.copies() == [*messages[:stop], messages[-1]]
 
 
 def test_copies_follow_the_messages() -> None:
