@@ -24,7 +24,7 @@ from score_summaries import decode
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 import plimsoll
-from plimsoll.hooks.handing import handed_back
+from plimsoll.hooks.loss import handed_back
 from plimsoll.hooks.run import NOTES_TOKENS
 from plimsoll.hooks.state import FileState
 from plimsoll.summary.ledger import Ledger, extend

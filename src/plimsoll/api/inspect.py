@@ -19,8 +19,7 @@ from plimsoll.protocols import TokenCounter
 from plimsoll.records.usage import Usage
 from plimsoll.report.inspecting import inspection_of
 from plimsoll.report.inspection import Inspection
-from plimsoll.report.measure import Measure
-from plimsoll.report.measuring import RecordedRequest, Subject, measured
+from plimsoll.report.measure import Measure, RecordedRequest, Subject, measured
 from plimsoll.report.story import Mark
 from plimsoll.session.transfer.recorded_usage import recorded, time_ms
 from plimsoll.tokens.counter import counter_for

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
-from plimsoll.cli.refusal import BROKEN_PIPE, DONE, INTERRUPTED, REFUSED, WRONG_USAGE, Refused, WrongUsage
+from plimsoll.cli.output import BROKEN_PIPE, DONE, INTERRUPTED, REFUSED, WRONG_USAGE, Refused, WrongUsage
 from plimsoll.errors import PlimsollError
 
 COMMANDS = (

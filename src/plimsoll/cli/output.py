@@ -1,16 +1,33 @@
-"""What a command hands out: JSON on standard output, or a file that is whole or not there."""
+"""What a command hands out and says, and how it ends: results on standard output, all else on standard error."""
 
 from __future__ import annotations
 
 import os
 import stat
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from plimsoll.cli.refusal import Refused
+import plimsoll
 from plimsoll.report.neutral import json_safe
+
+if TYPE_CHECKING:
+    from plimsoll.report.drawing import Drawn
+
+DONE, REFUSED, WRONG_USAGE, LOSSY = 0, 1, 2, 3
+"""The last: it is done, and what could not be carried was listed."""
+BROKEN_PIPE, INTERRUPTED = 141, 130
+"""As a shell reports the signals: the reader of the output has closed it, and Ctrl-C."""
+
+
+class Refused(Exception):
+    """A command cannot go on. Its text is the line to show."""
+
+
+class WrongUsage(Exception):
+    """Options that do not go together. Its text is the line to show."""
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
@@ -91,3 +108,66 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
+
+
+LONG_SIZE_BYTES = 1_000_000
+LONG_MESSAGES = 2_000
+"""From here on reading and counting take long enough to say so."""
+
+
+def show(*things: Drawn) -> None:
+    """Print on standard output."""
+    from plimsoll.report.drawing import draw
+
+    draw(sys.stdout, things)
+
+
+def tell(*things: Drawn) -> None:
+    """Print on standard error."""
+    from plimsoll.report.drawing import draw
+
+    draw(sys.stderr, things)
+
+
+def say(text: str) -> None:
+    """One line on standard output."""
+    from plimsoll.report.neutral import one_line
+
+    print(one_line(text, 1_000))
+
+
+def note(text: str) -> None:
+    """One line on standard error that is no refusal."""
+    from plimsoll.report.neutral import one_line
+
+    print(f"note: {one_line(text, 400)}", file=sys.stderr)
+
+
+@contextmanager
+def working(label: str, what: int | plimsoll.Session | None = None) -> Iterator[None]:
+    """Show on standard error what is being done and for how long, where that is a terminal.
+
+    Args:
+        label: what is done, such as "searching".
+        what: a number of bytes, or a session, whose messages count; little work shows nothing. None: the amount is not known.
+
+    """
+    is_long, how_much = _amount(what)
+    if not is_long or not sys.stderr.isatty():
+        yield
+        return
+    from plimsoll.report.drawing import progress_on
+
+    with progress_on(sys.stderr, f"{label} {how_much}".strip()):
+        yield
+
+
+def _amount(what: int | plimsoll.Session | None) -> tuple[bool, str]:
+    """Whether it takes long, and how much it is in words."""
+    from plimsoll.report.figures import pluralize, size
+
+    if what is None:
+        return True, ""
+    if isinstance(what, int):
+        return what >= LONG_SIZE_BYTES, size(what)
+    return what.message_count >= LONG_MESSAGES, pluralize(what.message_count, "message")

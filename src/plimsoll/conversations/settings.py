@@ -1,4 +1,4 @@
-"""The options that all conversations of one host share."""
+"""How conversations are kept and made to fit, and their budgets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.compaction.meter import DEFAULT_MODEL
-from plimsoll.conversations.budget import budget_tokens
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.requests import RequestParts
 from plimsoll.message import FormatName
@@ -17,6 +16,7 @@ from plimsoll.protocols import Store
 from plimsoll.session.open import open as open_session
 from plimsoll.session.session import Session
 from plimsoll.tokens.custom import CounterChoice
+from plimsoll.tokens.registry import model_info
 
 WHEN_FULL: Final[Mapping[str, Any]] = {
     "preset": "ladder",
@@ -89,3 +89,21 @@ def chosen_policy(policy: PolicyChoice | None) -> Policy:
     """The policy of conversations: a mapping replaces fields of the default. Raises SettingError."""
     default = policy_of(WHEN_FULL, "ladder")
     return default if policy is None else policy_of(policy, default)
+
+
+RESERVE_SHARE_MAX = 2
+"""A reply is never reserved more than the window divided by this: a request that asks for more is the provider's to refuse."""
+
+
+def budget_tokens(parts: RequestParts, *, model: str, policy: Policy, window_tokens: int | None = None) -> int:
+    """The budget of a request: the model's window, or `window_tokens`, less the reply that the request asks for.
+
+    A request that does not say how long its reply may be gets the policy's reserve, else the model's longest reply, as in
+    `plimsoll.open`.
+    """
+    info = model_info(model)
+    window = window_tokens or min(info.window_tokens, policy.window_tokens or info.window_tokens)
+    reserve = parts.reserve_tokens or policy.output_reserve_tokens or info.max_output_tokens
+    reserve = min(reserve, window // RESERVE_SHARE_MAX)
+    longest = window if window_tokens else info.max_input_tokens or window
+    return max(1, min(window - reserve, longest))

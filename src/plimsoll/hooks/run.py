@@ -5,12 +5,43 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from plimsoll.dataclass import dataclass
-from plimsoll.errors import ErrorCatcher
+from plimsoll.errors import ErrorCatcher, PlimsollError
 from plimsoll.hooks.event import POST_COMPACT, PRE_COMPACT, SESSION_START, HookEvent, read_event
+from plimsoll.hooks.state import folder, write_private
+
+LOG_BYTES_MAX = 64 * 1024
+
+
+def note_failure(error: BaseException) -> None:
+    """Add a line. Never raises: where it cannot be written, it is not."""
+    with suppress(OSError, PlimsollError):
+        path = folder() / "log"
+        line = f"{datetime.now(UTC).isoformat(timespec='seconds')} {type(error).__name__}{_place(error)}\n".encode()
+        with open(path, "ab", opener=_private) as file:
+            size_bytes = file.tell()
+            file.write(line)
+        if size_bytes > LOG_BYTES_MAX - len(line):
+            kept = path.read_bytes()[-LOG_BYTES_MAX // 2 :]
+            write_private(path, kept.partition(b"\n")[2])
+
+
+def _place(error: BaseException) -> str:
+    """The line of plimsoll that raised it."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
 
 NOTES_TOKENS = 1_500
 
@@ -52,8 +83,6 @@ def take_in_file(path: str, store: str | None = None, *, wait: bool = False) -> 
 
 def _log(error: Exception | None) -> None:
     if error is not None:
-        from plimsoll.hooks.log import note_failure  # noqa: PLC0415 - seldom needed
-
         note_failure(error)
 
 
@@ -103,7 +132,7 @@ def _begin_taking_in(path: str, settings: HookSettings, *, awaits: bool = False)
 
 def _notes(event: HookEvent, settings: HookSettings) -> str:
     """What the newest compaction lost."""
-    from plimsoll.hooks.handing import handed_back  # noqa: PLC0415 - with it comes what reads facts
+    from plimsoll.hooks.loss import handed_back  # noqa: PLC0415 - with it comes what reads facts
     from plimsoll.hooks.state import take_in  # noqa: PLC0415 - as above
     from plimsoll.transcripts.following import LastCompaction  # noqa: PLC0415 - as above
 

@@ -10,8 +10,7 @@ from typing import Any
 from plimsoll.api.inspect import measure
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
-from plimsoll.hooks.handing import lost_facts
-from plimsoll.hooks.loss import shown_first
+from plimsoll.hooks.loss import lost_facts, shown_first
 from plimsoll.hooks.state import take_in
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.discover import SessionFile

@@ -9,7 +9,7 @@ from plimsoll.compaction.meter import ContextMeter
 from plimsoll.compaction.result import Report
 from plimsoll.records.usage import Usage
 from plimsoll.report.inspection import Inspection
-from plimsoll.report.measuring import Subject, likely_counter, measured
+from plimsoll.report.measure import Subject, likely_counter, measured
 from plimsoll.report.story import Mark, Story, points_of, strips_of
 
 

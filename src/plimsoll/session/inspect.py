@@ -13,8 +13,7 @@ from plimsoll.records.usage import Usage
 from plimsoll.records.values import Compaction
 from plimsoll.report.inspecting import inspection_of
 from plimsoll.report.inspection import Inspection
-from plimsoll.report.measure import Measure
-from plimsoll.report.measuring import RecordedRequest, Subject, measured
+from plimsoll.report.measure import Measure, RecordedRequest, Subject, measured
 from plimsoll.report.story import Mark
 from plimsoll.session.compact import previewed
 from plimsoll.session.recorder import SessionRecorder

@@ -10,7 +10,7 @@ from plimsoll.message import Wire
 from plimsoll.records.usage import Usage
 from plimsoll.transcripts.blocks import text_in
 from plimsoll.transcripts.lines import dump, list_of, mapping_of, maybe_count, text_of
-from plimsoll.transcripts.pi_blocks import ANTHROPIC_APIS, call_id, message_wire, pi_content
+from plimsoll.transcripts.pi import ANTHROPIC_APIS, call_id, message_wire, pi_content
 from plimsoll.transcripts.values import Checkpoint, ExportLoss, Shown, ToolCompaction, Transcript
 from plimsoll.transcripts.writing import Writer, WriterContext, blocks_of, iso
 

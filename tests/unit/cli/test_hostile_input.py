@@ -437,7 +437,7 @@ class Terminal(io.StringIO):
 )
 def test_progress_is_for_long_work_in_a_terminal(monkeypatch, stream, what, shown):
     """Standard error gets a line while long work goes on, if it is a terminal; else nothing."""
-    from plimsoll.cli.screen import working
+    from plimsoll.cli.output import working
 
     monkeypatch.setattr(sys, "stderr", stream())
     with working("reading", what):

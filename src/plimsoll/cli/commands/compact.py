@@ -12,9 +12,7 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, add_summarizer, command, tokens
-from plimsoll.cli.output import print_json
-from plimsoll.cli.refusal import DONE, Refused
-from plimsoll.cli.screen import note, say, show, working
+from plimsoll.cli.output import DONE, Refused, note, print_json, say, show, working
 from plimsoll.cli.source import summarizer_of
 
 EDIT_HINT = "<!-- Save to compact with this summary; empty the file to cancel. This line is left out. -->\n"

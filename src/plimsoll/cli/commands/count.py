@@ -6,9 +6,7 @@ import argparse
 
 import plimsoll
 from plimsoll.cli.options import DEFAULT_MODEL, Commands, add_file, add_model, command
-from plimsoll.cli.output import print_json
-from plimsoll.cli.refusal import DONE
-from plimsoll.cli.screen import say, show, working
+from plimsoll.cli.output import DONE, print_json, say, show, working
 from plimsoll.cli.source import PlainText, is_session, label_of, open_session, preload, read, read_raw
 
 

@@ -7,9 +7,7 @@ import sys
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command
-from plimsoll.cli.output import print_json
-from plimsoll.cli.refusal import DONE, Refused
-from plimsoll.cli.screen import say
+from plimsoll.cli.output import DONE, Refused, print_json, say
 
 
 def add(commands: Commands) -> None:

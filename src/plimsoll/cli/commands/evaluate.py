@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_model, command
-from plimsoll.cli.output import print_json
-from plimsoll.cli.refusal import DONE, Refused, WrongUsage
-from plimsoll.cli.screen import note, say, show, working
+from plimsoll.cli.output import DONE, Refused, WrongUsage, note, print_json, say, show, working
 
 KINDS_SHOWN = "request constraint decision value file outcome error statement".split()
 

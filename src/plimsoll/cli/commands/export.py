@@ -8,9 +8,7 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import FORMAT_NAMES, TOOL_NAMES, Commands, add_name, add_out, command
-from plimsoll.cli.output import emit, json_text
-from plimsoll.cli.refusal import DONE, LOSSY, Refused, WrongUsage
-from plimsoll.cli.screen import tell, working
+from plimsoll.cli.output import DONE, LOSSY, Refused, WrongUsage, emit, json_text, tell, working
 
 _MADE = ("lines", "system", "messages")
 """What a preview leaves out."""

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import plimsoll
 from plimsoll.cli.options import FORMAT_NAMES, Commands, add_budget, add_file, add_out, add_summarizer, command
-from plimsoll.cli.output import emit, json_text
-from plimsoll.cli.refusal import DONE
-from plimsoll.cli.screen import tell, working
+from plimsoll.cli.output import DONE, emit, json_text, tell, working
 from plimsoll.cli.source import is_session, open_session, preload, read, summarizer_of
 
 if TYPE_CHECKING:

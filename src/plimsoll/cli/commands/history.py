@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command
-from plimsoll.cli.output import print_json
-from plimsoll.cli.refusal import DONE
-from plimsoll.cli.screen import say, show, working
+from plimsoll.cli.output import DONE, print_json, say, show, working
 
 SHOWN_MAX = 25
 

@@ -7,8 +7,7 @@ import sys
 from contextlib import suppress
 
 from plimsoll.cli.options import Commands, add_store, tokens
-from plimsoll.cli.output import emit
-from plimsoll.cli.refusal import DONE
+from plimsoll.cli.output import DONE, emit
 
 EVENT_BYTES_MAX = 16 * 1024 * 1024
 NOTES_TOKENS = 1_500

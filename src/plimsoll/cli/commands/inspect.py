@@ -7,9 +7,7 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_budget, add_file, command
-from plimsoll.cli.output import emit, print_json
-from plimsoll.cli.refusal import DONE
-from plimsoll.cli.screen import show, working
+from plimsoll.cli.output import DONE, emit, print_json, show, working
 from plimsoll.cli.source import is_session, label_of, open_session, preload, read
 
 

@@ -9,9 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from plimsoll.cli.options import Commands, add_store, command, tokens
-from plimsoll.cli.output import emit, print_json
-from plimsoll.cli.refusal import DONE, WrongUsage
-from plimsoll.cli.screen import note, say
+from plimsoll.cli.output import DONE, WrongUsage, emit, note, print_json, say
 
 if TYPE_CHECKING:
     from plimsoll.hooks import install

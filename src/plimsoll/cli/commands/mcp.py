@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from plimsoll.cli.options import Commands, add_store
-from plimsoll.cli.refusal import DONE, Refused, WrongUsage
+from plimsoll.cli.output import DONE, Refused, WrongUsage
 
 
 def add(commands: Commands) -> None:

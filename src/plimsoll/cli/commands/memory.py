@@ -7,9 +7,7 @@ import sys
 
 import plimsoll
 from plimsoll.cli.options import Commands, command, count
-from plimsoll.cli.output import print_json
-from plimsoll.cli.refusal import DONE, Refused, WrongUsage
-from plimsoll.cli.screen import say, show
+from plimsoll.cli.output import DONE, Refused, WrongUsage, print_json, say, show
 
 FOUND_SHOWN = 20
 

@@ -7,8 +7,7 @@ import sys
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command
-from plimsoll.cli.output import emit, print_json
-from plimsoll.cli.refusal import DONE
+from plimsoll.cli.output import DONE, emit, print_json
 
 
 def add(commands: Commands) -> None:

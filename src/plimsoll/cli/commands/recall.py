@@ -8,9 +8,7 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command, count, tokens
-from plimsoll.cli.output import print_json
-from plimsoll.cli.refusal import DONE, WrongUsage
-from plimsoll.cli.screen import say, show, working
+from plimsoll.cli.output import DONE, WrongUsage, print_json, say, show, working
 
 HITS_SHOWN = 10
 ROLES = ("user", "assistant", "tool", "system", "summary")

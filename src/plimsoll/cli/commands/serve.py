@@ -7,8 +7,7 @@ import os
 import sys
 
 from plimsoll.cli.options import Commands, add_store, command, count, tokens
-from plimsoll.cli.output import print_json
-from plimsoll.cli.refusal import DONE
+from plimsoll.cli.output import DONE, print_json
 
 TOKEN = "PLIMSOLL_PROXY_TOKEN"  # noqa: S105 - the name of a variable
 

@@ -6,9 +6,7 @@ import argparse
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_store, command
-from plimsoll.cli.output import print_json
-from plimsoll.cli.refusal import DONE
-from plimsoll.cli.screen import say, show
+from plimsoll.cli.output import DONE, print_json, say, show
 
 
 def add(commands: Commands) -> None:

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command, count
-from plimsoll.cli.output import print_json
-from plimsoll.cli.refusal import DONE
-from plimsoll.cli.screen import show
+from plimsoll.cli.output import DONE, print_json, show
 
 if TYPE_CHECKING:
     from plimsoll.report.drawing import Drawn
@@ -95,7 +93,7 @@ def _print(
     facts: Mapping[str, Any], messages: Sequence[Any], origins: Sequence[tuple[int, ...]], *, whole: bool
 ) -> None:
     from plimsoll.report.figures import named, number, pluralize
-    from plimsoll.report.parts import spoken
+    from plimsoll.report.story import spoken
     from plimsoll.report.terminal import line
 
     gone = facts["edited_away_messages"]

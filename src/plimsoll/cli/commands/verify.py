@@ -7,9 +7,7 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import Commands, add_name, command
-from plimsoll.cli.output import print_json
-from plimsoll.cli.refusal import DONE, Refused, WrongUsage
-from plimsoll.cli.screen import say, show, working
+from plimsoll.cli.output import DONE, Refused, WrongUsage, print_json, say, show, working
 
 
 def add(commands: Commands) -> None:

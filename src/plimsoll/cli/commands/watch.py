@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 
 import plimsoll
 from plimsoll.cli.options import TOOL_NAMES, Commands, command
-from plimsoll.cli.output import json_text, print_json
-from plimsoll.cli.refusal import DONE, Refused
-from plimsoll.cli.screen import note, show
+from plimsoll.cli.output import DONE, Refused, json_text, note, print_json, show
 from plimsoll.errors import PlimsollError
 
 if TYPE_CHECKING:
