@@ -121,17 +121,19 @@ def test_awaited_loops_run_side_by_side(which: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_loop_goes_on_after_a_restart(tmp_path: Path) -> None:
+@pytest.mark.parametrize("which", ["chat", "responses", "anthropic-content"])
+def test_a_loop_goes_on_after_a_restart(which: str, tmp_path: Path) -> None:
     """The conversation is found again in the store, and its view begins as before."""
     messages: list[Any] = []
     with Provider(9_000, seed=7) as provider:
         for part in range(2):
-            with serving(provider.url, store=tmp_path, max_tokens=9_000) as url, through("chat", url) as host:
+            with serving(provider.url, store=tmp_path, max_tokens=9_000) as url, through(which, url) as host:
                 messages = messages or begun(host)
                 for turn in range(part * 14 + 1, part * 14 + 15):
                     messages += following(host, ask(host, messages), turn)
         check(provider, 9_000)
-        before, after = provider.bodies[13]["messages"], provider.bodies[14]["messages"]
+        key = "input" if which == "responses" else "messages"
+        before, after = provider.bodies[13][key], provider.bodies[14][key]
         assert after[: len(before)] == before
         assert len(list(tmp_path.glob("c-*"))) == 1
 

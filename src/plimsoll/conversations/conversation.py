@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.api.fit import fit
 from plimsoll.compaction.view_message import Origins
+from plimsoll.conversations.inner import ROUNDS_MAX, InnerCalls, found_by, inner_calls
 from plimsoll.conversations.prefix import Listing, listing, said
 from plimsoll.conversations.redaction import Redaction
 from plimsoll.dataclass import dataclass
@@ -16,7 +17,7 @@ from plimsoll.errors import PlimsollError, StoreError
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.intake import received
 from plimsoll.formats.overflow import Overflow
-from plimsoll.formats.requests import RequestParts, parts_of, with_messages
+from plimsoll.formats.requests import RequestParts, parts_of, with_messages, with_more, with_tools
 from plimsoll.message import FormatName
 from plimsoll.records.usage import Usage, usage_of
 from plimsoll.tokens.counter import counter_for
@@ -54,6 +55,8 @@ class Prepared:
     """Gives for each message of a changed body the positions of the given messages that it came from."""
     number: int = 0
     """Number of the request in its conversation."""
+    offers_tools: bool = False
+    """True if the model may search with the tools of recall: before the answer is handed on, ask `searched` of the conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +106,9 @@ class Conversation:
         self._credentials: tuple[str, ...] = ()
         self._number = 0
         self._is_repaired = False
+        self._inner = InnerCalls()
+        self._is_recovered = False
+        """True once the searches of an earlier time were looked for."""
 
     @property
     def session(self) -> Session:
@@ -147,6 +153,8 @@ class Conversation:
             self.awaited += overflow is None and not repair
             self._is_repaired = self._is_repaired or repair
             self._number += 1
+            if overflow is None and not repair:
+                self._inner.open, self._inner.rounds = [], 0
             self._credentials = tuple(credentials)
             budget = self._settings.budget_of(parts, parts.model, window_tokens)
             try:
@@ -182,16 +190,46 @@ class Conversation:
                 wires = received(
                     list(message) if isinstance(message, list | tuple) else [] if message is None else [message]
                 ).wires
-                self.answer = said(wires)
                 self._report(usage)
-                if wires:
-                    self.session.extend(Redaction(self._credentials, is_on=self._settings.redact)(wires))
+                self._record(wires)
             except StoreError as error:
                 self.close()
                 return str(error)
             except (PlimsollError, RecursionError) as error:
                 return str(error)
         return None
+
+    def searched(self, request: Mapping[str, Any], message: Any, usage: Any, *, to: Prepared) -> Prepared | None:
+        """The request to send next after an answer that did nothing but search; None if the answer is for the host.
+
+        Args:
+            request: The host's request.
+            message: The answer, as for `answered`.
+            usage: The provider's usage object.
+            to: What was sent.
+
+        """
+        parts = parts_of(request, self.format)
+        calls, others = inner_calls(message)
+        if parts is None or not to.offers_tools or not calls or others:
+            return None
+        with self.lock:
+            if self._inner.rounds >= ROUNDS_MAX:
+                return None
+            self._inner.rounds += 1
+            is_last = self._inner.rounds == ROUNDS_MAX
+            found = found_by(calls, self.session.call_tool, self.format, is_last=is_last)
+            if to.number == self._number:
+                try:
+                    self._report(usage)
+                    redact = Redaction(self._credentials, is_on=self._settings.redact)
+                    self._inner.open += [*redact(list(message)), *found]
+                    content = content_of(parts, self._credentials, redact=self._settings.redact)
+                    return replace(self._synced(request, parts, content, to.budget_tokens, None), number=to.number)
+                except (PlimsollError, RecursionError):
+                    self._number += 1  # it goes on beside the session, which nothing of it is recorded in
+                    self._inner.open = []
+        return replace(to, body=with_more(to.body, parts, [*message, *found]), find_origins=None)
 
     def released(self) -> None:
         """The request prepared last gets no answer: it failed, or its host has gone."""
@@ -204,6 +242,20 @@ class Conversation:
             session, self._session = self._session, None
             if session is not None:
                 session.close()
+
+    def _record(self, wires: Sequence[Any]) -> None:
+        """Record an answer, and what its searches found that came together with calls of the host's tools."""
+        self.answer = said(wires)
+        if not wires:
+            return
+        recorded = Redaction(self._credentials, is_on=self._settings.redact)(list(wires))
+        calls, _ = inner_calls(wires) if self._settings.recall_tools else ([], [])
+        if calls or self._inner.open:
+            recorded += found_by(calls, self.session.call_tool, self.format, is_last=False)
+            before = self.known.messages[-1].content if self.known.messages else b""
+            self._inner.learn([*self._inner.open, *recorded], before)
+            self._inner.open = []
+        self.session.extend(recorded)
 
     def _synced(
         self,
@@ -223,22 +275,30 @@ class Conversation:
         session = self.session
         if overflow is not None:
             allowed = self._learn(parts, session, allowed, overflow, model)
-        view = session.sync(content.messages, system=content.system, tools=parts.tools, max_tokens=allowed)
+        given = content.messages
+        has_inner = self._inner.is_of(content.listing)
+        given = self._inner.expanded(given, content.listing) if has_inner else given
+        view = session.sync(given, system=content.system, tools=parts.tools, max_tokens=allowed)
         found = session.check()
         tokens = found.current_tokens + allowed - found.max_tokens
         self.load, self.is_compacted = (tokens, budget), session.is_shortened
-        as_given = not self.is_compacted and (not self._is_repaired or view == content.messages)
+        as_given = not self.is_compacted and not has_inner and (not self._is_repaired or view == content.messages)
         if as_given and found.current_tokens <= found.max_tokens:
             acts_at = min(found.threshold, found.max_tokens) if self._settings.is_lazy else 0
             room = max(0, acts_at - found.current_tokens - 1)
             return Prepared(body=request, conversation=self, tokens=tokens, budget_tokens=budget, room_tokens=room)
+        body = with_messages(request, parts, redaction.restored(list(view)))
+        offered = None
+        if self._settings.recall_tools and self.is_compacted and self.format != "ui-parts":
+            offered = with_tools(body, session.tools(self.format))
         return Prepared(
-            body=with_messages(request, parts, redaction.restored(list(view))),
+            body=offered or body,
             changed=True,
             conversation=self,
             tokens=tokens,
             budget_tokens=budget,
-            find_origins=lambda: view.origins,
+            find_origins=None if has_inner else lambda: view.origins,
+            offers_tools=offered is not None,
         )
 
     def _learn(self, parts: RequestParts, session: Session, allowed: int, overflow: Overflow, model: str | None) -> int:
@@ -268,10 +328,14 @@ class Conversation:
 
     def _opened(self) -> Session:
         try:
-            return self._settings.open(self.name, self.format, self._model)
+            session = self._settings.open(self.name, self.format, self._model)
         except StoreError:
             self.name = self._rename(self)
-            return self._settings.open(self.name, self.format, self._model)
+            session = self._settings.open(self.name, self.format, self._model)
+        if self._settings.recall_tools and not self._is_recovered:
+            self._inner.recover(session.history())
+        self._is_recovered = True
+        return session
 
 
 def stateless(  # noqa: PLR0913 - what a request is, and what went wrong

@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 
 from plimsoll.compaction.drive import AsyncSummarizer, checked
 from plimsoll.conversations.conversation import Content, Conversation, Prepared, content_of, stateless
+from plimsoll.conversations.inner import TOOLS_TOKENS
 from plimsoll.conversations.prefix import Likeness, Listing, best, likeness, listing
 from plimsoll.conversations.settings import Settings, chosen_policy
 from plimsoll.errors import PlimsollError, StoreError
@@ -53,6 +54,7 @@ class Conversations:
         counter: CounterChoice = None,
         summarizer: AsyncSummarizer | None = None,
         redact: bool = True,
+        recall_tools: bool = False,
         durability: Durability = "os",
         open_max: int = 64,
     ) -> None:
@@ -66,6 +68,8 @@ class Conversations:
             counter: Replaces the model's counter of texts.
             summarizer: Writes the prose of summaries; None: rules do.
             redact: Replace secrets by placeholders in what is recorded. What is sent has them.
+            recall_tools: Offer the model tools to search and read what left the view of a compacted conversation. Whoever sends
+                the requests has to ask `searched` of the conversation before it hands on an answer, as the proxy does.
             durability: What a record survives: "os" a crash of the process, "fsync" a power failure.
             open_max: Sessions that are open at a time.
 
@@ -81,6 +85,7 @@ class Conversations:
             counter=counter,
             summarizer=checked(summarizer),
             redact=boolean("redact", redact),
+            recall_tools=boolean("recall_tools", recall_tools),
         )
         self._open_max = integer("open_max", open_max, least=1)
         self._lock = RLock()
@@ -141,7 +146,8 @@ class Conversations:
         """The tokens that a request may have without anything being changed, whatever conversation it is of."""
         settings = self._settings
         known = settings.acts_at(settings.budget_of(parts, parts.model, window_tokens))
-        return min(known, settings.ceilings.get(settings.model or parts.model or "", known)) - 1
+        held = TOOLS_TOKENS if settings.recall_tools else 0
+        return min(known, settings.ceilings.get(settings.model or parts.model or "", known)) - 1 - held
 
     def find(
         self,

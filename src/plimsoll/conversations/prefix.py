@@ -22,7 +22,10 @@ EDITED_SHARE_MIN: Final = 2
 
 
 class Digest(NamedTuple):
-    """One message: its content in 8 bytes, whether the assistant said it, and hashes of what it said."""
+    """One message: its content in 8 bytes, whether the assistant said it, and hashes of what it said.
+
+    Of what the assistant said only texts and ids of calls count: hosts send back other fields than APIs give.
+    """
 
     content: bytes
     is_answer: bool
@@ -68,14 +71,22 @@ def listing(messages: Sequence[Any], system: object = None) -> Listing:
 
 def digest(wire: Any) -> Digest:
     """The digest of one message."""
-    content = hashlib.blake2b(_canonical(wire), digest_size=8).digest()
-    is_answer = isinstance(wire, Mapping) and (wire.get("role") == "assistant" or wire.get("type") in _OF_ASSISTANT)
-    return Digest(content, is_answer, said([wire]) if is_answer else frozenset())
+    words = list(_words([wire])) if is_answer(wire) else []
+    return Digest(hashlib.blake2b(_canonical(words or wire), digest_size=8).digest(), is_answer(wire), _hashed(words))
+
+
+def is_answer(wire: Any) -> bool:
+    """True for what the assistant said."""
+    return isinstance(wire, Mapping) and (wire.get("role") == "assistant" or wire.get("type") in _OF_ASSISTANT)
 
 
 def said(wires: Iterable[Any]) -> frozenset[int]:
     """Hashes of the texts and the ids of the calls in an answer, which an API and the host that sends it back write differently."""
-    return frozenset(map(hash, _words(wires)))
+    return _hashed(_words(wires))
+
+
+def _hashed(words: Iterable[str]) -> frozenset[int]:
+    return frozenset(map(hash, words))
 
 
 def _words(wires: Iterable[Any]) -> Iterator[str]:

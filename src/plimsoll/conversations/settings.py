@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.compaction.meter import DEFAULT_MODEL
+from plimsoll.conversations.inner import INNER_TOOLS
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.requests import RequestParts
 from plimsoll.message import FormatName
@@ -41,6 +42,8 @@ class Settings:
     counter: CounterChoice = None
     summarizer: AsyncSummarizer | None = None
     redact: bool = True
+    recall_tools: bool = False
+    """The model is offered tools to search what left the view, whose calls the host never sees."""
     default_model: str = DEFAULT_MODEL
     windows: dict[str, int] = field(default_factory=dict)
     """Windows by model, as providers said them."""
@@ -82,6 +85,7 @@ class Settings:
             format=format,
             counter=self.counter,
             summarizer=self.summarizer,
+            recall_tools=INNER_TOOLS._asdict() if self.recall_tools else False,
         )
 
 

@@ -93,6 +93,35 @@ def with_messages(body: Mapping[str, Any], parts: RequestParts, messages: Sequen
     return {name: list(messages) if name == key else value for name, value in body.items()}
 
 
+def with_more(body: Mapping[str, Any], parts: RequestParts, messages: Sequence[Any]) -> dict[str, Any]:
+    """The same body with messages added at the end."""
+    key = _LIST[parts.format]
+    return {**body, key: [*body[key], *messages]}
+
+
+def with_tools(body: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The same body with more tools behind its own; None where that would not be the same request.
+
+    Functions of the older kind exclude tools, several choices are no one answer, and a tool may have the name already.
+    """
+    own = body.get("tools")
+    several = body.get("n") not in (None, 1) or body.get("background")
+    if body.get("functions") or several or not isinstance(own, list | tuple | None):
+        return None
+    names = {_tool_name(tool) for tool in own or ()}
+    if any(_tool_name(tool) in names for tool in tools):
+        return None
+    return {**body, "tools": [*(own or ()), *tools]}
+
+
+def _tool_name(tool: object) -> object:
+    """The name in a tool definition of any of the three APIs."""
+    if not isinstance(tool, Mapping):
+        return None
+    function = tool.get("function")
+    return function.get("name") if isinstance(function, Mapping) else tool.get("name")
+
+
 def _format_of(body: Mapping[str, Any]) -> FormatName:
     if "input" in body:
         return "openai-responses"

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from plimsoll.conversations.conversation import Prepared
 from plimsoll.conversations.conversations import Conversations
+from plimsoll.conversations.inner import INNER_TOOLS
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import ErrorCatcher
 from plimsoll.formats.overflow import Overflow
@@ -19,6 +20,7 @@ from plimsoll.formats.requests import ROUTES, parts_of
 from plimsoll.message import FormatName
 from plimsoll.proxy.gate import MARGIN_TOKENS, Gate, Track, may_hold_media
 from plimsoll.proxy.reply import Reply
+from plimsoll.proxy.rounds import Rounds
 
 READ_AT_ONCE_BYTES_MAX: Final = 48 * 1024
 """A smaller body is read where it comes in: that takes less time than asking somebody else."""
@@ -79,6 +81,8 @@ class Exchange:
         """What went wrong; the exchange goes on all the same."""
         self._flow = flow
         self._track: Track | None = None
+        self._offering: bytes | None = None
+        """The newest body in which the model is offered tools."""
         self._key = f"{asked.path} {asked.window_tokens or ''}"
         """Requests with the same are compared."""
         self.ready: bytes | None = None
@@ -161,6 +165,25 @@ class Exchange:
         self._learn(self.prepared)
         return self._encoded(self.prepared) if self.prepared.changed and self.prepared.body != before.body else None
 
+    def rounds(self, body: bytes) -> Rounds | None:
+        """What joins the replies to a body in which tools are offered; None for any other body."""
+        return Rounds(self.asked.format, INNER_TOOLS) if body is self._offering else None
+
+    def next_round(self, reply: Reply) -> bytes | None:
+        """The body to send after a reply that only searched; None: it is the last. On a worker."""
+        request, before = _object(self.asked.text), self.prepared
+        if request is None or before is None or before.conversation is None or not reply.is_complete:
+            return None
+        with ErrorCatcher() as searching:
+            messages, usage = reply.answer()
+            found = before.conversation.searched(request, messages, usage, to=before)
+            if found is None:
+                return None
+            self.prepared = found
+            return self._encoded(found)
+        self.problem = f"{type(searching.error).__name__} while the history was searched"
+        return None
+
     def reply(self, status: int, content_type: str, *, encoded: bool = False) -> Reply:
         """A reader of the reply."""
         can_retry = not self.is_retry and self.lane != "other"
@@ -225,7 +248,9 @@ class Exchange:
     def _encoded(self, prepared: Prepared) -> bytes:
         if not prepared.changed:
             return self.asked.raw
-        return json.dumps(prepared.body, separators=(",", ":"), allow_nan=False).encode("ascii")
+        body = json.dumps(prepared.body, separators=(",", ":"), allow_nan=False).encode("ascii")
+        self._offering = body if prepared.offers_tools else None
+        return body
 
 
 def _object(text: bytes) -> Mapping[str, Any] | None:

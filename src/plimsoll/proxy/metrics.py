@@ -8,6 +8,7 @@ from typing import Any, Final
 _HELP: Final = {
     "requests": "Requests that came in, by how they were decided.",
     "changed": "Requests that were sent with other messages than came.",
+    "searches": "Replies that only searched the conversation, and were answered inside.",
     "retries": "Requests that the provider found too long and that were compacted harder.",
     "replies": "Replies of the upstream, by status.",
     "refused": "Requests that were refused here, by status.",

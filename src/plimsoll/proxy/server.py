@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import Sequence
-from functools import partial
 from typing import Final
 
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.proxy.access import Head, refusal
-from plimsoll.proxy.flow import Asked, Exchange, Flow, format_of_route
-from plimsoll.proxy.headers import credentials, inbound, outbound
+from plimsoll.proxy.flow import Asked, Flow, format_of_route
+from plimsoll.proxy.headers import credentials, outbound
 from plimsoll.proxy.metrics import Metrics
 from plimsoll.proxy.options import ProxyOptions
-from plimsoll.proxy.reply import Reply
+from plimsoll.proxy.relay import Relay, response_like
 from plimsoll.proxy.sockets import URL, CIMultiDict, Sending, aiohttp, client, error_response, server, web
 from plimsoll.proxy.status import OWN_ROUTES, own_page
 from plimsoll.proxy.unpack import BodyTooLarge, unpacked
@@ -104,7 +103,7 @@ class Proxy:
                 window_tokens=1_000_000 if LONG_CONTEXT in ",".join(head.headers.get("anthropic-beta", ())) else None,
             )
         )
-        answered = _Once(self, exchange)
+        relay = Relay(request, exchange, self._worker, self.metrics)
         try:
             body = exchange.ready
             if body is None:
@@ -112,23 +111,18 @@ class Proxy:
             elif exchange.needs_note:
                 exchange.is_recorded = self._worker.later(exchange.note)
             self.metrics.add("requests", exchange.lane)
-            return await self._forward(request, head, body, exchange, answered)
+            return await self._forward(request, head, body, relay)
         finally:
-            answered.note(None)
+            relay.note(None)
 
     async def _forward(
-        self,
-        request: web.BaseRequest,
-        head: Head,
-        body: bytes,
-        exchange: Exchange | None,
-        answered: _Once | None = None,
+        self, request: web.BaseRequest, head: Head, body: bytes, relay: Relay | None
     ) -> web.StreamResponse:
-        """Send a body to the upstream and its reply to the client, and once more if it was found too long."""
+        """Send a body to the upstream and its reply to the client, and as often as another body is to be sent."""
         try:
             while True:
-                fields = outbound(_fields(request), is_read=exchange is not None)
-                if exchange is not None and body is not exchange.asked.raw:
+                fields = outbound(_fields(request), is_read=relay is not None)
+                if relay is not None and not relay.begin(body):
                     fields = [(name, value) for name, value in fields if name.lower() != "content-encoding"]
                 async with self._session.request(
                     head.method,
@@ -139,63 +133,36 @@ class Proxy:
                     allow_redirects=False,
                 ) as reply:
                     try:
-                        found = await self._relay(request, reply, exchange, answered)
+                        found = await self._replied(request, reply, relay)
                     except BaseException:
                         reply.close()
                         raise
                     if isinstance(found, web.StreamResponse):
                         return found
                     reply.close()
-                self.metrics.add("retries")
                 body = found
         except TimeoutError:
-            self.metrics.add("failures", "timeout")
-            return error_response(504, "the upstream did not answer in time")
+            return await self._failed("timeout", 504, "the upstream did not answer in time", relay)
         except aiohttp.ClientError as error:
-            self.metrics.add("failures", type(error).__name__)
-            return error_response(502, f"the upstream cannot be reached: {type(error).__name__}")
+            name = type(error).__name__
+            return await self._failed(name, 502, f"the upstream cannot be reached: {name}", relay)
 
-    async def _relay(
-        self,
-        request: web.BaseRequest,
-        upstream: aiohttp.ClientResponse,
-        exchange: Exchange | None,
-        answered: _Once | None,
+    async def _replied(
+        self, request: web.BaseRequest, upstream: aiohttp.ClientResponse, relay: Relay | None
     ) -> web.StreamResponse | bytes:
-        """Pass a reply on as it comes. Returns the body to send instead if the request was too long."""
+        """Pass a reply on as it comes. Returns the body to send next if it is not the last one."""
         self.metrics.add("replies", upstream.status)
         if upstream.status in _REDIRECTS:
-            self.metrics.add("failures", "redirect")
-            return error_response(502, "the upstream redirects, which is not followed")
-        response = _response(upstream, request, is_changed=exchange is not None and exchange.is_changed)
-        if exchange is None or answered is None:
-            return await self._pass_on(request, upstream, response)
-        kind = upstream.headers.get("Content-Type", "")
-        encoded = upstream.headers.get("Content-Encoding", "identity").lower() != "identity"
-        reply = exchange.reply(upstream.status, kind, encoded=encoded)
-        sending = Sending(request, response)
-        try:
-            async for data in upstream.content.iter_any():
-                passed = reply.feed(data)
-                if reply.may_retry:
-                    body = await self._worker.run(partial(exchange.retry, reply.overflow))
-                    if body is not None:
-                        return body
-                    passed = reply.given_back()
-                if reply.is_complete:
-                    answered.note(reply)
-                await sending.write(passed)
-            rest = reply.end()
-            if reply.may_retry:
-                body = await self._worker.run(partial(exchange.retry, reply.overflow))
-                if body is not None:
-                    return body
-                rest = reply.given_back()
-            answered.note(reply)
-            await sending.write(rest)
-            return await sending.end()
-        except (aiohttp.ClientError, TimeoutError) as error:
-            return await sending.broken(error, reply.given_back(), self.metrics)
+            return await self._failed("redirect", 502, "the upstream redirects, which is not followed", relay)
+        if relay is None:
+            return await self._pass_on(request, upstream, response_like(upstream, request))
+        return await relay.take(upstream)
+
+    async def _failed(self, what: str, status: int, reason: str, relay: Relay | None) -> web.StreamResponse:
+        """The answer when the upstream gives none."""
+        self.metrics.add("failures", what)
+        begun = None if relay is None else await relay.broken_off(reason)
+        return begun or error_response(status, reason)
 
     async def _pass_on(
         self, request: web.BaseRequest, upstream: aiohttp.ClientResponse, response: web.StreamResponse
@@ -238,30 +205,6 @@ class Proxy:
         self.metrics.add("refused", status)
         return error_response(status, reason)
 
-    def answered(self, exchange: Exchange, reply: Reply | None) -> None:
-        """Record an answer, or that there is none, after what is being recorded now."""
-
-        def step() -> None:
-            exchange.finish(reply)
-            self.metrics.problems(exchange.problem)
-            if exchange.is_changed:
-                self.metrics.add("changed")
-
-        self._worker.later(step, is_awaited=exchange.may_be_awaited)
-
-
-class _Once:
-    """Notes the answer to an exchange once: before the client has its end, or when it has gone."""
-
-    def __init__(self, proxy: Proxy, exchange: Exchange) -> None:
-        self._proxy, self._exchange, self._is_noted = proxy, exchange, False
-
-    def note(self, reply: Reply | None) -> None:
-        """Note the answer, unless that is done."""
-        if not self._is_noted:
-            self._is_noted = True
-            self._proxy.answered(self._exchange, reply)
-
 
 def _head(request: web.BaseRequest) -> Head:
     headers: dict[str, list[str]] = {}
@@ -272,14 +215,3 @@ def _head(request: web.BaseRequest) -> Head:
 
 def _fields(request: web.BaseRequest) -> Sequence[tuple[str, str]]:
     return list(request.headers.items())
-
-
-def _response(upstream: aiohttp.ClientResponse, request: web.BaseRequest, *, is_changed: bool) -> web.StreamResponse:
-    fields: CIMultiDict[str] = CIMultiDict(inbound(list(upstream.headers.items())))
-    if is_changed:
-        fields["X-Plimsoll"] = "compacted"
-    response = web.StreamResponse(status=upstream.status, reason=upstream.reason, headers=fields)
-    has_body = request.method != "HEAD" and upstream.status not in (204, 304)
-    if has_body and "Content-Length" not in fields and request.version >= (1, 1):
-        response.enable_chunked_encoding()
-    return response

@@ -93,7 +93,9 @@ class Sending:
     """A response on its way to the client. Its head goes out with its first bytes."""
 
     def __init__(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
-        self._request, self._response, self._has_begun = request, response, False
+        self._request, self._response = request, response
+        self.has_begun = False
+        """True once something was sent."""
 
     async def write(self, data: bytes) -> None:
         """Send some bytes, and wait while the client is slow."""
@@ -111,7 +113,7 @@ class Sending:
     async def broken(self, error: Exception, held: bytes, metrics: Metrics) -> web.StreamResponse:
         """The upstream broke off. What came is sent; then the connection ends without the end of the reply, as its own did."""
         metrics.add("failures", type(error).__name__)
-        if not self._has_begun and not held:
+        if not self.has_begun and not held:
             raise error
         await self.write(held)
         if self._request.transport is not None:
@@ -119,8 +121,8 @@ class Sending:
         raise ConnectionResetError("the upstream broke off")
 
     async def _begin(self) -> None:
-        if not self._has_begun:
-            self._has_begun = True
+        if not self.has_begun:
+            self.has_begun = True
             await self._response.prepare(self._request)
 
 

@@ -50,6 +50,11 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--no-redact", action="store_true", help="record secrets in messages too")
     parser.add_argument(
+        "--recall-tools",
+        action="store_true",
+        help="offer the model tools to search what left a compacted conversation; clients do not see their calls",
+    )
+    parser.add_argument(
         "--max-requests", metavar="N", type=count, default=2_000, help="requests at a time (default: 2000)"
     )
     parser.add_argument(
@@ -88,5 +93,6 @@ def run(arguments: argparse.Namespace) -> int:
         max_tokens=arguments.max_tokens,
         policy=arguments.policy,
         redact=not arguments.no_redact,
+        recall_tools=arguments.recall_tools,
     )
     return DONE

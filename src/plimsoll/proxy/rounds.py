@@ -1,0 +1,95 @@
+"""The replies to one request of which some only searched the history, as one reply: the client sees none of those calls."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from plimsoll.formats.inner_calls import joined
+from plimsoll.formats.inner_streams import joined_stream
+from plimsoll.formats.server_sent_events import EventReader
+from plimsoll.message import FormatName
+
+
+class Rounds:
+    """Takes what is passed on of each reply, and gives what the client gets."""
+
+    def __init__(self, format: FormatName, names: Collection[str]) -> None:
+        self._format, self._names = format, names
+        self._stream = joined_stream(format, names)
+        self._events = EventReader()
+        self._has_mark = False
+        self._whole = bytearray()
+        self._responses: list[dict[str, Any]] = []
+        self._is_stream = self._is_error = False
+        self._unpacker: Any = None
+
+    def begin(self, status: int, content_type: str, encoding: str) -> None:
+        """Another reply begins."""
+        self._is_error = status >= 400
+        self._is_stream = content_type.partition(";")[0].strip().lower() == "text/event-stream" and not self._is_error
+        self._events, self._has_mark = EventReader(), False
+        self._whole.clear()
+        self._unpacker = zlib.decompressobj(47) if encoding.strip().lower() in ("gzip", "x-gzip", "deflate") else None
+
+    def unpacked(self, data: bytes) -> bytes:
+        """The bytes of the reply, unpacked if they came packed though that was not asked for."""
+        found: bytes = data if self._unpacker is None else self._unpacker.decompress(data)
+        return found
+
+    def feed(self, data: bytes) -> bytes:
+        """What the client gets of some bytes of the reply."""
+        if not self._is_stream:
+            self._whole += data
+            return b""
+        passed = bytearray()
+        for event in self._events.feed(data):
+            found = _object(event.data)
+            if found is not None and isinstance(found.get("error"), dict | str) and "choices" not in found:
+                passed += _written([(event.name, found)])
+            elif found is not None:
+                passed += _written(self._stream.take(event.name, found))
+            self._has_mark = self._has_mark or event.data == "[DONE]"
+        return bytes(passed)
+
+    def turn(self) -> None:
+        """The reply only searched, and another follows."""
+        if self._is_stream:
+            self._stream.turn()
+        elif (found := _object(bytes(self._whole))) is not None:
+            self._responses.append(found)
+
+    def end(self, *, has_begun: bool) -> bytes:
+        """The reply was the last one. The rest of what the client gets, of which something may have gone out."""
+        if self._is_stream:
+            return _written(self._stream.end()) + (b"data: [DONE]\n\n" if self._has_mark else b"")
+        found = _object(bytes(self._whole))
+        if self._is_error and has_begun:
+            return self.failed(found or {})
+        if self._is_error or found is None:
+            return bytes(self._whole)
+        return json.dumps(joined(self._format, [*self._responses, found], self._names)).encode("ascii")
+
+    def failed(self, told: dict[str, Any]) -> bytes:
+        """The end of a stream that goes on no further: an error."""
+        error = told.get("error") if isinstance(told.get("error"), dict) else {"message": "the provider failed"}
+        found = {**told, "type": "error", "error": error}
+        return _written([("" if self._format == "openai-chat" else "error", found)])
+
+
+def _written(events: Iterable[tuple[str, dict[str, Any]]]) -> bytes:
+    """Events as they are sent."""
+    return b"".join(
+        (f"event: {name}\n" if name else "").encode() + b"data: " + json.dumps(data).encode("ascii") + b"\n\n"
+        for name, data in events
+    )
+
+
+def _object(text: str | bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
