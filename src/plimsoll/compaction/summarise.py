@@ -10,6 +10,7 @@ from plimsoll.compaction.losses import SLACK_SHARE, made_to_fit, messages_in
 from plimsoll.compaction.notes import is_filler
 from plimsoll.compaction.plan import Stage
 from plimsoll.compaction.reading import original_messages, part_words, read
+from plimsoll.compaction.said import conversation_of, staying_messages, words_of
 from plimsoll.compaction.split import Split, split
 from plimsoll.compaction.summary_message import (
     PROSE_TOKENS_MIN,
@@ -218,6 +219,11 @@ def _written(
     )
     replaced_tokens = sum(exchange.tokens_before for exchange in selection.leave)
     previous = earlier[-1].entries[0].message.text if earlier else None
+    staying = staying_messages(view, selection)
+    shown = "\n".join(words_of(staying))
+    conversation = conversation_of(
+        [message for _, message in messages], staying, ledger, previous or "", task.query or ""
+    )
     made: SummaryMessage | SummaryFailed = SummaryFailed(reason="")
     for portion in shared:
         left_out = shared[0].start if portion is shared[0] else 0
@@ -228,13 +234,15 @@ def _written(
             made = (
                 reply
                 if isinstance(reply, SummaryFailed)
-                else writer.by_model(reply, ledger, replaced_tokens=replaced_tokens)
+                else writer.by_model(
+                    reply, ledger, replaced_tokens=replaced_tokens, conversation=conversation, shown=shown
+                )
             )
             if isinstance(made, SummaryMessage):
                 break
         if isinstance(made, SummaryFailed):
             return made
-        previous, ledger = made.written, ledger if made.words is None else ledger.in_words(made.words)
+        previous, ledger = made.prose, ledger if made.words is None else ledger.in_words(made.words)
     return made
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from plimsoll.brief import pluralize
 from plimsoll.compaction.task import SummaryFailed, SummaryRequest, Task
@@ -29,6 +30,9 @@ from plimsoll.summary.reread import is_title, quoted, reread
 from plimsoll.summary.rules import render
 from plimsoll.truncation import cut_text
 
+if TYPE_CHECKING:
+    from plimsoll.summary.grounding import Conversation
+
 SHORTEN_ROUNDS_MAX = 3
 """Joined parts can cost slightly more than their sum; then they are rendered again with less room."""
 
@@ -37,6 +41,9 @@ CARRIED_SHARE = 0.5
 
 REPEATED_SHARE = 0.25
 """The same beside a model's prose, which already covers earlier summaries: only for text that the prose omits."""
+
+WORD_CHARS_MIN = 2
+"""A summary of fewer letters and digits says nothing."""
 
 PROSE_TOKENS_MIN = 24
 """With fewer tokens for text than this, no model is asked: the rules fit more facts into it."""
@@ -53,6 +60,8 @@ class SummaryMessage:
     reason: str
     written: str | None = None
     """The model's answer, unchanged."""
+    prose: str | None = None
+    """The answer without what was struck from it."""
     words: str | None = None
     """Text that the ledger carries from now on beside its facts; None leaves it unchanged."""
 
@@ -111,27 +120,38 @@ class SummaryWriter:
                 return summary
         return None
 
-    def by_model(self, prose: str, ledger: Ledger, *, replaced_tokens: int) -> SummaryMessage | SummaryFailed:
-        """Add to a model's prose the facts and earlier text that it omits, and cut the result to the room.
+    def by_model(
+        self, prose: str, ledger: Ledger, *, replaced_tokens: int, conversation: Conversation, shown: str = ""
+    ) -> SummaryMessage | SummaryFailed:
+        """Strike what a model's prose claims without support, add what it omits, and cut the result to the room.
+
+        What `shown`, the rest of the view, says is the first to be cut.
 
         Fails if the prose is empty, a refusal, an error message or no shorter than the `replaced_tokens` it replaces, or if it
         does not fit.
         """
+        from plimsoll.summary.grounding import grounded  # noqa: PLC0415 - only for models
         from plimsoll.summary.verify import Rejection, accept, completed, omitted_words  # noqa: PLC0415 - only for models
 
         counter, language = self.view.counter, self.view.language
         verdict = accept(prose, tokens_max=replaced_tokens, input_tokens=replaced_tokens, counter=counter)
         if isinstance(verdict, Rejection):
             return SummaryFailed(reason=f"{verdict.reason.replace('_', ' ')}: {verdict.detail}")
-        prose = quoted(verdict)
+        supported, struck = grounded(verdict, conversation)
+        if sum(map(str.isalnum, supported)) < WORD_CHARS_MIN:
+            return SummaryFailed(reason=f"unsupported: the conversation holds none of {pluralize(struck, 'claim')}")
+        prose = quoted(supported)
         left, room = omitted_words(ledger.words, prose), self.room
         for _ in range(SHORTEN_ROUNDS_MAX):
             carried = self._carried(left, int(room * REPEATED_SHARE))
             rest = room - counter.upper(carried)
-            text = carried + completed(prose, ledger, tokens_max=rest, counter=counter, language=language)
-            summary = self._framed(text, "older than the tail; covered by the summary")
+            text = carried + completed(prose, ledger, tokens_max=rest, counter=counter, language=language, shown=shown)
+            if not text.strip():
+                break
+            summary = self._framed(text, f"older than the tail; covered by the summary{_struck(struck)}")
             if summary.tokens <= self.tokens_max:
-                return replace(summary, written=verdict, words=f"{left}\n{prose}" if left else prose)
+                words = f"{left}\n{prose}" if left else prose
+                return replace(summary, written=verdict, prose=supported, words=words)
             room -= summary.tokens - self.tokens_max
         return SummaryFailed(reason=f"no room for it in {pluralize(self.tokens_max, 'token')}")
 
@@ -206,6 +226,10 @@ class SummaryWriter:
         frame = self.task.policy.summary_frame
         presentation = PRESENTATIONS[self.view.language if frame == "numbered" else frame]
         return wrap(text, covers=self.covers, presentation=presentation, recall=self.view.recall)
+
+
+def _struck(count: int) -> str:
+    return f", without {pluralize(count, 'claim')} that the conversation does not hold" if count else ""
 
 
 def unseen(ledger: Ledger, shown: Sequence[ViewExchange], gone: Sequence[ViewExchange]) -> Ledger:

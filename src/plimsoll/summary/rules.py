@@ -57,7 +57,7 @@ _COUNTED_ITEMS_MAX = 8
 """Up to this number, candidates are counted instead of estimated, so that an estimation error loses none."""
 
 _VERIFICATIONS_MAX = 8  # corrections of the estimates, before the text is truncated
-_TITLED_TOKENS_MIN = 40
+TITLED_TOKENS_MIN = 40
 """Minimum budget for section titles; below it, only the start of the first request is shown."""
 
 _UNLIMITED_CHARS = 1_000_000
@@ -94,17 +94,19 @@ def render(  # noqa: PLR0913 - everything a summary depends on
     query: str | None = None,
     numbered: bool = False,
     goal_is_shown: bool = False,
+    counted: bool = True,
 ) -> RuleSummary:
     """Render facts in at most `tokens_max` tokens by `counter.upper`, in titled sections, with a closing line of omissions.
 
     Sections share the budget by AGENT_SHARES or DIALOGUE_SHARES; unused shares go to the others.
     `covers` are the positions of the summarised messages, shown in the closing line. Facts that share words with `query` are
     preferred. Where the view itself shows the first request (`goal_is_shown`), requests get no more than their share.
-    `numbered` shows the message number of a truncated request. The text is empty if nothing fits. Never raises.
+    `numbered` shows the message number of a truncated request; without `counted` there is no closing line. The text is empty if
+    nothing fits. Never raises.
     """
     chosen_language: Language = dominant(ledger) if language == "auto" else language
-    page = _Page(ledger, labels(chosen_language), counter, tokens_max, covers)
-    if tokens_max < _TITLED_TOKENS_MIN or not any(ledger.facts.values()):
+    page = _Page(ledger, labels(chosen_language), counter, tokens_max, covers, counted=counted)
+    if tokens_max < TITLED_TOKENS_MIN or not any(ledger.facts.values()):
         return page.finished()
     page.gather(chosen_language, bias_of(query), numbered=numbered, goal_is_shown=goal_is_shown)
     page.fill()
@@ -114,14 +116,17 @@ def render(  # noqa: PLR0913 - everything a summary depends on
 class _Page:
     """State of one rendering: candidate sections, chosen items, and tokens used."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - everything a summary depends on
         self,
         ledger: Ledger,
         words: Labels,
         counter: TokenCounter,
         tokens_max: int,
         covers: tuple[int, int] | None,
+        *,
+        counted: bool = True,
     ) -> None:
+        self.counted = counted
         self.ledger, self.words, self.counter, self.tokens_max = ledger, words, counter, tokens_max
         self.numbers = f"m{covers[0]}-m{covers[1] - 1} " if covers is not None and covers[1] > covers[0] else ""
         self.sections: list[Section] = []
@@ -130,7 +135,7 @@ class _Page:
         self.used = 0
         self.shown_in_requests: dict[Kind, int] = {}
         """Number of facts by kind whose text is part of a chosen request."""
-        self.closing_tokens = counter.upper(self._closing()) if tokens_max >= _TITLED_TOKENS_MIN else 0
+        self.closing_tokens = counter.upper(self._closing()) if tokens_max >= TITLED_TOKENS_MIN else 0
 
     def gather(
         self, language: Language, bias: Callable[[str], float], *, numbered: bool, goal_is_shown: bool = False
@@ -325,7 +330,7 @@ class _Page:
     def _closing(self) -> str:
         """Return the closing line: message counts, code languages and omitted facts by kind, shorter for smaller budgets."""
         left = sections.kinds_left(self.ledger, self._kept())
-        if self.tokens_max < _TITLED_TOKENS_MIN or not (left or any(self.chosen.values())):
+        if not self.counted or self.tokens_max < TITLED_TOKENS_MIN or not (left or any(self.chosen.values())):
             return ""
         words, counts, code = self.words, self.ledger.counts, [fact.text for fact in self.ledger.of("language")][:6]
         numbers = self.numbers if self.tokens_max * 2 >= _KINDS_TOKENS_MIN else ""

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from plimsoll.brief import pluralize
 from plimsoll.dataclass import dataclass
-from plimsoll.summary.excerpt import condensed
+from plimsoll.regex import regex
+from plimsoll.summary.condense import condensed
+from plimsoll.summary.coverage import Statements, terms
+from plimsoll.summary.ledger.requests import insists
 from plimsoll.summary.ledger.sentences import clean, sentences
-from plimsoll.summary.rules import render
+from plimsoll.summary.rules import TITLED_TOKENS_MIN, render
 
 if TYPE_CHECKING:
     from plimsoll.protocols import TokenCounter
@@ -22,6 +25,11 @@ _ASKED: tuple[Kind, ...] = ("request", "constraint")
 _FACTS_SHARE = 0.12
 """Share of the budget reserved for requests and constraints that the prose omits."""
 
+_REQUEST_WEIGHT_MIN = 2.5
+"""A request of less weight consents or greets."""
+
+_DIRECTIVE_TERMS_MIN = 3
+_GUESS = regex(r"\bmust(?:'ve| have| be)\b|必须[有是]|一定[有是]")
 _TEXT_CHARS_MAX = 2_000_000  # bounds the time to clean and count
 _OPENING_CHARS = 240  # longer than every phrase below
 
@@ -69,37 +77,57 @@ def accept(text: str, *, tokens_max: int, input_tokens: int, counter: TokenCount
     return cleaned
 
 
-def missing_facts(ledger: Ledger, text: str) -> list[Fact]:
+def missing_facts(ledger: Ledger, text: str, shown: str = "") -> list[Fact]:
     """Return requests, constraints, modified files and values of the ledger that `text` omits, heaviest first.
 
-    A request or constraint needs most of its words in the text, a file its name, and a value its codes.
+    A request or constraint needs most of its words in one statement, a file its name, and a value its codes. What `shown`
+    quotes is not missing.
     """
-    folded = " ".join(text.casefold().split())
-    words = frozenset(_words(folded))
+    said = Statements(text)
+    quoted = " ".join(shown.casefold().split())
     missing = [
         fact
         for kind in _CHECKED
         for fact in ledger.of(kind)
-        if _is_required(fact) and not _covers_fact(fact, folded, words)
+        if _is_required(fact)
+        and not _covers_fact(fact, said)
+        and " ".join(fact.text.casefold().split()) not in (quoted or " ")
     ]
     return sorted(missing, key=lambda fact: (_CHECKED.index(fact.kind), -fact.weight, fact.position))
 
 
-def completed(prose: str, ledger: Ledger, *, tokens_max: int, counter: TokenCounter, language: str = "en") -> str:
+def completed(  # noqa: PLR0913 - everything the text depends on
+    prose: str, ledger: Ledger, *, tokens_max: int, counter: TokenCounter, language: str = "en", shown: str = ""
+) -> str:
     """Return the prose followed by facts it omits, in at most `tokens_max` tokens.
 
-    If the prose leaves too little room, it is condensed in favour of the user's requests and constraints, but not of values.
+    The prose has the first claim on the room. Where it takes all, it gives up a small share for the user's requests and
+    constraints that it omits, and is condensed; what `shown`, the rest of the view, says is not put back.
     """
-    lacking, room = _lacking(ledger, prose), tokens_max - counter.upper(prose) - 2
-    if room < (share := int(tokens_max * _FACTS_SHARE)):
-        lacking, room = lacking.only({kind: lacking.of(kind) for kind in _ASKED}), share
+    lacking, room = _lacking(ledger, prose, shown), tokens_max - counter.upper(prose) - 2
+    is_tight = room < (share := int(tokens_max * _FACTS_SHARE))
+    if is_tight:
+        lacking, room = lacking.only({kind: _critical(lacking, kind) for kind in _ASKED}), share
     wanted: Language = "zh" if language == "zh" else "en"
-    facts = render(lacking, tokens_max=room, counter=counter, language=wanted).text
+    facts = ""
+    if is_tight or room >= TITLED_TOKENS_MIN:
+        facts = render(lacking, tokens_max=room, counter=counter, language=wanted, counted=not is_tight).text
+    left = tokens_max - (counter.upper(f"{facts}\n") if facts else 0)
+    return "\n".join(filter(None, (condensed(prose, tokens_max=left, counter=counter, shown=shown), facts)))
 
-    def with_facts(text: str) -> str:
-        return "\n".join(filter(None, (text, facts)))
 
-    return with_facts(condensed(prose, lambda text: counter.upper(with_facts(text)) <= tokens_max))
+def _critical(lacking: Ledger, kind: Kind) -> tuple[Fact, ...]:
+    """What is put back at the cost of prose: what tells the assistant to do something, and not talk or consent."""
+    if lacking.is_dialogue:
+        return tuple(fact for fact in lacking.of(kind) if _is_directive(fact.text)) if kind == "constraint" else ()
+    return tuple(fact for fact in lacking.of(kind) if kind == "constraint" or fact.weight >= _REQUEST_WEIGHT_MIN)
+
+
+def _is_directive(text: str) -> bool:
+    """Whether a statement in a dialogue tells the other side what to do, and is no cheer and no guess."""
+    if not insists(text) or text.endswith(("!", "！")) or _GUESS.search(text.casefold()):
+        return False
+    return len(terms(text.casefold())) >= _DIRECTIVE_TERMS_MIN
 
 
 def omitted_words(words: str, prose: str) -> str:
@@ -122,10 +150,10 @@ def _covers_sentence(sentence: str, folded: str, words: frozenset[str]) -> bool:
     return all(code in folded for code in codes) and len(needed & words) * 5 >= len(needed) * 4
 
 
-def _lacking(ledger: Ledger, prose: str) -> Ledger:
-    """Reduce the ledger to facts missing from the prose."""
+def _lacking(ledger: Ledger, prose: str, shown: str) -> Ledger:
+    """Reduce the ledger to facts missing from the prose and from what is shown beside it."""
     kept: dict[Kind, list[Fact]] = {}
-    for fact in sorted(missing_facts(ledger, prose), key=lambda fact: fact.position):
+    for fact in sorted(missing_facts(ledger, prose, shown), key=lambda fact: fact.position):
         kept.setdefault(fact.kind, []).append(fact)
     return ledger.only({kind: tuple(facts) for kind, facts in kept.items()})
 
@@ -134,17 +162,14 @@ def _is_required(fact: Fact) -> bool:
     return fact.state == "modified" if fact.kind == "file" else True
 
 
-def _covers_fact(fact: Fact, folded: str, words: frozenset[str]) -> bool:
+def _covers_fact(fact: Fact, said: Statements) -> bool:
     if fact.kind == "file":
-        return fact.text.rsplit("/", 1)[-1].casefold() in folded
-    own = " ".join(fact.text.casefold().split())
-    if own in folded:
-        return True
+        return fact.text.rsplit("/", 1)[-1].casefold() in said.folded
     if fact.kind == "identifier":
+        own = " ".join(fact.text.casefold().split())
         codes = [word for word in _words(own) if any(map(str.isdigit, word)) and len(word) > 3]
-        return bool(codes) and all(code in folded for code in codes)
-    needed = frozenset(_words(own))
-    return bool(needed) and len(needed & words) * 5 >= len(needed) * 4
+        return own in said.folded or (bool(codes) and all(code in said.folded for code in codes))
+    return said.say(fact.text, denied=fact.kind == "constraint")
 
 
 def _words(folded: str) -> list[str]:

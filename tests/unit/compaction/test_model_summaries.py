@@ -120,6 +120,7 @@ def test_a_long_history_reaches_the_model_whole() -> None:
     """What is too long for one request goes into several, each message into one, and each goes on from the last answer."""
     history = [
         user("g"),
+        assistant(" ".join(f"ZQ{n}77" for n in range(1, 9))),
         *(m for n in range(1_500) for m in (assistant(f"A{n} {LINE[n % 400]}"), user(f"Q{n} {LINE[n % 400]}"))),
     ]
     asked: list[Any] = []

@@ -8,7 +8,7 @@ from summary_conversation import CHINESE, ENGLISH
 
 from plimsoll.errors import CannotFit
 from plimsoll.message import Message, ToolResult, text_message
-from plimsoll.summary.excerpt import condensed
+from plimsoll.summary.condense import condensed
 from plimsoll.summary.frame import PRESENTATIONS, wrap
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.prompt import build_prompt, compose, lines_of, portions
@@ -180,15 +180,73 @@ def test_prose_is_completed_within_the_budget(tokens_max, counter):
     assert "The export was repaired." in text
 
 
-def test_condensed_prose_keeps_its_lines_and_what_is_specific():
-    """Code goes first, then the sentences that name least; what stays is on its own line, and gaps are marked."""
+def test_condensed_prose_keeps_its_lines_and_what_is_specific(counter):
+    """Code goes first, then the statements that name least; what stays is on its own line, and gaps are marked."""
     vague = "It all went quite well and everybody seemed to be fairly happy with how it turned out in the end."
     prose = f"# Done\n- Port moved to 9944. {vague}\n\n- `src/a.py:12` sets LIMIT_MAX.\n```\nx = 1\n```\n{vague}"
+    bare = f"# Done\n- Port moved to 9944. {vague}\n- `src/a.py:12` sets LIMIT_MAX.\n{vague}"
+    facts = "# Done\n- Port moved to 9944.…\n- `src/a.py:12` sets LIMIT_MAX. …"
 
-    def within(chars):
-        return condensed(prose, lambda text: len(text) <= chars)
+    def within(tokens):
+        return condensed(prose, tokens_max=tokens, counter=counter)
 
     assert within(1_000) == prose
-    assert within(len(prose) - 1) == f"# Done\n- Port moved to 9944. {vague}\n- `src/a.py:12` sets LIMIT_MAX.\n{vague}"
-    assert within(70) == "# Done\n- Port moved to 9944. …\n- `src/a.py:12` sets LIMIT_MAX. …"
+    assert within(counter.upper(bare)) == bare
+    assert within(counter.upper(facts) + 6) in (facts, facts.replace(".…", "."))
     assert within(0) == ""
+
+
+def test_prose_is_cut_wherever_it_says_least_and_not_from_its_end(counter):
+    """Each of the last statements holds a value, the first ones repeat each other: those go."""
+    said = [f"The team talked about the weather again for a while on day {n}." for n in range(12)]
+    told = [f"Berth {n} holds cargo ZK{n}81{n}." for n in range(12)]
+    kept = condensed("\n".join(said + told), tokens_max=150, counter=counter)
+    assert counter.upper(kept) <= 150
+    assert all(line in kept for line in told)
+
+
+def test_what_is_shown_beside_a_summary_is_cut_first(counter):
+    """Of two statements of one kind, the one that the view shows anyway goes."""
+    lines = [
+        f"{name} moored at berth {n} with cargo of {what}."
+        for n, name, what in (
+            (41, "Marlow", "copper wire"),
+            (52, "Kurosawa", "dried apricots"),
+            (63, "Halvorsen", "marble slabs"),
+        )
+    ]
+    for line in lines:
+        rest = [other for other in lines if other is not line]
+        room = counter.upper("\n".join(rest)) + 3
+        kept = condensed("\n".join(lines), tokens_max=room, counter=counter, shown=line)
+        assert all(other in kept for other in rest)
+
+
+def test_a_cut_statement_leaves_its_subject_to_the_next(counter):
+    """What is kept of a line that names its subject once has the name before it."""
+    line = "Marlow: it was lovely to see and they all were so glad of it and of the day; fee 4,105 paid on 2024-05-15"
+    kept = condensed(line, tokens_max=22, counter=counter)
+    assert kept.startswith("Marlow: fee 4,105 paid on 2024-05-15")
+
+
+@pytest.mark.parametrize(
+    ("prose", "is_said"),
+    [
+        ("The user forbade renaming the column total_due: never rename it.", True),
+        ("The column total_due was renamed.", False),
+        ("Rename the column total_due.", False),
+        ("Asked to move the invoice exporter to src/export/invoice.py.", False),
+    ],
+)
+def test_a_constraint_is_said_by_its_meaning(prose, is_said):
+    """Other words will do, in one statement; what is forbidden has to be forbidden there, too."""
+    missing = {fact.text for fact in missing_facts(extend(Ledger.empty(), ENGLISH, 0), prose)}
+    assert ("Never rename the column total_due." not in missing) is is_said
+
+
+def test_what_the_view_shows_is_not_put_back(counter):
+    """A request that the view holds beside the summary is not repeated in it."""
+    ledger = extend(Ledger.empty(), ENGLISH, 0)
+    request = ledger.of("request")[0].text
+    assert request.split(".")[0] in completed("Nothing.", ledger, tokens_max=400, counter=counter)
+    assert request.split(".")[0] not in completed("Nothing.", ledger, tokens_max=400, counter=counter, shown=request)

@@ -1,0 +1,85 @@
+"""What a model claims and the conversation does not hold is struck: files, identifiers, numbers, words of the user."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import plimsoll
+from plimsoll.summary.grounding import Conversation, grounded
+
+SPOKEN = [
+    "Please fix src/export/invoice.py on port 9944 and keep the database as it is.",
+    "I fixed the exporter; the invoice INV-20417 of 1,234,567 cents is open, and the tests pass.",
+]
+PRINTED = ["user_id HAT123\nThe user wants all backups to be deleted today."]
+
+
+def left_of(prose: str) -> str:
+    """What stays of a model's text about this conversation."""
+    return grounded(prose, Conversation([*SPOKEN, *PRINTED], SPOKEN))[0]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "src/ghost.py was modified.", "The log is in /var/log/phantom.log.", "Ticket ZX-9981-QQ is closed.",
+        "The total is 7654321.", "The fee was 48,250 cents.", "Mail went to anna@phantom.example.", "renameTotals was added.",
+        "The user asked to delete all customer accounts.", "The user approved a migration to Oracle.",
+        "The user wants all backups to be deleted today.",
+    ],
+)  # fmt: skip
+def test_an_invented_claim_is_struck_and_the_rest_stays(claim: str) -> None:
+    """Also one that only a tool put into the user's mouth."""
+    true = "The user asked to fix src/export/invoice.py; invoice INV-20417 is open."
+    assert left_of(f"{true} {claim}") == true
+    assert left_of(f"{true}\n- {claim}\n{true}") == f"{true}\n{true}"
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "invoice.py was fixed; 1234567 cents are open.", "Read lines 1400-1450 and L266-272 on 2024-05-15, in 10-12h.",
+        "The user wanted the exporter fixed, the database kept.", "L'utilisateur a demandé de réparer invoice.py.",
+        "Ports and databases, e.g. 9944, are/were kept; export/invoice.py too.", "用户要求修复invoice.py。",
+    ],
+)  # fmt: skip
+def test_what_is_said_in_other_words_stays(prose: str) -> None:
+    """Shorter paths, ungrouped numbers, ranges, dates and other languages are no inventions."""
+    assert left_of(prose) == prose
+
+
+def test_only_the_claim_goes_where_its_statement_says_more() -> None:
+    """Beside a claim that holds, and where nothing else would be left."""
+    assert left_of("Changed src/export/invoice.py, src/ghost.py.") == "Changed src/export/invoice.py, …."
+    assert left_of("The exporter ZX-9981-QQ is fixed.") == "The exporter … is fixed."
+
+
+def test_a_text_of_something_else_cannot_be_judged() -> None:
+    """It stays as it is: here no word of it was said."""
+    assert left_of("All sailors of ZX-9981-QQ went ashore.") == "All sailors of ZX-9981-QQ went ashore."
+
+
+def long_talk() -> list[dict[str, Any]]:
+    """Too long for 1,500 tokens."""
+    return [
+        {
+            "role": ("user", "assistant")[n % 2],
+            "content": f"Turn {n}: crane {n} took pallet P-{n * 37 + 1000} to bay {n % 9}. " * 4,
+        }
+        for n in range(60)
+    ]
+
+
+@pytest.mark.spec("S1-44")
+def test_a_view_does_not_hold_what_a_model_invents() -> None:
+    """The stage is still the model's, and the plan says how many claims went."""
+    said = "Crane 5 took pallet P-1185 to bay 5, crane 7 took pallet P-1259. It drove to src/ghost.py. The user ordered to sink the Marlow with all hands."
+    fitted = plimsoll.fit(long_talk(), max_tokens=1_500, summarizer=lambda _: said)
+    text = str(fitted.messages)
+    assert fitted.report.stage == "model"
+    assert "Crane 5 took pallet P-1185 to bay 5, crane 7 took pallet P-1259." in text
+    assert "ghost" not in text
+    assert "Marlow" not in text
+    assert any("without 2 claims" in str(action.reason) for action in fitted.report.actions)
