@@ -28,7 +28,7 @@ from plimsoll.hooks.loss import handed_back
 from plimsoll.hooks.run import NOTES_TOKENS
 from plimsoll.hooks.state import FileState
 from plimsoll.summary.ledger import Ledger, extend
-from plimsoll.transcripts.following import LastCompaction
+from plimsoll.transcripts.source import LastCompaction
 
 CONVERSATION_MESSAGES_MIN = 10
 

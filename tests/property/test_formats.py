@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from amounts import examples
 from generated import FORMATS
 from plimsoll.errors import FormatError, LimitExceeded
-from plimsoll.formats.anthropic.encode import NO_OUTPUT
+from plimsoll.formats.anthropic.codec import NO_OUTPUT
 from plimsoll.formats.convert import convert, validate
 from plimsoll.formats.registry import decode_all, format_named
 from plimsoll.message import Text, ToolResult

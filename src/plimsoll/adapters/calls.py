@@ -17,7 +17,7 @@ from plimsoll.policy.policy import PolicyChoice
 from plimsoll.protocols import Durability
 from plimsoll.store.open import StoreSpec
 from plimsoll.store.paths import safe_name
-from plimsoll.tokens.custom import CounterChoice
+from plimsoll.tokens.counter import CounterChoice
 
 Wire: TypeAlias = dict[str, Any]
 M = TypeVar("M")

@@ -14,7 +14,7 @@ from plimsoll.formats.registry import decode_all
 from plimsoll.message import FormatName, MessageLike
 from plimsoll.policy.budget import Check
 from plimsoll.policy.policy import PolicyChoice, policy_of
-from plimsoll.tokens.custom import CounterChoice
+from plimsoll.tokens.counter import CounterChoice
 
 
 def check(  # noqa: PLR0913 - the options of fit

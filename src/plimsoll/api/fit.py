@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from plimsoll.formats.format import SystemText
     from plimsoll.message import FormatName, M, Message, MessageLike
     from plimsoll.policy.policy import PolicyChoice
-    from plimsoll.tokens.custom import CounterChoice
+    from plimsoll.tokens.counter import CounterChoice
 
 READ_CHARS_PER_TOKEN = 16
 """Characters to count ahead, newest first, for each token of the budget of a long history. Text has fewer characters a token; the

@@ -10,8 +10,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.errors import ErrorCatcher
 from plimsoll.protocols import Offload
 from plimsoll.store.open import StoreSpec
-from plimsoll.tokens.counter import counter_for
-from plimsoll.tokens.custom import CounterChoice
+from plimsoll.tokens.counter import CounterChoice, counter_for
 from plimsoll.truncation import Cut, Keep, cut_json, cut_text
 from plimsoll.truncation.json_text import parse_json
 from plimsoll.truncation.marker import MarkerLanguage, check_reference

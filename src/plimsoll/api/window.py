@@ -22,7 +22,7 @@ from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
 from plimsoll.message import FormatName, Message, MessageLike, text_message
 from plimsoll.policy.policy import PolicyChoice, policy_of
-from plimsoll.tokens.custom import CounterChoice
+from plimsoll.tokens.counter import CounterChoice
 from plimsoll.validation import boolean, integer
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from plimsoll.compaction.settle import is_placeholder
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
-from plimsoll.formats.pairing import OpenCalls
+from plimsoll.formats.exchange import OpenCalls
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.regex import regex
 from plimsoll.summary.frame import Language

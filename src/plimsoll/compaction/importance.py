@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from plimsoll.compaction.view_message import ViewExchange
-from plimsoll.formats.pairing import OpenCalls
+from plimsoll.formats.exchange import OpenCalls
 from plimsoll.message import ToolCall, ToolResult
 from plimsoll.summary.ledger import commands, decisions
 from plimsoll.summary.ledger.calls import Call, understand

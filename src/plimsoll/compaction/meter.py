@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from plimsoll.summary.frame import Language
     from plimsoll.summary.ledger import Ledger
     from plimsoll.tokens.calibrate import Calibrator
-    from plimsoll.tokens.custom import CounterChoice
+    from plimsoll.tokens.counter import CounterChoice
 
 DEFAULT_MODEL = "gpt-4o"
 """Model whose vocabulary counts tokens if the caller names none. It is public, so the count is exact."""

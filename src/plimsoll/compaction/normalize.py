@@ -19,12 +19,10 @@ from plimsoll.compaction.notes import EMPTY, OPENER, note_of
 from plimsoll.compaction.settle import UNANSWERED, is_empty_answer, settled
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.dataclass import dataclass
-from plimsoll.formats.exchange import speaks
+from plimsoll.formats.checks import repaired
+from plimsoll.formats.exchange import OpenCalls, answers_by_name, is_legacy, speaks
 from plimsoll.formats.format import Format
 from plimsoll.formats.ids import SAFE
-from plimsoll.formats.pairing import OpenCalls
-from plimsoll.formats.placeholder import answers_by_name, is_legacy
-from plimsoll.formats.repairs import repaired
 from plimsoll.formats.rules import Rules
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult, text_message
 

@@ -16,9 +16,8 @@ from plimsoll.compaction.notes import EMPTY
 from plimsoll.compaction.tally import RunningSum, Tally
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.dataclass import dataclass
+from plimsoll.formats.exchange import NO_RESULT, OpenCalls, answers_by_name, is_legacy, open_calls, placeholder
 from plimsoll.formats.format import Format
-from plimsoll.formats.pairing import OpenCalls, open_calls
-from plimsoll.formats.placeholder import NO_RESULT, answers_by_name, is_legacy, placeholder
 from plimsoll.formats.rules import Rules
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 

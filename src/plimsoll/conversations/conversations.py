@@ -24,7 +24,7 @@ from plimsoll.session.open import open as open_session
 from plimsoll.store.memory import InMemoryStore
 from plimsoll.store.open import StoreSpec, open_store
 from plimsoll.store.paths import safe_name
-from plimsoll.tokens.custom import CounterChoice
+from plimsoll.tokens.counter import CounterChoice
 from plimsoll.validation import boolean, integer
 
 PREFIX: Final = "c-"

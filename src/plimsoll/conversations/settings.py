@@ -16,7 +16,7 @@ from plimsoll.policy.policy import Policy, PolicyChoice, policy_of
 from plimsoll.protocols import Store
 from plimsoll.session.open import open as open_session
 from plimsoll.session.session import Session
-from plimsoll.tokens.custom import CounterChoice
+from plimsoll.tokens.counter import CounterChoice
 from plimsoll.tokens.registry import model_info
 
 WHEN_FULL: Final[Mapping[str, Any]] = {

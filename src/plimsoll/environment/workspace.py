@@ -20,8 +20,7 @@ from plimsoll.environment.layers import (
     ToolState,
     WorkspaceContext,
 )
-from plimsoll.formats.exchange import speaks
-from plimsoll.formats.pairing import OpenCalls
+from plimsoll.formats.exchange import OpenCalls, speaks
 from plimsoll.limits import (
     ACTIVITY_CALLS_MAX,
     ACTIVITY_TEXT_CHARS_MAX,

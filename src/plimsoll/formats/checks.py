@@ -1,15 +1,56 @@
-"""Shared parts of the validators: collecting findings, and checks of ids, names and blocks."""
+"""Shared parts of the validators and repairs: collecting findings, ids, names, blocks and fields."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final, TypeAlias
 
-from plimsoll.formats.fields import Fields, extra
-from plimsoll.formats.format import Code, Violation
+from plimsoll.formats.format import Code, Format, Violation
 from plimsoll.formats.ids import SAFE
-from plimsoll.formats.wire import kind_of
+from plimsoll.formats.media import media_of
+from plimsoll.formats.rules import RULES
+from plimsoll.formats.wire import json_text, kind_of
+from plimsoll.message import FormatName, Message, Wire
+from plimsoll.regex import regex
+
+Fields: TypeAlias = frozenset[str]
+
+ByType: TypeAlias = Mapping[str, Fields]
+"""The fields of each type of block or item. For a type that is not listed (newer than this version), any field is accepted."""
+
+
+def fields(words: str) -> Fields:
+    """Parse field names separated by spaces. A name with `!` is optional but must not be null, as it is in dumps of responses."""
+    return frozenset(words.split()) | frozenset(words.replace("!", "").split())
+
+
+def extra(wire: Mapping[str, Any], allowed: Fields) -> list[str]:
+    """Fields that are not allowed, or that are null and must not be, in order."""
+    if wire.keys() <= allowed and None not in wire.values():
+        return []
+    return [field for field in wire if field not in allowed or (wire[field] is None and f"{field}!" in allowed)]
+
+
+def trimmed(own: dict[str, Any], found: Iterable[tuple[dict[str, Any], Fields]]) -> dict[str, Any]:
+    """Remove from a message written by plimsoll the fields that the API rejects in the objects `found` in it.
+
+    These are fields of responses, and the caller's own.
+    """
+    for wire, allowed in found:
+        for field in extra(wire, allowed):
+            del wire[field]
+    return own
+
+
+def typed(blocks: object, by_type: ByType) -> Iterator[tuple[dict[str, Any], Fields]]:
+    """The blocks of a list with a known type, each with the fields it may have."""
+    for block in blocks if isinstance(blocks, list) else ():
+        if isinstance(block, dict):
+            kind = block.get("type")
+            allowed = by_type.get(kind) if isinstance(kind, str) else None
+            if allowed is not None:
+                yield block, allowed
 
 
 class Findings:
@@ -122,3 +163,43 @@ def check_blocks(findings: Findings, blocks: list[Any], allowed: Mapping[str, st
         wanted = str if field in ("text", "refusal") else dict
         if not isinstance(block.get(field), wanted):
             findings.add("wrong_type", f"{field} must be {'text' if wanted is str else 'an object'}")
+
+
+_ALONE: Final = frozenset(
+    (
+        *("wrong_type", "unknown_block", "wrong_place", "empty_content", "empty_tool_calls", "missing_id", "bad_name"),
+        "failed_result_not_text",
+    )
+)
+"""Violations of a single message; the others concern its neighbours."""
+
+_UNSAFE: Final = regex(r"[^a-zA-Z0-9_-]")
+
+
+def repaired(format: Format, message: Message, position: int, repairs: list[str]) -> Message:
+    """Repair what the provider rejects in a message in any context; the same object if there is nothing to repair."""
+    if message.edited or message.wire is None or format.is_sound(message):
+        return message
+    if not any(found.code in _ALONE for found in format.validate([message.wire])):
+        return message
+    return format.decode(format.repair(message.wire, repairs), position)
+
+
+def is_name(value: object, format: FormatName) -> bool:
+    """True if the tool name is valid in a format."""
+    most = RULES[format].tool_name_chars_max
+    return isinstance(value, str) and SAFE.fullmatch(value) is not None and (most is None or len(value) <= most)
+
+
+def tool_name(value: object, format: FormatName) -> str:
+    """Convert to a valid tool name: invalid characters become `_`, and an overlong name is cut."""
+    return _UNSAFE.sub("_", value if isinstance(value, str) else "")[: RULES[format].tool_name_chars_max] or "tool"
+
+
+def in_words(block: Wire) -> str:
+    """A block that is not allowed in its place, as text: a medium by its name, a refusal by its text, others as JSON."""
+    medium = media_of(block)
+    if medium is not None:
+        return f"[{medium.kind} left out]"
+    refusal = block.get("refusal")
+    return refusal if isinstance(refusal, str) and refusal else json_text(block)

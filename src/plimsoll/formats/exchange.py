@@ -1,16 +1,98 @@
 """Exchanges, the units of compaction: a tool call and its results, which are never separated.
 
-A message without a tool call is an exchange of its own.
+A message without a tool call is an exchange of its own. A call whose result is missing is given a placeholder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from plimsoll.dataclass import dataclass
-from plimsoll.formats.pairing import open_calls
 from plimsoll.formats.rules import RULES
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
+
+Call = TypeVar("Call")
+
+
+class OpenCalls(dict[str, deque[Call]]):
+    """Calls without a result, by id. A model may reuse an id before it is answered; then several calls are open under it."""
+
+    def ask(self, id: str, call: Call) -> None:
+        """Record a call."""
+        self.setdefault(id, deque()).append(call)
+
+    def answer(self, id: str, *, newest: bool = False) -> Call | None:
+        """The call answered by a result with this id: the oldest open one, or the newest; None if none is open."""
+        calls = self.get(id)
+        if calls is None:
+            return None
+        call = calls.pop() if newest else calls.popleft()
+        if not calls:
+            del self[id]
+        return call
+
+    def all(self) -> Iterator[Call]:
+        """Every open call."""
+        return (call for calls in self.values() for call in calls)
+
+    def copied(self) -> OpenCalls[Call]:
+        """An independent copy."""
+        return OpenCalls((id, calls.copy()) for id, calls in self.items())
+
+
+def open_calls(parts: Iterable[Part], *, newest: bool = False) -> OpenCalls[ToolCall]:
+    """The calls among the parts of one answer without a result among them."""
+    found: OpenCalls[ToolCall] = OpenCalls()
+    for part in parts:
+        if isinstance(part, ToolCall):
+            found.ask(part.id, part)
+        elif isinstance(part, ToolResult):
+            found.answer(part.call_id, newest=newest)
+    return found
+
+
+NO_RESULT = "[No result: the call was interrupted or its result was not recorded.]"
+
+
+def placeholder(call: ToolCall) -> ToolResult:
+    """A placeholder result of the type that answers the call."""
+    wire = answer_to(call, NO_RESULT)
+    return ToolResult(call_id=call.id, name=call.name, content=NO_RESULT, is_error=True, wire=wire)
+
+
+def is_legacy(call: ToolCall) -> bool:
+    """True for a legacy `function_call`, which needs no result. It has no id except the one assigned when decoding."""
+    return "function_call" in (call.wire or {})
+
+
+def answers_by_name(result: ToolResult) -> bool:
+    """True for a `function` message, which is accepted without a call."""
+    return (result.wire or {}).get("role") == "function"
+
+
+def answer_to(call: ToolCall, words: str) -> dict[str, Any] | None:
+    """An output item with this text, for calls that require their own output type; None for all others."""
+    kind, named = (call.wire or {}).get("type"), {"call_id": call.id}
+    match kind:
+        case "custom_tool_call":
+            return {"type": "custom_tool_call_output", **named, "output": words}
+        case "local_shell_call":
+            return {"type": "local_shell_call_output", "id": call.id, **named, "output": words}
+        case "shell_call":
+            outcome = {"type": "exit", "exit_code": 1}
+            return {
+                "type": "shell_call_output",
+                **named,
+                "output": [{"stdout": "", "stderr": words, "outcome": outcome}],
+            }
+        case "apply_patch_call":
+            return {"type": "apply_patch_call_output", **named, "status": "failed", "output": words}
+        case "program":
+            return {"type": "program_output", "id": call.id, **named, "result": words, "status": "incomplete"}
+        case _:
+            return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

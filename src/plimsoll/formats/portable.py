@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol, TypeAlias
 
+from plimsoll.formats.checks import is_name, tool_name
+from plimsoll.formats.exchange import NO_RESULT
 from plimsoll.formats.format import Loss, Rendered
 from plimsoll.formats.ids import shortened
 from plimsoll.formats.media import MediaSource, source_of
-from plimsoll.formats.placeholder import NO_RESULT
-from plimsoll.formats.repairs import is_name, tool_name
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.turns import Turn, kind_of_opaque, spoken, turns_of
 from plimsoll.formats.wire import copied_value

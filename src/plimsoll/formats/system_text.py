@@ -7,8 +7,8 @@ from typing import Any
 
 from plimsoll.errors import FormatError
 from plimsoll.formats.cache_marks import NO_MARKS, keep_last, leading_marks
+from plimsoll.formats.checks import in_words
 from plimsoll.formats.format import SystemText
-from plimsoll.formats.repairs import in_words
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import copied
 from plimsoll.message import Message, Opaque, Part, Text

@@ -12,10 +12,9 @@ from dataclasses import field, replace
 from typing import Any, Literal, TypeAlias
 
 from plimsoll.dataclass import dataclass
+from plimsoll.formats.exchange import OpenCalls, is_legacy, placeholder
 from plimsoll.formats.format import Loss
 from plimsoll.formats.ids import original_of
-from plimsoll.formats.pairing import OpenCalls
-from plimsoll.formats.placeholder import is_legacy, placeholder
 from plimsoll.formats.rules import RULES
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 

@@ -134,7 +134,7 @@ def _notes(event: HookEvent, settings: HookSettings) -> str:
     """What the newest compaction lost."""
     from plimsoll.hooks.loss import handed_back  # noqa: PLC0415 - with it comes what reads facts
     from plimsoll.hooks.state import take_in  # noqa: PLC0415 - as above
-    from plimsoll.transcripts.following import LastCompaction  # noqa: PLC0415 - as above
+    from plimsoll.transcripts.source import LastCompaction  # noqa: PLC0415 - as above
 
     state = take_in(event.transcript)
     if event.source == "resume" and (state.last.position is None or state.last.marked):

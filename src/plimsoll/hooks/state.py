@@ -22,7 +22,7 @@ from plimsoll.hooks.event import FENCE
 from plimsoll.limits import MESSAGE_SIZE_BYTES_MAX, TRANSCRIPT_SIZE_BYTES_MAX
 from plimsoll.store.paths import data_dir
 from plimsoll.summary.ledger import Ledger, extend
-from plimsoll.transcripts.following import LastCompaction, LineReader
+from plimsoll.transcripts.source import LastCompaction, LineReader
 
 _VERSION = 1
 _CHUNK_BYTES = 1 << 20

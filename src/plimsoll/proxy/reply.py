@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from plimsoll.errors import ErrorCatcher
 from plimsoll.formats.overflow import Overflow, overflow_in
-from plimsoll.formats.server_sent_events import EventReader
-from plimsoll.formats.streams import answer_reader, take_event, whole_answer
+from plimsoll.formats.streams import EventReader, answer_reader, take_event, whole_answer
 from plimsoll.message import FormatName
 
 ERROR_SIZE_BYTES_MAX: Final = 256 * 1024

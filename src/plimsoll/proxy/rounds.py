@@ -9,7 +9,7 @@ from typing import Any
 
 from plimsoll.formats.inner_calls import joined
 from plimsoll.formats.inner_streams import joined_stream
-from plimsoll.formats.server_sent_events import EventReader
+from plimsoll.formats.streams import EventReader
 from plimsoll.message import FormatName
 
 

@@ -44,7 +44,7 @@ from plimsoll.session.remembering import remember
 from plimsoll.session.session import Session
 from plimsoll.session.settings import Kept
 from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create
-from plimsoll.tokens.custom import CounterChoice, counter_name
+from plimsoll.tokens.counter import CounterChoice, counter_name
 from plimsoll.validation import boolean, integer, short_repr
 
 if TYPE_CHECKING:

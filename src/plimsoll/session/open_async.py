@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from plimsoll.session.environment import Project
     from plimsoll.session.session import Session
     from plimsoll.store.open import StoreSpec
-    from plimsoll.tokens.custom import CounterChoice
+    from plimsoll.tokens.counter import CounterChoice
 
 
 class OpenOptions(TypedDict, total=False):

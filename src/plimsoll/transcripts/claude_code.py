@@ -17,10 +17,10 @@ from plimsoll.message import Message, Part, Text, ToolCall
 from plimsoll.records.usage import Usage
 from plimsoll.regex import regex
 from plimsoll.transcripts import blocks, claude_links, tree
+from plimsoll.transcripts.blocks import read_message
 from plimsoll.transcripts.claude_links import Link, Tree
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_text, text_of
 from plimsoll.transcripts.usages import claude_window, usage_in
-from plimsoll.transcripts.validity import read_message
 from plimsoll.transcripts.values import (
     Finding,
     MessageKind,

@@ -17,6 +17,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.errors import LimitExceeded
 from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
 from plimsoll.message import Message, Wire
+from plimsoll.transcripts.blocks import read_message
 from plimsoll.transcripts.codex_replay import (
     ReplayedHistory,
     ReplayedItem,
@@ -30,7 +31,6 @@ from plimsoll.transcripts.codex_replay import (
 )
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_of
 from plimsoll.transcripts.usages import CodexReports
-from plimsoll.transcripts.validity import read_message
 from plimsoll.transcripts.values import (
     MADE,
     SUMMARY,

@@ -86,10 +86,10 @@ def read_transcript(source: Source, tool: ToolName, *, sidechain_paths: tuple[st
 
 
 def _as_tool_reads(entries: Sequence[SourceLine], tool: ToolName, findings: Sequence[Finding]) -> Transcript:
-    from plimsoll.transcripts import validity  # noqa: PLC0415 - imports the repairs, which plain messages do not need
+    from plimsoll.transcripts import blocks  # noqa: PLC0415 - imports the repairs, which plain messages do not need
 
     transcript = _reader(tool)(entries, findings)
-    viewed, refused = validity.accepted(transcript.viewed, transcript.format)
+    viewed, refused = blocks.accepted(transcript.viewed, transcript.format)
     return replace(transcript, viewed=viewed, findings=(*transcript.findings, *refused))
 
 

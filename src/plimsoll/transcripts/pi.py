@@ -17,9 +17,9 @@ from plimsoll.message import Message, Wire
 from plimsoll.records.usage import Usage
 from plimsoll.regex import regex
 from plimsoll.transcripts import blocks, tree
+from plimsoll.transcripts.blocks import read_message
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_of
 from plimsoll.transcripts.usages import usage_in
-from plimsoll.transcripts.validity import read_message
 from plimsoll.transcripts.values import (
     SUMMARY,
     Finding,

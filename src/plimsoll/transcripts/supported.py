@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from plimsoll.formats.anthropic.encode import labelled_text
+from plimsoll.formats.anthropic.codec import labelled_text
 from plimsoll.message import Wire
 from plimsoll.transcripts.blocks import text_in
 from plimsoll.transcripts.lines import mapping_of

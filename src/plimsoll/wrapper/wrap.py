@@ -12,7 +12,7 @@ from plimsoll.protocols import Durability
 from plimsoll.session.session import Session
 from plimsoll.store.open import StoreSpec
 from plimsoll.store.paths import safe_name
-from plimsoll.tokens.custom import CounterChoice
+from plimsoll.tokens.counter import CounterChoice
 from plimsoll.validation import short_repr
 from plimsoll.wrapper.clients import WrappedAsyncClient, WrappedClient, WrappedState, refusals_of, sdk_of, wrapped
 

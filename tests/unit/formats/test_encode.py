@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from plimsoll.formats.anthropic.encode import labelled_text
+from plimsoll.formats.anthropic.codec import labelled_text
 from plimsoll.formats.convert import validate
 from plimsoll.formats.registry import format_named
 from plimsoll.message import Media, Message, Opaque, Text, ToolCall, ToolResult, text_message

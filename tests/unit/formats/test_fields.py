@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from plimsoll.formats.anthropic import fields as anthropic_fields
-from plimsoll.formats.openai_chat import fields as chat_fields
+from plimsoll.formats.anthropic import codec as anthropic_fields
+from plimsoll.formats.openai_chat import codec as chat_fields
 from plimsoll.formats.openai_responses import fields as responses_fields
 
 BEYOND_CHAT = {

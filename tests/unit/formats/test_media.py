@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from plimsoll.formats.convert import convert
-from plimsoll.formats.media import media_of
-from plimsoll.formats.media_size import pixels, size_bytes
+from plimsoll.formats.media import media_of, pixels, size_bytes
 from plimsoll.formats.registry import format_named
 
 

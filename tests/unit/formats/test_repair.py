@@ -8,7 +8,7 @@ import pytest
 
 import plimsoll
 import proof
-from plimsoll.formats.anthropic.encode import labelled_text, unlabelled_text
+from plimsoll.formats.anthropic.codec import labelled_text, unlabelled_text
 
 WORDS = "the words that must stay"
 NOTHING = ""

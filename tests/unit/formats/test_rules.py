@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.formats.placeholder import NO_RESULT
+from plimsoll.formats.exchange import NO_RESULT
 from plimsoll.tokens.framing import MessageCounter
 
 Wire = dict[str, Any]

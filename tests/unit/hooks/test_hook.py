@@ -15,7 +15,7 @@ from plimsoll.cli.main import main
 from plimsoll.hooks import run, state, taking_in
 from plimsoll.hooks.run import HookSettings, run_hook, take_in_file
 from plimsoll.hooks.state import take_in
-from plimsoll.transcripts.following import LineReader
+from plimsoll.transcripts.source import LineReader
 from tool_sessions import session_file
 
 TOOLS = ("claude-code", "codex")

@@ -11,8 +11,7 @@ from loopback import agent
 from loopback.chat import Chat
 from loopback.messages import Messages
 from loopback.responses import Responses
-from plimsoll.formats.server_sent_events import EVENT_SIZE_BYTES_MAX, Event, EventReader
-from plimsoll.formats.streams import answer_reader
+from plimsoll.formats.streams import EVENT_SIZE_BYTES_MAX, Event, EventReader, answer_reader
 from plimsoll.proxy.reply import Reply
 
 ANSWER = agent.Answer(

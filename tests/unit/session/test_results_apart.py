@@ -12,7 +12,7 @@ import pytest
 import plimsoll
 import proof
 from plimsoll.compaction.settle import NO_RESULT
-from plimsoll.formats.openai_chat.decode import legacy_call_id
+from plimsoll.formats.openai_chat.codec import legacy_call_id
 
 Wire = dict[str, Any]
 HI: Wire = {"role": "user", "content": "hi"}

@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from plimsoll.formats.anthropic.decode import decode
-from plimsoll.formats.anthropic.encode import encode
+from plimsoll.formats.anthropic.codec import decode, encode
 from plimsoll.formats.anthropic.render import render
 from plimsoll.formats.anthropic.repair import is_sound, labelled, repair, without_blanks
 from plimsoll.formats.anthropic.validate import validate

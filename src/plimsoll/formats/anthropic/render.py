@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from plimsoll.formats.anthropic.encode import NO_OUTPUT, RAW_ARGUMENTS, block_of, encode, labelled_text
+from plimsoll.formats.anthropic.codec import NO_OUTPUT, RAW_ARGUMENTS, block_of, encode, labelled_text
 from plimsoll.formats.format import Loss, Rendered, SystemText
 from plimsoll.formats.ids import UniqueIds
 from plimsoll.formats.media import anthropic_block

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from plimsoll.formats.anthropic.decode import result_content
-from plimsoll.formats.anthropic.encode import RAW_ARGUMENTS, unlabelled_text
+from plimsoll.formats.anthropic.codec import RAW_ARGUMENTS, result_content, unlabelled_text
 from plimsoll.formats.anthropic.validate import has_source, is_text, may_stand, may_stand_in_result
 from plimsoll.formats.cache_marks import is_mark
-from plimsoll.formats.repairs import in_words, is_name, tool_name
+from plimsoll.formats.checks import in_words, is_name, tool_name
 from plimsoll.formats.wire import arguments_text, copied, parsed_object
 from plimsoll.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult, Wire
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from plimsoll.formats.anthropic.fields import BLOCKS, objects_in
+from plimsoll.formats.anthropic.codec import BLOCKS, objects_in
 from plimsoll.formats.cache_marks import check_marks, is_mark
 from plimsoll.formats.checks import Answers, Findings, check_fields, check_tool_name, check_tools, checked_id
 from plimsoll.formats.format import SystemText, Violation

@@ -3,8 +3,7 @@
 from typing import Final
 
 from plimsoll.formats.format import Format
-from plimsoll.formats.openai_chat.decode import decode
-from plimsoll.formats.openai_chat.encode import encode
+from plimsoll.formats.openai_chat.codec import decode, encode
 from plimsoll.formats.openai_chat.render import render
 from plimsoll.formats.openai_chat.repair import is_sound, repair
 from plimsoll.formats.openai_chat.validate import validate

@@ -8,7 +8,7 @@ from typing import Any
 
 from plimsoll.formats.format import Loss, Rendered
 from plimsoll.formats.media import chat_block
-from plimsoll.formats.openai_chat.encode import encode
+from plimsoll.formats.openai_chat.codec import encode
 from plimsoll.formats.portable import ContentPart, Portable, rendered, words_and_media
 from plimsoll.formats.turns import Turn
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from plimsoll.formats.openai_chat.decode import exposed_fields
+from plimsoll.formats.checks import in_words, is_name, tool_name
+from plimsoll.formats.openai_chat.codec import exposed_fields
 from plimsoll.formats.openai_chat.validate import BLOCKS, SILENT, is_speaker
-from plimsoll.formats.repairs import in_words, is_name, tool_name
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import arguments_text, copied
 from plimsoll.message import Message, Wire

@@ -20,8 +20,7 @@ from plimsoll.formats.checks import (
     checked_id,
 )
 from plimsoll.formats.format import SystemText, Violation
-from plimsoll.formats.openai_chat.decode import ROLES
-from plimsoll.formats.openai_chat.fields import objects_in
+from plimsoll.formats.openai_chat.codec import ROLES, objects_in
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire

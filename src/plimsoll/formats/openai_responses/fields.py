@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from plimsoll.formats.fields import ByType, Fields, fields, trimmed, typed
+from plimsoll.formats.checks import ByType, Fields, fields, trimmed, typed
 
 CALLS: Final = {
     "function_call": "arguments",

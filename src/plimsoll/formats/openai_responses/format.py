@@ -3,8 +3,7 @@
 from typing import Final
 
 from plimsoll.formats.format import Format
-from plimsoll.formats.openai_responses.decode import decode
-from plimsoll.formats.openai_responses.encode import encode
+from plimsoll.formats.openai_responses.codec import decode, encode
 from plimsoll.formats.openai_responses.render import render
 from plimsoll.formats.openai_responses.repair import is_sound, repair
 from plimsoll.formats.openai_responses.validate import follows_reasoning, validate

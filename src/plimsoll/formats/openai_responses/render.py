@@ -8,7 +8,7 @@ from typing import Any
 
 from plimsoll.formats.format import Loss, Rendered
 from plimsoll.formats.media import responses_block
-from plimsoll.formats.openai_responses.encode import encode, text_block
+from plimsoll.formats.openai_responses.codec import encode, text_block
 from plimsoll.formats.portable import Block, ContentPart, Portable, rendered, words_and_media
 from plimsoll.formats.reasoning import known_to_openai
 from plimsoll.formats.turns import Turn

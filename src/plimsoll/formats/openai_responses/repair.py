@@ -5,7 +5,8 @@ from __future__ import annotations
 from types import NoneType
 from typing import Any
 
-from plimsoll.formats.openai_responses.encode import text_block
+from plimsoll.formats.checks import in_words, is_name, tool_name
+from plimsoll.formats.openai_responses.codec import text_block
 from plimsoll.formats.openai_responses.fields import CALLS, RESULTS
 from plimsoll.formats.openai_responses.validate import (
     INPUT,
@@ -15,7 +16,6 @@ from plimsoll.formats.openai_responses.validate import (
     TEXT_OR_NULL,
     TEXT_RESULTS,
 )
-from plimsoll.formats.repairs import in_words, is_name, tool_name
 from plimsoll.formats.wire import arguments_text, copied, output_text
 from plimsoll.message import Message, Wire
 

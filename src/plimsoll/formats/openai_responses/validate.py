@@ -20,7 +20,7 @@ from plimsoll.formats.checks import (
     checked_id,
 )
 from plimsoll.formats.format import SystemText, Violation
-from plimsoll.formats.openai_responses.decode import ROLES
+from plimsoll.formats.openai_responses.codec import ROLES
 from plimsoll.formats.openai_responses.fields import CALLS, RESULTS, objects_in
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import kind_of

@@ -4,8 +4,7 @@ from typing import Final
 
 from plimsoll.formats.format import Format
 from plimsoll.formats.rules import RULES
-from plimsoll.formats.ui_parts.decode import decode
-from plimsoll.formats.ui_parts.encode import encode
+from plimsoll.formats.ui_parts.codec import decode, encode
 from plimsoll.formats.ui_parts.render import render
 from plimsoll.formats.ui_parts.repair import is_sound, repair
 from plimsoll.formats.ui_parts.validate import needs_result, validate

@@ -11,7 +11,7 @@ from plimsoll.formats.media import ui_block
 from plimsoll.formats.portable import Block, ContentPart, Portable, is_native
 from plimsoll.formats.reasoning import ui_reasoning
 from plimsoll.formats.turns import Turn, turns_of
-from plimsoll.formats.ui_parts.encode import encode
+from plimsoll.formats.ui_parts.codec import encode
 from plimsoll.formats.wire import copied, parsed_object
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.provenance import notice

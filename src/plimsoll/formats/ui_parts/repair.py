@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from plimsoll.formats.repairs import in_words
-from plimsoll.formats.ui_parts.decode import ID_FIELDS, NAME_FIELDS, is_tool, tool_arguments
-from plimsoll.formats.ui_parts.decode import tool_name as name_of
-from plimsoll.formats.ui_parts.encode import made_id
+from plimsoll.formats.checks import in_words
+from plimsoll.formats.ui_parts.codec import ID_FIELDS, NAME_FIELDS, is_tool, made_id, tool_arguments
+from plimsoll.formats.ui_parts.codec import tool_name as name_of
 from plimsoll.formats.ui_parts.validate import STATES, TEXT_FIELDS
 from plimsoll.formats.wire import copied, output_text, parsed_object
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, Wire

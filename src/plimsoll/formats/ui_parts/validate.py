@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from plimsoll.formats.checks import Findings, checked_id
 from plimsoll.formats.format import SystemText, Violation
-from plimsoll.formats.ui_parts.decode import ID_FIELDS, ROLES, is_tool, tool_name
+from plimsoll.formats.ui_parts.codec import ID_FIELDS, ROLES, is_tool, tool_name
 from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire
 

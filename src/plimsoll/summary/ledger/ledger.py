@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll import limits
 from plimsoll.dataclass import dataclass
-from plimsoll.formats.pairing import OpenCalls
+from plimsoll.formats.exchange import OpenCalls
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 from plimsoll.summary import frame
 from plimsoll.summary.ledger import (
