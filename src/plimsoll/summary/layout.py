@@ -17,18 +17,37 @@ def bullets(items: Sequence[Item]) -> str:
 
 
 def grouped(items: Sequence[Item]) -> str:
-    """Items under group headings; groups in the order of their first item."""
-    groups: dict[str, list[Item]] = {}
+    """Items under group headings, groups in the order of their first item.
+
+    Cells of one result share a line after their label. Columns that all lines of a group have are named once, in its heading.
+    """
+    groups: dict[str, dict[tuple[int, ...], tuple[str, list[str]]]] = {}
     for item in sorted(items, key=lambda item: item.order):
-        groups.setdefault(item.group, []).append(item)
+        rows = groups.setdefault(item.group, {})
+        rows.setdefault(item.order[:2], (item.label, []))[1].append(item.text)
     lines: list[str] = []
-    for group, members in groups.items():
+    for group, rows in groups.items():
+        heading, members = _in_columns(group, [*rows.values()])
         if not group or len(members) == 1:
-            lines.extend(f"- {group}: {item.text}" if group else f"- {item.text}" for item in members)
+            lines.extend(f"- {heading}: {text}" if group else f"- {text}" for text in members)
         else:
-            lines.append(f"- {group}:")
-            lines.extend(f"  {item.text}" for item in members)
+            lines.append(f"- {heading}:")
+            lines.extend(f"  {text}" for text in members)
     return "\n".join(lines)
+
+
+_COLUMN_ROWS_MIN = 3
+"""Lines with the same columns from which on the columns are named once."""
+
+
+def _in_columns(group: str, rows: Sequence[tuple[str, list[str]]]) -> tuple[str, list[str]]:
+    """Return the heading and the lines of a group's rows, each a label and cells that start with the name of their column."""
+    columns = {tuple(cell.partition(" ")[0] for cell in cells) for label, cells in rows if label}
+    if len(rows) >= _COLUMN_ROWS_MIN and len(columns) == 1 and all(label for label, _ in rows):
+        lines = [f"{label}: {' | '.join(cell.partition(' ')[2] for cell in cells)}" for label, cells in rows]
+        named = " ".join(columns.pop())
+        return group.replace(" [", f" [{named}; ", 1) if group.endswith("]") else f"{group} [{named}]", lines
+    return group, [f"{label}: {', '.join(cells)}" if label else ", ".join(cells) for label, cells in rows]
 
 
 def listed(items: Sequence[Item]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -11,11 +10,11 @@ from plimsoll.summary import sections, values
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.labels import Labels, dominant, labels, number_of
 from plimsoll.summary.layout import bullets
-from plimsoll.summary.ledger.sentences import has_digit, line
+from plimsoll.summary.ledger.sentences import line
 from plimsoll.summary.room import allot, bias_of, estimate, goal_weight
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from plimsoll.protocols import TokenCounter
     from plimsoll.summary.frame import Language
@@ -49,6 +48,9 @@ _TALK_DROP_ORDER = (
 """Order in which a dialogue's sections shrink: first those that repeat others, then the largest."""
 
 _BREAK = "\n"
+_IN_PARTS: tuple[Kind, ...] = ("chat", "identifier")
+"""Kinds whose facts may be several items, which share the second number of their order."""
+
 _TITLE_TOKENS, _LABEL_TOKENS, _HEADING_TOKENS = 9, 4, 2  # estimates
 _MISFITS_MAX = 12
 """Consecutive candidates that do not fit before a section counts as full."""
@@ -65,6 +67,9 @@ _UNLIMITED_CHARS = 1_000_000
 
 _TRUNCATED_CHARS_MIN = 12
 """A shorter truncated fact is useless."""
+
+_CLOSED_TOKENS_MIN = 120
+"""Below this budget, a value from a tool says more than the number of messages by role."""
 
 _KINDS_TOKENS_MIN = 300
 """Below this budget, omitted facts are one number; below half of it, message numbers are not shown either."""
@@ -135,14 +140,14 @@ class _Page:
         self.used = 0
         self.shown_in_requests: dict[Kind, int] = {}
         """Number of facts by kind whose text is part of a chosen request."""
-        self.closing_tokens = counter.upper(self._closing()) if tokens_max >= TITLED_TOKENS_MIN else 0
+        self.closing_tokens = counter.upper(self._closing()) if tokens_max >= self._closed_tokens_min() else 0
 
     def gather(
         self, language: Language, bias: Callable[[str], float], *, numbered: bool, goal_is_shown: bool = False
     ) -> None:
         """Collect the candidates. Requests are truncated to their share first, because their length is adjustable."""
         ledger, shares = self.ledger, sections.shares(self.ledger)
-        weight = 1.0 if goal_is_shown else goal_weight(self.tokens_max, beside_values=_has_values(ledger))
+        weight = 1.0 if goal_is_shown else goal_weight(self.tokens_max, beside_values=sections.has_values(ledger))
         shares = {**shares, "request": shares["request"] * weight, "constraint": shares["constraint"] * weight}
         rest = sections.build(ledger, self.words, bias, self._room())
         needed = {section.name: sum(estimate(item.text) for item in section.items) for section in rest}
@@ -150,7 +155,7 @@ class _Page:
         if ledger.is_dialogue:
             needed["chat"] = sum(estimate(fact.text) for fact in ledger.of("chat"))
             needed["constraint"] = sum(estimate(text) + 2 for text in elsewhere) + _TITLE_TOKENS * bool(elsewhere)
-            shares = {**shares, "constraint": _constraint_share(shares)}
+            shares = {**shares, "constraint": sections.constraint_share(shares)}
         wanted = sum(estimate(fact.text) for fact in ledger.of("request"))
         allotted = allot({**needed, "request": wanted + _TITLE_TOKENS}, shares, self._room())
         chars_per_token = 1.2 if language == "zh" else 3.6
@@ -184,10 +189,10 @@ class _Page:
             for section in waiting:
                 self._take(section, allotted[section.name])
         for section in self._by_share():
-            self._take(section, self._room() - self.used)
+            self._take(section, self._room() - self.used, is_last=True)
         for section in self.sections:
             if section.name == "identifier" and section.items:
-                self._take_start(section)
+                self._take_start(section, self._room() - self.used)
         if self.sections and not any(self.chosen.values()):
             self._take_truncated(self.sections[0])
         self._drop_repeated()
@@ -204,18 +209,18 @@ class _Page:
             asked.remove(item)
             self.used -= self._cost(item)
 
-    def _take_start(self, section: Section) -> None:
-        """Choose the first values of the best row that does not fit, where there is room for some of them."""
+    def _take_start(self, section: Section, tokens: int) -> bool:
+        """Choose the first values of the best row, which does not fit. Return whether there is room for any."""
         item, chosen = section.items[0], self.chosen.setdefault(section.name, [])
         title = 0 if chosen else _title_tokens(section)
         heading = 0 if item.group in {other.group for other in chosen} else _heading_tokens(item.group)
-        words, room = item.text.split(" "), self._room() - self.used - title - heading - 4
-        count = bisect_right(range(1, len(words)), room, key=lambda count: self.counter.upper(" ".join(words[:count])))
-        start = " ".join(words[:count]).rstrip(" |,")
-        if has_digit(start) and len(start) >= _TRUNCATED_CHARS_MIN:
-            chosen.append(item._replace(text=f"{start} …"))
-            del section.items[0]
-            self.used += title + heading + self._cost(chosen[-1])
+        start = values.start_of(item, tokens - title - heading - 4, self.counter)
+        if start is None:
+            return False
+        chosen.append(start)
+        del section.items[0]
+        self.used += title + heading + self._cost(start)
+        return True
 
     def _take_truncated(self, section: Section) -> None:
         """Choose the section's best item truncated to the room, when no complete item fits."""
@@ -260,10 +265,11 @@ class _Page:
     def _cost(self, item: Item) -> int:
         known = self.costs.get(id(item))
         if known is None:
-            known = self.costs[id(item)] = self.counter.upper(item.text) + (1 if item.kind in ("chat", "file") else 2)
+            text = f"{item.label}: {item.text}" if item.kind == "identifier" and item.label else item.text
+            known = self.costs[id(item)] = self.counter.upper(text) + (1 if item.kind in ("chat", "file") else 2)
         return known
 
-    def _take(self, section: Section, tokens: int) -> None:
+    def _take(self, section: Section, tokens: int, *, is_last: bool = False) -> None:
         """Choose candidates of a section, best first, within `tokens`."""
         chosen = self.chosen.setdefault(section.name, [])
         left = tokens - (0 if chosen else _title_tokens(section))
@@ -278,6 +284,9 @@ class _Page:
                 break
             cost = self._cost(item) + (0 if item.group in groups else _heading_tokens(item.group))
             if cost > left:
+                is_best = section.name == "identifier" and not chosen and not misfits
+                if is_best and (not is_last or self._take_start(section, tokens)):
+                    return  # the best row waits for the room that others leave; in the end it is cut
                 misfits += 1
                 kept.append(item)
                 continue
@@ -330,7 +339,7 @@ class _Page:
     def _closing(self) -> str:
         """Return the closing line: message counts, code languages and omitted facts by kind, shorter for smaller budgets."""
         left = sections.kinds_left(self.ledger, self._kept())
-        if not self.counted or self.tokens_max < TITLED_TOKENS_MIN or not (left or any(self.chosen.values())):
+        if not self.counted or self.tokens_max < self._closed_tokens_min() or not (left or any(self.chosen.values())):
             return ""
         words, counts, code = self.words, self.ledger.counts, [fact.text for fact in self.ledger.of("language")][:6]
         numbers = self.numbers if self.tokens_max * 2 >= _KINDS_TOKENS_MIN else ""
@@ -344,11 +353,17 @@ class _Page:
             parts.append(words.left_out.format(list=number_of("fact", sum(left.values()), words)))
         return " ".join(parts)
 
+    def _closed_tokens_min(self) -> int:
+        """Return the least budget with a closing line: more for an agent's run whose frame says which messages it covers."""
+        is_told = not self.numbers and not self.ledger.is_dialogue
+        return _CLOSED_TOKENS_MIN if is_told else TITLED_TOKENS_MIN
+
     def _kept(self) -> dict[Kind, int]:
-        """Return the number of facts shown by kind. Several statements of a chat fact count once."""
+        """Return the number of facts shown by kind. Several statements of a chat fact and columns of a row count once."""
         items = [item for items in self.chosen.values() for item in items]
-        kept: Counter[Kind] = Counter(item.kind for item in items if item.kind != "chat")
-        kept["chat"] = len({item.order[1] for item in items if item.kind == "chat"})
+        kept: Counter[Kind] = Counter(item.kind for item in items if item.kind not in _IN_PARTS)
+        for kind in _IN_PARTS:
+            kept[kind] = len({item.order[1] for item in items if item.kind == kind})
         return kept + Counter(self.shown_in_requests)
 
     def _rendered(self, text: str, tokens: int) -> RuleSummary:
@@ -374,18 +389,6 @@ class _Page:
             else:
                 high = middle - 1
         return self._rendered(text[:low], self.counter.upper(text[:low]) if low else 0)
-
-
-def _has_values(ledger: Ledger) -> bool:
-    return bool(ledger.of("identifier")) and not ledger.is_dialogue
-
-
-def _constraint_share(shares: Mapping[str, float]) -> float:
-    """Return the share that gives a dialogue's constraints all they need, up to a third of the budget.
-
-    Constraints are short and apply to all later messages, but none fits in their usual share of a small budget.
-    """
-    return (sum(shares.values()) - shares["constraint"]) / 2
 
 
 def _heading_tokens(group: str) -> int:

@@ -66,6 +66,19 @@ def shares(ledger: Ledger) -> dict[str, float]:
     return {**DIALOGUE_SHARES, "request": DIALOGUE_SHARES["request"] + _ASKING_SHARE * asking_share(ledger)}
 
 
+def has_values(ledger: Ledger) -> bool:
+    """Return whether this is an agent's run whose tools returned values."""
+    return bool(ledger.of("identifier")) and not ledger.is_dialogue
+
+
+def constraint_share(shares: Mapping[str, float]) -> float:
+    """Return the share that gives a dialogue's constraints all they need, up to a third of the budget.
+
+    Constraints are short and apply to all later messages, but none fits in their usual share of a small budget.
+    """
+    return (sum(shares.values()) - shares["constraint"]) / 2
+
+
 def asking_share(ledger: Ledger) -> float:
     """Return the share of the user's messages that request an action."""
     return len(_asking(ledger)) / max(1, len(ledger.of("request")))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.regex import regex
 from plimsoll.summary.item import Item
 from plimsoll.summary.ledger.draft import value
-from plimsoll.summary.ledger.identifiers import codes_in
-from plimsoll.summary.ledger.sentences import line
+from plimsoll.summary.ledger.identifiers import CODES_KEY, codes_in
+from plimsoll.summary.ledger.sentences import has_digit, line
 from plimsoll.summary.room import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from plimsoll.protocols import TokenCounter
     from plimsoll.summary.ledger import Fact
 
 _CALL = regex(r"([\w.:-]{1,60})\(([^()]{1,60})\)(?: (.{1,40}))?")
@@ -26,6 +28,12 @@ _TABLE_ROWS_MIN = 3
 _SHARED_CHARS_MAX = 48
 _REPEATED = 0.15
 """What a row is still worth if all of its values are in rows before it."""
+
+_REUSED = 2.0
+"""What values gain if calls took others of their column: the agent goes through them, or needs the same kind again."""
+
+_START_CHARS_MIN = 12
+"""A shorter start of a row is useless."""
 
 _SIZE_WEIGHT = 0.2
 """How much the length of a row counts against it, as an exponent: dense rows come before long ones."""
@@ -42,6 +50,11 @@ class _Row(NamedTuple):
     columns: str
 
     @property
+    def is_codes(self) -> bool:
+        """Whether these are the codes of a result by column, which may be needed without each other."""
+        return self.fact.key.endswith(CODES_KEY)
+
+    @property
     def table(self) -> tuple[str, str, str]:
         """Rows with the same columns from one tool."""
         return self.tool, self.name, self.columns
@@ -56,21 +69,29 @@ def items(facts: Sequence[Fact], bias: Callable[[str], float], end: int) -> list
         tables.setdefault(row.table, []).append(row)
         tools.setdefault(row.tool, set()).add(row.asked)
     shared = {table: _shared(found) for table, found in tables.items() if table[2] and len(found) >= _TABLE_ROWS_MIN}
+    reused = _reused(rows)
     made: list[Item] = []
     for place, row in enumerate(rows):
-        text, group = _shown(row, shared.get(row.table), has_many_calls=len(tools[row.tool]) > 1)
-        fact = row.fact
-        text = f"{text} ({fact.state})" if fact.state else text
-        made.append(
-            Item(
-                "identifier",
-                text,
-                value(fact, end) * bias(fact.text),
-                (fact.position, place),
-                group,
-            )
-        )
-    return _ranked(made, [fact.text for fact in facts])
+        fact, has_many_calls = row.fact, len(tools[row.tool]) > 1
+        worth, order = value(fact, end) * bias(fact.text), (fact.position, place)
+        same = shared.get(row.table)
+        if row.is_codes and (cells := _cells(row)) is not None:
+            group, label = _heading(row, "", same or {}, has_many_calls=has_many_calls)
+            for at, column in enumerate([column for column in cells if column not in (same or {})] or cells):
+                text, factor = reused(column, cells[column])
+                made.append(Item("identifier", text, worth * factor, (*order, at), group, label))
+            continue
+        text, group = _shown(row, same, has_many_calls=has_many_calls)
+        made.append(Item("identifier", f"{text} ({fact.state})" if fact.state else text, worth, order, group))
+    return _ranked(made)
+
+
+def start_of(item: Item, tokens: int, counter: TokenCounter) -> Item | None:
+    """Return a row cut to its first values; None if `tokens` do not hold one of them."""
+    words = item.text.split(" ")
+    count = bisect_right(range(1, len(words)), tokens, key=lambda count: counter.upper(" ".join(words[:count])))
+    start = " ".join(words[:count]).rstrip(" |,")
+    return item._replace(text=f"{start} …") if has_digit(start) and len(start) >= _START_CHARS_MIN else None
 
 
 def _read(fact: Fact) -> _Row:
@@ -79,6 +100,27 @@ def _read(fact: Fact) -> _Row:
     if found is None or not columns:
         return _Row(fact, label, "", "", columns)
     return _Row(fact, found[1], found[2], found[3] or "", columns)
+
+
+def _reused(rows: Sequence[_Row]) -> Callable[[str, str], tuple[str, float]]:
+    """Return a function from a column and its codes to their text and factor.
+
+    Codes that no call took come first. They are worth more if calls took others of their column.
+    """
+    taken = {word.strip(",") for row in rows for word in row.asked.split()}
+    columns = {
+        column
+        for row in rows
+        for column, cell in (_cells(row) or {}).items()
+        if any(code in taken for code in cell.split())
+    }
+
+    def reused(column: str, cell: str) -> tuple[str, float]:
+        codes = sorted(cell.split(), key=taken.__contains__)
+        new = sum(code not in taken for code in codes) / max(1, len(codes))
+        return " ".join([column, *codes]), 1.0 + _REUSED * new * (column in columns)
+
+    return reused
 
 
 def _shared(rows: Sequence[_Row]) -> dict[str, str]:
@@ -100,22 +142,29 @@ def _cells(row: _Row) -> dict[str, str] | None:
 
 def _shown(row: _Row, shared: dict[str, str] | None, *, has_many_calls: bool) -> tuple[str, str]:
     """Return the text of a row and its heading."""
-    asked = row.asked if has_many_calls and row.asked not in row.fact.text else ""
-    place = f"{row.tool}({row.asked})" if row.asked and not has_many_calls else row.tool
     cells = _cells(row)
     if shared is None or cells is None:
+        place, asked = _heading(row, "", {}, has_many_calls=has_many_calls)
         name = " ".join(filter(None, (asked, row.name)))
         return f"{name}: {row.fact.text}" if name else row.fact.text, place
     columns = " ".join(column for column in cells if column not in shared)
-    same = "".join(f"; {column} {line(cell, _SHARED_CHARS_MAX)}" for column, cell in shared.items())
     text = " | ".join(cell for column, cell in cells.items() if column not in shared)
-    heading = f"{' '.join(filter(None, (place, row.name)))} [{columns}{same}]"
+    heading, asked = _heading(row, columns, shared, has_many_calls=has_many_calls)
     return f"{asked}: {text}" if asked else text, heading
 
 
-def _ranked(made: Sequence[Item], texts: Sequence[str]) -> list[Item]:
+def _heading(row: _Row, columns: str, shared: dict[str, str], *, has_many_calls: bool) -> tuple[str, str]:
+    """Return the heading of a row's table, and which call the row is of, if there are several."""
+    place = f"{row.tool}({row.asked})" if row.asked and not has_many_calls else row.tool
+    same = "; ".join(f"{column} {line(cell, _SHARED_CHARS_MAX)}" for column, cell in shared.items())
+    if columns or same:
+        place = f"{' '.join(filter(None, (place, row.name)))} [{'; '.join(filter(None, (columns, same)))}]"
+    return place, row.asked if has_many_calls and row.asked not in row.fact.text else ""
+
+
+def _ranked(made: Sequence[Item]) -> list[Item]:
     """Greedy by what an item adds for its length. Lazy evaluation keeps it near linear."""
-    values = [frozenset(codes_in(text)) for text in texts]
+    values = [frozenset(codes_in(item.text)) for item in made]
     worth: list[float] = [item.value / (estimate(item.text) + 4) ** _SIZE_WEIGHT for item in made]
     seen: set[str] = set()
 

@@ -221,7 +221,7 @@ def test_a_turn_in_several_messages_stays_together(turn: list[dict[str, Any]]) -
     history = [*OLD, *turn, {"role": "assistant", "content": "fine"}]
     assert plimsoll.validate(history, format="anthropic") == []
 
-    view = plimsoll.fit(history, max_tokens=200, format="anthropic").messages
+    view = plimsoll.fit(history, max_tokens=240, format="anthropic").messages
     results = [block for message in turn if message["role"] == "user" for block in message["content"]]
     asked = [message for message in turn if message["role"] == "assistant"]
     tail = [*asked, {"role": "user", "content": results}, history[-1]]

@@ -7,6 +7,7 @@ from summary_conversation import called
 
 import plimsoll
 from plimsoll.message import text_message
+from plimsoll.summary.layout import grouped
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.room import bias_of
 from plimsoll.summary.rules import render
@@ -40,9 +41,28 @@ def ranked(messages):
 def test_rows_of_one_tool_share_a_heading_with_their_columns_and_equal_cells():
     """The columns, and a cell that is the same in all rows, are written once; each row says which call it is of."""
     rows = ranked([message for number in range(4) for message in order(number)])
+    codes = [row for row in rows if row.text.startswith("leg_id")]
 
-    found = {row.text: row.group for row in rows}
-    assert found["OR2X: HA201 HA202"] == "get_order [leg_id; user_id ana_li_2231; payment_id card_77123]"
+    text = grouped(codes)
+    assert text.startswith("- get_order [leg_id; user_id ana_li_2231; payment_id card_77123]:")
+    assert "  OR2X: HA201 HA202" in text
+
+
+def test_codes_of_one_result_share_a_line(counter):
+    """The codes of a result are chosen by column, and those that are shown are said in one place."""
+    ledger = read(order(1, payment="card_1") + order(2, payment="card_2"))
+    text = render(ledger, tokens_max=120, counter=counter).text
+
+    assert "OR2X: user_id ana_li_2231, leg_id HA201 HA202, payment_id card_2" in text
+
+
+def test_what_calls_have_not_yet_taken_of_a_list_comes_first():
+    """An agent that has read two of the orders of a user needs the others next, whatever else those two returned."""
+    user = {"orders": ["OR11X", "OR12X", "OR13X", "OR14X"], "cards": [{"id": "card_9"}]}
+    listed = called("get_user", {"user_id": "ana_li_2231"}, json.dumps(user))
+    rows = ranked([*listed, *order(11, payment="card_1"), *order(12, payment="card_2")])
+
+    assert rows[0].text == "orders OR13X OR14X OR11X OR12X"
 
 
 def test_equal_ids_in_different_objects_are_not_older_values():

@@ -27,6 +27,9 @@ _LINE_CHARS_MAX = 200
 _LINES_MAX = 10
 _ROWS_MAX = 12
 _CODES_MAX = 12
+CODES_KEY = "|codes"
+"""End of the key of the row of all codes in a result."""
+
 _CODES_WEIGHT = 1.8
 _REPORT_LINES_MAX = 24
 _TAGGED = regex(r"\A</?[a-z][\w-]*>|</[a-z][\w-]*>\Z")
@@ -78,7 +81,7 @@ def _codes(values: Sequence[Any], label: str, position: int) -> Iterator[Fact]:
         shown = ", ".join(f"{key} {' '.join(found)}" for key, found in cells)
         cut, schema = line(shown, CAPS["identifier"].text_chars_max), " ".join(key for key, _ in cells)
         weight = _CODES_WEIGHT + 0.1 * min(6, sum(len(found) for _, found in cells))
-        yield Fact("identifier", f"{label}|codes", cut, position, "tool", weight, note=f"{label}\t{schema}")
+        yield Fact("identifier", f"{label}{CODES_KEY}", cut, position, "tool", weight, note=f"{label}\t{schema}")
 
 
 def from_lines(text: str, label: str, position: int) -> Iterator[Fact]:
