@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.brief import pluralize
-from plimsoll.truncation.tool_results.lines import GAP_START, Look
-from plimsoll.truncation.tool_results.logs import NEXT, look_at_log
+from plimsoll.truncation.tool_results.errors import find_errors
+from plimsoll.truncation.tool_results.lines import GAP_START, Look, rank_ends
+from plimsoll.truncation.tool_results.logs import ERRORS_FIRST, facts_of_errors
 from plimsoll.truncation.tool_results.outliers import odd_values
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ _SAME_WIDTH_SHARE = 0.8
 _ODD_FIRST = 2
 _ODD_NEXT = 10
 _CELL_CHARS = 80
+_ERRORS_NEXT = 12
+_SECOND, _ERRORS, _REST = range(ERRORS_FIRST + 1, ERRORS_FIRST + 4)
 
 
 def separator_of(lines: Sequence[str]) -> str | None:
@@ -36,16 +40,22 @@ def separator_of(lines: Sequence[str]) -> str | None:
 
 
 def look_at_csv(lines: Sequence[str]) -> Look:
-    """The ranks of a log, with the header before all and the rows that differ most next to the worst errors."""
-    look = look_at_log(lines)
+    """The header before all, then the worst errors and the rows that differ most, then the first and the last rows."""
+    errors = find_errors(lines)
+    ranked = [_REST] * len(lines)
+    for place, error in enumerate(errors):
+        rank = place if place < ERRORS_FIRST else _SECOND if place < _ERRORS_NEXT else _ERRORS
+        ranked[error.first] = min(ranked[error.first], rank)
+        ranked[error.last] = min(ranked[error.last], _ERRORS)
     separator = max(_SEPARATORS, key=lines[0].count)
-    rows = [_fields(line, separator) for line in lines]
-    for place, index in enumerate(_odd_rows(rows)):
-        look.ranks[index] = min(look.ranks[index], 1 if place < _ODD_FIRST else NEXT)
-    look.ranks[0] = -1
-    _, _, more = look.facts.partition(", ")
-    facts = f"{pluralize(len(lines) - 1, 'row')}, {pluralize(len(rows[0]), 'column')}"
-    return Look(look.ranks, f"{facts}, {more}" if more else facts)
+    width = len(_fields(lines[0], separator))
+    for place, index in enumerate(_odd_rows(lines, separator, width)):
+        ranked[index] = min(ranked[index], 1 if place < _ODD_FIRST else _SECOND)
+    rank_ends(ranked, ERRORS_FIRST, 2, 1)
+    ranked[0] = -1
+    counts = {error.first: error.number for error in errors if error.number > 1}
+    facts = [pluralize(len(lines) - 1, "row"), pluralize(width, "column"), *facts_of_errors(errors)]
+    return Look(ranked, ", ".join(facts), counts)
 
 
 def _fields(line: str, separator: str) -> list[str]:
@@ -63,15 +73,35 @@ def _is_no_name(field: str) -> bool:
     return not field.strip() or len(field) > _CELL_CHARS or isinstance(_value(field), float)
 
 
-def _odd_rows(rows: Sequence[Sequence[str]]) -> list[int]:
+def _odd_rows(lines: Sequence[str], separator: str, width: int) -> list[int]:
     """Indexes of rows with values that differ from the others of their columns, the most different first."""
-    width = len(rows[0])
-    whole = [index for index, row in enumerate(rows) if index and len(row) == width]
+    indexes, cells = _cells(lines, separator, width)
     scores: dict[int, float] = {}
     for column in range(width):
-        for at, score in odd_values([_value(rows[index][column]) for index in whole]):
-            scores[whole[at]] = scores.get(whole[at], 0.0) + score
+        for at, score in odd_values(_values(cells[column::width])):
+            scores[indexes[at]] = scores.get(indexes[at], 0.0) + score
     return sorted(scores, key=lambda index: (-scores[index], index))[:_ODD_NEXT]
+
+
+def _cells(lines: Sequence[str], separator: str, width: int) -> tuple[list[int], list[str]]:
+    """The indexes of the rows of the usual width below the header, and their cells one after the other."""
+    if not any('"' in line for line in lines):
+        indexes = [index for index, line in enumerate(lines) if index and line.count(separator) == width - 1]
+        return indexes, separator.join([lines[index] for index in indexes]).split(separator) if indexes else []
+    rows = [_fields(line, separator) for line in lines]
+    indexes = [index for index, row in enumerate(rows) if index and len(row) == width]
+    return indexes, [cell for index in indexes for cell in rows[index]]
+
+
+def _values(cells: Sequence[str]) -> Sequence[Any]:
+    """The cells of a column, as numbers where they are."""
+    try:
+        return list(map(float, cells))
+    except ValueError:
+        pass
+    words = Counter(cells)
+    values = {word: _value(word) for word in words}
+    return [values[cell] for cell in cells]
 
 
 def _value(field: str) -> Any:

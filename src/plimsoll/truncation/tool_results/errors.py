@@ -6,13 +6,15 @@ A line is masked to a template, its numbers and values left out, so that an erro
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from itertools import accumulate
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 _SEVERE = regex(
     r"\b(?:ERRORS?|FATAL|CRITICAL|PANIC|EMERG|ALERT|SEVERE|FAIL|FAILED|FAILURE|EXCEPTION)\b|Traceback \(most recent"
@@ -36,10 +38,10 @@ _NONE = regex(
 _SERVER_ERROR = regex(r"http/[0-9.]{1,4}\"? 5[0-9]{2}\b|\bstatus(?:[ _]?code)?[\"']?[=: ]{1,3}\"?5[0-9]{2}\b")
 
 _BY_NUMBER = regex(
-    r"(?:err(?:or)?s?|fail(?:ure)?s?|failed|exceptions?) {0,2}[:=] {0,2}0|status(?:[ _]?code)?[:= ]{1,4}0|0 (?:err|fail|exc)|HTTP/",
+    r"(?:err(?:or)?s?|fail(?:ure)?s?|failed|exceptions?)[\"']? {0,2}[:=]|status|[0-9] (?:err|fail|exc)|HTTP/",
     re.IGNORECASE,
 )
-"""In a line without its digits: the digits decide whether there is an error."""
+"""In a line whose digits may decide whether there is an error."""
 
 _STATUS = ("http/", "status")
 _STEMS = (
@@ -87,11 +89,17 @@ _STEMS = (
 
 _SEVERE_WEIGHT = 4
 SEVERE = 2
-_UNKNOWN = -1
 _LINE_CHARS = 1_000
 _CHARS_BEFORE, _CHARS_AFTER = 16, 40
 _CALENDAR = frozenset("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec Mon Tue Wed Thu Fri Sat Sun".split())
 _MASKING = str.maketrans("123456789\"'{}[](),;|", "0" * 9 + " " * 11)
+_DELETED = b"0123456789abcdef"
+"""Digits, and letters of hexadecimal numbers: what is left is the same in lines that differ in times, counts and ids."""
+_TEMPLATES_MAX = 4_000
+"""Where there are more kinds of lines, a kind is told by the first characters of its lines."""
+_KIND_BYTES = 24
+_WITHOUT_DIGITS = str.maketrans("", "", "0123456789")
+_UNREAD = -1
 
 
 class ErrorLines(NamedTuple):
@@ -141,20 +149,18 @@ def stems_in(text: str) -> list[str]:
     return [stem for stem in _STEMS if stem in lower]
 
 
-class Masked(NamedTuple):
-    """Lines without what varies between lines of one kind."""
+def kinds_of(lines: Sequence[str]) -> Sequence[object]:
+    """For each line its kind: equal for lines that differ in numbers, ids, paths and values after an equals sign.
 
-    digits: list[str]
-    """The lines with 0 for each digit and spaces for brackets, quotes and commas."""
-    templates: list[str]
-    """The lines with `#` for words with a digit or a path, and without values after an equals sign."""
-
-
-def mask_lines(lines: Sequence[str]) -> Masked:
-    """The lines masked, in one pass."""
-    digits = "\n".join(lines).translate(_MASKING).split("\n")
-    made = {line: _template(line[:_LINE_CHARS]) for line in set(digits)}
-    return Masked(digits, [made[line] for line in digits])
+    Lines must not contain line breaks.
+    """
+    joined = "\n".join(lines).encode("utf-8", "surrogatepass")
+    keys = joined.translate(None, _DELETED).split(b"\n")
+    firsts = dict(zip(reversed(keys), reversed(lines), strict=True))
+    if len(firsts) > _TEMPLATES_MAX:
+        return [key[:_KIND_BYTES] for key in keys]
+    templates = {key: _template(line[:_LINE_CHARS].translate(_MASKING)) for key, line in firsts.items()}
+    return [templates[key] for key in keys]
 
 
 def _template(line: str) -> str:
@@ -167,41 +173,54 @@ def _mask(word: str) -> str:
     return "#" if "0" in word or "/" in word or word in _CALENDAR else word.partition("=")[0]
 
 
-def find_errors(lines: Sequence[str], masked: Masked | None = None) -> list[ErrorLines]:
+def containing(lines: Sequence[str], stems: Iterable[str]) -> list[int]:
+    """The indexes of the texts that contain one of the stems, in order."""
+    lower = "\n".join(lines).lower()
+    if lower.count("\n") >= len(lines):
+        lower = "\n".join([line.replace("\n", " ") for line in lines]).lower()
+    ends = list(accumulate([len(line) + 1 for line in lower.split("\n")]))
+    found: set[int] = set()
+    for stem in stems:
+        at = lower.find(stem)
+        while at >= 0:
+            index = bisect_right(ends, at)
+            found.add(index)
+            at = lower.find(stem, ends[index])
+    return sorted(found)
+
+
+def find_errors(lines: Sequence[str]) -> list[ErrorLines]:
     """The errors that the lines report, each once: the severe and the rare first.
 
     One that is seen sixteen times as often ranks like one that is less severe by one.
     """
     stems = stems_in("\n".join(lines))
-    if not stems:
-        return []
-    masked = mask_lines(lines) if masked is None else masked
-    found: dict[tuple[str, int], list[int]] = {}
-    for index, level in enumerate(_severities(lines, masked.digits, stems)):
+    indexes = containing(lines, stems)
+    candidates = [lines[index] for index in indexes]
+    kinds = kinds_of(candidates) if candidates else ()
+    found: dict[tuple[object, int], list[int]] = {}
+    for index, kind, level in zip(indexes, kinds, _severities(candidates, stems), strict=True):
         if level:
-            seen = found.setdefault((masked.templates[index], level), [index, index, 0])
+            seen = found.setdefault((kind, level), [index, index, 0])
             seen[1] = index
             seen[2] += 1
     errors = [ErrorLines(first, last, count, level) for (_, level), (first, last, count) in found.items()]
     return sorted(errors, key=_weight)
 
 
-def _severities(lines: Sequence[str], digits: Sequence[str], stems: Sequence[str]) -> Iterator[int]:
+def _severities(lines: Sequence[str], stems: Sequence[str]) -> list[int]:
     """The severity of each line. Lines that differ in numbers only are read once, where the numbers say nothing."""
-    known: dict[str, int] = {}
-    for line, key in zip(lines, digits, strict=True):
-        level = known.get(key)
-        if level is None:
-            level = severity(line, stems)
-            known[key] = _UNKNOWN if _has_stem(key, stems) and _BY_NUMBER.search(key, 0, _LINE_CHARS) else level
-        elif level == _UNKNOWN:
-            level = severity(line, stems)
-        yield level
-
-
-def _has_stem(text: str, stems: Sequence[str]) -> bool:
-    lower = text[:_LINE_CHARS].lower()
-    return any([stem in lower for stem in stems])  # noqa: C419 - quicker than a generator
+    known: dict[str, int | None] = {}
+    levels: list[int] = []
+    for line in lines:
+        key = line[:_LINE_CHARS].translate(_WITHOUT_DIGITS)
+        level = known.get(key, _UNREAD)
+        if level is None or level == _UNREAD:
+            is_new, level = level is not None, severity(line, stems)
+            if is_new:
+                known[key] = None if _BY_NUMBER.search(line, 0, _LINE_CHARS) else level
+        levels.append(level)
+    return levels
 
 
 def _weight(error: ErrorLines) -> tuple[float, int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plimsoll.brief import pluralize
 from plimsoll.regex import regex
-from plimsoll.truncation.tool_results.errors import ErrorLines, find_errors, mask_lines
+from plimsoll.truncation.tool_results.errors import ErrorLines, find_errors, kinds_of
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
 
 if TYPE_CHECKING:
@@ -42,9 +42,8 @@ _RARE = 2
 
 def look_at_log(lines: Sequence[str]) -> Look:
     """Ranks, from the first on: the worst errors, both ends, totals, other errors, what is near them, warnings, templates."""
-    masked = mask_lines(lines)
-    errors = find_errors(lines, masked)
-    templates = _templates(masked.templates)
+    errors = find_errors(lines)
+    templates = _templates(kinds_of(lines))
     ranked = [_REST] * len(lines)
     for first, last, count in templates.values():
         line = lines[first]
@@ -59,9 +58,9 @@ def look_at_log(lines: Sequence[str]) -> Look:
     return Look(ranked, _facts(lines, errors), {index: count for index, count in counts.items() if count > 1})
 
 
-def _templates(keys: Sequence[str]) -> dict[str, list[int]]:
+def _templates(keys: Sequence[object]) -> dict[object, list[int]]:
     """The first line, the last line and the number of lines of each template."""
-    templates: dict[str, list[int]] = {}
+    templates: dict[object, list[int]] = {}
     for index, key in enumerate(keys):
         seen = templates.get(key)
         if seen is None:
@@ -82,12 +81,15 @@ def _rank_errors(ranked: list[int], errors: Sequence[ErrorLines]) -> None:
                 ranked[near] = min(ranked[near], _NEAR)
 
 
-def _facts(lines: Sequence[str], errors: Sequence[ErrorLines]) -> str:
-    facts = [pluralize(len(lines), "line")]
+def facts_of_errors(errors: Sequence[ErrorLines]) -> list[str]:
+    """How many errors there are, and of how many kinds; nothing if there are none."""
     count = sum(error.number for error in errors)
-    if count:
-        kinds = f" of {pluralize(len(errors), 'kind')}" if count > len(errors) else ""
-        facts.append(f"{pluralize(count, 'error')}{kinds}")
+    kinds = f" of {pluralize(len(errors), 'kind')}" if count > len(errors) else ""
+    return [f"{pluralize(count, 'error')}{kinds}"] if count else []
+
+
+def _facts(lines: Sequence[str], errors: Sequence[ErrorLines]) -> str:
+    facts = [pluralize(len(lines), "line"), *facts_of_errors(errors)]
     start = _time(lines[:_TIME_WITHIN_LINES])
     end = _time(reversed(lines[-_TIME_WITHIN_LINES:]))
     if start and end and start != end:

@@ -119,13 +119,13 @@ def _listing_ranks(lines: Lines) -> list[int]:
 
     So the top of the tree comes before its depths, and all folders come before the many files of one.
     """
-    siblings: Counter[str] = Counter()
-    positions = {line: _tree_position(line) for line in set(lines)}
+    siblings: dict[str, int] = {}
+    positions = {line: _tree_position(line) for line in dict.fromkeys(lines)}
     ranked = []
     for line in lines:
         depth, folder = positions[line]
-        siblings[folder] += 1
-        ranked.append(depth + siblings[folder].bit_length())
+        before = siblings[folder] = siblings.get(folder, 0) + 1
+        ranked.append(depth + before.bit_length())
     for error in find_errors(lines):
         if not _LISTED.match(lines[error.first]):  # what could not be listed, not an entry with such a name
             ranked[error.first] = 0
@@ -135,10 +135,11 @@ def _listing_ranks(lines: Lines) -> list[int]:
 
 def _tree_position(line: str) -> tuple[int, str]:
     """The depth of a line's entry, and the folder it is in."""
-    indent = _INDENT.match(line[:200])
-    path = (line[-300:].split() or [""])[-1].rstrip("/")
-    depth = min(_DEPTH_MAX, path.count("/") + (len(indent[0]) // 4 if indent else 0))
-    return depth, path.rpartition("/")[0] or f"indent {depth}"
+    found = None if line[:1].isalnum() or line[:1] == "." else _INDENT.match(line[:200])
+    indent = len(found[0]) // 4 if found else 0
+    path = line[-300:].rsplit(None, 1)[-1].rstrip("/") if line.strip() else ""
+    depth = path.count("/") + indent
+    return min(_DEPTH_MAX, depth), path.rpartition("/")[0] or f"indent {min(_DEPTH_MAX, depth)}"
 
 
 def _listing_facts(lines: Lines) -> str:
@@ -151,24 +152,21 @@ _HIT = regex(r"(?=[^\s:]{0,40}:?[^\s:]{0,200}[/.])((?:[\w~^-]{1,40}:)?[^\s:,;=][
 """`path:12:` of a hit or `path-12-` of a line of context, with a revision such as `HEAD:` before it or none."""
 
 
-def _search_ranks(lines: Lines) -> list[int]:
+def _look_at_search(lines: Lines) -> Look:
     """N for the nth hit in a file, so that each file is shown before a second hit; other lines follow the hit before."""
-    hits: Counter[str] = Counter()
-    ranked, current = [], 0
+    seen: Counter[str] = Counter()
+    ranked, current, hits = [], 0, 0
     for line in lines:
         hit = _HIT.match(line)
         if hit:
-            hits[hit[1]] += 1
-            current = hits[hit[1]]
+            hits += 1
+            seen[hit[1]] += 1
+            current = seen[hit[1]]
             ranked.append(current)
         else:
             ranked.append(current + 1 if line.strip() else current + 2)
-    return ranked
-
-
-def _search_facts(lines: Lines) -> str:
-    files = [hit[1] for line in lines if (hit := _HIT.match(line))]
-    return f"{pluralize(len(files), 'hit')} in {pluralize(len(set(files)), 'file')}" if files else _line_count(lines)
+    facts = f"{pluralize(hits, 'hit')} in {pluralize(len(seen), 'file')}" if hits else _line_count(lines)
+    return Look(_with_errors(ranked, lines), facts)
 
 
 # --- prose and everything else ----------------------------------------------------------------------------------------
@@ -193,7 +191,7 @@ def _text_ranks(lines: Lines) -> list[int]:
 
 SHAPES: Mapping[Kind, Callable[[Lines], Look]] = {
     "diff": lambda lines: Look(_with_errors(_diff_ranks(lines), lines), _diff_facts(lines)),
-    "search": lambda lines: Look(_with_errors(_search_ranks(lines), lines), _search_facts(lines)),
+    "search": _look_at_search,
     "listing": lambda lines: Look(_listing_ranks(lines), _listing_facts(lines)),
     "log": look_at_log,
     "csv": look_at_csv,
