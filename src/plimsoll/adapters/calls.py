@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypedDict, TypeVar
 
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.compaction.view_message import Origins
-from plimsoll.conversations.conversation import Conversation, Prepared
+from plimsoll.conversations.conversation import HostConversation, Prepared
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.errors import RequestNotManaged, UnsafeName, warn
 from plimsoll.formats.overflow import Overflow
@@ -131,7 +131,7 @@ class ModelCall(Generic[M]):
             warn(RequestNotManaged(prepared.problem))
 
     @property
-    def conversation(self) -> Conversation | None:
+    def conversation(self) -> HostConversation | None:
         """The conversation that it is of; None if nothing is kept of it."""
         return self._prepared.conversation
 

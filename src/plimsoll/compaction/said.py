@@ -12,18 +12,16 @@ from plimsoll.message import Message
 from plimsoll.summary.ledger import Ledger
 
 if TYPE_CHECKING:
-    from plimsoll.summary.grounding import Conversation
+    from plimsoll.summary.grounding import Grounds
 
 
-def conversation_of(
-    messages: Sequence[Message], shown: Sequence[Message], ledger: Ledger, *others: str
-) -> Conversation:
+def conversation_of(messages: Sequence[Message], shown: Sequence[Message], ledger: Ledger, *others: str) -> Grounds:
     """Everything that a summary of these messages may speak of."""
-    from plimsoll.summary.grounding import Conversation  # noqa: PLC0415 - only where a model is asked
+    from plimsoll.summary.grounding import Grounds  # noqa: PLC0415 - only where a model is asked
 
     facts = [fact for found in ledger.facts.values() for fact in found]
     everything = (*messages, *shown)
-    return Conversation(
+    return Grounds(
         [*others, ledger.words, *words_of(everything), *(f"{fact.text}\n{fact.note}" for fact in facts)],
         [*others, ledger.words, *(message.text for message in everything if message.role != "tool")]
         + [fact.text for fact in facts if fact.origin != "tool"],

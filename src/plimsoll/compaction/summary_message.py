@@ -31,7 +31,7 @@ from plimsoll.summary.rules import render
 from plimsoll.truncation import cut_text
 
 if TYPE_CHECKING:
-    from plimsoll.summary.grounding import Conversation
+    from plimsoll.summary.grounding import Grounds
 
 SHORTEN_ROUNDS_MAX = 3
 """Joined parts can cost slightly more than their sum; then they are rendered again with less room."""
@@ -126,7 +126,7 @@ class SummaryWriter:
         return None
 
     def by_model(
-        self, prose: str, ledger: Ledger, *, replaced_tokens: int, conversation: Conversation, shown: str = ""
+        self, prose: str, ledger: Ledger, *, replaced_tokens: int, conversation: Grounds, shown: str = ""
     ) -> SummaryMessage | SummaryFailed:
         """Strike what a model's prose claims without support, add what it omits, and cut the result to the room.
 

@@ -41,7 +41,7 @@ class Prepared:
     """The body that was given, the same object, or a copy with other messages."""
     changed: bool = False
     """True if it is a copy with other messages."""
-    conversation: Conversation | None = field(default=None, repr=False)
+    conversation: HostConversation | None = field(default=None, repr=False)
     """None if the provider keeps the conversation, or the body is none that can be read."""
     tokens: int = 0
     """Upper bound of the tokens of the messages and tools that are sent."""
@@ -60,7 +60,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
+class RequestContent:
     """What a request says, with placeholders for its secrets."""
 
     messages: list[Any]
@@ -69,19 +69,19 @@ class Content:
     listing: Listing
 
 
-def content_of(parts: RequestParts, credentials: Iterable[str], *, redact: bool) -> Content:
+def content_of(parts: RequestParts, credentials: Iterable[str], *, redact: bool) -> RequestContent:
     """What a request says. Raises FormatError."""
     redaction = Redaction(credentials, is_on=redact)
     messages = redaction(list(received(parts.messages).wires) if parts.messages else [])
     system = redaction(parts.system)
-    return Content(messages=messages, system=system, redaction=redaction, listing=listing(messages, system))
+    return RequestContent(messages=messages, system=system, redaction=redaction, listing=listing(messages, system))
 
 
-class Conversation:
+class HostConversation:
     """A conversation that a host holds. Used from one thread at a time; others wait."""
 
     def __init__(
-        self, name: str, format: FormatName, settings: Settings, rename: Callable[[Conversation], str]
+        self, name: str, format: FormatName, settings: Settings, rename: Callable[[HostConversation], str]
     ) -> None:
         """`rename` gives the name of another session, for when this one cannot be written."""
         self.name = name
@@ -131,7 +131,7 @@ class Conversation:
         window_tokens: int | None = None,
         overflow: Overflow | None = None,
         repair: bool = False,
-        content: Content | None = None,
+        content: RequestContent | None = None,
     ) -> Prepared:
         """The body to send for a request of this conversation. Nothing that goes wrong is raised.
 
@@ -261,7 +261,7 @@ class Conversation:
         self,
         request: Mapping[str, Any],
         parts: RequestParts,
-        content: Content,
+        content: RequestContent,
         budget: int,
         overflow: Overflow | None,
     ) -> Prepared:
@@ -345,7 +345,7 @@ def stateless(  # noqa: PLR0913 - what a request is, and what went wrong
     settings: Settings,
     *,
     problem: str,
-    conversation: Conversation | None = None,
+    conversation: HostConversation | None = None,
 ) -> Prepared:
     """The body to send without a session: its messages fitted by themselves."""
     unchanged = Prepared(body=request, conversation=conversation, budget_tokens=budget, problem=problem)

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from plimsoll.compaction.drive import AsyncSummarizer, checked
-from plimsoll.conversations.conversation import Content, Conversation, Prepared, content_of, stateless
+from plimsoll.conversations.conversation import HostConversation, Prepared, RequestContent, content_of, stateless
 from plimsoll.conversations.inner import TOOLS_TOKENS
 from plimsoll.conversations.prefix import Likeness, Listing, best, likeness, listing
 from plimsoll.conversations.settings import Settings, chosen_policy
@@ -89,7 +89,7 @@ class Conversations:
         )
         self._open_max = integer("open_max", open_max, least=1)
         self._lock = RLock()
-        self._known: OrderedDict[str, Conversation] = OrderedDict()
+        self._known: OrderedDict[str, HostConversation] = OrderedDict()
         """By name, the newest used last."""
         self._stored: dict[str, list[str]] | None = None
         """Names of stored sessions by what they begin with; None before the store was listed."""
@@ -156,7 +156,7 @@ class Conversations:
         system: SystemText = None,
         format: FormatName | None = None,
         name: str | None = None,
-    ) -> Conversation:
+    ) -> HostConversation:
         """The conversation that a list of messages continues, or of which it is an edit; else a new one.
 
         A list with another system text is of the same conversation only if it holds an answer of it: sub-agents that are asked the
@@ -173,7 +173,7 @@ class Conversations:
         with self._lock:
             return self._found(parts, name, self._content(parts, ()).listing)
 
-    def _content(self, parts: RequestParts, credentials: Iterable[str]) -> Content:
+    def _content(self, parts: RequestParts, credentials: Iterable[str]) -> RequestContent:
         return content_of(parts, credentials, redact=self._settings.redact)
 
     def close(self) -> None:
@@ -195,12 +195,12 @@ class Conversations:
         """Number of conversations that are remembered."""
         return len(self._known)
 
-    def __iter__(self) -> Iterator[Conversation]:
+    def __iter__(self) -> Iterator[HostConversation]:
         """The conversations that are remembered, the one used last at the end."""
         with self._lock:
             return iter(list(self._known.values()))
 
-    def _found(self, parts: RequestParts, name: str | None, given: Listing) -> Conversation:
+    def _found(self, parts: RequestParts, name: str | None, given: Listing) -> HostConversation:
         if name is not None:
             return self._used(self._named(safe_name(name), parts.format))
         known = best((self._likeness(given, one, parts.format), one) for one in reversed(self._known.values()))
@@ -208,20 +208,20 @@ class Conversations:
         return self._used(found)
 
     @staticmethod
-    def _likeness(given: Listing, one: Conversation, format: FormatName) -> Likeness | None:
+    def _likeness(given: Listing, one: HostConversation, format: FormatName) -> Likeness | None:
         known = one.known
         if not known.messages or one.format != format or known.opening != given.opening:
             return None
         return likeness(given, known, one.answer, awaited=one.awaited > 0)
 
-    def _named(self, name: str, format: FormatName) -> Conversation:
+    def _named(self, name: str, format: FormatName) -> HostConversation:
         found = self._known.get(name)
         if found is not None and found.format != format:  # one session keeps messages of one API
             name = safe_name(f"{name}-{format}")
             found = self._known.get(name)
-        return found or Conversation(name, format, self._settings, self._renamed)
+        return found or HostConversation(name, format, self._settings, self._renamed)
 
-    def _used(self, conversation: Conversation) -> Conversation:
+    def _used(self, conversation: HostConversation) -> HostConversation:
         """Remember a conversation as the one used last."""
         self._known[conversation.name] = conversation
         self._known.move_to_end(conversation.name)
@@ -233,7 +233,7 @@ class Conversations:
                 self._stored.setdefault(_opening_of(gone.name), []).insert(0, gone.name)
         return conversation
 
-    def _renamed(self, conversation: Conversation) -> str:
+    def _renamed(self, conversation: HostConversation) -> str:
         """Another name for a conversation whose session cannot be written: by another process, or damaged."""
         with self._lock:
             name = _new_name(conversation.known)
@@ -241,7 +241,7 @@ class Conversations:
                 self._known[name] = self._known.pop(conversation.name)
         return name
 
-    def _from_store(self, given: Listing, format: FormatName) -> Conversation | None:
+    def _from_store(self, given: Listing, format: FormatName) -> HostConversation | None:
         """The stored conversation that a list continues. It is read once."""
         if self._stored is None:
             self._stored = {}
@@ -250,16 +250,16 @@ class Conversations:
                     self._stored.setdefault(_opening_of(info.name), []).append(info.name)
         names = [name for name in self._stored.get(given.opening, ()) if name not in self._known][:STORED_MAX]
         read = [one for one in (self._read(name, format) for name in names) if one is not None]
-        found: Conversation | None = best((likeness(given, one.known), one) for one in read)
+        found: HostConversation | None = best((likeness(given, one.known), one) for one in read)
         return found
 
-    def _read(self, name: str, format: FormatName) -> Conversation | None:
+    def _read(self, name: str, format: FormatName) -> HostConversation | None:
         """A stored conversation with the list that its session holds; None if it is of another API or cannot be read."""
         try:
             with open_session(name, store=self._settings.store, read_only=True) as session:
                 if session.format != format:
                     return None
-                conversation = Conversation(name, format, self._settings, self._renamed)
+                conversation = HostConversation(name, format, self._settings, self._renamed)
                 conversation.known = listing(session.history(), session.options.get("system"))
         except PlimsollError:
             return None
@@ -276,7 +276,7 @@ class Conversations:
                 _close_unless_used(one)
 
 
-def _close_unless_used(conversation: Conversation) -> None:
+def _close_unless_used(conversation: HostConversation) -> None:
     """Close a conversation's session unless a thread is using it, which may be waiting for the one that asks."""
     if conversation.lock.acquire(blocking=False):
         try:

@@ -48,7 +48,7 @@ class Line(NamedTuple):
     """The folder that is written once before several files."""
 
 
-class Section(NamedTuple):
+class NoteSection(NamedTuple):
     """Lines of one kind under a title."""
 
     name: str
@@ -71,14 +71,14 @@ def write(ledger: Ledger, *, tokens_max: int, counter: TokenCounter, head: str, 
     return _fenced(page.text(), head, foot) if page.chosen else ""
 
 
-def _sections(ledger: Ledger) -> list[Section]:
+def _sections(ledger: Ledger) -> list[NoteSection]:
     """Every section with its lines, those worth most for their length first."""
     made = []
     for name, title, share, facts, show in _rows(ledger):
         base = _PROSE_TOKENS if name in _PROSE else _VALUE_TOKENS
         ranked = ((_line(fact, show, ledger.end), base) for fact in facts)
         lines = sorted((one for one in ranked if one[0].text), key=lambda one: -one[0].worth / (one[0].tokens + one[1]))
-        made.append(Section(name, title, share, [one for one, _ in lines]))
+        made.append(NoteSection(name, title, share, [one for one, _ in lines]))
     return [section for section in made if section.lines]
 
 
@@ -119,7 +119,7 @@ def _apart(ledger: Ledger, kind: Kind) -> list[Fact]:
 class _Page:
     """The lines that are shown, by section, and those that wait."""
 
-    def __init__(self, sections: Sequence[Section]) -> None:
+    def __init__(self, sections: Sequence[NoteSection]) -> None:
         self._sections = sections
         self.chosen: dict[str, list[Line]] = {}
 
@@ -133,7 +133,7 @@ class _Page:
         taken = [self._fill(one, given[one.name]) for one in waiting]
         return any(taken)
 
-    def _fill(self, section: Section, room: int) -> bool:
+    def _fill(self, section: NoteSection, room: int) -> bool:
         """Take the lines of a section that fit, the best first."""
         shown = self.chosen.get(section.name, [])
         groups = {one.group for one in shown} | {""}

@@ -31,7 +31,7 @@ class LastLoss:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class WatchedSession:
     """A running session at one moment. Sizes in tokens."""
 
     path: str
@@ -62,7 +62,7 @@ class Look:
         }
 
 
-def look(path: str) -> Look:
+def look(path: str) -> WatchedSession:
     """Look at a session's file. Raises FormatError for one that is no session of a coding agent, and what `load_file` raises."""
     loaded = load_file(path)
     if not isinstance(loaded, Transcript):
@@ -72,7 +72,7 @@ def look(path: str) -> Look:
     tools = {f"tool {one.label}": one.tokens for one in weights.tools}
     kinds = {one.label: one.tokens for one in weights.kinds if not (tools and one.label in _OF_TOOLS)}
     fills = sorted({**kinds, **tools}.items(), key=lambda pair: -pair[1])
-    return Look(
+    return WatchedSession(
         path=path,
         tool=loaded.tool,
         tokens=weights.total_tokens,

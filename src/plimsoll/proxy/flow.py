@@ -57,12 +57,12 @@ class Flow:
         self.conversations = conversations
         self.gate = Gate()
 
-    def exchange(self, asked: Asked) -> Exchange:
+    def exchange(self, asked: Asked) -> ProxiedRequest:
         """An exchange for a request. Takes microseconds."""
-        return Exchange(self, asked)
+        return ProxiedRequest(self, asked)
 
 
-class Exchange:
+class ProxiedRequest:
     """One request and its reply.
 
     `ready` is the body to send, if that is known at once; then `note` is to be called on a worker. Else `prepare` is to be, which

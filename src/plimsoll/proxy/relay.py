@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from functools import partial
 
-from plimsoll.proxy.flow import Exchange
+from plimsoll.proxy.flow import ProxiedRequest
 from plimsoll.proxy.headers import inbound
 from plimsoll.proxy.metrics import Metrics
 from plimsoll.proxy.reply import Reply
 from plimsoll.proxy.rounds import Rounds
-from plimsoll.proxy.sockets import CIMultiDict, Sending, aiohttp, web
+from plimsoll.proxy.sockets import CIMultiDict, ResponseWriter, aiohttp, web
 from plimsoll.proxy.worker import Worker
 
 
 class Relay:
     """What the client of one exchange gets."""
 
-    def __init__(self, request: web.BaseRequest, exchange: Exchange, worker: Worker, metrics: Metrics) -> None:
+    def __init__(self, request: web.BaseRequest, exchange: ProxiedRequest, worker: Worker, metrics: Metrics) -> None:
         self._request, self._exchange, self._worker, self._metrics = request, exchange, worker, metrics
         self._rounds: Rounds | None = None
         """Set if the answer may be made of several replies."""
-        self._sending: Sending | None = None
+        self._sending: ResponseWriter | None = None
         self._is_noted = False
 
     def begin(self, body: bytes) -> bool:
@@ -52,7 +52,7 @@ class Relay:
         except (aiohttp.ClientError, TimeoutError) as error:
             return await sending.broken(error, reply.given_back() if rounds is None else b"", self._metrics)
 
-    async def _ended(self, reply: Reply, sending: Sending) -> web.StreamResponse | bytes:
+    async def _ended(self, reply: Reply, sending: ResponseWriter) -> web.StreamResponse | bytes:
         """All of a reply has come."""
         rest = reply.end()
         if reply.may_retry:
@@ -103,13 +103,13 @@ class Relay:
             self._metrics.add("retries")
         return body
 
-    def _sending_of(self, upstream: aiohttp.ClientResponse) -> Sending:
+    def _sending_of(self, upstream: aiohttp.ClientResponse) -> ResponseWriter:
         """What goes to the client of a reply: the rest of a response, if one has begun."""
         if self._sending is None or not self._sending.has_begun:
             response = response_like(upstream, self._request, is_joined=self._rounds is not None)
             if self._exchange.is_changed:
                 response.headers["X-Plimsoll"] = "compacted"
-            self._sending = Sending(self._request, response)
+            self._sending = ResponseWriter(self._request, response)
         return self._sending
 
 

@@ -14,7 +14,7 @@ from plimsoll.proxy.headers import credentials, outbound
 from plimsoll.proxy.metrics import Metrics
 from plimsoll.proxy.options import ProxyOptions
 from plimsoll.proxy.relay import Relay, response_like
-from plimsoll.proxy.sockets import URL, CIMultiDict, Sending, aiohttp, client, error_response, server, web
+from plimsoll.proxy.sockets import URL, CIMultiDict, ResponseWriter, aiohttp, client, error_response, server, web
 from plimsoll.proxy.status import OWN_ROUTES, own_page
 from plimsoll.proxy.unpack import BodyTooLarge, unpacked
 from plimsoll.proxy.worker import Worker
@@ -167,7 +167,7 @@ class Proxy:
     async def _pass_on(
         self, request: web.BaseRequest, upstream: aiohttp.ClientResponse, response: web.StreamResponse
     ) -> web.StreamResponse:
-        sending = Sending(request, response)
+        sending = ResponseWriter(request, response)
         try:
             async for data in upstream.content.iter_any():
                 await sending.write(data)

@@ -20,7 +20,7 @@ try:
 except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
     raise MissingExtra("proxy", needed_for="plimsoll serve") from error
 
-__all__ = ["URL", "CIMultiDict", "Sending", "aiohttp", "client", "error_response", "server", "web"]
+__all__ = ["URL", "CIMultiDict", "ResponseWriter", "aiohttp", "client", "error_response", "server", "web"]
 
 Handle: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -89,7 +89,7 @@ class _QuietServer(web.Server):
         return _QuietRequests(self, loop=self._loop, **self._kwargs)
 
 
-class Sending:
+class ResponseWriter:
     """A response on its way to the client. Its head goes out with its first bytes."""
 
     def __init__(self, request: web.BaseRequest, response: web.StreamResponse) -> None:

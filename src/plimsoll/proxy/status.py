@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from plimsoll.conversations.conversation import Conversation
+from plimsoll.conversations.conversation import HostConversation
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.proxy.metrics import Metrics
 from plimsoll.proxy.options import ProxyOptions
@@ -30,7 +30,7 @@ def own_page(path: str, options: ProxyOptions, metrics: Metrics, conversations: 
     return "application/json", json.dumps(found, indent=2) + "\n"
 
 
-def _facts(one: Conversation) -> Iterator[tuple[str, Any]]:
+def _facts(one: HostConversation) -> Iterator[tuple[str, Any]]:
     yield "session", one.name
     yield "format", one.format
     yield "tokens", one.load[0]

@@ -48,7 +48,7 @@ _SHORT_WORD = regex(r"\b[^\W\d_]{1,3}\b")
 _STRUCK = "…"
 
 
-class Conversation:
+class Grounds:
     """What was said, to be asked whether it contains a claim."""
 
     def __init__(self, texts: Iterable[str], spoken: Iterable[str]) -> None:
@@ -88,7 +88,7 @@ class Conversation:
         return all(part in self._folded for part in telling) if telling else self._tokens.issuperset(parts)
 
 
-def grounded(prose: str, conversation: Conversation) -> tuple[str, int]:
+def grounded(prose: str, conversation: Grounds) -> tuple[str, int]:
     """Return the prose without unsupported claims, and how many were struck.
 
     A statement is dropped with its claim, unless it also holds supported ones or nothing else would remain: then only the claim is.
@@ -110,7 +110,7 @@ def grounded(prose: str, conversation: Conversation) -> tuple[str, int]:
     return left, count
 
 
-def _grounded_line(line: str, conversation: Conversation, *, judges_requests: bool) -> tuple[str, int]:
+def _grounded_line(line: str, conversation: Grounds, *, judges_requests: bool) -> tuple[str, int]:
     kept, count = list[str](), 0
     for statement in statements(line):
         bare, struck, supported = _without_claims(statement, conversation)
@@ -125,7 +125,7 @@ def _grounded_line(line: str, conversation: Conversation, *, judges_requests: bo
     return (left if line[:1].isspace() else left.lstrip()) if count else line, count
 
 
-def _without_claims(text: str, conversation: Conversation) -> tuple[str, int, int]:
+def _without_claims(text: str, conversation: Grounds) -> tuple[str, int, int]:
     """Return a text with unsupported claims replaced, and the numbers of unsupported and supported ones."""
     struck = supported = 0
 
@@ -140,7 +140,7 @@ def _without_claims(text: str, conversation: Conversation) -> tuple[str, int, in
     return _CLAIM.sub(checked, text), struck, supported
 
 
-def _is_put_in_mouth(statement: str, conversation: Conversation) -> bool:
+def _is_put_in_mouth(statement: str, conversation: Grounds) -> bool:
     """Whether a statement says that the user asked for something that neither the user nor the assistant spoke of."""
     folded = statement.casefold()
     if _ATTRIBUTED.search(folded) is None:
@@ -149,7 +149,7 @@ def _is_put_in_mouth(statement: str, conversation: Conversation) -> bool:
     return bool(needed) and len(needed & conversation.spoken_terms) < len(needed) * _ATTRIBUTED_SHARE_MIN
 
 
-def _speaks_alike(prose: str, conversation: Conversation) -> bool:
+def _speaks_alike(prose: str, conversation: Grounds) -> bool:
     """Whether prose and conversation are in one language, by the short words of both, or by CJK characters."""
     folded = prose.casefold()
     if _ATTRIBUTED.search(folded) is None:

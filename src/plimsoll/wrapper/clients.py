@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SessionNotFound
-from plimsoll.wrapper.exchange import Exchange, exchange_for
+from plimsoll.wrapper.exchange import WrappedRequest, exchange_for
 
 if TYPE_CHECKING:
     from plimsoll.conversations.conversations import Conversations
@@ -37,7 +37,7 @@ class WrappedState:
         found: Callable[..., Any] = kind.post
         return found
 
-    def exchange(self, path: str, body: object) -> Exchange | None:
+    def exchange(self, path: str, body: object) -> WrappedRequest | None:
         """What a request begins."""
         return exchange_for(self.conversations, self.name, path, body)
 

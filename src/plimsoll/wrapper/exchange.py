@@ -22,16 +22,16 @@ APIS: Final[Mapping[str, FormatName]] = {
 _BAD_REQUEST = 400
 
 
-def exchange_for(conversations: Conversations, name: str | None, path: str, body: object) -> Exchange | None:
+def exchange_for(conversations: Conversations, name: str | None, path: str, body: object) -> WrappedRequest | None:
     """The exchange that a request begins; None for requests that carry no conversation, or one that the provider keeps."""
     format = APIS.get(path.partition("?")[0])
     if format is None or not isinstance(body, Mapping):
         return None
-    exchange = Exchange(body, conversations.prepare(body, format=format, name=name), format)
+    exchange = WrappedRequest(body, conversations.prepare(body, format=format, name=name), format)
     return exchange if exchange.prepared.conversation is not None or exchange.prepared.changed else None
 
 
-class Exchange:
+class WrappedRequest:
     """A request that is on its way."""
 
     def __init__(self, given: Mapping[str, Any], prepared: Prepared, format: FormatName) -> None:

@@ -16,7 +16,7 @@ from plimsoll.cli.output import DONE, Refused, json_text, note, print_json, show
 from plimsoll.errors import PlimsollError
 
 if TYPE_CHECKING:
-    from plimsoll.hooks.watching import Look
+    from plimsoll.hooks.watching import WatchedSession
     from plimsoll.report.drawing import Drawn
 
 STEP_S = 1.0
@@ -105,7 +105,7 @@ def _mark(path: str) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _looked(path: str) -> Look:
+def _looked(path: str) -> WatchedSession:
     """Look at a file once."""
     from plimsoll.hooks.watching import look
 
@@ -113,7 +113,7 @@ def _looked(path: str) -> Look:
     return look(path)
 
 
-def _show(found: Look, *, as_json: bool, is_live: bool) -> None:
+def _show(found: WatchedSession, *, as_json: bool, is_live: bool) -> None:
     if as_json and is_live:
         print(json_text(found.to_dict()), flush=True)
     elif as_json:
@@ -129,7 +129,7 @@ def _show(found: Look, *, as_json: bool, is_live: bool) -> None:
         sys.stdout.flush()
 
 
-def _line(found: Look) -> str:
+def _line(found: WatchedSession) -> str:
     """All of it on one line."""
     from plimsoll.report.figures import number
 
@@ -137,7 +137,7 @@ def _line(found: Look) -> str:
     return f"{_size(found)}: {fills}{_loss(found)}"
 
 
-def _size(found: Look) -> str:
+def _size(found: WatchedSession) -> str:
     from plimsoll.report.figures import number, share
 
     how = "" if found.is_counted else ", estimated"
@@ -145,7 +145,7 @@ def _size(found: Look) -> str:
     return f"{size} ({share(found.tokens, found.window_tokens)}{how})"
 
 
-def _loss(found: Look) -> str:
+def _loss(found: WatchedSession) -> str:
     """What the last compaction lost, in numbers."""
     if found.lost is None:
         return ""
@@ -153,7 +153,7 @@ def _loss(found: Look) -> str:
     return f"; the last compaction lost {counts or 'nothing'}"
 
 
-def _page(found: Look) -> list[Drawn]:
+def _page(found: WatchedSession) -> list[Drawn]:
     from plimsoll.report.figures import share
     from plimsoll.report.terminal import line, table
 
