@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from plimsoll.protocols import TokenCounter
@@ -37,7 +38,7 @@ class Choice:
         self.room = tokens_max
         self._counter = counter
         self._counted: dict[str, int] = {}
-        self._seen: list[frozenset[str]] = []
+        self._seen = Vocabularies()
         self._answers = self._neighbours = 0
         self._taken: set[tuple[int, int, int]] = set()
 
@@ -63,7 +64,7 @@ class Choice:
     def _consider(self, candidate: Candidate) -> None:
         place = place_of(candidate)
         vocabulary = frozenset(words(candidate.text))
-        if place in self._taken or not vocabulary or self._is_known(vocabulary):
+        if place in self._taken or not vocabulary or self._seen.has_like(vocabulary):
             return
         chosen = candidate if self.picked else self._shortened(candidate)
         if not chosen.text or not (candidate.matches or self._admits(LEAST_TOKENS)):
@@ -72,7 +73,7 @@ class Choice:
         if tokens > self.room or not (candidate.matches or self._admits(tokens)):
             return
         self.picked.append(chosen)
-        self._seen.append(vocabulary)
+        self._seen.add(vocabulary)
         self._taken.add(place)
         self.room -= tokens
         if candidate.matches:
@@ -90,9 +91,6 @@ class Choice:
         """Whether a neighbour leaves at least half of all tokens to units with a word of the question."""
         return self._neighbours + tokens <= max(self._answers, 2 * LEAST_TOKENS)
 
-    def _is_known(self, vocabulary: frozenset[str]) -> bool:
-        return any(is_duplicate(vocabulary, other) for other in self._seen)
-
     def _shortened(self, candidate: Candidate) -> Candidate:
         """The unit with as much of its text as fits."""
         fitting = chars_within(candidate.text, self.room, self._counter)
@@ -100,6 +98,28 @@ class Choice:
             return candidate
         text = candidate.text[: boundary_before(candidate.text, fitting)]
         return candidate._replace(text=text if len(text) >= SHORTEST_CHARS else "")
+
+
+class Vocabularies:
+    """The words of texts, to find texts that say the same. A text is compared with those that share a rare word with it only."""
+
+    def __init__(self) -> None:
+        self._by_word: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
+
+    def add(self, vocabulary: frozenset[str]) -> None:
+        """Note the words of a text."""
+        for word in _telling(vocabulary):
+            self._by_word[word].append(vocabulary)
+
+    def has_like(self, vocabulary: frozenset[str]) -> bool:
+        """Whether a text says the same as one before."""
+        near = (other for word in _telling(vocabulary) for other in self._by_word.get(word, ()))
+        return any(is_duplicate(vocabulary, other) for other in near)
+
+
+def _telling(vocabulary: frozenset[str]) -> list[str]:
+    """The first words in a fixed order: two texts whose similarity is SAME_SHARE have one of these in common."""
+    return sorted(vocabulary)[: int(len(vocabulary) * (1 - SAME_SHARE) + 1e-9) + 1]
 
 
 def place_of(candidate: Candidate) -> tuple[int, int, int]:

@@ -41,7 +41,7 @@ def further_terms(index: Index, asked: frozenset[str], best: Sequence[Candidate]
     named = set(_names(index, best[:NAMING_HITS]))
     rated = []
     for term, count in shared.items():
-        among = sum(len(segment.units.get(term, ())) for segment in index.segments)
+        among = sum(segment.units.count(term) for segment in index.segments)
         if not 2 <= among <= RARE_MAX or term in asked or term in STOP or index.spoken[term] >= SPOKEN_MIN:
             continue
         if (term in named or count >= SHARED_MIN) and (len(term) > 2 or not term.isascii()):

@@ -8,7 +8,7 @@ their own. A part also has a heading: its author and, for a tool result, the arg
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from plimsoll.compaction.references import name_of, summary_name_of
@@ -44,7 +44,7 @@ class Index:
         """Position of the first message that is not indexed yet."""
         self.first_position = 0
         """Position of the oldest message that is still indexed."""
-        self._calls: OrderedDict[str, tuple[str, frozenset[str]]] = OrderedDict()
+        self._calls: OrderedDict[str, tuple[str, Collection[str]]] = OrderedDict()
         self._voices: dict[str, frozenset[str]] = {}
         self._summaries: dict[int, str] = {}
         self.spoken: Counter[str] = Counter()
@@ -102,7 +102,7 @@ class Index:
     def restore(self, state: Mapping[str, Any], segments: Sequence[Segment]) -> None:
         """Become the index that had this state and these segments."""
         self.next_position, self.first_position = state["next"], state["first"]
-        self._calls = OrderedDict((id, (name, frozenset(asked))) for id, name, asked in state["calls"])
+        self._calls = OrderedDict((id, (name, asked)) for id, name, asked in state["calls"])
         self._summaries = dict(state["summaries"])
         self.spoken = Counter(state["spoken"])
         self.today, self._day_said = state["today"]
@@ -125,15 +125,14 @@ class Index:
         """The author of a part, and the terms of its heading."""
         match part:
             case ToolCall():
-                asked = frozenset(self.terms.of(unescaped(part.arguments[:RECALL_ASKED_CHARS_MAX])))
-                self._calls[part.id] = (part.name, asked)
+                self._calls[part.id] = (part.name, self.terms.of(unescaped(part.arguments[:RECALL_ASKED_CHARS_MAX])))
                 if len(self._calls) > RECALL_OPEN_CALLS_MAX:
                     self._calls.popitem(last=False)
                 return self._with_terms(f"{_CALL} {part.name}")
             case ToolResult():
-                name, asked = self._calls.get(part.call_id, (part.name or "", frozenset()))
+                name, asked = self._calls.get(part.call_id, (part.name or "", ()))
                 voice, heading = self._with_terms(f"{_RESULT} {name}" if name else _RESULT)
-                return voice, heading | asked
+                return voice, heading.union(asked)
             case Reasoning():
                 return self._with_terms(f"{message.role} thinking")
             case _:

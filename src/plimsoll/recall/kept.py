@@ -11,15 +11,16 @@ import json
 import sys
 import zlib
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from plimsoll.recall.index import Index
+from plimsoll.recall.postings import NUMBER, Postings
 from plimsoll.recall.segment import Entry, Segment
 
-MAGIC = b"plimsoll index 1\n"
+MAGIC = b"plimsoll index 2\n"
 
-_LAYOUT = f"{sys.byteorder} {array('I').itemsize}"
+_LAYOUT = f"{sys.byteorder} {array(NUMBER).itemsize}"
 _SIZES = 4
 _ARRAYS = ("entry_of", "end_of", "size_of", "half_of", "size_of_half", "first_of_half")
 
@@ -57,16 +58,45 @@ def _segment_header(segment: Segment, arrays: list[bytes]) -> dict[str, Any]:
     """What is not an array in a segment. The arrays are appended, each in its turn."""
     arrays += [getattr(segment, name).tobytes() for name in _ARRAYS]
     arrays.append(bytes(segment.kinds))
-    for postings in (segment.units, segment.headings):
-        arrays.append(array("I", map(len, postings.values())).tobytes())
-        arrays.append(b"".join(one.tobytes() for one in postings.values()))
-    return {
+    about = {
         "sizes": [len(getattr(segment, name)) for name in _ARRAYS],
         "counted": segment.counted(),
-        "entries": [[*entry[:3], *entry[4:8], sorted(entry.speaker), entry.day] for entry in segment.entries],
-        "terms": list(segment.units),
-        "headings": list(segment.headings),
+        "entries": _columns(segment.entries),
     }
+    for name in ("units", "headings"):
+        terms, counts, numbers = getattr(segment, name).dumped()
+        said = "\n".join(terms).encode("utf-8", "surrogatepass")
+        arrays += [said, counts, numbers]
+        about[name] = [len(said), len(terms), len(numbers) // array(NUMBER).itemsize]
+    return about
+
+
+def _columns(entries: Iterable[Entry]) -> list[Any]:
+    """The entries by field, without their texts; names and speakers, which recur, by number."""
+    voices: dict[str, int] = {}
+    speakers: dict[frozenset[str], int] = {}
+    rows = [
+        (
+            *(one.position, one.part, one.start, one.reference, voices.setdefault(one.voice, len(voices)), one.first),
+            *(one.history_position, speakers.setdefault(one.speaker, len(speakers)), one.day),
+        )
+        for one in entries
+    ]
+    return [list(voices), list(map(sorted, speakers)), *map(list, zip(*rows, strict=True))]
+
+
+def _entries(columns: list[Any]) -> list[Entry]:
+    """The entries that `_columns` wrote."""
+    voices, sets, *given = columns
+    if not given:
+        return []
+    positions, parts, starts, references, voice_of, firsts, places, speaker_of, days = given
+    speakers = list(map(frozenset, sets))
+    fields = (
+        *(positions, parts, starts, [None] * len(positions), references, map(voices.__getitem__, voice_of)),
+        *(firsts, places, map(speakers.__getitem__, speaker_of), days),
+    )
+    return list(map(Entry._make, zip(*fields, strict=True)))
 
 
 def _restore(index: Index, header: Mapping[str, Any], arrays: memoryview, read: Callable[[Entry], str]) -> None:
@@ -85,7 +115,14 @@ class _Taken:
 
     def numbers(self, count: int) -> memoryview:
         """The next so many numbers."""
-        return self.octets(count * array("I").itemsize).cast("I")
+        return self.octets(count * array(NUMBER).itemsize).cast(NUMBER)
+
+    def postings(self, sizes: list[int]) -> Postings:
+        """The next terms, with the numbers of each. Not every number is checked: a search raises IndexError for a wrong one."""
+        octets, terms, numbers = sizes
+        said = str(self.octets(octets), "utf-8", "surrogatepass")
+        counts = self.numbers(terms)
+        return Postings(said.split("\n") if said else [], counts, self.numbers(numbers))
 
     def octets(self, count: int) -> memoryview:
         """The next so many bytes. Raises ValueError if there are fewer."""
@@ -98,14 +135,12 @@ class _Taken:
 def _segment(fields: Mapping[str, Any], taken: _Taken, read: Callable[[Entry], str]) -> Segment:
     segment = Segment(read)
     for name, size in zip(_ARRAYS, fields["sizes"], strict=True):
-        setattr(segment, name, array("I", taken.numbers(size)))
+        setattr(segment, name, array(NUMBER, taken.numbers(size)))
     units = len(segment.end_of)
     segment.kinds = bytearray(taken.octets(units))
-    segment.entries = [
-        Entry._make([*given[:3], None, *given[3:7], frozenset(given[7]), given[8]]) for given in fields["entries"]
-    ]
-    segment.units = dict(_postings(fields["terms"], taken))
-    segment.headings = dict(_postings(fields["headings"], taken))
+    segment.entries = _entries(fields["entries"])
+    segment.units = taken.postings(fields["units"])
+    segment.headings = taken.postings(fields["headings"])
     segment.recount(fields["counted"])
     sizes = [segment.entry_of, segment.size_of, segment.half_of]
     if (
@@ -117,13 +152,3 @@ def _segment(fields: Mapping[str, Any], taken: _Taken, read: Callable[[Entry], s
     ):
         raise ValueError("numbers out of range")
     return segment
-
-
-def _postings(terms: list[str], taken: _Taken) -> Iterator[tuple[str, memoryview]]:
-    """Each term with where it is. To check every number would take longer than a search, which raises IndexError instead."""
-    counts = taken.numbers(len(terms))
-    numbers = taken.numbers(sum(counts))
-    start = 0
-    for term, count in zip(terms, counts, strict=True):
-        yield term, numbers[start : start + count]
-        start += count

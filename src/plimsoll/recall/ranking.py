@@ -17,6 +17,7 @@ from typing import NamedTuple
 from plimsoll.limits import RECALL_QUERY_CHARS_MAX, RECALL_QUERY_TERMS_MAX, RECALL_QUERY_WORK_MAX
 from plimsoll.recall.cues import Cues, cues_of
 from plimsoll.recall.filters import Filters
+from plimsoll.recall.hidden import Hidden
 from plimsoll.recall.index import Index
 from plimsoll.recall.segment import K1, B, Entry, Segment
 from plimsoll.recall.units import NUMBER, QUESTION, TIME
@@ -90,7 +91,7 @@ class Ranking:
         self.asked = frozenset((asked - STOP) or asked)
         self.cues = cues_of(query, set(self.asked), index.spoken, index.today, index.terms.of)
         self._fields = [
-            _Field(segment, self.asked, self.cues, _hidden(segment, shown, filters)) for segment in index.segments
+            _Field(segment, self.asked, self.cues, Hidden(segment, shown, filters)) for segment in index.segments
         ]
         tops = heapq.nlargest(
             WINDOWS_MAX,
@@ -124,7 +125,7 @@ class Ranking:
 class _Field:
     """The units of one segment that a question reaches."""
 
-    def __init__(self, segment: Segment, asked: frozenset[str], cues: Cues, hidden: set[int]) -> None:
+    def __init__(self, segment: Segment, asked: frozenset[str], cues: Cues, hidden: Hidden) -> None:
         self._segment = segment
         self._hidden = hidden
         self.windows: dict[int, float] = {}
@@ -132,21 +133,15 @@ class _Field:
         light = cues.speakers | cues.dated
         work = 0
         for term in _rarest(segment, asked):
-            postings = self._visible(segment.units.get(term, ()))
+            postings = hidden.without(segment.units.get(term))
             work += len(postings)
             if work <= WINDOWED_MAX or not self.windows:
                 _score_windows(segment, postings, self.windows)
             weight = _rarity(len(segment.end_of), max(1, len(postings))) * (NAME_WEIGHT if term in light else 1.0)
-            headed = segment.headings.get(term, ())
+            headed = segment.headings.get(term)
             self._terms.append(_Term(weight, postings, headed if len(headed) <= HEADING_PARTS_MAX else ()))
         self._reached = self._named(cues)
         self.own_top = 0.0
-
-    def _visible(self, units: Sequence[int]) -> Sequence[int]:
-        if not self._hidden:
-            return units
-        entry_of, hidden = self._segment.entry_of, self._hidden
-        return [unit for unit in units if entry_of[unit] not in hidden]
 
     def _named(self, cues: Cues) -> set[int]:
         """Units that are compared whatever their window: by a rare word, by their heading, or as the beginning."""
@@ -161,7 +156,9 @@ class _Field:
             reached.update(segment.units_of_entry(entry)[:HEADED_UNITS_MAX])
         if cues.first:
             spoken = (number for number, entry in enumerate(segment.entries) if entry.voice == "user")
-            for number, _ in zip((n for n in spoken if n not in self._hidden), range(OPENING_PARTS), strict=False):
+            for number, _ in zip(
+                (n for n in spoken if n not in self._hidden.entries), range(OPENING_PARTS), strict=False
+            ):
                 reached.update(segment.units_of_entry(number)[:OPENING_UNITS])
         return reached
 
@@ -173,9 +170,7 @@ class _Field:
 
     def measure(self) -> None:
         """Weigh what each unit has of the question itself, and what was said shortly before it."""
-        if self._hidden:
-            entry_of = self._segment.entry_of
-            self._reached = {unit for unit in self._reached if entry_of[unit] not in self._hidden}
+        self._reached = self._hidden.seen_of(self._reached)
         own, carried = dict.fromkeys(self._reached, 0.0), dict.fromkeys(self._reached, 0.0)
         for term in self._terms:
             hits = self._reached.intersection(term.units)
@@ -224,7 +219,7 @@ class _Field:
     def widen(self, more: Mapping[str, float], scores: dict[int, float]) -> None:
         """Add what units have of further terms."""
         for term, share in more.items():
-            postings = self._visible(self._segment.units.get(term, ()))
+            postings = self._hidden.without(self._segment.units.get(term))
             if not postings:
                 continue
             if len(postings) <= RARE_MAX:
@@ -240,14 +235,6 @@ class _Field:
         return Candidate(
             score, entry, entry.start + start, self._segment.text_of(entry)[start:end], unit in self._matching
         )
-
-
-def _hidden(segment: Segment, shown: Container[int], filters: Filters | None) -> set[int]:
-    """The entries that are left out: those of messages that are shown, and those that the filters do not admit."""
-    hidden = {number for number, entry in enumerate(segment.entries) if entry.position in shown}
-    if filters is not None:
-        hidden.update(number for number, entry in enumerate(segment.entries) if not filters.admits(entry))
-    return hidden
 
 
 def _faded(units: Sequence[int]) -> Iterator[tuple[int, float]]:
@@ -281,7 +268,7 @@ def _cued(cues: Cues, entry: Entry, kinds: int) -> float:
 def _rarest(segment: Segment, asked: frozenset[str]) -> Iterator[str]:
     """The terms of a query, rarest first, within RECALL_QUERY_WORK_MAX occurrences; at least one."""
     work = 0
-    spread = ((len(segment.units.get(term, ())) + len(segment.headings.get(term, ())), term) for term in asked)
+    spread = ((segment.units.count(term) + segment.headings.count(term), term) for term in asked)
     for count, term in heapq.nsmallest(RECALL_QUERY_TERMS_MAX, spread):
         work += count
         if work > RECALL_QUERY_WORK_MAX and work > count:
@@ -297,10 +284,10 @@ def _rarity(among: int, count: int) -> float:
 def _score_windows(segment: Segment, postings: Sequence[int], scores: dict[int, float]) -> None:
     """Add the BM25 score of a term. Its frequency in a window is the number of units that have it."""
     by_half = Counter(map(segment.half_of.__getitem__, postings))
-    times = {half - 1: count for half, count in by_half.items() if half and half - 1 not in by_half}
+    norms, known, count_of = segment.window_norms(), scores.get, by_half.get
+    weight = _rarity(len(norms), min(len(norms), 2 * len(by_half))) * (K1 + 1)
     for half, count in by_half.items():
-        times[half] = count + by_half.get(half + 1, 0)
-    norms, known = segment.window_norms(), scores.get
-    weight = _rarity(len(norms), len(times)) * (K1 + 1)
-    for window, count in times.items():
-        scores[window] = known(window, 0.0) + weight * count / (count + norms[window])
+        times = count + count_of(half + 1, 0)
+        scores[half] = known(half, 0.0) + weight * times / (times + norms[half])
+        if half and half - 1 not in by_half:
+            scores[half - 1] = known(half - 1, 0.0) + weight * count / (count + norms[half - 1])

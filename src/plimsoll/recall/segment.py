@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
+from plimsoll.recall.postings import Postings
 from plimsoll.recall.units import kinds_of, unit_ends
 from plimsoll.recall.words import Terms
 
 HALF_CHARS = 400
 """Neighbouring units, across messages, fill halves of windows of about this many characters."""
-
-
-Postings: TypeAlias = "array[int] | memoryview[int]"
-"""Numbers of units or entries, in order. Those of a kept index are of fixed size."""
 
 K1, B = 1.2, 0.75
 """The usual constants of BM25 (Robertson and Zaragoza, 2009)."""
@@ -62,16 +59,15 @@ class Segment:
         self.terms_count = 0
         self._half_chars = 0
         self._norms: tuple[int, list[float]] = (-1, [])
-        self.units: dict[str, Postings] = {}
-        self.headings: dict[str, Postings] = {}
+        self.units = Postings()
+        self.headings = Postings()
 
     def add(self, entry: Entry, heading: Iterable[str], terms: Terms) -> None:
         """Append a piece. Takes time linear in its text."""
         number, text = len(self.entries), entry.text or ""
         self.entries.append(entry)
         self.chars += len(text)
-        for term in heading:
-            _append_posting(self.headings, term, number)
+        self.headings.add(heading, number)
         searched = unescaped(text) if entry.voice.startswith("tool ") else text
         start = 0
         for end in unit_ends(text):
@@ -93,13 +89,7 @@ class Segment:
         self.end_of.append(end)
         self.size_of.append(len(found))
         self.half_of.append(len(self.size_of_half) - 1)
-        units = self.units
-        for term in found:
-            postings = units.get(term)
-            if isinstance(postings, array):
-                postings.append(unit)
-            else:
-                _append_posting(units, term, unit)
+        self.units.add(found, unit)
 
     def counted(self) -> list[int]:
         """What was counted while the segment grew."""
@@ -138,13 +128,6 @@ class Segment:
         """The units of an entry."""
         after = self.entries[number + 1].first if number + 1 < len(self.entries) else len(self.end_of)
         return range(self.entries[number].first, after)
-
-
-def _append_posting(postings: dict[str, Postings], term: str, number: int) -> None:
-    known = postings.get(term)
-    if not isinstance(known, array):  # a kept one is of fixed size
-        known = postings[term] = array("I", known or ())
-    known.append(number)
 
 
 def unescaped(text: str) -> str:

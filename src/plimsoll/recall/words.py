@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from operator import add
 
 from plimsoll.regex import regex
 
@@ -38,32 +39,29 @@ class Terms:
     __slots__ = ("_memo",)
 
     def __init__(self) -> None:
-        self._memo: dict[str, tuple[str, ...]] = {}
+        self._memo = _Memo()
 
     def of(self, text: str) -> set[str]:
         """All terms of a text. Linear."""
-        found: set[str] = set()
-        memo = self._memo
-        for word in set(words(text)):
-            terms = memo.get(word)
-            if terms is None:
-                terms = self._cached(word)
-            found.update(terms)
-        return found
+        return set().union(*map(self._memo.__getitem__, words(text)))
 
-    def _cached(self, word: str) -> tuple[str, ...]:
+
+class _Memo(dict[str, tuple[str, ...]]):
+    """The terms of words; those of runs of a script without spaces are not held."""
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
         if _RUN.match(word):
             return pairs(word)
         terms = terms_of(word)
-        if len(self._memo) >= _MEMO_WORDS_MAX:
-            self._memo.clear()
-        self._memo[word] = terms
+        if len(self) >= _MEMO_WORDS_MAX:
+            self.clear()
+        self[word] = terms
         return terms
 
 
 def pairs(run: str) -> tuple[str, ...]:
     """The characters of a run of a script without spaces, and each pair of neighbours."""
-    return (*run, *(run[at : at + 2] for at in range(len(run) - 1)))
+    return (*run, *map(add, run, run[1:]))
 
 
 def terms_of(word: str) -> tuple[str, ...]:

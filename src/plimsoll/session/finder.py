@@ -6,7 +6,7 @@ another is built, and the texts of hits are read from the log and checked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -73,7 +73,7 @@ class Finder:
         most = checked_limits(query, max_tokens, limit)
         for _ in range(2):
             self._follow(state)
-            hidden = _Hidden(self._shown(state) | self._summaries_shown(state), state.history.branch.holds)
+            hidden = self._shown(state) | self._summaries_shown(state) | _removed(state)
             try:
                 found = search(
                     self._index,
@@ -206,12 +206,6 @@ class Finder:
             self._event = state.event
 
 
-class _Hidden:
-    """What is excluded from a search: messages in the view and removed ones. Summaries have negative numbers."""
-
-    def __init__(self, shown: Container[int], holds: Callable[[int], bool]) -> None:
-        self._shown = shown
-        self._holds = holds
-
-    def __contains__(self, position: object) -> bool:
-        return isinstance(position, int) and (position in self._shown or not self._holds(position))
+def _removed(state: ViewState) -> set[int]:
+    """Positions of messages that edits took out of the history. Summaries have negative ones."""
+    return set().union(*(range(start, stop) for start, stop in state.history.branch.left))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from plimsoll.errors import PlimsollError, SessionNotFound, SessionSkipped, SettingError, UnsafeName, warn
 from plimsoll.protocols import Store, TokenCounter
-from plimsoll.recall.choosing import LED_SHARE, is_duplicate
+from plimsoll.recall.choosing import LED_SHARE, Vocabularies
 from plimsoll.recall.filters import Filters, HitOrder, SpeakerRole, filters_of
 from plimsoll.recall.search import Hit
 from plimsoll.recall.words import STOP, Terms, words
@@ -109,19 +109,19 @@ def _joined(
 ) -> list[Hit]:
     """The best hits of all sessions within a number of tokens, each text once."""
     chosen: list[Hit] = []
-    seen: list[frozenset[str]] = []
+    seen = Vocabularies()
     room = tokens_max
     for hit, counter in _ranked(query, asked):
         vocabulary = frozenset(words(hit.text))
         if hit.score < LED_SHARE * (chosen[0].score if chosen else 0) or len(chosen) == most:
             break
-        if any(is_duplicate(vocabulary, other) for other in seen):
+        if seen.has_like(vocabulary):
             continue
         tokens = counter.upper(hit.text)
         if tokens <= room:
             room -= tokens
             chosen.append(hit)
-            seen.append(vocabulary)
+            seen.add(vocabulary)
     return chosen
 
 

@@ -14,14 +14,13 @@ from typing import Final, NamedTuple
 from plimsoll.errors import StoreUnusable
 from plimsoll.limits import RECORD_SIZE_BYTES_MAX
 from plimsoll.protocols import Record
+from plimsoll.store.landmarks import Landmarks
 from plimsoll.store.log import Tail
 from plimsoll.store.os_calls import OsCalls, store_error, write_all
-from plimsoll.store.record import RECORD_SIZE_BYTES_MIN, Span, spans
+from plimsoll.store.record import RECORD_SIZE_BYTES_MIN, START, Span, spans
 
 _BLOCK_SIZE_BYTES_MIN: Final = 1 << 14
 _BLOCK_SIZE_BYTES_MAX: Final = 1 << 20
-
-_LARGE_SIZE_BYTES: Final = 1 << 16
 
 
 class RawLine(NamedTuple):
@@ -47,8 +46,9 @@ class LogFile:
         self._calls = calls
         self._fd = fd
         self.path = path
-        self._large: tuple[RawLine, list[Span]] | None = None
-        """The large line decoded last."""
+        self._decoded: tuple[RawLine, list[Span]] | None = None
+        """The line decoded last. A search reads the one it finds several times, and opening a session its newest compaction."""
+        self._landmarks = Landmarks()
 
     @property
     def fd(self) -> int:
@@ -81,21 +81,20 @@ class LogFile:
             yield from reversed(self.spans_of(line))
 
     def spans_of(self, line: RawLine) -> list[Span]:
-        """The spans of a line. The last large line is cached: opening a session reads its newest compaction several times."""
-        if line.size_bytes < _LARGE_SIZE_BYTES:
-            return line_spans(line)
-        if self._large is None or self._large[0] != line:
-            self._large = line, line_spans(line)
-        return self._large[1]
+        """The spans of a line. Those of the last one are cached."""
+        if self._decoded is None or self._decoded[0] != line:
+            self._decoded = line, line_spans(line)
+        return self._decoded[1]
 
     def locate(self, holds: Callable[[Record], bool], end: int) -> int:
         """The offset to read from to find the first record for which `holds`: just after the last readable one before it.
 
-        `holds` must be true for every record after the first. Reads O(log n) blocks.
+        `holds` must be true for every record after the first, and look at the numbers of a record only. Reads O(log n) blocks.
         """
         low = self._halve(holds, end)
         for span in self.spans(low, end):
             if span.record is not None:
+                self._note(span, span.record)
                 if holds(span.record):
                     break
                 low = span.offset + span.size_bytes
@@ -103,7 +102,10 @@ class LogFile:
 
     def _halve(self, holds: Callable[[Record], bool], end: int) -> int:
         """An offset at or shortly before the result of `locate`: 0, or the end of a record for which `holds` is false."""
-        low, high = 0, end
+        low, high = self._landmarks.around(holds, end)
+        if low and not self._ends_record(low, end):
+            self._landmarks.forget()  # another process has cut the log
+            low, high = 0, end
         while high - low > _BLOCK_SIZE_BYTES_MIN:
             middle = (low + high) // 2
             found = self._first_after(middle, high, end)
@@ -111,7 +113,17 @@ class LogFile:
                 high = middle
             else:
                 low = found.offset + found.size_bytes
+            if found is not None and found.record is not None:
+                self._note(found, found.record)
         return self._line_start(low)
+
+    def _note(self, span: Span, record: Record) -> None:
+        self._landmarks.note(span.offset, span.offset + span.size_bytes, record)
+
+    def _ends_record(self, offset: int, end: int) -> bool:
+        """Whether a record may end at an offset: the log ends there, or another line begins."""
+        after = self.read_at(offset, 1 + len(START))
+        return offset >= end or after in {b"\n", b"\n" + START}
 
     def append(self, data: bytes, end: int, *, durable: bool) -> None:
         """Write bytes at `end`, which must be the end of the file. On failure the file is cut back to `end`."""
@@ -144,6 +156,7 @@ class LogFile:
 
     def cut(self, end: int) -> None:
         """Truncate the file at `end`, durably."""
+        self._landmarks.forget()
         self._calls.truncate(self.fd, end)
         self._calls.sync_data(self.fd)
 
@@ -155,6 +168,7 @@ class LogFile:
 
     def _undo(self, end: int) -> None:
         """Undo a failed append. If that fails too, the next append finds a file of another size and refuses."""
+        self._landmarks.forget()
         with suppress(OSError):
             self._calls.truncate(self.fd, end)
 

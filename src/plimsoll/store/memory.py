@@ -28,6 +28,7 @@ class _Session:
     size_bytes: int = 0
     """Total bytes of the lines, newlines included."""
     has_writer: bool = False
+    index: bytes | None = None
 
 
 class MemoryLines(RowReader):
@@ -78,6 +79,14 @@ class MemoryLines(RowReader):
     def blobs(self) -> Iterator[str]:
         """See SessionLog."""
         return iter(sorted(self._session.blobs))
+
+    def get_index(self) -> bytes | None:
+        """See HoldsIndex."""
+        return self._session.index
+
+    def put_index(self, data: bytes) -> None:
+        """See HoldsIndex. Its bytes are not counted: no message is refused for them."""
+        self._session.index = data
 
     def close(self) -> None:
         """See Lines."""

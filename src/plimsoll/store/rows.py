@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, Protocol
 
 from plimsoll.protocols import Record
+from plimsoll.store.landmarks import Landmarks
 from plimsoll.store.log import Tail
 from plimsoll.store.record import Span, Unreadable, decode
 
@@ -38,6 +39,7 @@ class RowReader:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
+        self._landmarks = Landmarks()
 
     def tail(self) -> Tail:
         """The end of the log. Unreadable rows after the last readable one each count as a possible message."""
@@ -70,7 +72,7 @@ class RowReader:
 
     def first(self, holds: Callable[[Record], bool], tail: Tail) -> Record | None:
         """See Lines. A binary search over the numbers."""
-        low, high = 0, tail.seq
+        low, high = self._landmarks.around(holds, tail.seq)
         while low < high:
             middle = (low + high) // 2
             record = self._readable(middle, high)
@@ -78,6 +80,8 @@ class RowReader:
                 high = middle
             else:
                 low = record.seq + 1
+            if record is not None:
+                self._landmarks.note(record.seq, record.seq + 1, record)
         return self._readable(low, tail.seq)
 
     def _readable(self, seq: int, stop: int) -> Record | None:

@@ -38,6 +38,8 @@ _PUT_BLOB: Final = (
 )
 _FORTH: Final = "SELECT id, line FROM record WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
 _BACK: Final = "SELECT id, line FROM record WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ?"
+_MAKE_INDEXES: Final = "CREATE TABLE IF NOT EXISTS search_index (session INTEGER PRIMARY KEY, data BLOB NOT NULL)"
+_HAS_INDEXES: Final = "SELECT 1 FROM sqlite_master WHERE name = 'search_index'"
 _ROWS_AT_ONCE: Final = 64
 _LOCK_TRIES: Final = 100
 
@@ -178,6 +180,20 @@ class SqliteLines(RowReader):
             found = self._database.query("SELECT digest FROM blob NOT INDEXED WHERE session = ?", (self._session,))
         return (str(row[0]) for row in found)
 
+    def get_index(self) -> bytes | None:
+        """See HoldsIndex."""
+        if not self._database.query(_HAS_INDEXES):
+            return None
+        found = self._database.query("SELECT data FROM search_index WHERE session = ?", (self._session,))
+        return found[0][0] if found and isinstance(found[0][0], bytes) else None
+
+    def put_index(self, data: bytes) -> None:
+        """See HoldsIndex. Files of older versions have no table for it until now."""
+        with self._database.transaction() as connection:
+            connection.execute(_MAKE_INDEXES)
+            if connection.execute("SELECT 1 FROM session WHERE id = ?", (self._session,)).fetchone():
+                connection.execute("INSERT OR REPLACE INTO search_index VALUES (?, ?)", (self._session, data))
+
     def close(self) -> None:
         """See Lines."""
         if self._lock is not None:
@@ -246,6 +262,8 @@ class SqliteStore:
             with self._database.transaction() as connection:
                 connection.execute("DELETE FROM record WHERE id >= ? AND id < ?", (first, first + (1 << _SEQ_BITS)))
                 connection.execute("DELETE FROM blob WHERE session = ?", (session,))
+                if connection.execute(_HAS_INDEXES).fetchone():
+                    connection.execute("DELETE FROM search_index WHERE session = ?", (session,))
                 connection.execute("DELETE FROM session WHERE id = ?", (session,))
             self._remove_lock(name)
 

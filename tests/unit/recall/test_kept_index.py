@@ -2,6 +2,7 @@
 
 import random
 import shutil
+import sqlite3
 import zlib
 
 import pytest
@@ -10,6 +11,7 @@ import plimsoll
 from plimsoll.recall.index import Index
 from plimsoll.recall.kept import MAGIC
 from plimsoll.session import finder, searching
+from plimsoll.store import log_file
 
 WORDS = "harbour tide crew mizzen railing gangway pier beacon chart anchor winch sail rope wind north".split()
 
@@ -156,3 +158,39 @@ def test_nothing_is_kept_of_a_session_that_is_all_in_view(tmp_path):
         session.extend(talk(60))
 
     assert not (tmp_path / "s" / "index").exists()
+
+
+@pytest.mark.parametrize("store", ["sqlite", "memory"])
+def test_other_stores_keep_the_index_too(tmp_path, monkeypatch, store):
+    """A session in a database or in memory is searched without indexing it again, and its index goes with it."""
+    place = {"sqlite": f"sqlite:///{tmp_path}/s.db", "memory": f"memory:{tmp_path}"}[store]
+    with plimsoll.open("s", store=place, max_tokens=1_500) as session:
+        session.extend(told_messages())
+        session.compact()
+    monkeypatch.setattr(Index, "add", never)
+    with plimsoll.open("s", store=place, read_only=True) as session:
+        assert "seventeen" in session.recall("berth of the Norrvik")[0].text
+
+    monkeypatch.undo()
+    plimsoll.delete("s", place)
+    with plimsoll.open("s", store=place, max_tokens=1_500) as session:
+        session.extend(talk(3))
+        session.compact()
+        assert not any("seventeen" in hit.text for hit in session.recall("berth of the Norrvik"))
+    if store == "sqlite":
+        with sqlite3.connect(tmp_path / "s.db") as database:
+            assert database.execute("SELECT count(*) FROM search_index").fetchone() == (0,)
+
+
+@pytest.mark.slow
+def test_texts_of_hits_are_found_with_few_reads(tmp_path, monkeypatch):
+    """A search in a long log does not look for each of its hits from the beginning: records on the way are remembered."""
+    told(tmp_path, count=600)
+    decoded = []
+    spans = log_file.line_spans
+    monkeypatch.setattr(log_file, "line_spans", lambda line: decoded.append(line.offset) or spans(line))
+    with plimsoll.open("s", store=tmp_path) as session:
+        before = len(decoded)
+        assert len({hit.position for hit in session.recall("anchor north wind", max_tokens=3_000)}) > 20
+
+    assert len(decoded) - before < 500
