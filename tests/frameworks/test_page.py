@@ -62,7 +62,35 @@ def pydantic_ai() -> dict[str, Any]:
     return {"model": TestModel(), "tools": [look]}
 
 
-MODELS = {"langchain": langchain, "agents": agents, "pydantic_ai": pydantic_ai}
+def strands() -> dict[str, Any]:
+    """A model of Strands."""
+    from strands.models import Model
+
+    class Done(Model):
+        """Says that it is done."""
+
+        def get_config(self) -> Any:
+            """None."""
+            return {}
+
+        def update_config(self, **_: Any) -> None:
+            """Not used."""
+
+        def structured_output(self, *_: Any, **__: Any) -> Any:
+            """Not used."""
+            raise NotImplementedError
+
+        async def stream(self, *_: Any, **__: Any) -> Any:
+            """The answer."""
+            yield {"messageStart": {"role": "assistant"}}
+            yield {"contentBlockDelta": {"delta": {"text": "done"}}}
+            yield {"contentBlockStop": {}}
+            yield {"messageStop": {"stopReason": "end_turn"}}
+
+    return {"model": Done(), "tools": []}
+
+
+MODELS = {"langchain": langchain, "agents": agents, "pydantic_ai": pydantic_ai, "strands": strands}
 
 
 @pytest.mark.parametrize(("framework", "block"), BLOCKS, ids=[framework for framework, _ in BLOCKS])

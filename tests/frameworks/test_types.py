@@ -1,7 +1,9 @@
-"""What a strict type checker says of the adapters, with the types of the real frameworks."""
+"""What strict type checkers say of the adapters, with the types of the real frameworks."""
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -10,33 +12,68 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = ROOT / "tests" / "frameworks" / "programs" / "adapters.py"
-NEEDED = ("mypy", "agents", "langchain", "pydantic_ai")
+PROGRAMS = ROOT / "tests" / "frameworks" / "programs"
+NEEDED = {"agents": "openai_agents", "langchain": "langchain", "pydantic_ai": "pydantic_ai", "strands": "strands"}
+"""By framework: the adapter."""
+
+MISTAKE = ("adapters.py", "max_token")
+"""The only mistake in the programs."""
+
+
+def need(*modules: str) -> None:
+    """Skip without the frameworks and the checker."""
+    if missing := [name for name in (*NEEDED, *modules) if find_spec(name) is None]:
+        pytest.skip(f"{', '.join(missing)} not installed: make test-frameworks")
 
 
 @pytest.mark.slow
 def test_mypy() -> None:
-    """The adapters and a program that uses them pass in strict mode; its one mistake is found."""
-    if missing := [name for name in NEEDED if find_spec(name) is None]:
-        pytest.skip(f"{', '.join(missing)} not installed: make test-frameworks")
-    command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--config-file=",
-        "--no-error-summary",
-        "--follow-imports=silent",
-    ]
+    """The adapters and programs that use them pass in strict mode; the one mistake is found."""
+    need("mypy")
+    options = ["--strict", "--config-file=", "--no-error-summary", "--follow-imports=silent"]
+    cache = ["--cache-dir", str(ROOT / ".mypy_cache" / "frameworks")]
     run = subprocess.run(
-        [*command, "--cache-dir", str(ROOT / ".mypy_cache" / "frameworks"), str(PROGRAM), "src/plimsoll/adapters"],
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            *options,
+            *cache,
+            *map(str, sorted(PROGRAMS.glob("*.py"))),
+            "src/plimsoll/adapters",
+        ],
         env={"MYPYPATH": "src", "PATH": ""},
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    [line] = [line for line in run.stdout.splitlines() if ": error:" in line]
+    found = re.findall(r"([\w.]+):\d+: error: (.*)$", run.stdout, re.MULTILINE)
 
-    assert "max_token" in line
-    assert line.startswith("tests/frameworks/programs/adapters.py:")
+    assert [(name, MISTAKE[1] in said) for name, said in found] == [(MISTAKE[0], True)], run.stdout
+
+
+@pytest.mark.slow
+def test_pyright(tmp_path: Path) -> None:
+    """The same for the checker that editors use."""
+    need("basedpyright")
+    options = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT / "src")], "include": [str(PROGRAMS)]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(options))
+    command = [
+        sys.executable,
+        "-m",
+        "basedpyright",
+        "-p",
+        str(tmp_path),
+        "--outputjson",
+        "--pythonpath",
+        sys.executable,
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = [
+        (Path(told["file"]).name, told["message"])
+        for told in json.loads(run.stdout)["generalDiagnostics"]
+        if told["severity"] == "error"
+    ]
+
+    assert [(name, MISTAKE[1] in said) for name, said in found] == [(MISTAKE[0], True)], found

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from typing import Any, Protocol
+from types import SimpleNamespace
+from typing import Any, Protocol, cast
 
 import httpx2
 import openai
@@ -183,12 +184,62 @@ class PydanticAI(Kept):
         return [wire for message in seen[0].messages for wire in dialect.wires(message)]
 
 
+class Strands(Kept):
+    """A conversation manager around a model call of Strands."""
+
+    def __init__(self, store: str, max_tokens: int, **options: Any) -> None:
+        from plimsoll.adapters.strands import PlimsollConversationManager
+
+        self._manager = PlimsollConversationManager(
+            store=store, max_tokens=max_tokens, model="gpt-4o", name=NAME, **options
+        )
+        self.conversations = self._manager.conversations
+
+    def sent(self, history: list[Wire]) -> list[Wire]:
+        """What the rest of a model call is given. The parts of a user's message are messages of their own here."""
+        from strands.middleware import InvokeModelContext, ModelStopReason
+
+        from plimsoll.adapters.strands_messages import StrandsDialect
+
+        dialect, seen = StrandsDialect(), []
+        messages = dialect.joined([dialect.built(message, None) for message in history])
+        first: Any = messages.pop(0) if history[0]["role"] == "system" else {"content": None}
+        context: Any = InvokeModelContext(
+            agent=cast("Any", None),
+            messages=messages,
+            system_prompt=first["content"],
+            tool_specs=[],
+            tool_choice=None,
+            invocation_state={},
+            model=cast("Any", SimpleNamespace(stateful=False, context_window_limit=None, get_config=dict)),
+        )
+
+        async def call(given: Any) -> Any:
+            seen.append(given)
+            answer: Any = {"role": "assistant", "content": []}
+            counted: Any = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+            yield ModelStopReason(stop_reason="end_turn", message=answer, usage=counted, metrics={"latencyMs": 0})
+
+        async def use() -> None:
+            async for _ in self._manager._around(context, call):
+                pass
+
+        asyncio.run(use())
+        system = [{"role": "system", "content": block["text"]} for block in seen[0].system_prompt or ()]
+        apart: list[Any] = []
+        for message in seen[0].messages:
+            is_user = message["role"] == "user"
+            apart += [{**message, "content": [block]} for block in message["content"]] if is_user else [message]
+        return [*system, *(wire for message in apart for wire in dialect.wires(message))]
+
+
 WAYS: dict[str, tuple[Callable[..., Way], str | None]] = {
     "sync": (Sync, None),
     "wrapped": (Wrapped, None),
     "proxy": (Proxied, None),
     "langchain": (LangChain, "langchain"),
     "pydantic-ai": (PydanticAI, "pydantic_ai"),
+    "strands": (Strands, "strands"),
 }
 """By name: how it is made, and the framework without which it is left out."""
 

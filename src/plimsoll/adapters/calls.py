@@ -64,6 +64,7 @@ class AdaptedCalls(Generic[M]):
         *,
         name: str | None = None,
         beside: Mapping[str, Any] | None = None,
+        window_tokens: int | None = None,
     ) -> ModelCall[M]:
         """Take in the whole list of messages, and say what to send.
 
@@ -71,6 +72,7 @@ class AdaptedCalls(Generic[M]):
             messages: The list as the framework holds it. Neither it nor its messages are modified.
             name: What the framework calls this conversation; None: it is recognised by its messages.
             beside: Other fields of the request, as its API names them: model, tools, instructions, longest reply.
+            window_tokens: The model's window, where the framework knows it.
 
         """
         wires: list[Wire] = []
@@ -81,7 +83,7 @@ class AdaptedCalls(Generic[M]):
             wires += found
         body = {**{key: value for key, value in (beside or {}).items() if value is not None}, self._list: wires}
         known_as = None if name is None else session_name(name)
-        prepared = self.conversations.prepare(body, format=self._format, name=known_as)
+        prepared = self.conversations.prepare(body, format=self._format, name=known_as, window_tokens=window_tokens)
         return ModelCall(body, prepared, lambda now: self._given_back(messages, wires, spans, now))
 
     def recorded(self, messages: Iterable[M]) -> list[Wire]:
@@ -134,6 +136,11 @@ class ModelCall(Generic[M]):
     def conversation(self) -> HostConversation | None:
         """The conversation that it is of; None if nothing is kept of it."""
         return self._prepared.conversation
+
+    @property
+    def is_changed(self) -> bool:
+        """True if what is sent is not what was given."""
+        return self._prepared.changed
 
     def harder(self, overflow: Overflow | None = None) -> list[M]:
         """The messages to send after the provider refused those before as too long."""
