@@ -31,11 +31,11 @@ class StrandsDialect(PartsDialect[Message, ContentBlock]):
 
     def role(self, message: Message) -> str:
         """Its own role."""
-        return message["role"]
+        return str(message["role"])
 
     def parts(self, message: Message) -> Sequence[ContentBlock]:
         """Its blocks."""
-        return message["content"]
+        return list(message["content"])
 
     def piece(self, part: ContentBlock) -> Wire | None:
         """How a block is written. A mark for the cache is not."""
