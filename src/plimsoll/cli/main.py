@@ -14,34 +14,38 @@ from typing import Any, TextIO
 
 from plimsoll.cli.output import BROKEN_PIPE, DONE, INTERRUPTED, REFUSED, WRONG_USAGE, Refused, WrongUsage
 from plimsoll.errors import PlimsollError
+from plimsoll.report.neutral import one_line
 
-COMMANDS = (
-    "fit",
-    "count",
-    "inspect",
-    "import",
-    "export",
-    "sessions",
-    "show",
-    "compact",
-    "history",
-    "rollback",
-    "recall",
-    "read",
-    "memory",
-    "verify",
-    "delete",
-    "eval",
-    "mcp",
-    "install",
-    "hook",
-    "watch",
-    "serve",
-)
-"""In the order of the help. Each is a module of `commands`, imported when it is asked for."""
+COMMANDS = {
+    "fit": "make a conversation fit into a budget",
+    "count": "count tokens by role, kind and tool",
+    "inspect": "show what fills the window, what would leave it and why",
+    "import": "make a session of a file, or list the sessions of other tools on this computer",
+    "export": "write a session as a file of another tool, or as messages",
+    "sessions": "list the sessions, the last changed first",
+    "show": "show a session's view, or its history",
+    "compact": "compact a session's view now",
+    "history": "list a session's compactions, and which are undone",
+    "rollback": "undo a compaction and those after it: the view is again what it was",
+    "recall": "search everything in a session that its view no longer shows, or everything in all sessions",
+    "read": "print a text by its reference, the same bytes, checked by hash; or a whole message by its name",
+    "memory": "search, list or forget the facts that sessions keep for later ones",
+    "verify": "read and check all of a session",
+    "delete": "remove a session and everything in it, for good",
+    "eval": "measure how much each way of compacting keeps of what is needed next",
+    "mcp": "serve the sessions as MCP tools: recall, read, memory_search, status, preview, compact, rollback",
+    "install": "register plimsoll with a coding agent, or take it out again",
+    "hook": "answer an event of Claude Code or Codex, which `plimsoll install` has registered it for",
+    "watch": "show live how full a coding agent's running session is, what fills it, and what its last compaction lost",
+    "serve": "keep every conversation that goes to a provider within its window",
+}
+"""Each with its help, in the order of the help. Each is a module of `commands`, imported when it is asked for."""
 
 _MODULES = {"import": "import_", "eval": "evaluate"}
 """Of commands whose name no module can have, or none should."""
+
+_WITHOUT_JSON = ("hook", "mcp")
+"""Commands that speak a protocol of their own."""
 
 _SHOW_FAULTS = "PLIMSOLL_TRACEBACK"
 
@@ -55,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _prepare_process()
     try:
         words = sys.argv[1:] if argv is None else list(argv)
-        arguments = parser(words[:1]).parse_args(words)
+        arguments = parser(next((word for word in words if word != "--"), "")).parse_args(words)
     except SystemExit as done:  # argparse has printed the reason
         if words[:1] == ["hook"]:
             return DONE  # to a coding agent, status 2 would mean that it must not go on
@@ -78,16 +82,30 @@ def _run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def parser(begins: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """The whole command line; of one that begins with the name of a command, no other command."""
+def parser(command: str | None = None) -> argparse.ArgumentParser:
+    """The whole command line. Given the first word of one: that command alone, or of all only the names where it is none."""
     top = argparse.ArgumentParser(
         prog="plimsoll", description="Keeps an LLM agent's conversation inside the model's context window."
     )
     top.add_argument("--version", action=_Version, help="print the version")
     found = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name in [name for name in COMMANDS if name in begins] or COMMANDS:
-        import_module(f"plimsoll.cli.commands.{_MODULES.get(name, name)}").add(found)
+    for name in [command] if command in COMMANDS else COMMANDS:
+        if command in {None, name}:
+            _add(name, found)
+        else:
+            found.add_parser(name, help=COMMANDS[name])
     return top
+
+
+def _add(name: str, commands: Any) -> None:
+    """Add a command with its options."""
+    module, help = import_module(f"plimsoll.cli.commands.{_MODULES.get(name, name)}"), COMMANDS[name]
+    about = getattr(module, "ABOUT", "")
+    found = commands.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}. {about}".strip())
+    if name not in _WITHOUT_JSON:
+        found.add_argument("--json", action="store_true", help="print JSON for programs")
+    module.add(found)
+    found.set_defaults(run=module.run)
 
 
 class _Version(argparse.Action):
@@ -139,8 +157,6 @@ def _fault(kind: type[BaseException], error: BaseException, trace: TracebackType
 
 
 def _say(what: object, status: int, *, word: str = "plimsoll") -> int:
-    from plimsoll.report.neutral import one_line
-
     print(f"{word}: {one_line(str(what), 600)}", file=sys.stderr)
     return status
 

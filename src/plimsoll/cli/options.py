@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
-from typing import TypeAlias
 
 from plimsoll.regex import regex
-
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - it has no other name
-Run: TypeAlias = Callable[[argparse.Namespace], int]
 
 FORMAT_NAMES = ("openai-chat", "openai-responses", "anthropic", "ui-parts")
 TOOL_NAMES = ("claude-code", "codex", "pi")
@@ -19,14 +14,6 @@ DEFAULT_MODEL = "gpt-4o"
 
 _TOKENS = regex(r"([0-9][0-9_,]{0,20})(\.[0-9]{1,6})?([km]?)", re.IGNORECASE | re.ASCII)
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
-
-
-def command(commands: Commands, name: str, run: Run, help: str, about: str = "") -> argparse.ArgumentParser:
-    """A command with its `--json`."""
-    parser = commands.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}. {about}".strip())
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
-    parser.set_defaults(run=run)
-    return parser
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:

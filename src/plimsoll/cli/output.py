@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import plimsoll
-from plimsoll.report.neutral import json_safe
+from plimsoll.report.neutral import json_safe, one_line
 
 if TYPE_CHECKING:
     from plimsoll.report.drawing import Drawn
@@ -131,15 +131,11 @@ def tell(*things: Drawn) -> None:
 
 def say(text: str) -> None:
     """One line on standard output."""
-    from plimsoll.report.neutral import one_line
-
     print(one_line(text, 1_000))
 
 
 def note(text: str) -> None:
     """One line on standard error that is no refusal."""
-    from plimsoll.report.neutral import one_line
-
     print(f"note: {one_line(text, 400)}", file=sys.stderr)
 
 

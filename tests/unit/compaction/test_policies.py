@@ -7,12 +7,16 @@ import inspect
 import json
 import random
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 import plimsoll
 import proof
+from plimsoll.cli.main import main
 from plimsoll.policy.budget import Level
 from plimsoll.policy.policy import Policy, policy_named
 from workloads import talk, turns, words, work
@@ -172,6 +176,15 @@ LONG_SYSTEM = [{"role": "system", "content": "Always answer with the number of t
 """Talk under a system text of some 1,300 tokens."""
 
 
+def shown(policy: Policy) -> str:
+    """What `plimsoll show` says of the policy of a session."""
+    with TemporaryDirectory() as folder, redirect_stdout(StringIO()) as printed:
+        with plimsoll.open("x", store=folder, policy=policy) as session:
+            session.append(TALK[0])
+        assert main(["show", "x", "--store", folder]) == 0
+    return printed.getvalue().partition("policy ")[2].partition(", openai-chat")[0]
+
+
 def assumed_budget(policy: Policy) -> int:
     """The budget where the caller names neither model nor size."""
     return plimsoll.fit(TALK[:3], policy=policy).report.budget
@@ -179,8 +192,8 @@ def assumed_budget(policy: Policy) -> int:
 
 LADDER = policy_named("ladder")
 CHANGES: dict[str, tuple[Callable[[Policy], Any], dict[str, Any], Any]] = {
-    "name": (lambda policy: policy.to_dict()["name"], {"name": "mine"}, "mine"),
-    "source": (lambda policy: policy.to_dict()["source"], {"source": "a page"}, "a page"),
+    "name": (shown, {"name": "mine"}, "mine (default of sessions)"),
+    "source": (shown, {"source": "a page"}, "ladder (a page)"),
     "lines": (lambda policy: level(TOTAL * 2, policy), {"lines": {"soft": 0.4, "target": 0.2}}, Level.normal),
     "window_tokens": (assumed_budget, {"window_tokens": 9_000, "output_reserve_tokens": 0}, 9_000),
     "output_reserve_tokens": (assumed_budget, {"window_tokens": 9_000, "output_reserve_tokens": 1_000}, 8_000),

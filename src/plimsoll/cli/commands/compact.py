@@ -5,28 +5,27 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import subprocess
 import sys
+import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import plimsoll
-from plimsoll.cli.options import Commands, add_name, add_summarizer, command, tokens
+from plimsoll.cli.options import add_name, add_summarizer, tokens
 from plimsoll.cli.output import DONE, Refused, note, print_json, say, show, working
 from plimsoll.cli.source import summarizer_of
+from plimsoll.report.figures import beside, number
+from plimsoll.report.terminal import block, line, planned
 
 EDIT_HINT = "<!-- Save to compact with this summary; empty the file to cancel. This line is left out. -->\n"
 
+ABOUT = "Undone by `plimsoll rollback`; the history stays whole."
 
-def add(commands: Commands) -> None:
+
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "compact",
-        run,
-        "compact a session's view now",
-        "Undone by `plimsoll rollback`; the history stays whole.",
-    )
     add_name(parser)
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--preview", action="store_true", help="show the plan and change nothing")
@@ -95,13 +94,10 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _preview(arguments: argparse.Namespace) -> int:
-
     plan = _plan(arguments)
     if arguments.json:
         print_json(plan.to_dict())
         return DONE
-    from plimsoll.report.terminal import block, line, planned
-
     show(planned(plan.report))
     if plan.summary is not None:
         show(line("The summary", "bold"), block(plan.summary))
@@ -110,8 +106,6 @@ def _preview(arguments: argparse.Namespace) -> int:
 
 def _edited(arguments: argparse.Namespace) -> tuple[plimsoll.Plan, Path]:
     """The plan with the summary as it was edited, and the file it is in."""
-    import tempfile
-
     plan = _plan(arguments)
     if plan.summary is None:
         raise Refused(f"{arguments.name}: nothing would be summarised, so there is nothing to edit; nothing was done")
@@ -137,8 +131,6 @@ def _editor() -> str:
 
 
 def _from_editor(editor: str, path: Path) -> str:
-    import subprocess
-
     try:
         status = subprocess.run([*shlex.split(editor), str(path)], check=False).returncode  # noqa: S603 - the user's own editor
     except (OSError, ValueError) as error:
@@ -162,8 +154,6 @@ def _is_ours(path: Path) -> bool:
 
 
 def _done(compaction: plimsoll.Compaction, unseen_tokens: int, arguments: argparse.Namespace) -> int:
-    from plimsoll.report.figures import beside, number
-
     if arguments.json:
         print_json(compaction.to_dict())
     elif compaction.id is None:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import argparse
 
 import plimsoll
-from plimsoll.cli.options import DEFAULT_MODEL, Commands, add_file, add_model, command
+from plimsoll.cli.options import DEFAULT_MODEL, add_file, add_model
 from plimsoll.cli.output import DONE, print_json, say, show, working
 from plimsoll.cli.source import PlainText, is_session, label_of, open_session, preload, read, read_raw
+from plimsoll.report.figures import pluralize
+from plimsoll.report.terminal import count_table
+
+ABOUT = (
+    "Shows the share of the window, the largest messages and, where it was written down, the newest request as the "
+    "provider counted it. A file that is no JSON is counted as plain text."
+)
 
 
-def add(commands: Commands) -> None:
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "count",
-        run,
-        "count tokens by role, kind and tool",
-        "Shows the share of the window, the largest messages and, where it was written down, the newest request as the provider "
-        "counted it. A file that is no JSON is counted as plain text.",
-    )
     add_file(parser)
     add_model(parser)
     parser.add_argument(
@@ -42,14 +41,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(measure.to_dict())
         return DONE
-    from plimsoll.report.terminal import count_table
-
     show(count_table(measure))
     return DONE
 
 
 def _measured(arguments: argparse.Namespace) -> plimsoll.Measure:
-
     if is_session(arguments.file):
         options = {"model": arguments.model}
         with open_session(arguments.file, arguments.store, **options) as session, working("counting", session):
@@ -60,8 +56,6 @@ def _measured(arguments: argparse.Namespace) -> plimsoll.Measure:
 
 
 def _count_text(arguments: argparse.Namespace, text: str) -> int:
-    from plimsoll.report.figures import pluralize
-
     model = arguments.model or DEFAULT_MODEL
     counter = plimsoll.token_counter(model)
     tokens = counter.upper(text)

@@ -6,13 +6,15 @@ import argparse
 import sys
 
 import plimsoll
-from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.options import add_name
 from plimsoll.cli.output import DONE, Refused, print_json, say
+from plimsoll.report.figures import pluralize
+
+ABOUT = "Asks first."
 
 
-def add(commands: Commands) -> None:
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(commands, "delete", run, "remove a session and everything in it, for good", "Asks first.")
     add_name(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
@@ -32,8 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _ask(name: str, messages: int) -> None:
-    from plimsoll.report.figures import pluralize
-
     if not sys.stdin.isatty():
         raise Refused(f"{name} was not deleted: this is no terminal to ask on; --yes deletes without asking")
     print(

@@ -6,23 +6,21 @@ import argparse
 from collections.abc import Iterator
 
 import plimsoll
-from plimsoll.cli.options import Commands, add_model, command
+from plimsoll.cli.options import add_model
 from plimsoll.cli.output import DONE, Refused, WrongUsage, note, print_json, say, show, working
+from plimsoll.report.terminal import line, table
 
 KINDS_SHOWN = "request constraint decision value file outcome error statement".split()
 
+ABOUT = (
+    "Cuts each conversation, compacts the first part each way to the same number of tokens, and looks for answers to "
+    "questions that are made from the conversation without a model. `ours` is a session's view; it is also asked one "
+    "query for each question that the view does not answer."
+)
 
-def add(commands: Commands) -> None:
+
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "eval",
-        run,
-        "measure how much each way of compacting keeps of what is needed next",
-        "Cuts each conversation, compacts the first part each way to the same number of tokens, and looks for answers to questions "
-        "that are made from the conversation without a model. `ours` is a session's view; it is also asked one query for each "
-        "question that the view does not answer.",
-    )
     parser.add_argument(
         "files", metavar="FILE", nargs="*", help="conversations and session files of other tools, or folders of them"
     )
@@ -91,8 +89,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(evaluation: plimsoll.Evaluation) -> None:
-    from plimsoll.report.terminal import line, table
-
     size = sum(asked.tokens for asked in evaluation.conversations)
     show(
         line(f"{evaluation!r}; {size:,} tokens before the cuts, {evaluation.share:.0%} of them kept", "bold"), line("")

@@ -7,25 +7,26 @@ from collections.abc import Sequence
 from typing import Any
 
 import plimsoll
-from plimsoll.cli.options import FORMAT_NAMES, TOOL_NAMES, Commands, add_name, add_out, command
+from plimsoll.cli.container import Container
+from plimsoll.cli.options import FORMAT_NAMES, TOOL_NAMES, add_name, add_out
 from plimsoll.cli.output import DONE, LOSSY, Refused, WrongUsage, emit, json_text, tell, working
+from plimsoll.report.figures import pluralize
+from plimsoll.report.terminal import line, table
 
 _MADE = ("lines", "system", "messages")
 """What a preview leaves out."""
 
+ABOUT = (
+    "A session imported from the same tool gives its lines back as they were, then what is new; a compacted one the "
+    "tool's own compaction and the view. What could not be carried is listed on standard error, and the exit status "
+    "is 3 then; after it comes where the file belongs and how the tool goes on with it. A file that the tool would "
+    "read otherwise than the session's view is not written. With --json the lines or messages and the losses are one "
+    "object."
+)
 
-def add(commands: Commands) -> None:
+
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "export",
-        run,
-        "write a session as a file of another tool, or as messages",
-        "A session imported from the same tool gives its lines back as they were, then what is new; a compacted one the tool's "
-        "own compaction and the view. What could not be carried is listed on standard error, and the exit status is 3 then; "
-        "after it comes where the file belongs and how the tool goes on with it. A file that the tool would read otherwise than "
-        "the session's view is not written. With --json the lines or messages and the losses are one object.",
-    )
     add_name(parser)
     names = (*TOOL_NAMES, *FORMAT_NAMES)
     parser.add_argument(
@@ -88,8 +89,6 @@ def _done(data: Sequence[bytes], result: dict[str, Any], arguments: argparse.Nam
 
 
 def _tell_place(found: plimsoll.Exported, *, in_place: bool) -> None:
-    from plimsoll.report.terminal import line
-
     if not in_place:
         tell(line(f"it belongs at: {found.place}"))
     elif found.backup is None:
@@ -101,8 +100,6 @@ def _tell_place(found: plimsoll.Exported, *, in_place: bool) -> None:
 
 def _messages(found: plimsoll.Converted, arguments: argparse.Namespace) -> int:
     """Messages in a format, and what was lost on the way."""
-    from plimsoll.cli.container import Container
-
     losses = [loss.to_dict() for loss in found.losses]
     data = Container.of_request(arguments.to, has_system=found.system is not None).text(found.messages, found.system)
     return _done([data.encode()], {"system": found.system, "messages": found.messages, "losses": losses}, arguments)
@@ -111,9 +108,6 @@ def _messages(found: plimsoll.Converted, arguments: argparse.Namespace) -> int:
 def _tell(losses: list[dict[str, Any]]) -> None:
     if not losses:
         return
-    from plimsoll.report.figures import pluralize
-    from plimsoll.report.terminal import line, table
-
     grouped: dict[tuple[str, str], list[int | None]] = {}
     for loss in losses:
         grouped.setdefault((loss["what"], loss["reason"]), []).append(loss["position"])

@@ -7,24 +7,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import plimsoll
-from plimsoll.cli.options import FORMAT_NAMES, Commands, add_budget, add_file, add_out, add_summarizer, command
+from plimsoll.cli.options import FORMAT_NAMES, add_budget, add_file, add_out, add_summarizer
 from plimsoll.cli.output import DONE, emit, json_text, tell, working
 from plimsoll.cli.source import is_session, open_session, preload, read, summarizer_of
 
 if TYPE_CHECKING:
     from plimsoll.cli.container import Container
 
+ABOUT = (
+    "Writes the view in the container and format of the input, and a report on standard error. With --json both are "
+    "one object. Without --max-tokens the model's window is the budget, or gpt-4o's where no model is known; the "
+    "report says so."
+)
 
-def add(commands: Commands) -> None:
+
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "fit",
-        run,
-        "make a conversation fit into a budget",
-        "Writes the view in the container and format of the input, and a report on standard error. With --json both are one "
-        "object. Without --max-tokens the model's window is the budget, or gpt-4o's where no model is known; the report says so.",
-    )
     add_file(parser)
     add_budget(parser)
     parser.add_argument(

@@ -6,23 +6,22 @@ import argparse
 from collections.abc import Sequence
 
 import plimsoll
-from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.options import add_name
 from plimsoll.cli.output import DONE, print_json, say, show, working
+from plimsoll.report.figures import beside, named, number, when
+from plimsoll.report.terminal import line, table
 
 SHOWN_MAX = 25
 
+ABOUT = (
+    "Those of the tool that it was imported from are among them, with their own times and sizes as that tool counted "
+    "them. With ID: what that compaction took out of the view, with references, and an estimate of what the view no "
+    "longer says. `plimsoll show NAME --at ID` shows the view that one led to."
+)
 
-def add(commands: Commands) -> None:
+
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "history",
-        run,
-        "list a session's compactions, and which are undone",
-        "Those of the tool that it was imported from are among them, with their own times and sizes as that tool counted them. "
-        "With ID: what that compaction took out of the view, with references, and an estimate of what the view no longer says. "
-        "`plimsoll show NAME --at ID` shows the view that one led to.",
-    )
     add_name(parser)
     parser.add_argument("id", metavar="ID", nargs="?", help="the compaction to report on")
 
@@ -40,13 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not found:
         say(f"{arguments.name}: no compactions")
     else:
-        from plimsoll.report.terminal import table
-
         columns = ("id", "at", "by", "trigger", "level", ">before", ">after", ">left", "which left", "")
         show(table(columns, [_row(compaction, str(tool or "")) for compaction in found]))
     if unseen and any(compaction.stage != "import" for compaction in found):
-        from plimsoll.report.figures import beside
-
         say(f"sizes in rows of plimsoll are of the messages{beside(unseen)}")
     for usage in usages:
         say(_reported(usage))
@@ -60,8 +55,6 @@ def _report(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(report.to_dict())
         return DONE
-    from plimsoll.report.terminal import line, table
-
     total = report.total
     show(
         line(
@@ -91,16 +84,12 @@ def _number_of(shown: Sequence[object], known: Sequence[object]) -> str:
 
 def _left(action: plimsoll.Action) -> tuple[str | int, ...]:
     """A row of what left."""
-    from plimsoll.report.figures import named
-
     name = named(list(range(action.first, action.last + 1)))
     return name, action.what, action.tokens_before, action.references[0] if action.references else name
 
 
 def _row(compaction: plimsoll.Compaction, tool: str) -> tuple[str | int, ...]:
     """One compaction. Sizes are of the view, for another tool's those that it wrote down."""
-    from plimsoll.report.figures import named, when
-
     is_foreign, is_import = compaction.stage == "import", compaction.trigger == "import"
     left = [place for action in compaction.lost for place in range(action.first, action.last + 1)]
     return (
@@ -123,8 +112,6 @@ def _short(names: str, chars_max: int = 40) -> str:
 
 
 def _reported(usage: plimsoll.Usage) -> str:
-    from plimsoll.report.figures import number, when
-
     cached = f", {number(usage.cached_tokens)} of them from its cache" if usage.cached_tokens else ""
     answer = f"; its answer {usage.id}: {number(usage.completion_tokens)}" if usage.id else ""
     size = f"{number(usage.prompt_tokens)} tokens{cached}{answer}"

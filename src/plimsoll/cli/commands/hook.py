@@ -6,22 +6,21 @@ import argparse
 import sys
 from contextlib import suppress
 
-from plimsoll.cli.options import Commands, add_store, tokens
+from plimsoll.cli.options import add_store, tokens
 from plimsoll.cli.output import DONE, emit
 
 EVENT_BYTES_MAX = 16 * 1024 * 1024
 NOTES_TOKENS = 1_500
 """As in the library, which is not loaded to print a help text; a test compares them."""
 
+ABOUT = (
+    "It is read from standard input. Before a compaction the session's file is taken in; after it, what the tool's "
+    "summary lost is handed back. Never fails: errors are in the log in the data folder."
+)
 
-def add(commands: Commands) -> None:
+
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = commands.add_parser(
-        "hook",
-        help="answer an event of Claude Code or Codex, which `plimsoll install` has registered it for",
-        description="Answer an event of Claude Code or Codex, read from standard input. Before a compaction the session's file is "
-        "taken in; after it, what the tool's summary lost is handed back. Never fails: errors are in the log in the data folder.",
-    )
     parser.add_argument(
         "--max-tokens",
         metavar="N",
@@ -37,7 +36,6 @@ def add(commands: Commands) -> None:
         "--wait", action="store_true", help="with --take-in: wait for a compaction that is being written"
     )
     add_store(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,9 +7,11 @@ import os
 import sys
 
 import plimsoll
-from plimsoll.cli.options import TOOL_NAMES, Commands, add_budget, add_store, command, count
+from plimsoll.cli.options import TOOL_NAMES, add_budget, add_store, count
 from plimsoll.cli.output import DONE, Refused, WrongUsage, note, print_json, say, show, working
 from plimsoll.cli.source import label_of, load, note_findings, read_raw, readable
+from plimsoll.report.figures import number, pluralize, size, when
+from plimsoll.report.terminal import table
 
 SHOWN_ON_TERMINAL = 30
 """Newest sessions that are listed by default on a terminal; a program that reads the list gets all of them."""
@@ -38,9 +40,6 @@ def refuse_filters(arguments: argparse.Namespace) -> None:
 
 def list_found(arguments: argparse.Namespace) -> int:
     """List them, the newest first, each under the number that `import` takes."""
-    from plimsoll.report.figures import pluralize
-    from plimsoll.report.terminal import table
-
     rows = [(number, found) for number, found in enumerate(plimsoll.discover(), 1) if _is_wanted(found, arguments)]
     is_terminal = sys.stdout.isatty()
     most = arguments.last or (SHOWN_ON_TERMINAL if is_terminal and not arguments.json else len(rows))
@@ -73,8 +72,6 @@ def _places() -> str:
 
 
 def _row(number: int, found: plimsoll.SessionFile) -> tuple[str | int, ...]:
-    from plimsoll.report.figures import size, when
-
     changed = when(int(found.modified.timestamp() * 1000), full=True)
     tokens = "" if found.tokens is None else found.tokens
     what, folder = found.title or "", "/".join((found.cwd or "").rstrip("/").split("/")[-2:])
@@ -95,15 +92,11 @@ def _data(number: int, found: plimsoll.SessionFile) -> dict[str, object]:
     }
 
 
-def add(commands: Commands) -> None:
+ABOUT = "Everything in the file is kept, and the session's first view is what the other tool would send next."
+
+
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "import",
-        run,
-        "make a session of a file, or list the sessions of other tools on this computer",
-        "Everything in the file is kept, and the session's first view is what the other tool would send next.",
-    )
     parser.add_argument(
         "file",
         metavar="FILE",
@@ -160,8 +153,6 @@ def _import(file: str, arguments: argparse.Namespace) -> int:
 
 def _update(file: str, arguments: argparse.Namespace) -> int:
     """What a file has grown by, into the session that was made of it."""
-    from plimsoll.report.figures import pluralize
-
     if any((arguments.model, arguments.max_tokens, arguments.policy)):
         raise WrongUsage("import: --update keeps the session's own budget, model and policy")
     if arguments.name is None and file == "-":
@@ -192,8 +183,6 @@ def _chosen(file: str) -> str:
 
 
 def _done(session: plimsoll.Session, *, as_json: bool) -> int:
-    from plimsoll.report.figures import pluralize
-
     messages = session.message_count
     if as_json:
         about = {"name": session.name, "format": session.format, "messages": messages}
@@ -205,8 +194,6 @@ def _done(session: plimsoll.Session, *, as_json: bool) -> int:
 
 
 def _size(session: plimsoll.Session) -> str:
-    from plimsoll.report.figures import number
-
     status = session.status()
     view = f"{number(status.current_tokens)} of {number(status.max_tokens)} tokens"
     return f"the view has {view}, level {status.level}"
@@ -214,8 +201,6 @@ def _size(session: plimsoll.Session) -> str:
 
 def _tell_raised(session: plimsoll.Session) -> None:
     """The tool had sent more than the model's budget is known to be: the session's budget is not what anybody would expect."""
-    from plimsoll.report.figures import number
-
     known = next((source.get("budget") for source in session.notes("source")), None)
     if known is not None:
         instead = f"plimsoll compact {session.name} --max-tokens {known}"

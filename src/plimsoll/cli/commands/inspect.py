@@ -6,20 +6,16 @@ import argparse
 from typing import Any
 
 import plimsoll
-from plimsoll.cli.options import Commands, add_budget, add_file, command
+from plimsoll.cli.options import add_budget, add_file
 from plimsoll.cli.output import DONE, emit, print_json, show, working
 from plimsoll.cli.source import is_session, label_of, open_session, preload, read
+from plimsoll.report.terminal import inspected
+
+ABOUT = "For a session, what `plimsoll compact` would do. Changes nothing."
 
 
-def add(commands: Commands) -> None:
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "inspect",
-        run,
-        "show what fills the window, what would leave it and why",
-        "For a session, what `plimsoll compact` would do. Changes nothing.",
-    )
     add_file(parser)
     add_budget(parser)
     parser.add_argument(
@@ -36,8 +32,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(inspection.to_dict())
     elif arguments.html is None:
-        from plimsoll.report.terminal import inspected
-
         show(inspected(inspection))
     return DONE
 

@@ -6,27 +6,22 @@ import argparse
 import difflib
 import os
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
-from plimsoll.cli.options import Commands, add_store, command, tokens
+from plimsoll.cli.options import add_store, tokens
 from plimsoll.cli.output import DONE, WrongUsage, emit, note, print_json, say
-
-if TYPE_CHECKING:
-    from plimsoll.hooks import install
+from plimsoll.hooks import install
+from plimsoll.report.neutral import neutral
 
 TOOLS = ("claude-code", "codex")
 
+ABOUT = (
+    "Puts the hooks, and the MCP server where the extra mcp is installed, into the tool's own settings. All else in "
+    "them stays byte for byte. The change is shown before it is made."
+)
 
-def add(commands: Commands) -> None:
+
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "install",
-        run,
-        "register plimsoll with a coding agent, or take it out again",
-        "Puts the hooks, and the MCP server where the extra mcp is installed, into the tool's own settings. All else in them stays "
-        "byte for byte. The change is shown before it is made.",
-    )
     parser.add_argument("tool", metavar="TOOL", choices=TOOLS, help="claude-code or codex")
     parser.add_argument(
         "--project", action="store_true", help="in the settings of the project in this folder (default: the user's)"
@@ -44,8 +39,6 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show what changes, and change it."""
-    from plimsoll.hooks import install
-
     if arguments.undo and (arguments.max_tokens is not None or arguments.store is not None):
         raise WrongUsage("install: --undo takes everything out; it goes without --max-tokens and --store")
     has_mcp = find_spec("mcp") is not None
@@ -72,8 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _diff(change: install.Change) -> str:
     """What changes in a file, as `diff -u` shows it."""
-    from plimsoll.report.neutral import neutral
-
     before, after = (_lines(raw) for raw in (change.before, change.after))
     names = (
         change.path if change.before is not None else os.devnull,

@@ -6,18 +6,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from plimsoll.cli.options import Commands, add_store
+from plimsoll.cli.options import add_store
 from plimsoll.cli.output import DONE, Refused, WrongUsage
 
+ABOUT = "Over standard input and output, for the client that starts it; needs the extra mcp."
 
-def add(commands: Commands) -> None:
+
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = commands.add_parser(
-        "mcp",
-        help="serve the sessions as MCP tools: recall, read, memory_search, status, preview, compact, rollback",
-        description="Serve the sessions as MCP tools: recall, read, memory_search, status, preview, compact, "
-        "rollback. Over standard input and output, for the client that starts it; needs the extra mcp.",
-    )
     parser.add_argument(
         "--session", metavar="NAME", help="the session that calls mean which name none (default: the one changed last)"
     )
@@ -32,7 +28,6 @@ def add(commands: Commands) -> None:
         help="the file with the token that HTTP clients send as 'Authorization: Bearer'; needed where other machines can connect",
     )
     add_store(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

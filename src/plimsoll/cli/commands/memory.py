@@ -6,21 +6,18 @@ import argparse
 import sys
 
 import plimsoll
-from plimsoll.cli.options import Commands, command, count
+from plimsoll.cli.options import count
 from plimsoll.cli.output import DONE, Refused, WrongUsage, print_json, say, show
+from plimsoll.report.figures import when
+from plimsoll.report.terminal import table
 
 FOUND_SHOWN = 20
 
+ABOUT = "Shows those of the user and of the project in the current folder, each with who said it, where and when."
 
-def add(commands: Commands) -> None:
+
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "memory",
-        run,
-        "search, list or forget the facts that sessions keep for later ones",
-        "Shows those of the user and of the project in the current folder, each with who said it, where and when.",
-    )
     parser.add_argument("action", metavar="ACTION", choices=("search", "list", "forget"), help="search, list or forget")
     parser.add_argument("words", metavar="WORDS", nargs="*", help="search: what to look for; forget: ids of memories")
     parser.add_argument(
@@ -117,9 +114,6 @@ def _all(arguments: argparse.Namespace, memories: plimsoll.Memories) -> list[str
 
 
 def _print(found: list[plimsoll.Memory]) -> None:
-    from plimsoll.report.figures import when
-    from plimsoll.report.terminal import table
-
     rows = [
         (
             memory.id,

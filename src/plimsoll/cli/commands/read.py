@@ -6,18 +6,13 @@ import argparse
 import sys
 
 import plimsoll
-from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.options import add_name
 from plimsoll.cli.output import DONE, emit, print_json
+from plimsoll.report.neutral import neutral
 
 
-def add(commands: Commands) -> None:
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "read",
-        run,
-        "print a text by its reference, the same bytes, checked by hash; or a whole message by its name",
-    )
     add_name(parser)
     parser.add_argument(
         "reference",
@@ -30,8 +25,6 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it as it is, without anything around it; on a terminal without what could command it."""
-    from plimsoll.report.neutral import neutral
-
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
         text = session.read(arguments.reference, offset=arguments.offset, limit=arguments.limit)
     if arguments.json:

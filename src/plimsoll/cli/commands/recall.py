@@ -7,22 +7,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import plimsoll
-from plimsoll.cli.options import Commands, add_name, command, count, tokens
+from plimsoll.cli.options import add_name, count, tokens
 from plimsoll.cli.output import DONE, WrongUsage, print_json, say, show, working
+from plimsoll.report.figures import when
+from plimsoll.report.terminal import block, highlight, line
 
 HITS_SHOWN = 10
 ROLES = ("user", "assistant", "tool", "system", "summary")
 
+ABOUT = "Each hit names a reference, by which `plimsoll read` gives the whole text back."
 
-def add(commands: Commands) -> None:
+
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "recall",
-        run,
-        "search everything in a session that its view no longer shows, or everything in all sessions",
-        "Each hit names a reference, by which `plimsoll read` gives the whole text back.",
-    )
     add_name(parser)
     query = parser.add_argument("query", metavar="QUERY", nargs="+", help="what to look for, in a few words")
     parser.add_argument(
@@ -89,8 +86,6 @@ def _in_all(query: str, arguments: argparse.Namespace) -> int:
 
 
 def _in_one(query: str, arguments: argparse.Namespace) -> int:
-    from plimsoll.report.figures import when
-
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
         with working("searching", session):
             hits = session.recall(query, **_filters(arguments))
@@ -107,8 +102,6 @@ def _in_one(query: str, arguments: argparse.Namespace) -> int:
 
 def _print(hit: plimsoll.Hit, query: str, heading: str, *, is_first: bool) -> None:
     """A hit under its heading, the words that were looked for in bold."""
-    from plimsoll.report.terminal import block, highlight, line
-
     text = highlight(block("\n".join(f"    {text}" for text in _lines(hit.text))), query)
     show(*(() if is_first else (line(""),)), line(heading, "cyan"), text)
 

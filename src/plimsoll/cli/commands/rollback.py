@@ -5,19 +5,15 @@ from __future__ import annotations
 import argparse
 
 import plimsoll
-from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.options import add_name
 from plimsoll.cli.output import DONE, print_json, say
+from plimsoll.report.figures import number
+
+ABOUT = "Recorded, not erased: --reapply goes back to it."
 
 
-def add(commands: Commands) -> None:
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "rollback",
-        run,
-        "undo a compaction and those after it: the view is again what it was",
-        "Recorded, not erased: --reapply goes back to it.",
-    )
     add_name(parser)
     parser.add_argument(
         "id", metavar="ID", nargs="?", help="the compaction, as `history` names it (default: the newest)"
@@ -29,8 +25,6 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Undo, or redo."""
-    from plimsoll.report.figures import number
-
     with plimsoll.open(arguments.name, store=arguments.store, create=False) as session:
         change = session.reapply if arguments.reapply else session.rollback
         compaction = change(arguments.id)

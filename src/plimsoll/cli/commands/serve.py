@@ -6,21 +6,16 @@ import argparse
 import os
 import sys
 
-from plimsoll.cli.options import Commands, add_store, command, count, tokens
+from plimsoll.cli.options import add_store, count, tokens
 from plimsoll.cli.output import DONE, print_json
 
 TOKEN = "PLIMSOLL_PROXY_TOKEN"  # noqa: S105 - the name of a variable
 
+ABOUT = "Clients use the address that is printed as their base URL. Keys go through, and are never stored."
 
-def add(commands: Commands) -> None:
+
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "serve",
-        run,
-        "keep every conversation that goes to a provider within its window",
-        "Clients use the address that is printed as their base URL. Keys go through, and are never stored.",
-    )
     parser.add_argument("--upstream", metavar="URL", required=True, help="the provider, such as https://api.openai.com")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8790, help="the port; 0 takes a free one (default: 8790)")

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
 import plimsoll
-from plimsoll.cli.options import Commands, add_store, command
+from plimsoll.cli.options import add_store
 from plimsoll.cli.output import DONE, print_json, say, show
+from plimsoll.report.figures import size, when
+from plimsoll.report.terminal import table
+
+ABOUT = "An archived one is listed again as soon as a command names it."
 
 
-def add(commands: Commands) -> None:
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "sessions",
-        run,
-        "list the sessions, the last changed first",
-        "An archived one is listed again as soon as a command names it.",
-    )
     parser.add_argument("--archived", action="store_true", help="list those that were archived instead")
     add_store(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """List."""
-    from dataclasses import asdict
-
     found = plimsoll.sessions(arguments.store, archived=arguments.archived)
     if arguments.json:
         print_json([asdict(info) for info in found])
@@ -34,9 +30,6 @@ def run(arguments: argparse.Namespace) -> int:
         what = "archived sessions" if arguments.archived else "sessions"
         say(f"no {what} in {plimsoll.open_store(arguments.store).where}")
         return DONE
-    from plimsoll.report.figures import size, when
-    from plimsoll.report.terminal import table
-
     rows = [
         (info.name, info.messages, size(info.size_bytes), when(info.updated_ms), info.title or "") for info in found
     ]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import plimsoll
-from plimsoll.cli.options import Commands, add_name, command, count
+from plimsoll.cli.options import add_name, count
 from plimsoll.cli.output import DONE, print_json, show
-
-if TYPE_CHECKING:
-    from plimsoll.report.drawing import Drawn
+from plimsoll.report.drawing import Drawn
+from plimsoll.report.figures import named, number, pluralize
+from plimsoll.report.story import spoken
+from plimsoll.report.terminal import block, line
 
 SHORT_LINES = 12
 """Lines of a message in the view; what is longer says how much."""
@@ -22,16 +23,11 @@ SHORT_CHARS = 1_200
 UNBOUNDED_TOKENS = 10**12
 """In place of the bound of the session's own filter."""
 
+ABOUT = "The view is what the model is sent; long messages are shortened."
 
-def add(commands: Commands) -> None:
+
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "show",
-        run,
-        "show a session's view, or its history",
-        "The view is what the model is sent; long messages are shortened.",
-    )
     add_name(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--full", action="store_true", help="every message of the history, whole")
@@ -85,6 +81,7 @@ def _facts(session: plimsoll.Session) -> dict[str, Any]:
         "unseen_tokens": status.unseen_tokens,
         "level": str(status.level),
         "policy": session.policy.name,
+        "policy_source": session.policy.source,
         "check": session.check().to_dict(),
     }
 
@@ -92,11 +89,7 @@ def _facts(session: plimsoll.Session) -> dict[str, Any]:
 def _print(
     facts: Mapping[str, Any], messages: Sequence[Any], origins: Sequence[tuple[int, ...]], *, whole: bool
 ) -> None:
-    from plimsoll.report.figures import named, number, pluralize
-    from plimsoll.report.story import spoken
-    from plimsoll.report.terminal import line
-
-    gone = facts["edited_away_messages"]
+    gone, source = facts["edited_away_messages"], facts["policy_source"] and f" ({facts['policy_source']})"
     edited = (
         f", {pluralize(gone, 'more message')} edited away; `plimsoll read` gives each by its number" if gone else ""
     )
@@ -104,7 +97,7 @@ def _print(
         line(f"{facts['name']}: {pluralize(facts['history_messages'], 'message')} in {facts['where']}{edited}", "bold"),
         line(
             f"view: {number(facts['view_tokens'])} of {number(facts['budget_tokens'])} tokens, level {facts['level']}, "
-            f"policy {facts['policy']}, {facts['format']}",
+            f"policy {facts['policy']}{source}, {facts['format']}",
             "dim",
         ),
         line(facts["check"]["recommendation"], "dim"),
@@ -114,9 +107,6 @@ def _print(
 
 
 def _drawn(name: str, role: str, parts: Sequence[tuple[str, str]], *, short: bool) -> list[Drawn]:
-    from plimsoll.report.figures import pluralize
-    from plimsoll.report.terminal import block, line
-
     style = {"user": "bold cyan", "assistant": "bold green", "system": "bold magenta"}.get(role, "bold yellow")
     shown: list[Drawn] = [line(""), line(f"{name} {role}", style)]
     for label, text in parts:

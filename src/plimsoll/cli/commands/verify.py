@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import Any
 
 import plimsoll
-from plimsoll.cli.options import Commands, add_name, command
+from plimsoll.cli.options import add_name
 from plimsoll.cli.output import DONE, Refused, WrongUsage, print_json, say, show, working
+from plimsoll.report.figures import pluralize
+from plimsoll.report.terminal import table
+
+ABOUT = "Ends with status 1 when something is damaged and no repaired copy was asked for."
 
 
-def add(commands: Commands) -> None:
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "verify",
-        run,
-        "read and check all of a session",
-        "Ends with status 1 when something is damaged and no repaired copy was asked for.",
-    )
     add_name(parser)
     parser.add_argument(
         "--repair",
@@ -48,13 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _report(verified: plimsoll.Verified, repaired: plimsoll.Repaired | None, *, as_json: bool) -> None:
-
     if as_json:
         print_json(_data(verified, repaired))
         return
-    from plimsoll.report.figures import pluralize
-    from plimsoll.report.terminal import table
-
     state = "all of it is whole" if verified.ok else "damaged"
     sizes = ((verified.records, "record"), (verified.messages, "message"), (verified.blobs, "blob"))
     held = ", ".join(pluralize(*size) for size in sizes)
@@ -73,8 +67,6 @@ def _report(verified: plimsoll.Verified, repaired: plimsoll.Repaired | None, *, 
 
 
 def _data(verified: plimsoll.Verified, repaired: plimsoll.Repaired | None) -> dict[str, Any]:
-    from dataclasses import asdict
-
     return {
         **asdict(verified),
         "kinds": dict(verified.kinds),

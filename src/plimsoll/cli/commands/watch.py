@@ -8,16 +8,16 @@ import sys
 import time
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING
 
 import plimsoll
-from plimsoll.cli.options import TOOL_NAMES, Commands, command
+from plimsoll.cli.options import TOOL_NAMES
 from plimsoll.cli.output import DONE, Refused, json_text, note, print_json, show
 from plimsoll.errors import PlimsollError
-
-if TYPE_CHECKING:
-    from plimsoll.hooks.watching import WatchedSession
-    from plimsoll.report.drawing import Drawn
+from plimsoll.hooks.watching import WatchedSession, look, newest_of
+from plimsoll.report.drawing import Drawn
+from plimsoll.report.figures import number, share
+from plimsoll.report.neutral import one_line
+from plimsoll.report.terminal import line, table
 
 STEP_S = 1.0
 FIND_STEPS = 10
@@ -34,16 +34,11 @@ _NAMES = {
     "symbol": "names",
 }
 
+ABOUT = "Follows the newest session of the current folder; in a pipe, one line for each change. Ctrl-C ends it."
 
-def add(commands: Commands) -> None:
+
+def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser = command(
-        commands,
-        "watch",
-        run,
-        "show live how full a coding agent's running session is, what fills it, and what its last compaction lost",
-        "Follows the newest session of the current folder; in a pipe, one line for each change. Ctrl-C ends it.",
-    )
     parser.add_argument(
         "file",
         metavar="FILE",
@@ -89,8 +84,6 @@ def _follow(arguments: argparse.Namespace) -> None:
 
 def _file(arguments: argparse.Namespace) -> str:
     """The file that is asked for, else the newest session of this folder. Raises Refused."""
-    from plimsoll.hooks.watching import newest_of
-
     if arguments.file is not None:
         return str(arguments.file)
     found = newest_of(plimsoll.discover(), os.getcwd(), arguments.tool)  # noqa: PTH109 - as the tools note it
@@ -107,8 +100,6 @@ def _mark(path: str) -> tuple[int, int]:
 
 def _looked(path: str) -> WatchedSession:
     """Look at a file once."""
-    from plimsoll.hooks.watching import look
-
     _mark(path)
     return look(path)
 
@@ -119,8 +110,6 @@ def _show(found: WatchedSession, *, as_json: bool, is_live: bool) -> None:
     elif as_json:
         print_json(found.to_dict())
     elif is_live and not sys.stdout.isatty():
-        from plimsoll.report.neutral import one_line
-
         print(one_line(f"{time.strftime('%H:%M:%S')}  {_line(found)}", 1_000), flush=True)
     else:
         if is_live:
@@ -131,15 +120,11 @@ def _show(found: WatchedSession, *, as_json: bool, is_live: bool) -> None:
 
 def _line(found: WatchedSession) -> str:
     """All of it on one line."""
-    from plimsoll.report.figures import number
-
     fills = ", ".join(f"{label} {number(tokens)}" for label, tokens in found.fills[:FILLS_ON_A_LINE])
     return f"{_size(found)}: {fills}{_loss(found)}"
 
 
 def _size(found: WatchedSession) -> str:
-    from plimsoll.report.figures import number, share
-
     how = "" if found.is_counted else ", estimated"
     size = f"{number(found.tokens)} of {number(found.window_tokens)} tokens"
     return f"{size} ({share(found.tokens, found.window_tokens)}{how})"
@@ -154,9 +139,6 @@ def _loss(found: WatchedSession) -> str:
 
 
 def _page(found: WatchedSession) -> list[Drawn]:
-    from plimsoll.report.figures import share
-    from plimsoll.report.terminal import line, table
-
     rows = [(label, tokens, share(tokens, found.window_tokens)) for label, tokens in found.fills[:FILLS_SHOWN]]
     lost = (
         [] if found.lost is None else [line(_loss(found).removeprefix("; "), "yellow"), *map(_item, found.lost.first)]
@@ -171,6 +153,4 @@ def _page(found: WatchedSession) -> list[Drawn]:
 
 
 def _item(text: str) -> Drawn:
-    from plimsoll.report.terminal import line
-
     return line(f"  {text}")
