@@ -20,6 +20,9 @@ TOOL_ARGUMENT_DEPTH_MAX = 32
 LEDGER_SCAN_CHARS_MAX = 4_000
 """Characters of one tool result that the rules read: its head and its tail."""
 
+LEDGER_JSON_CHARS_MAX = 65_536
+"""Characters of a JSON result up to which the rules parse all of it; of a longer one they read LEDGER_SCAN_CHARS_MAX."""
+
 SETTING_TOKENS_MAX = 10**12
 """Largest value of an option in tokens. A larger one is a mistake, and float arithmetic on it would not be exact."""
 

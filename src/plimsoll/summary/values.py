@@ -32,6 +32,9 @@ _REPEATED = 0.15
 _REUSED = 2.0
 """What values gain if calls took others of their column: the agent goes through them, or needs the same kind again."""
 
+_LISTED_MAX = 6
+"""Codes of a column from which on each counts less, unless calls took some."""
+
 _START_CHARS_MIN = 12
 """A shorter start of a row is useless."""
 
@@ -105,7 +108,8 @@ def _read(fact: Fact) -> _Row:
 def _reused(rows: Sequence[_Row]) -> Callable[[str, str], tuple[str, float]]:
     """Return a function from a column and its codes to their text and factor.
 
-    Codes that no call took come first. They are worth more if calls took others of their column.
+    Codes that no call took come first. They are worth more if calls took others of their column; of a long list of which no call
+    took any, few will be needed.
     """
     taken = {word.strip(",") for row in rows for word in row.asked.split()}
     columns = {
@@ -118,7 +122,8 @@ def _reused(rows: Sequence[_Row]) -> Callable[[str, str], tuple[str, float]]:
     def reused(column: str, cell: str) -> tuple[str, float]:
         codes = sorted(cell.split(), key=taken.__contains__)
         new = sum(code not in taken for code in codes) / max(1, len(codes))
-        return " ".join([column, *codes]), 1.0 + _REUSED * new * (column in columns)
+        factor = 1.0 + _REUSED * new if column in columns else min(1.0, _LISTED_MAX / max(1, len(codes))) ** 0.5
+        return " ".join([column, *codes]), factor
 
     return reused
 

@@ -11,6 +11,7 @@ from plimsoll.summary.frame import PRESENTATIONS, wrap
 from plimsoll.summary.ledger import CAPS, Ledger, extend
 from plimsoll.summary.ledger.commands import failed, outcome
 from plimsoll.summary.ledger.decisions import question
+from plimsoll.summary.ledger.identifiers import CODES_KEY
 from plimsoll.summary.ledger.requests import constrains, without_injected
 from plimsoll.summary.ledger.sentences import head_and_tail, line, sentences
 from plimsoll.summary.ledger.shell import in_command
@@ -481,3 +482,22 @@ def test_the_letter_of_an_escaped_line_break_is_no_part_of_a_path():
 
     assert {"/srv/shop/api/orders.py", "docs/orders.md"} <= {fact.text for fact in ledger.of("file")}
     assert not [fact.text for fact in ledger.of("file") if fact.text.startswith("n")]
+
+
+def test_a_list_of_objects_is_read_to_its_end():
+    """Every number of a ticket in a list is a value to act on, also behind objects with much text."""
+    tickets = [
+        {"ticket_id": 27504420 + n, "line": n, "body": "Please look at this part again. " * 40} for n in range(7)
+    ]
+    ledger = extend(Ledger.empty(), [*called("list_tickets", {"open": "yes"}, json.dumps(tickets))], 0)
+
+    [codes] = [fact for fact in ledger.of("identifier") if fact.key.endswith(CODES_KEY)]
+    assert codes.text == "ticket_id " + " ".join(str(27504420 + n) for n in range(7))
+
+
+def test_an_address_is_no_file():
+    """What follows the scheme of an address that a command printed is not a path."""
+    result = "See https://docs.shop.test/cli/trust.html\nmodified:   api/orders.py"
+    ledger = extend(Ledger.empty(), [*called("Bash", {"command": "git status"}, result)], 0)
+
+    assert [fact.text for fact in ledger.of("file")] == ["api/orders.py"]

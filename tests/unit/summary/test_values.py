@@ -94,6 +94,24 @@ def test_a_row_comes_after_those_that_say_its_values_already():
     assert [row.group for row in ranked(messages)] == ["new()", "old()", "newest()"]
 
 
+def test_few_of_a_long_list_are_needed():
+    """A page of search results is worth less than the two codes of an object, until calls take some of the results."""
+    found = json.dumps([{"leg_id": f"HA{number}77"} for number in range(100, 120)])
+    rows = ranked([*order(11, payment="card_1"), *called("search_legs", {"day": "May 3"}, found, call_id="s")])
+    chosen = ranked(
+        [
+            *order(11, payment="card_1"),
+            *called("search_legs", {"day": "May 3"}, found, call_id="s"),
+            *called("get_leg", {"leg": "HA10177"}, '{"gate": "B31", "seats": [{"seat_id": "12F01"}]}', call_id="g"),
+        ]
+    )
+
+    def place(rows):
+        return next(at for at, row in enumerate(rows) if row.text.count("HA1") == 12)
+
+    assert place(rows) > place(chosen)
+
+
 @pytest.mark.parametrize("tokens_max", [80, 110, 140])
 def test_a_small_summary_of_a_run_has_values_beside_the_request(tokens_max, counter):
     """Where there is room for a line or two, one of them names what the tools returned."""

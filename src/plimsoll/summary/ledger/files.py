@@ -10,17 +10,19 @@ from plimsoll.summary.ledger.sentences import clean
 from plimsoll.summary.ledger.shell import in_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from plimsoll.summary.ledger.calls import Call
 
-_WEIGHTS = {"modified": 4.0, "read": 1.5, "seen": 0.8}
+_WEIGHTS = {"modified": 4.0, "read": 2.0, "reported": 1.5, "seen": 0.8}
 _PATH_LINE = regex(
     r"(?:\.{0,2}/|[\w@.+-]+/)[\w@.+/-]*\.[A-Za-z]\w{0,9}(?=[:\s-]|\Z)|[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,5}\Z"
 )
-_PATH = regex(r"(?<![\w/.~-])(?:\.{0,2}/|[\w@.+-]{1,80}/)[\w@.+/-]{0,200}\.[A-Za-z]\w{0,9}\b")
+_PATH = regex(r"(?<![\w/.~:-])(?:\.{0,2}/|[\w@.+-]{1,80}/)[\w@.+/-]{0,200}\.[A-Za-z]\w{0,9}\b")
 _REPORT_CHARS_MAX = 16_000
 _SEEN_MAX = 60
+_NAMED_MAX = 12
+"""More paths in one result share the weight of this many."""
 
 
 def from_call(call: Call, position: int) -> Iterator[Fact]:
@@ -46,16 +48,21 @@ def in_listing(text: str, position: int) -> Iterator[Fact]:
         if found is not None:
             path = found[0].rstrip(":-")
             seen.setdefault(path, None)
-    weight = _WEIGHTS["seen"] if len(seen) <= 12 else _WEIGHTS["seen"] * 12 / len(seen)
     for path in list(seen)[:_SEEN_MAX]:
-        yield _fact(path, "seen", position, weight)
+        yield _fact(path, "seen", position, _WEIGHTS["seen"] * _spread(seen))
 
 
 def in_report(text: str, position: int) -> Iterator[Fact]:
     """Yield the paths anywhere in a sub-agent's report or a repository status."""
     read = text[:_REPORT_CHARS_MAX].replace("\\n", "\n")  # in JSON, the `n` of a line break is no part of a path
-    for path in list(dict.fromkeys(_PATH.findall(read)))[:_SEEN_MAX]:
-        yield _fact(path, "seen", position, _WEIGHTS["read"])
+    found = list(dict.fromkeys(path for path in _PATH.findall(read) if not path.startswith("//")))[:_SEEN_MAX]
+    for path in found:
+        yield _fact(path, "seen", position, _WEIGHTS["reported"] * _spread(found))
+
+
+def _spread(paths: Collection[str]) -> float:
+    """Return the factor of each of so many paths: the more a result names, the less each of them is meant."""
+    return min(1.0, _NAMED_MAX / max(1, len(paths)))
 
 
 def _facts(paths: tuple[str, ...], state: str, position: int) -> Iterator[Fact]:

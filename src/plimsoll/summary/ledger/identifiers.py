@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from plimsoll.limits import LEDGER_JSON_CHARS_MAX, LEDGER_SCAN_CHARS_MAX
 from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import CAPS, ID_ENDINGS, Fact, row_key
 from plimsoll.summary.ledger.prose import plain
@@ -41,17 +42,20 @@ _EMPTY_VALUES = frozenset({"", "0", "no", "[]", "()"})
 _EMPTY_CELLS_MAX = 2
 """Maximum number of cells with 0 or no in a row."""
 
+_NUMBER_MIN = 1_000
+"""A smaller number in a field of ids is a count or an index."""
+
 _EXAMINED_MAX = 14  # candidates, of which some only repeat a shape
 _ROW_CHARS_MAX = 140
 _DECODER = json.JSONDecoder()
 
 
-def from_json(text: str, label: str, position: int, chars_max: int) -> Iterator[Fact]:
+def from_json(text: str, label: str, position: int) -> Iterator[Fact]:
     """Yield the codes in a JSON result by field name, then its rows, one fact per object.
 
-    Only the first `chars_max` characters are read.
+    Of a text longer than LEDGER_JSON_CHARS_MAX, only the objects in its first LEDGER_SCAN_CHARS_MAX characters are read.
     """
-    values = _decoded(text, chars_max)
+    values = _decoded(text)
     rows: list[tuple[str, str, str]] = []
     for value in values:
         _walk(value, "", rows, 0)
@@ -151,14 +155,14 @@ def from_report(text: str, label: str, position: int) -> Iterator[Fact]:
                 return
 
 
-def _decoded(text: str, chars_max: int) -> list[Any]:
-    """Return the JSON values; of a text longer than `chars_max`, only complete objects within it. Never raises."""
-    if len(text) <= chars_max:
+def _decoded(text: str) -> list[Any]:
+    """Return the JSON values; of a text that is too long or no JSON, only complete objects near its start. Never raises."""
+    if len(text) <= LEDGER_JSON_CHARS_MAX:
         try:
             return [json.loads(text)]
         except (ValueError, RecursionError):
             pass
-    head, at = text[:chars_max], 0
+    head, at = text[:LEDGER_SCAN_CHARS_MAX], 0
     found: list[Any] = []
     while len(found) < _ROWS_MAX and (at := head.find("{", at)) >= 0:
         try:
@@ -184,6 +188,8 @@ def _collect(value: object, name: str, codes: dict[str, dict[str, None]], depth:
             _collect(item, name, codes, depth + 1)
     elif isinstance(value, str) and len(value) <= 40 and _is_code(value.replace("-", "_")):
         codes.setdefault(name, {})[value] = None
+    elif isinstance(value, int) and value >= _NUMBER_MIN and name.endswith(ID_ENDINGS):
+        codes.setdefault(name, {})[str(value)] = None
 
 
 def _walk(value: object, name: str, rows: list[tuple[str, str, str]], depth: int) -> None:

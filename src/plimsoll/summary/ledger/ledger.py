@@ -335,7 +335,7 @@ class _Reader:
     def _values(self, call: calls.Call, content: str, text: str, position: int) -> None:
         opening = text[:40].lstrip()[:1]
         if opening in ("{", "["):
-            facts = list(identifiers.from_json(content, call.brief, position, limits.LEDGER_SCAN_CHARS_MAX))
+            facts = list(identifiers.from_json(content, call.brief, position))
             self.draft.add_all(facts)
             if facts:
                 return
