@@ -90,7 +90,26 @@ def strands() -> dict[str, Any]:
     return {"model": Done(), "tools": []}
 
 
-MODELS = {"langchain": langchain, "agents": agents, "pydantic_ai": pydantic_ai, "strands": strands}
+def agent_framework() -> dict[str, Any]:
+    """A client of the Microsoft Agent Framework."""
+    from agent_framework import BaseChatClient, ChatMiddlewareLayer, ChatResponse, Message
+
+    class Done(ChatMiddlewareLayer[Any], BaseChatClient[Any]):
+        """Says that it is done."""
+
+        async def _inner_get_response(self, **_: Any) -> Any:
+            return ChatResponse(messages=[Message("assistant", ["done"])])
+
+    return {"client": Done(), "tools": []}
+
+
+MODELS = {
+    "langchain": langchain,
+    "agents": agents,
+    "pydantic_ai": pydantic_ai,
+    "strands": strands,
+    "agent_framework": agent_framework,
+}
 
 
 @pytest.mark.parametrize(("framework", "block"), BLOCKS, ids=[framework for framework, _ in BLOCKS])

@@ -13,8 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "frameworks" / "programs"
-NEEDED = {"agents": "openai_agents", "langchain": "langchain", "pydantic_ai": "pydantic_ai", "strands": "strands"}
-"""By framework: the adapter."""
+NEEDED = ("agents", "langchain", "pydantic_ai", "strands", "agent_framework")
 
 MISTAKE = ("adapters.py", "max_token")
 """The only mistake in the programs."""

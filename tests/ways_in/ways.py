@@ -233,6 +233,34 @@ class Strands(Kept):
         return [*system, *(wire for message in apart for wire in dialect.wires(message))]
 
 
+class AgentFramework(Kept):
+    """A middleware around a model call of the Microsoft Agent Framework."""
+
+    def __init__(self, store: str, max_tokens: int, **options: Any) -> None:
+        from plimsoll.adapters.agent_framework import PlimsollChatMiddleware
+
+        self._middleware = PlimsollChatMiddleware(
+            store=store, max_tokens=max_tokens, model="gpt-4o", name=NAME, **options
+        )
+        self.conversations = self._middleware.conversations
+
+    def sent(self, history: list[Wire]) -> list[Wire]:
+        """The messages that the client is called with."""
+        from agent_framework import ChatContext, ChatResponse
+
+        from plimsoll.adapters.agent_framework_messages import AgentFrameworkDialect
+
+        dialect, client = AgentFrameworkDialect(), cast("Any", None)
+        messages = dialect.joined([dialect.built(message, None) for message in history])
+        context = ChatContext(client=client, messages=messages, options={})
+
+        async def call() -> None:
+            context.result = ChatResponse(messages=[])
+
+        asyncio.run(self._middleware.process(context, call))
+        return [wire for message in context.messages for wire in dialect.wires(message)]
+
+
 WAYS: dict[str, tuple[Callable[..., Way], str | None]] = {
     "sync": (Sync, None),
     "wrapped": (Wrapped, None),
@@ -240,6 +268,7 @@ WAYS: dict[str, tuple[Callable[..., Way], str | None]] = {
     "langchain": (LangChain, "langchain"),
     "pydantic-ai": (PydanticAI, "pydantic_ai"),
     "strands": (Strands, "strands"),
+    "agent-framework": (AgentFramework, "agent_framework"),
 }
 """By name: how it is made, and the framework without which it is left out."""
 

@@ -11,7 +11,7 @@ from plimsoll.compaction.view_message import Origins
 from plimsoll.conversations.conversation import HostConversation, Prepared
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.errors import RequestNotManaged, UnsafeName, warn
-from plimsoll.formats.overflow import Overflow
+from plimsoll.formats.overflow import Overflow, overflow_in
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import PolicyChoice
 from plimsoll.protocols import Durability
@@ -21,6 +21,8 @@ from plimsoll.tokens.counter import CounterChoice
 
 Wire: TypeAlias = dict[str, Any]
 M = TypeVar("M")
+_CAUSES_MAX = 8
+"""Errors behind an error that are read."""
 
 
 class ConversationOptions(TypedDict, total=False):
@@ -173,6 +175,19 @@ def session_name(name: str) -> str:
         return safe_name(name)
     except UnsafeName:
         return f"thread-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
+def overflow_of(refusal: BaseException) -> Overflow | None:
+    """What a model's error says of the context length, or the errors that it came from; None if it is another error."""
+    found: BaseException | None = refusal
+    for _ in range(_CAUSES_MAX):
+        if found is None:
+            break
+        overflow = overflow_in(getattr(found, "body", None)) or overflow_in({"message": str(found)})
+        if overflow is not None:
+            return overflow
+        found = found.__cause__ or found.__context__
+    return None
 
 
 def usage(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> Wire:

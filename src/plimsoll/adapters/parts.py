@@ -41,6 +41,11 @@ class PartsDialect(ABC, Generic[M, P]):
     def message(self, role: str, parts: list[P], origin: M | None) -> M:
         """A message with these parts, and the id and metadata of `origin`. The role may be `tool`."""
 
+    def side(self, message: M) -> str | None:
+        """Messages of one side are joined when they follow each other; None: never."""
+        role = self.role(message)
+        return None if role == "system" else role
+
     def wires(self, message: M) -> Sequence[Wire]:
         """The results in a message, then the rest of it."""
         role = self.role(message)
@@ -60,9 +65,9 @@ class PartsDialect(ABC, Generic[M, P]):
         """The messages with those of one side that follow each other as one, for APIs where the sides take turns."""
         found: list[M] = []
         for message in messages:
-            role = self.role(message)
-            if found and role != "system" and self.role(found[-1]) == role:
-                found[-1] = self.message(role, [*self.parts(found[-1]), *self.parts(message)], message)
+            side = self.side(message)
+            if found and side is not None and self.side(found[-1]) == side:
+                found[-1] = self.message(side, [*self.parts(found[-1]), *self.parts(message)], message)
             else:
                 found.append(message)
         return found
