@@ -71,8 +71,20 @@ def preload(model: str | None = DEFAULT_MODEL) -> None:
 
     For servers at start-up; may run in a thread. Raises SettingError.
     """
-    load_vocabulary(model)
-    import plimsoll.compaction.one_call  # noqa: F401, PLC0415 - loads the compaction engine
+    from threading import Thread  # noqa: PLC0415 - not needed by other calls
+
+    engine = Thread(
+        target=_import_engine, daemon=True
+    )  # beside the vocabulary, most of which loads without the interpreter
+    engine.start()
+    try:
+        load_vocabulary(model)
+    finally:
+        engine.join()
+
+
+def _import_engine() -> None:
+    import plimsoll.compaction.one_call  # noqa: F401, PLC0415 - most calls do without
 
 
 def fit(  # noqa: PLR0913 - the options of the contract
