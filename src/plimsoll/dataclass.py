@@ -1,6 +1,7 @@
 """A `dataclass` decorator like that of the standard library that makes classes faster: importing plimsoll makes about a hundred.
 
-The standard one compiles up to eight functions per class. This one compiles only `__init__`; the other methods are closures.
+The standard one compiles up to eight functions per class. This one compiles only `__init__`, once the class is first called: most
+classes of a process never are. The other methods are closures.
 The fields are those of the standard library, so `replace`, `fields` and `asdict` work.
 """
 
@@ -8,8 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
+from types import MethodType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 Field: TypeAlias = "dataclasses.Field[Any]"
@@ -26,7 +29,7 @@ def _dataclass(
     def made(plain: type) -> type:
         cls: type = dataclasses.dataclass(plain, init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)
         fields = dataclasses.fields(cls)
-        methods: dict[str, Any] = {"__init__": _init(cls, fields, frozen=frozen)}
+        methods: dict[str, Any] = {"__init__": _Init(cls, partial(_init, cls, fields, frozen=frozen))}
         if repr:
             methods["__repr__"] = _repr([field.name for field in fields if field.repr])
         if eq:
@@ -41,6 +44,20 @@ def _dataclass(
         return cls
 
     return made
+
+
+class _Init:
+    """Stands for the `__init__` of a class until somebody asks for it."""
+
+    __slots__ = ("_cls", "_make")
+
+    def __init__(self, cls: type, make: Callable[[], Callable[..., None]]) -> None:
+        self._cls, self._make = cls, make
+
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., None]:
+        init = self._make()
+        type.__setattr__(self._cls, "__init__", init)
+        return init if instance is None else MethodType(init, instance)
 
 
 def _init(cls: type, fields: tuple[Field, ...], *, frozen: bool) -> Callable[..., None]:

@@ -145,3 +145,21 @@ def test_instances_are_copied_and_pickled() -> None:
     """Instances can be pickled and copied, also frozen ones."""
     one = Stored(number=1, text="x")
     assert pickle.loads(pickle.dumps(one)) == copy.copy(one) == copy.deepcopy(one) == one
+
+
+def test_no_method_is_compiled_before_the_class_is_called() -> None:
+    """Importing a class makes nothing of it; the first instance, or whoever looks, gets a function that stays."""
+    cls = classes(quick.dataclass)["Derived"]
+    assert not inspect.isfunction(vars(cls)["__init__"])
+
+    class Own(cls):  # type: ignore[misc, valid-type]
+        """A class that is made by hand."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__(number=number, more=number)
+
+    assert (Own(5).number, Own(5).more) == (5, 5)
+    init = vars(cls)["__init__"]
+    assert inspect.isfunction(init)
+    assert cls(number=1).number == 1
+    assert vars(cls)["__init__"] is init

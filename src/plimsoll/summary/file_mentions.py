@@ -87,6 +87,8 @@ class FileContent:
 
 @dataclass(slots=True)
 class _Usage:
+    """The uses of one file."""
+
     mentions: int = 0
     last: int = 0
     modified: bool = False

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import plimsoll
+import plimsoll.api.fit as api_fit
 from plimsoll.tokens import exact
 from plimsoll.tokens.exact import (
     ExactCounter,
@@ -377,3 +378,17 @@ def test_preloading_changes_no_count() -> None:
         before = plimsoll.count_tokens("unladen swallows", model=model)
         plimsoll.preload(model)
         assert plimsoll.count_tokens("unladen swallows", model=model) == before
+
+
+def test_the_engine_is_imported_while_the_vocabulary_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither waits for the other, and what goes wrong with the vocabulary is raised."""
+    importing = threading.Event()
+
+    def load(model: str | None) -> None:
+        assert importing.wait(timeout=10)
+        raise LookupError(model)
+
+    monkeypatch.setattr(api_fit, "_import_engine", importing.set)
+    monkeypatch.setattr(api_fit, "load_vocabulary", load)
+    with pytest.raises(LookupError, match="gpt-4o"):
+        plimsoll.preload("gpt-4o")
