@@ -47,6 +47,7 @@ def shrink(  # noqa: PLR0913 - one call with its options
     counter: CounterChoice = None,
     list_items_max: int = 20,
     preview_chars: int | None = None,
+    query: str | None = None,
 ) -> Shrunk:
     """Shorten a tool result to at most `max_tokens` tokens, by its structure; one that fits is unchanged.
 
@@ -61,6 +62,7 @@ def shrink(  # noqa: PLR0913 - one call with its options
         counter: as in `fit`.
         list_items_max: rows kept of the longest list of a JSON result.
         preview_chars: about how many characters of a stored result are kept, if less than `max_tokens`.
+        query: what the result is read for, such as the user's request: lines and rows with its rare words stay first.
 
     Raises: CounterError, SettingError.
 
@@ -72,6 +74,7 @@ def shrink(  # noqa: PLR0913 - one call with its options
         if preview_chars is None
         else max(PREVIEW_TOKENS_MIN, integer("preview_chars", preview_chars) // CHARS_PER_TOKEN)
     )
+    text_or_none("query", query)
     port = None if store is None else offload_of(store)
     text, counting = render_result(result), counter_for(model, choice=counter)
     before = counting.upper(text)
@@ -80,7 +83,13 @@ def shrink(  # noqa: PLR0913 - one call with its options
     reference, problem = (None, None) if port is None else _stored(text, tool_name, port)
     room = max_tokens if preview is None or reference is None else min(max_tokens, preview)
     shrunk = shrink_result(
-        tool_name, text, tokens_max=room, counter=counting, reference=reference, items_max=list_items_max
+        tool_name,
+        text,
+        tokens_max=room,
+        counter=counting,
+        reference=reference,
+        items_max=list_items_max,
+        query=query,
     )
     return Shrunk(
         text=shrunk.text,

@@ -24,12 +24,14 @@ _SEVERE = regex(
 _ERROR = regex(
     r"\b(?:errors?|err|fail|fails|failed|failures?|failing|fatal|panic|panicked|exceptions?|traceback|critical|denied|refused"
     r"|abort(?:ed)?|rejected|cannot|can't|could not|undefined|unable|unreachable|unexpected|invalid|corrupt\w{0,6}|not found"
-    r"|no such|time-?outs?|tim(?:ed?|ing) out|crash\w{0,6}|killed|assert(?:ion)?(?:error)?)\b|超时|拒绝|无法",
+    r"|no such|time-?outs?|tim(?:ed?|ing) out|crash\w{0,14}|(?:oom)?killed"
+    r"|\w{0,12}backoff|evicted|assert(?:ion)?(?:error)?)\b|超时|拒绝|无法",
     re.IGNORECASE,
 )
 _NONE = regex(
     r"\b(?:0|no|zero|without|non)[ -](?:errors?|failures?|failed|exceptions?)\b"
-    r"|\b(?:errors?|err|failures?|failed|exceptions?)[\"']? ?[:=] ?[\"']?(?:0|none|null|false|no|nil)(?=[\s,;\"'}\])]|\Z)"
+    r"|\b(?:errors?|err|failures?|failed|exceptions?)[\"']? ?[:=] ?[\"']?"
+    r"(?:0(?=[\s,;\"'}\])]|\Z)|(?:none|null|false|no|nil)(?=\s{0,4}(?:[,;\"'}\])]|\Z)))"
     r"|没有(?:错误|异常)|无(?:错误|异常)",
     re.IGNORECASE,
 )
@@ -82,7 +84,20 @@ _STEMS = (
         "timing out",
         "crash",
     ),
-    *("killed", "assert", "e   ", "✗", "✘", "segfault", "segmentation", "out of memory", "oom", *_STATUS),
+    *(
+        "killed",
+        "backoff",
+        "evicted",
+        "assert",
+        "e   ",
+        "✗",
+        "✘",
+        "segfault",
+        "segmentation",
+        "out of memory",
+        "oom",
+        *_STATUS,
+    ),
     *("错误", "失败", "异常", "崩溃", "致命", "超时", "拒绝", "无法", "エラー", "오류"),
 )
 """Every match of the patterns above contains one of these in lower case. Searching for them is much faster."""

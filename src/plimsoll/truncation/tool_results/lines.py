@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +14,7 @@ from plimsoll.truncation.boundaries import boundary_after, boundary_before
 from plimsoll.truncation.tool_results.errors import error_start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 LINE_CHARS_MAX = 400
 LINE_CHARS_MIN = 140
@@ -31,6 +31,8 @@ class Look(NamedTuple):
     """What the notice says about the whole result."""
     counts: Mapping[int, int] = _NO_COUNTS
     """The number of lines like this one, for lines that stand for others."""
+    lines: Sequence[str] | None = None
+    """The lines that are ranked, where they are not those of the result but were made from it."""
 
 
 def rank_ends(ranked: list[int], rank: int, head: int, tail: int) -> None:
@@ -50,6 +52,7 @@ _SEARCHED_CHARS = 4_000
 _GAP_CHARS = 12
 """What a gap costs on average, spread over the kept lines."""
 
+_SHORT_GAP_LINES, _SHORT_GAP_CHARS = 3, 16
 GAP_START = "[… "
 _GAP = regex(r"\[… (?:已略去 )?([0-9,]{1,15}) (?:lines? cut|行) …\]\Z")
 
@@ -119,12 +122,21 @@ def render_kept(  # noqa: PLR0913, PLR0917 - what to render and how
         if index in gaps:  # a kept line that is itself a gap joins the next one
             missing += gaps[index]
             continue
-        if missing:
+        if missing and not skipped and missing <= _SHORT_GAP_LINES and _is_short(lines[index - missing : index]):
+            out += lines[index - missing : index]
+        elif missing:
             out.append(gap_line(missing, language))
-            missing = 0
+        missing = 0
         if index < len(lines):
             out.append(clip_line(lines[index], chars_max) + (f" (×{counts[index]:,})" if index in counts else ""))
     return "\n".join(out)
+
+
+def _is_short(lines: Sequence[str]) -> bool:
+    """Whether lines cost no more than the mark in their place."""
+    return sum(map(len, lines)) + len(lines) <= _SHORT_GAP_CHARS and not any(
+        line.startswith(GAP_START) for line in lines
+    )
 
 
 def gap_line(count: int, language: str) -> str:

@@ -77,7 +77,7 @@ def _rank_errors(ranked: list[int], errors: Sequence[ErrorLines]) -> None:
         ranked[error.first] = min(ranked[error.first], rank)
         ranked[error.last] = min(ranked[error.last], _LAST)
         if place < _ERRORS_NEXT:
-            for near in range(max(0, error.first - 1), min(len(ranked), error.first + 3)):
+            for near in range(max(0, error.first - 2), min(len(ranked), error.first + 3)):
                 ranked[near] = min(ranked[near], _NEAR)
 
 

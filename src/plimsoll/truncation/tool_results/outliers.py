@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 from plimsoll.limits import TOOL_ARGUMENT_DEPTH_MAX
 from plimsoll.truncation.json_text import Path
 from plimsoll.truncation.tool_results.errors import containing, severity
+from plimsoll.truncation.tool_results.wanted import best_matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -65,19 +66,22 @@ class _Found(NamedTuple):
         return tuple(reversed(steps))
 
 
-def find_outliers(value: Container, stems: Sequence[str]) -> list[Outlier]:
+def find_outliers(value: Container, stems: Sequence[str], query: str | None = None) -> list[Outlier]:
     """The values that differ most from their peers, at most OUTLIERS_MAX, the most different first. Takes linear time.
 
     Args:
         value: A JSON list or object.
         stems: The stems of error words in its text.
+        query: What is looked for: values that have its rare words count most.
 
     """
     found = _containers(value)
     tables = [container for container in found.containers if len(container) >= _ROWS_MIN and is_rows(container)]
     scores: dict[tuple[int, Any], float] = {}
     owners: dict[tuple[int, Any], Container] = {}
-    for owner, key, score in chain(_errors(found.containers, stems), *map(_odd_cells, tables)):
+    for owner, key, score in chain(
+        _errors(found.containers, stems), *map(_odd_cells, tables), _wanted(found.containers, query) if query else ()
+    ):
         place = id(owner), key
         scores[place] = scores.get(place, 0.0) + score
         owners[place] = owner
@@ -155,6 +159,25 @@ def _error_texts(containers: Sequence[Container], stems: Sequence[str]) -> Itera
             level = severities[start] = severity(start, stems)
         if level:
             yield owners[at], keys[at], level * _weight(keys[at], owners[at][keys[at]])
+
+
+def _wanted(containers: Sequence[Container], query: str) -> Iterator[tuple[Container, Any, float]]:
+    """The values that match a query best, by their text, their number or their key."""
+    owners: list[Container] = []
+    keys: list[Any] = []
+    texts: list[str] = []
+    for container in containers:
+        for key, value in _items(container):
+            owners.append(container)
+            keys.append(key)
+            text = str(value) if value.__class__ in _LEAVES else ""
+            texts.append(f"{key} {text}" if container.__class__ is dict else text)
+    for place, at in enumerate(best_matches(texts, query)):
+        yield owners[at], keys[at], _WANTED / (1 + place)
+
+
+_LEAVES = frozenset({str, int, float})
+_WANTED = 40.0
 
 
 def _weight(key: Any, text: str) -> float:

@@ -14,10 +14,12 @@ from plimsoll.brief import pluralize
 from plimsoll.regex import regex
 from plimsoll.truncation.tool_results.csv_rows import look_at_csv, separator_of
 from plimsoll.truncation.tool_results.errors import SEVERE, find_errors
+from plimsoll.truncation.tool_results.folding import fold_commits, fold_paths, is_history, paths_of
+from plimsoll.truncation.tool_results.html_text import is_page, text_of_page
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
 from plimsoll.truncation.tool_results.logs import look_at_log
 
-Kind: TypeAlias = Literal["whole", "json", "diff", "search", "listing", "log", "csv", "code", "text"]
+Kind: TypeAlias = Literal["whole", "json", "diff", "search", "listing", "log", "csv", "code", "html", "history", "text"]
 """The shape of a result; "whole" for one that fits and is left alone."""
 
 Lines: TypeAlias = Sequence[str]
@@ -27,7 +29,10 @@ def _line_count(lines: Lines) -> str:
     return pluralize(len(lines), "line")
 
 
-def _with_errors(ranked: list[int], lines: Lines) -> list[int]:
+_ERRORS_FIRST, _ERRORS_MAX = 3, 12
+
+
+def _with_errors(ranked: list[int], lines: Lines, errors_max: int = _ERRORS_MAX) -> list[int]:
     """The ranks, with the worst errors before all other lines, and further ones among the first.
 
     Those that report an error come before those that mention one. Mere words of failure count where they are few.
@@ -36,12 +41,11 @@ def _with_errors(ranked: list[int], lines: Lines) -> list[int]:
     least = 1 if len(errors) <= _ERRORS_FIRST else SEVERE
     worst = [error for error in errors if error.severity >= least]
     worst.sort(key=lambda error: not _REPORTED.match(lines[error.first][:_REPORT_CHARS]))
-    for number, error in enumerate(worst[:_ERRORS_MAX]):
+    for number, error in enumerate(worst[:errors_max]):
         ranked[error.first] = -1 if number < _ERRORS_FIRST else min(0, ranked[error.first])
     return ranked
 
 
-_ERRORS_FIRST, _ERRORS_MAX = 3, 12
 _REPORT_CHARS = 300
 _REPORTED = regex(
     r"(?:(?:[\w~^-]{1,40}:)?[^\s:]{0,200}[:-][0-9]{1,7}[:-])?[\s+\-*>#|]{0,20}"
@@ -142,12 +146,23 @@ def _tree_position(line: str) -> tuple[int, str]:
     return min(_DEPTH_MAX, depth), path.rpartition("/")[0] or f"indent {min(_DEPTH_MAX, depth)}"
 
 
-def _listing_facts(lines: Lines) -> str:
-    return pluralize(sum(1 for line in lines if line.strip()), "entry", "entries")
+def _look_at_listing(lines: Lines) -> Look:
+    return Look(_listing_ranks(lines), pluralize(sum(1 for line in lines if line.strip()), "entry", "entries"))
+
+
+def _look_at_folders(paths: Lines) -> Look:
+    """Paths by their folders: the upper ones first, those with the most in them before others."""
+    folded = fold_paths(paths)
+    ranked = [depth for depth, _ in folded]
+    rank_ends(ranked, 0, 1, 0)
+    folders = sum("/ (" in line for _, line in folded)
+    facts = f"{pluralize(len(paths), 'path')} in {pluralize(folders, 'folder')}, names by folder with the number of paths below"
+    return Look(ranked, facts, lines=[line for _, line in folded])
 
 
 # --- search hits ------------------------------------------------------------------------------------------------------
 
+_ERRORS_OF_SEARCH = 4
 _HIT = regex(r"(?=[^\s:]{0,40}:?[^\s:]{0,200}[/.])((?:[\w~^-]{1,40}:)?[^\s:,;=][^\s:]{0,200}?)([:-])[0-9]{1,7}\2")
 """`path:12:` of a hit or `path-12-` of a line of context, with a revision such as `HEAD:` before it or none."""
 
@@ -166,25 +181,47 @@ def _look_at_search(lines: Lines) -> Look:
         else:
             ranked.append(current + 1 if line.strip() else current + 2)
     facts = f"{pluralize(hits, 'hit')} in {pluralize(len(seen), 'file')}" if hits else _line_count(lines)
-    return Look(_with_errors(ranked, lines), facts)
+    return Look(_with_errors(ranked, lines, _ERRORS_OF_SEARCH), facts)
 
 
 # --- prose and everything else ----------------------------------------------------------------------------------------
 
-_HEADING = regex(r"#{1,6} |[=\-*]{3,}\s*\Z|<h[1-6]")
+_HEADING = regex(r"#{1,6} |<h[1-6]")
+_UNDERLINE = regex(r"(?:={3,}|-{3,})\s{0,8}\Z")
 _TEXT_ENDS = 6
+_UPPER = ("# ", "## ", "<h1", "<h2")
+_TITLE_CHARS = 120
 
 
 def _text_ranks(lines: Lines) -> list[int]:
-    """0 headings, the first and the last line, 1 more of both ends, 2 first lines of paragraphs, 3 the rest, 4 blank lines."""
-    ranked, blank_before = [], True
+    """Upper headings and both ends, lower headings, first lines of paragraphs, the rest, blank lines."""
+    ranked: list[int] = []
+    before = ""
     for line in lines:
-        blank = not line.strip()
-        ranked.append(4 if blank else 0 if _HEADING.match(line[:200]) else 2 if blank_before else 3)
-        blank_before = blank
+        blank = not line or line.isspace()
+        if _UNDERLINE.match(line) and before and not before.isspace() and len(before) <= _TITLE_CHARS:
+            ranked[-1] = 0
+            ranked.append(4)
+        elif line[:1] in {"#", "<"} and _HEADING.match(line):
+            ranked.append(0 if line.startswith(_UPPER) else 1)
+        else:
+            ranked.append(4 if blank else 2 if not before or before.isspace() else 3)
+        before = line
     rank_ends(ranked, 1, _TEXT_ENDS, _TEXT_ENDS)
     rank_ends(ranked, 0, 1, 1)
     return ranked
+
+
+def _look_at_page(lines: Lines) -> Look:
+    text = text_of_page("\n".join(lines)).split("\n")
+    return Look(_with_errors(_text_ranks(text), text), f"HTML page, {_line_count(text)} of text", lines=text)
+
+
+def _look_at_history(lines: Lines) -> Look:
+    """A line for each commit, then their messages."""
+    folded = fold_commits(lines)
+    is_head = [not line.startswith(" ") for line in folded]
+    return Look([0 if head else 1 for head in is_head], pluralize(sum(is_head), "commit"), lines=folded)
 
 
 # --- the shapes, and how they are recognised --------------------------------------------------------------------------
@@ -192,9 +229,11 @@ def _text_ranks(lines: Lines) -> list[int]:
 SHAPES: Mapping[Kind, Callable[[Lines], Look]] = {
     "diff": lambda lines: Look(_with_errors(_diff_ranks(lines), lines), _diff_facts(lines)),
     "search": _look_at_search,
-    "listing": lambda lines: Look(_listing_ranks(lines), _listing_facts(lines)),
+    "listing": _look_at_listing,
     "log": look_at_log,
     "csv": look_at_csv,
+    "html": _look_at_page,
+    "history": _look_at_history,
     "code": lambda lines: Look(_code_ranks(lines), _line_count(lines)),
     "text": lambda lines: Look(_with_errors(_text_ranks(lines), lines), _line_count(lines)),
 }
@@ -234,11 +273,22 @@ _SUGGESTED_BY_TOOL: Mapping[Kind, re.Pattern[str]] = {
 }
 
 
+def look_at(tool_name: str, text: str) -> tuple[Kind, Look]:
+    """The shape of a text, and what it says of its lines; a list of paths is looked at by folders."""
+    kind, lines = detect_lines(tool_name, text), text.split("\n")
+    paths = paths_of(lines) if kind == "listing" else None
+    return kind, _look_at_folders(paths) if paths else SHAPES[kind](lines)
+
+
 def detect_lines(tool_name: str, text: str) -> Kind:
     """The shape of a result that is lines of text, by its first lines and the tool's name."""
+    if is_page(text):
+        return "html"
     lines = [line[:_SAMPLE_LINE_CHARS] for line in text[:_SAMPLE_CHARS].splitlines()[:_SAMPLE_LINES] if line.strip()]
     if any(_DIFF.match(line) for line in lines):
         return "diff"
+    if is_history(lines):
+        return "history"
     if separator_of(lines[:-1]):
         return "csv"
     name = tool_name[:_SAMPLE_LINE_CHARS]

@@ -17,7 +17,9 @@ from plimsoll.truncation.tool_results import json_rows
 from plimsoll.truncation.tool_results.errors import stems_in
 from plimsoll.truncation.tool_results.lines import by_rank, earlier_gaps, keep_lines, line_chars, render_kept
 from plimsoll.truncation.tool_results.outliers import find_outliers, is_rows
-from plimsoll.truncation.tool_results.shapes import SHAPES, Kind, detect_lines
+from plimsoll.truncation.tool_results.shapes import Kind, look_at
+from plimsoll.truncation.tool_results.terminal import as_shown
+from plimsoll.truncation.tool_results.wanted import best_matches
 from plimsoll.validation import integer
 
 if TYPE_CHECKING:
@@ -36,7 +38,8 @@ _NOTICE = regex(
     r"(?:(?:; read the whole by reference|；可读回全文：引用) (?P<reference>[^\s\]]{1,200}))?"
 )
 _IMITATION = regex(r"\[(?=(?:shrunk from|缩自) [0-9])")
-_SAMPLE_CHARS = 20_000
+_SAMPLE_LINES, _SAMPLE_CHARS = 2_000, 20_000
+_WANTED_RANK, _WANTED_FIRST = -2, 4
 _ROUNDS_MAX = 6
 _LINES_MIN = 4
 """A text with fewer lines is cut as running text."""
@@ -69,6 +72,7 @@ def shrink_result(  # noqa: PLR0913 - one call with its options
     reference: str | None = None,
     items_max: int = 20,
     language: MarkerLanguage = "auto",
+    query: str | None = None,
 ) -> ShrunkResult:
     """Shrink a tool result to at most `tokens_max` tokens by `counter.upper`. A result that fits is unchanged.
 
@@ -84,6 +88,7 @@ def shrink_result(  # noqa: PLR0913 - one call with its options
         reference: Where the whole result can be read, for the notice.
         items_max: Rows that stay of the longest list of a JSON result.
         language: Of the notice and the marks of gaps.
+        query: What is looked for: lines and rows that have its rare words stay first.
 
     Raises:
         SettingError: If an option is invalid.
@@ -106,6 +111,7 @@ def shrink_result(  # noqa: PLR0913 - one call with its options
         reference=reference,
         items_max=items_max,
         language=language,
+        query=query,
     ).result(content, value)
 
 
@@ -134,26 +140,34 @@ class _Shrinking:
     reference: str | None
     items_max: int
     language: Literal["en", "zh"]
+    query: str | None = None
 
     def result(self, content: str, value: Any) -> ShrunkResult:
         """The shrunk content. `value` is its JSON value, or None if it is not JSON."""
         if isinstance(value, (dict, list)):
             return self._json(content, value)
         original, body = self._without_notice(content)
-        kind = detect_lines(self.tool_name, body)
-        look = SHAPES[kind](body.split("\n"))
+        body = as_shown(body)
+        kind, look = self._look_at(body)
         header = self._header(original, original.facts or look.facts)
         room = self.tokens_max - self.counter.upper(header)
         lines = shrink_lines(body, look, room, self.counter, self.language)
         shaped = header + lines if lines else None  # a header alone is worth less than the two ends
         return self._checked(shaped, kind, body or content, original)
 
+    def _look_at(self, body: str) -> tuple[Kind, Look]:
+        """The shape of a text, and the ranks of its lines, with what is wanted before all."""
+        kind, look = look_at(self.tool_name, body)
+        for place, index in enumerate(best_matches(look.lines or body.split("\n"), self.query) if self.query else ()):
+            look.ranks[index] = _WANTED_RANK if place < _WANTED_FIRST else min(look.ranks[index], 0)
+        return kind, look
+
     def _json(self, content: str, value: dict[str, Any] | list[Any]) -> ShrunkResult:
         original, value = self._without_note(content, value)
         note: dict[str, Any] = {"tokens": original.tokens, "characters": original.characters}
         note |= {"reference": original.reference} if original.reference else {}
         note["tag"] = tag_of(original.note_text)
-        outliers = [outlier.path for outlier in find_outliers(value, stems_in(content))]
+        outliers = [outlier.path for outlier in find_outliers(value, stems_in(content), self.query)]
         candidates: tuple[tuple[dict[str, Any] | list[Any], Sequence[Path]], ...] = (
             (value, outliers),
             ((whole := {"content": value}), [((whole, "content"), *path) for path in outliers]),
@@ -178,7 +192,8 @@ class _Shrinking:
 
     def _inner(self, body: str, room: int, counter: TokenCounter) -> str:
         """A text inside JSON, shrunk by its own shape."""
-        look = SHAPES[detect_lines(self.tool_name, body)](body.split("\n"))
+        body = as_shown(body)
+        _, look = self._look_at(body)
         return shrink_lines(body, look, room, counter, self.language)
 
     def _checked(self, shaped: str | None, kind: Kind, body: str, original: _Original) -> ShrunkResult:
@@ -241,19 +256,19 @@ class _Shrinking:
 def shrink_lines(body: str, look: Look, tokens_max: int, counter: TokenCounter, language: Literal["en", "zh"]) -> str:
     """The most useful lines of a text within `tokens_max`, or its two ends if there are too few lines."""
     best = ""
-    if body.count("\n") + 1 >= _LINES_MIN and tokens_max > 0:
-        best = _most_lines(body, look, tokens_max, counter, language)
+    lines = body.split("\n") if look.lines is None else look.lines
+    if len(lines) >= _LINES_MIN and tokens_max > 0:
+        best = _most_lines(lines, look, tokens_max, counter, language)
     return best or cut_text(body, tokens_max=max(0, tokens_max), counter=counter, keep="both", language=language).text
 
 
-def _most_lines(body: str, look: Look, tokens_max: int, counter: TokenCounter, language: str) -> str:
+def _most_lines(lines: Sequence[str], look: Look, tokens_max: int, counter: TokenCounter, language: str) -> str:
     """The most lines that fit; "" if hardly any do.
 
     Searches for the room in characters, with the characters per token of the last try. More room keeps the same lines
     and more, so a try is identified by its number of lines.
     """
-    lines = body.split("\n")
-    sample = body[:_SAMPLE_CHARS]
+    sample = "\n".join(lines[:_SAMPLE_LINES])[:_SAMPLE_CHARS]
     room = tokens_max * len(sample) / max(1, counter.upper(sample))
     tried: dict[int, tuple[int, str]] = {}
     ranked, gaps, chars_max = by_rank(look.ranks), earlier_gaps(lines), line_chars(int(room))

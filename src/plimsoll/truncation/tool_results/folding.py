@@ -1,0 +1,74 @@
+"""Lists whose lines repeat what is before them, written shorter: commits on a line each, paths by their folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plimsoll.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_COMMIT = regex(r"commit ([0-9a-f]{7,64})\b")
+_HEADER = regex(r"(Author|AuthorDate|Date|Commit|CommitDate|Merge): {1,8}(.{0,200})")
+_PATH = regex(
+    r"(?:[0-7]{6} (?:blob|tree|commit) [0-9a-f]{40,64}(?: {1,12}[0-9-]{1,15})?\t)?(\.{0,2}/?[\w.@+-][^\t:]{0,400})\Z"
+)
+_HASH_CHARS = 10
+_PATHS_SHARE = 0.9
+_FOLDER_PATHS_MIN = 3
+
+
+def is_history(lines: Sequence[str]) -> bool:
+    """Whether lines are what `git log` writes."""
+    return len(lines) > 1 and _COMMIT.match(lines[0]) is not None and _HEADER.match(lines[1]) is not None
+
+
+def fold_commits(lines: Sequence[str]) -> list[str]:
+    """Each commit's hash, date, author and subject on one line, its other lines below."""
+    folded: list[str] = []
+    head: list[str] = []
+    for line in lines:
+        commit = _COMMIT.match(line)
+        header = None if commit or not head else _HEADER.match(line)
+        if commit:
+            folded += [" ".join(head)] if head else []
+            head = [commit[1][:_HASH_CHARS]]
+        elif header:
+            head += [header[2].partition(" <")[0]] if header[1] in {"Author", "Date"} else []
+        elif head and line.strip():
+            folded.append(f"{' '.join(head)}: {line.strip()}")
+            head = []
+        elif not head and line.strip():
+            folded.append(line)
+    return folded + ([" ".join(head)] if head else [])
+
+
+def paths_of(lines: Sequence[str]) -> list[str] | None:
+    """The paths that lines list, one each, or None if they are another listing or hardly share folders."""
+    found = [_PATH.match(line[:500]) for line in lines if line.strip()]
+    paths = [match[1] for match in found if match]
+    deep = sum("/" in path.rstrip("/") for path in paths)
+    return paths if paths and deep > len(found) / 2 and len(paths) >= _PATHS_SHARE * len(found) else None
+
+
+def fold_paths(paths: Sequence[str]) -> list[tuple[int, str]]:
+    """A line for each folder: how many paths are below it, and the names in it; with its depth.
+
+    Folders are in the order in which they are met.
+    """
+    below: dict[str, int] = {}
+    names: dict[str, list[str]] = {}
+    for path in paths:
+        folder, _, name = path.rstrip("/").rpartition("/")
+        names.setdefault(folder, []).append(name)
+        while folder:
+            below[folder] = below.get(folder, 0) + 1
+            names.setdefault(folder, [])
+            folder = folder.rpartition("/")[0]
+    lines = [(0, " ".join(names.pop("", ())))]
+    lines += [
+        (folder.count("/"), f"{folder}/ ({below[folder]:,}): {' '.join(inside)}".rstrip(": "))
+        for folder, inside in names.items()
+    ]
+    return [line for line in lines if line[1]]

@@ -1,0 +1,158 @@
+"""What tools print day by day: pages, histories, paths, colours and progress, and what is looked for in them."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from tests.unit.tool_results.test_shrink_result import COUNTER, shrink
+
+import plimsoll
+from plimsoll.errors import SettingError
+from plimsoll.truncation.tool_results import shrink_result
+from plimsoll.truncation.tool_results.html_text import text_of_page
+from plimsoll.truncation.tool_results.terminal import as_shown
+
+
+@pytest.mark.parametrize(
+    ("printed", "shown"),
+    [
+        ("\x1b[1;31mERROR\x1b[0m disk\n", "ERROR disk\n"),
+        ("\x1b]0;title\x07make\x1b(B all", "make all"),
+        ("a\r\nb\r\n", "a\nb\n"),
+        (" 10%\r 50%\r100%\ndone", "100%\ndone"),
+        (" 10%\rERROR: no space\r100%\ndone", "ERROR: no space\n100%\ndone"),
+        ("one\rtwo", "one\ntwo"),
+        ("N\x08NA\x08AM\x08ME", "NAME"),
+        ("plain [31m text", "plain [31m text"),
+        ("\x1b[" + "1;" * 40 + "x", "\x1b[" + "1;" * 40 + "x"),
+    ],
+)
+def test_output_is_read_as_a_terminal_shows_it(printed: str, shown: str) -> None:
+    """Colours and states that were written over are left out, errors among them are not."""
+    assert as_shown(printed) == shown
+
+
+def test_progress_takes_no_room() -> None:
+    """A download's thousand states are one line, and the error below them is shown."""
+    bar = "".join(f"\r{n // 10}% [{'=' * (n // 20):50}] {n} kB" for n in range(1_000))
+    text = "\n".join([f"fetch part {part}{bar}" for part in range(9)] + ["\x1b[31mE: hash mismatch\x1b[0m"] * 2)
+    shown = shrink(text, 300).text
+
+    assert shown.count("99% [") == 9
+    assert "\x1b" not in shown
+    assert "E: hash mismatch" in shown
+
+
+PAGE = (
+    "<!DOCTYPE html><html><head><title>Tides &amp; harbours</title><style>.a{color:red}</style>"
+    "<script>if (a < b) { alert('<p>no</p>') }</script></head><body><!-- not <p>this</p> --><nav><li>Home</li></nav>"
+    "<h1>Tides</h1><p>High water   at <b>noon</b>.</p><table><tr><th>Port</th><td>7&nbsp;m</td></tr></table>"
+    "<pre>x = 1\ny = 2</pre>{}</body></html>"
+)
+
+
+def test_a_page_is_shown_as_its_text() -> None:
+    """Title, headings, paragraphs, rows and code; no scripts, styles, comments and tags."""
+    lines = text_of_page(PAGE).split("\n")
+
+    assert lines == [
+        *("# Tides & harbours", "- Home", "# Tides", "High water at noon."),
+        *("| Port | 7 m", "x = 1", "y = 2", "{}"),
+    ]
+
+
+def test_the_outline_of_a_long_page_comes_first() -> None:
+    """And the head says what it was."""
+    body = "".join(f"<h2>Part {n}</h2><div class='c'><p>{'Water rises. ' * 30}</p></div>" for n in range(40))
+    text = shrink(PAGE.replace("{}", body), 300).text
+
+    assert text.startswith("[shrunk from ")
+    assert "HTML page, " in text.split("\n")[0]
+    assert "# Tides & harbours" in text
+    assert text.count("## Part ") > 8
+    assert "<" not in text
+
+
+@pytest.mark.parametrize(
+    "page", ["<html><script>" * 2_000, "<html><!--" * 2_000, "<html>" + "<a " * 20_000, "<html>&#x110000;&lt"]
+)
+def test_damaged_pages_are_read(page: str) -> None:
+    """Tags that never end, and characters that there are not."""
+    assert COUNTER.upper(shrink(page * 3, 60).text) <= 60
+
+
+def test_a_history_is_shown_commit_by_commit() -> None:
+    """Hash, author, date and subject of a commit on one line, the newest and the oldest first."""
+    history = "\n".join(
+        f"commit {n:040x}\nAuthor: Ada <ada@example.org>\nDate:   Mon Jun 1 10:{n % 60:02}:00 2026 +0000\n\n    Subject {n}\n\n"
+        + "    Why it was done. \n" * 20
+        for n in range(100, 200)
+    )
+    shrunk = shrink(history, 300)
+
+    assert shrunk.kind == "history"
+    assert "100 commits" in shrunk.text.split("\n")[0]
+    assert "0000000000 Ada Mon Jun 1 10:40:00 2026 +0000: Subject 100" in shrunk.text
+    assert shrunk.text.count(": Subject ") >= 8
+
+
+def test_paths_are_shown_by_folder() -> None:
+    """Each folder with the number of paths below it and the names in it, the upper folders first."""
+    paths = [f"src/pkg{n % 9}/sub{n % 4}/module_{n}.py" for n in range(600)] + ["README.md", "src/setup.py"]
+    shrunk = shrink("\n".join(sorted(paths)), 300)
+
+    assert "602 paths in " in shrunk.text.split("\n")[0]
+    assert "README.md" in shrunk.text
+    assert "src/ (601): setup.py" in shrunk.text
+    assert all(f"src/pkg{n}/ (" in shrunk.text for n in range(9))
+
+
+def test_a_short_gap_is_filled() -> None:
+    """Lines that cost no more than the mark of a gap are shown, so that no blank line is counted."""
+    text = shrink("\n".join(f"## Part {n}\n\n" for n in range(900)), 400).text
+
+    assert "## Part 0\n\n\n## Part 1\n" in text
+    assert text.count("cut …]") == 1
+
+
+CITIES = ("oslo", "riga", "bern", "rome")
+
+
+@pytest.mark.spec("S3-14")
+@pytest.mark.parametrize("cap", [300, 1_000])
+def test_what_is_looked_for_is_shown(cap: int) -> None:
+    """A query's rare words choose lines of text, search hits, code and rows of JSON; common words choose nothing."""
+    query = "What does the harbour master know about berth quay-7741?"
+    rng = random.Random(cap)
+    hits = [f"src/mod_{n // 40}.py:{n % 40 + 1}:    total = harbour + {n}" for n in range(900)]
+    rows = [{"id": n, "berth": f"quay-{n}", "city": rng.choice(CITIES), "master": "x" * 20} for n in range(900)]
+    code = [line for n in range(400) for line in (f"def step_{n}(harbour):", f"    return harbour + {n}")]
+    at = rng.randrange(300, 600)
+    rows[at]["berth"] = "quay-7741"
+    texts = {
+        "search": "\n".join([*hits[:at], "src/odd.py:3:    berth = 'quay-7741'", *hits[at:]]),
+        "code": "\n".join([*code[:at], "    berth = 'quay-7741'", *code[at:]]),
+        "rows": json.dumps(rows),
+    }
+
+    assert "quay-7741" not in shrink_result("t", texts["code"], tokens_max=cap, counter=COUNTER).text
+    for text in texts.values():
+        shrunk = shrink_result("t", text, tokens_max=cap, counter=COUNTER, query=query)
+        assert "quay-7741" in shrunk.text
+        assert shrunk.tokens_after <= cap
+    assert "quay-7741" in plimsoll.shrink("t", rows, max_tokens=cap, query=query).text
+
+
+def test_a_number_is_found_in_json() -> None:
+    """Numbers are looked at as text."""
+    rows = [{"order": 10_000 + 7 * n, "open": True} for n in range(2_000)]
+
+    assert '"order":17735' in plimsoll.shrink("t", rows, max_tokens=300, query="order 17735").text
+
+
+def test_a_query_is_text() -> None:
+    """Anything else is refused."""
+    with pytest.raises(SettingError):
+        plimsoll.shrink("t", "x", query=7)  # type: ignore[arg-type]
