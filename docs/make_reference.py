@@ -67,7 +67,7 @@ ALIASES = {
     "message": "MessageLike FormatName",
     "formats.format": "SystemText",
     "compaction.drive": "Summarizer AsyncSummarizer",
-    "tokens.custom": "CounterChoice",
+    "tokens.counter": "CounterChoice",
     "policy.policy": "PolicyChoice",
     "policy.presets": "PresetName Step Strategy SummaryRole SummaryFrame Language",
     "policy.budget": "Mark Urgency",
