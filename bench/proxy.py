@@ -1,6 +1,8 @@
 """What the proxy adds to a request: latency, requests per second, and memory, beside a bare pass-through on the same library.
 
-    .env-bench/bin/python bench/proxy.py [--requests 200] [--streams 200]     needs the extra proxy; LiteLLM's proxy too if it is there
+    .env-bench/bin/python bench/proxy.py [--requests 200] [--streams 500] [--litellm PATH]     needs the extra proxy
+
+LiteLLM's proxy is measured beside it if its command is found: `pip install 'litellm[proxy]'` in an environment of its own, and its path.
 
 Every part is a process of its own on loopback: the upstream, which answers at once, what is measured, and this client. The added time is
 what a request through a proxy takes longer than one straight to the upstream, measured alternately.
@@ -188,6 +190,20 @@ async def streams(url: str, count: int) -> tuple[int, float]:
         return ended.count(False), time.perf_counter() - began
 
 
+def used_s(process_id: int) -> float:
+    """Seconds of processor time that a process and its children have used."""
+    found = 0.0
+    for task in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            text = task.read_text(encoding="utf-8")
+        except OSError:
+            continue
+        fields = text.rpartition(")")[2].split()
+        if process_id in (int(text.partition(" ")[0]), int(fields[1])):
+            found += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return found
+
+
 def resident_mb(process_id: int) -> float:
     """Megabytes of memory."""
     text = Path(f"/proc/{process_id}/status").read_text(encoding="ascii")
@@ -218,9 +234,9 @@ def main() -> None:
     me = (sys.executable, __file__, "--part")
     with tempfile.TemporaryDirectory() as home, ExitStack() as stack:
         stack.enter_context(process(*me, "upstream", str(up), port=up))
-        stack.enter_context(process(*me, "bare", str(plain), target, port=plain))
+        running = {"bare": stack.enter_context(process(*me, "bare", str(plain), target, port=plain))}
         words = (sys.executable, "-m", "plimsoll", "serve", "--upstream", target, "--port", str(ours), "--store", home)
-        proxy = stack.enter_context(process(*words, port=ours))
+        proxy = running["plimsoll"] = stack.enter_context(process(*words, port=ours))
         urls = {"direct": target, "bare": f"http://127.0.0.1:{plain}", "plimsoll": f"http://127.0.0.1:{ours}"}
         if arguments.litellm:
             config = Path(home, "litellm.yaml")
@@ -229,7 +245,7 @@ def main() -> None:
             )
             os.environ["LITELLM_LOG"] = "ERROR"
             command = (arguments.litellm, "--config", str(config), "--port", str(lite), "--host", "127.0.0.1")
-            stack.enter_context(process(*command, port=lite, patience_s=120))
+            running["litellm"] = stack.enter_context(process(*command, port=lite, patience_s=120))
             urls["litellm"] = f"http://127.0.0.1:{lite}"
         raw = json.dumps(body(), separators=(",", ":")).encode()
         print(f"a request of {len(raw):,} bytes, {arguments.requests} times")
@@ -241,12 +257,17 @@ def main() -> None:
         small = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "Why?"}]}).encode()
         for name in list(urls)[1:]:
             few = 200 if name == "litellm" else 2_000
-            rates = [asyncio.run(rate(urls[name], few, 20, small)), asyncio.run(rate(urls[name], few // 4, 20, raw))]
-            print(f"{name:10} {rates[0]:7.0f} small requests a second, {rates[1]:7.0f} of {len(raw):,} bytes")
+            rates = []
+            for times, data in ((few, small), (few // 4, raw)):
+                began_s = used_s(running[name].pid)
+                each = asyncio.run(rate(urls[name], times, 20, data))
+                rates.append((each, times / (used_s(running[name].pid) - began_s)))
+            told = "; ".join(f"{each:5.0f} a second, {core:5.0f} a second of a core" for each, core in rates)
+            print(f"{name:10} small requests, then of {len(raw):,} bytes: {told}")
         broken, taken_s = asyncio.run(streams(urls["plimsoll"], arguments.streams))
         print(f"{arguments.streams} streams at a time: {broken} broke, all ended after {taken_s:.1f} s")
         sizes = [resident_mb(proxy.pid)]
-        for _ in range(3):
+        for _ in range(5):
             asyncio.run(rate(urls["plimsoll"], 2_000, 20, small))
             sizes.append(resident_mb(proxy.pid))
         print("memory after each further 2,000 requests: " + ", ".join(f"{size:.0f}" for size in sizes) + " MB")

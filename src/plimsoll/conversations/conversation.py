@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll.api.fit import fit
 from plimsoll.compaction.view_message import Origins
+from plimsoll.conversations.content import RequestContent
 from plimsoll.conversations.inner import ROUNDS_MAX, InnerCalls, found_by, inner_calls
-from plimsoll.conversations.prefix import Listing, listing, said
+from plimsoll.conversations.prefix import Listing, said
 from plimsoll.conversations.redaction import Redaction
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import PlimsollError, StoreError
-from plimsoll.formats.format import SystemText
 from plimsoll.formats.intake import received
 from plimsoll.formats.overflow import Overflow
 from plimsoll.formats.requests import RequestParts, parts_of, with_messages, with_more, with_tools
@@ -59,24 +59,6 @@ class Prepared:
     """True if the model may search with the tools of recall: before the answer is handed on, ask `searched` of the conversation."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestContent:
-    """What a request says, with placeholders for its secrets."""
-
-    messages: list[Any]
-    system: SystemText
-    redaction: Redaction
-    listing: Listing
-
-
-def content_of(parts: RequestParts, credentials: Iterable[str], *, redact: bool) -> RequestContent:
-    """What a request says. Raises FormatError."""
-    redaction = Redaction(credentials, is_on=redact)
-    messages = redaction(list(received(parts.messages).wires) if parts.messages else [])
-    system = redaction(parts.system)
-    return RequestContent(messages=messages, system=system, redaction=redaction, listing=listing(messages, system))
-
-
 class HostConversation:
     """A conversation that a host holds. Used from one thread at a time; others wait."""
 
@@ -88,6 +70,8 @@ class HostConversation:
         self.format = format
         self.known = Listing(system=b"", messages=())
         """The newest list of the host."""
+        self.opening = ""
+        """How the list begins that was used last, by which it is looked up."""
         self.answer: frozenset[int] = frozenset()
         """What was said in the answer to it."""
         self.awaited = 0
@@ -158,7 +142,7 @@ class HostConversation:
             self._credentials = tuple(credentials)
             budget = self._settings.budget_of(parts, parts.model, window_tokens)
             try:
-                content = content or content_of(parts, self._credentials, redact=self._settings.redact)
+                content = content or self._settings.reader.read(parts, self._credentials)
                 found = self._synced(request, parts, content, budget, overflow)
                 return replace(found, number=self._number)
             except StoreError as error:
@@ -224,7 +208,7 @@ class HostConversation:
                     self._report(usage)
                     redact = Redaction(self._credentials, is_on=self._settings.redact)
                     self._inner.open += [*redact(list(message)), *found]
-                    content = content_of(parts, self._credentials, redact=self._settings.redact)
+                    content = self._settings.reader.read(parts, self._credentials)
                     return replace(self._synced(request, parts, content, to.budget_tokens, None), number=to.number)
                 except (PlimsollError, RecursionError):
                     self._number += 1  # it goes on beside the session, which nothing of it is recorded in

@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from plimsoll.compaction.drive import AsyncSummarizer, checked
-from plimsoll.conversations.conversation import HostConversation, Prepared, RequestContent, content_of, stateless
+from plimsoll.conversations.content import ContentReader, RequestContent
+from plimsoll.conversations.conversation import HostConversation, Prepared, stateless
 from plimsoll.conversations.inner import TOOLS_TOKENS
 from plimsoll.conversations.prefix import Likeness, Listing, best, likeness, listing
 from plimsoll.conversations.settings import Settings, chosen_policy
@@ -85,12 +86,17 @@ class Conversations:
             counter=counter,
             summarizer=checked(summarizer),
             redact=boolean("redact", redact),
+            reader=ContentReader(redact=redact),
             recall_tools=boolean("recall_tools", recall_tools),
         )
         self._open_max = integer("open_max", open_max, least=1)
         self._lock = RLock()
         self._known: OrderedDict[str, HostConversation] = OrderedDict()
         """By name, the newest used last."""
+        self._alike: dict[str, dict[HostConversation, None]] = {}
+        """By how they begin, the newest used last."""
+        self._opened: dict[HostConversation, None] = {}
+        """Those whose session may be open, the newest used last."""
         self._stored: dict[str, list[str]] | None = None
         """Names of stored sessions by what they begin with; None before the store was listed."""
 
@@ -174,7 +180,7 @@ class Conversations:
             return self._found(parts, name, self._content(parts, ()).listing)
 
     def _content(self, parts: RequestParts, credentials: Iterable[str]) -> RequestContent:
-        return content_of(parts, credentials, redact=self._settings.redact)
+        return self._settings.reader.read(parts, credentials)
 
     def close(self) -> None:
         """Close all sessions. Conversations can be found again."""
@@ -202,10 +208,11 @@ class Conversations:
 
     def _found(self, parts: RequestParts, name: str | None, given: Listing) -> HostConversation:
         if name is not None:
-            return self._used(self._named(safe_name(name), parts.format))
-        known = best((self._likeness(given, one, parts.format), one) for one in reversed(self._known.values()))
+            return self._used(self._named(safe_name(name), parts.format), given)
+        alike = reversed(self._alike.get(given.opening, {}))
+        known = best((self._likeness(given, one, parts.format), one) for one in alike)
         found = known or self._from_store(given, parts.format) or self._named(_new_name(given), parts.format)
-        return self._used(found)
+        return self._used(found, given)
 
     @staticmethod
     def _likeness(given: Listing, one: HostConversation, format: FormatName) -> Likeness | None:
@@ -221,17 +228,29 @@ class Conversations:
             found = self._known.get(name)
         return found or HostConversation(name, format, self._settings, self._renamed)
 
-    def _used(self, conversation: HostConversation) -> HostConversation:
-        """Remember a conversation as the one used last."""
+    def _used(self, conversation: HostConversation, given: Listing) -> HostConversation:
+        """Remember a conversation as the one used last, which has this list now."""
+        self._forget_beginning(conversation)
+        conversation.opening = given.opening
+        self._alike.setdefault(given.opening, {})[conversation] = None
+        self._opened.pop(conversation, None)
+        self._opened[conversation] = None
         self._known[conversation.name] = conversation
         self._known.move_to_end(conversation.name)
         idle = (name for name, one in self._known.items() if one.awaited == 0 and one is not conversation)
         if len(self._known) > KNOWN_MAX and (oldest := next(idle, None)) is not None:
             gone = self._known.pop(oldest)
+            self._forget_beginning(gone)
             _close_unless_used(gone)
             if self._stored is not None and gone.name.startswith(PREFIX):
                 self._stored.setdefault(_opening_of(gone.name), []).insert(0, gone.name)
         return conversation
+
+    def _forget_beginning(self, conversation: HostConversation) -> None:
+        alike = self._alike.get(conversation.opening, {})
+        alike.pop(conversation, None)
+        if not alike:
+            self._alike.pop(conversation.opening, None)
 
     def _renamed(self, conversation: HostConversation) -> str:
         """Another name for a conversation whose session cannot be written: by another process, or damaged."""
@@ -270,10 +289,11 @@ class Conversations:
 
     def _close_idle(self) -> None:
         """Close the sessions used longest ago, so that at most `open_max` are open."""
-        opened = [one for one in self._known.values() if one.is_open]
-        for one in opened[: max(0, len(opened) - self._open_max)]:
+        for one in list(self._opened)[: max(0, len(self._opened) - self._open_max)]:
             if one.awaited == 0:
                 _close_unless_used(one)
+            if not one.is_open:
+                del self._opened[one]
 
 
 def _close_unless_used(conversation: HostConversation) -> None:

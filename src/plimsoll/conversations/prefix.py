@@ -62,11 +62,18 @@ class Likeness(NamedTuple):
 def listing(messages: Sequence[Any], system: object = None) -> Listing:
     """The digests of a list. Messages may be dicts or objects of an SDK."""
     wires = [plain(message) for message in messages]
-    leading = list(takewhile(_is_system, wires))
+    leading = list(takewhile(is_system, wires))
+    return Listing(
+        system=system_digest(system, leading), messages=tuple(digest(wire) for wire in wires[len(leading) :])
+    )
+
+
+def system_digest(system: object, leading: Iterable[Any]) -> bytes:
+    """The digest of the system text beside a list, and of the messages with system text at its beginning."""
     hashed = hashlib.blake2b(_canonical(system), digest_size=8)
     for wire in leading:
         hashed.update(_canonical(wire))
-    return Listing(system=hashed.digest(), messages=tuple(digest(wire) for wire in wires[len(leading) :]))
+    return hashed.digest()
 
 
 def digest(wire: Any) -> Digest:
@@ -131,7 +138,8 @@ def likeness(
     return Likeness(continues, same_system, has_answer, shared)
 
 
-def _is_system(wire: object) -> bool:
+def is_system(wire: object) -> bool:
+    """True for a message with system text."""
     return isinstance(wire, Mapping) and wire.get("role") in _SYSTEM
 
 

@@ -83,18 +83,24 @@ class Redaction:
         self.occurrences: list[tuple[str, str]] = []
         """Placeholder and secret, as often as they occur."""
         self._is_on = is_on
-        self._credentials = [text for text in credentials if len(text) >= CREDENTIAL_CHARS_MIN]
+        self.credentials = tuple(text for text in credentials if len(text) >= CREDENTIAL_CHARS_MIN)
 
     def __call__(self, value: Any) -> Any:
         """The value with placeholders; itself, not a copy, if it holds no secret."""
         return _mapped(value, self._redacted) if self._is_on else value
+
+    def note(self, occurrences: Iterable[tuple[str, str]]) -> None:
+        """Take the secrets of a text that was redacted before."""
+        for mark, secret in occurrences:
+            self.found[mark] = secret
+            self.occurrences.append((mark, secret))
 
     def restored(self, value: Any) -> Any:
         """The value with the secrets again."""
         return _mapped(value, self._restored) if self.found else value
 
     def _redacted(self, text: str) -> str:
-        for credential in self._credentials:
+        for credential in self.credentials:
             if credential in text:
                 mark = self._mark("credential", credential)
                 self.occurrences += [(mark, credential)] * (text.count(credential) - 1)

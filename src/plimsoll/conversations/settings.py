@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.compaction.meter import DEFAULT_MODEL
+from plimsoll.conversations.content import ContentReader
 from plimsoll.conversations.inner import INNER_TOOLS
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.requests import RequestParts
@@ -44,6 +45,7 @@ class Settings:
     redact: bool = True
     recall_tools: bool = False
     """The model is offered tools to search what left the view, whose calls the host never sees."""
+    reader: ContentReader
     default_model: str = DEFAULT_MODEL
     windows: dict[str, int] = field(default_factory=dict)
     """Windows by model, as providers said them."""

@@ -100,6 +100,8 @@ class Gate:
 
     def __init__(self) -> None:
         self._tracks: OrderedDict[int, Track] = OrderedDict()
+        self._alike: dict[tuple[str, bytes], dict[int, Track]] = {}
+        """By path and beginning, in the same order."""
         self._size_bytes = 0
 
     def find(self, path: str, raw: bytes) -> tuple[Match, Track, int] | None:
@@ -107,8 +109,8 @@ class Gate:
 
         The third value is what it may take of the room.
         """
-        for track in reversed(self._tracks.values()):
-            if track.path != path or not _may_extend(raw, track.raw):
+        for track in reversed(self._alike.get((path, raw[:_PROBE]), {}).values()):
+            if not _may_extend(raw, track.raw):
                 continue
             if raw == track.raw and track.room_tokens is not None:
                 return "same", track, 0
@@ -119,8 +121,8 @@ class Gate:
 
     def must_read(self, path: str, raw: bytes) -> bool:
         """True if a request may be of a conversation of which something was changed before."""
-        changed = (track for track in self._tracks.values() if track.room_tokens is None and track.path == path)
-        return any(_may_extend(raw, track.raw) for track in changed)
+        alike = self._alike.get((path, raw[:_PROBE]), {}).values()
+        return any(track.room_tokens is None and _may_extend(raw, track.raw) for track in alike)
 
     def passed(self, path: str, raw: bytes, room_tokens: int | None, *, after: Track | None = None) -> Track:
         """Note a request that goes through, in place of the one it continues."""
@@ -129,6 +131,7 @@ class Gate:
         track = Track(path=path, raw=raw, room_tokens=room_tokens)
         if len(raw) <= TRACKS_SIZE_BYTES_MAX // 4:
             self._tracks[id(track)] = track
+            self._alike.setdefault((path, raw[:_PROBE]), {})[id(track)] = track
             self._size_bytes += len(raw)
         while len(self._tracks) > TRACKS_MAX or self._size_bytes > TRACKS_SIZE_BYTES_MAX:
             self.forget(next(iter(self._tracks.values())))
@@ -138,13 +141,18 @@ class Gate:
         """Let go of a request."""
         if self._tracks.pop(id(track), None) is not None:
             self._size_bytes -= len(track.raw)
+            beginning = (track.path, track.raw[:_PROBE])
+            alike = self._alike[beginning]
+            del alike[id(track)]
+            if not alike:
+                del self._alike[beginning]
 
 
 def _may_extend(raw: bytes, known: bytes) -> bool:
-    """True if two requests are alike at their beginning and in the middle of the shorter one."""
+    """True if two requests that begin alike are so in the middle of the shorter one too."""
     middle = min(len(raw), len(known)) // 2
     probe = slice(middle, middle + _PROBE)
-    return raw[:_PROBE] == known[:_PROBE] and raw[probe] == known[probe]
+    return raw[probe] == known[probe]
 
 
 def may_hold_media(raw: bytes) -> bool:

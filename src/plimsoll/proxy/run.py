@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Final
 
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.proxy.options import ProxyOptions, checked_options
 from plimsoll.proxy.server import Proxy
 from plimsoll.store.open import StoreSpec
+
+SWITCH_S: Final = 0.0005
+"""How long requests may wait for the thread that records, in a process of the proxy alone: a tenth of Python's own value."""
 
 
 def serve(options: ProxyOptions, *, listening: Callable[[str], None], **kept: Any) -> None:
@@ -20,6 +24,7 @@ def serve(options: ProxyOptions, *, listening: Callable[[str], None], **kept: An
 
     `listening` is called with the URL; `kept` are the options of `Conversations`. Raises SettingError, OSError.
     """
+    sys.setswitchinterval(SWITCH_S)
     with Conversations(**kept) as conversations:
         asyncio.run(_serve(options, conversations, listening))
 
