@@ -112,7 +112,7 @@ _EVENTS = frozenset(
     """.split()
 )
 _EVENT = regex(r"\b(?:[a-z]{3,20}ed|(?:want|hope) to)\b")
-_TOKEN = regex(r"\w+")
+_TO_SPACES = str.maketrans(dict.fromkeys("'’\".,;:!?()[]{}<>/\\-–—*&#@$%+=~`^|…", " "))
 _SIGNS = {
     "first": 0.7,
     "second": -0.8,
@@ -227,12 +227,18 @@ def _with_question(answer: str, question: str) -> str:
 def _read(clause: str, callings: frozenset[str]) -> _Short:
     """A clause, shortened. Readings are kept: a conversation is rendered several times, with nearly the same clauses."""
     short = shorten(clause, callings)
-    words, tokens = tuple(content(short)), _TOKEN.findall(short.lower())
-    names = tuple(word for name in _NAME.findall(short) for word in content(name))
+    folded = short.lower()
+    words, tokens = tuple(content(short)), folded.translate(_TO_SPACES).split()
+    # Names are capital letters after the first one, or quoted: most clauses have neither, and are not searched.
+    has_names = '"' in short or short[1:] != folded[1:]
+    names = tuple(word for name in _NAME.findall(short) for word in content(name)) if has_names else ()
+    happened = not _EVENTS.isdisjoint(tokens) or (
+        ("ed" in folded or " to" in folded) and _EVENT.search(folded) is not None
+    )
     signs = (
         _SIGNS["second"] * (not _SECOND_PERSON.isdisjoint(tokens)),
         _SIGNS["time"] * (not _TIMES.isdisjoint(tokens)),
-        _SIGNS["event"] * (not _EVENTS.isdisjoint(tokens) or _EVENT.search(short.lower()) is not None),
+        _SIGNS["event"] * happened,
         _SIGNS["digit"] * has_digit(short),
     )
     generic = sum(map(_GENERIC.__contains__, words)) / max(1, len(words))
