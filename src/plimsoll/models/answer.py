@@ -10,6 +10,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.errors import ErrorCatcher, PlimsollError, SettingError
 from plimsoll.validation import short_repr
 
+_REPORTED_CHARS_MAX: Final = 200
 _SPARE_TIMES: Final = 2
 _SPARE_TOKENS: Final = 2_000
 """Room beyond the asked length: other vocabularies, and models that think before they write. What is too long is refused later."""
@@ -45,6 +46,12 @@ def usable(text: str, stopped: str | None) -> str:
     if not text.strip():
         raise NoSummary("it is empty")
     return text
+
+
+def reported(answer: Any) -> str:
+    """The error that an answer with status 200 holds in place of a text, or ""."""
+    error = (getattr(answer, "model_extra", None) or {}).get("error")
+    return f": {str(error)[:_REPORTED_CHARS_MAX]}" if error else ""
 
 
 def sendable(prompt: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:

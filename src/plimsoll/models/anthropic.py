@@ -57,5 +57,5 @@ def _client(settings: ModelSettings) -> Any:
 
 
 def _text(message: Any) -> str:
-    text = "".join(block.text for block in message.content if block.type == "text")
+    text = "".join(block.text for block in message.content or () if block.type == "text")
     return usable(text, message.stop_reason)

@@ -6,7 +6,16 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.errors import MissingExtra
-from plimsoll.models.answer import ModelSettings, client_of, is_async, output_tokens, sendable, usable
+from plimsoll.models.answer import (
+    ModelSettings,
+    NoSummary,
+    client_of,
+    is_async,
+    output_tokens,
+    reported,
+    sendable,
+    usable,
+)
 
 if TYPE_CHECKING:
     from plimsoll.compaction.task import SummaryRequest
@@ -57,12 +66,18 @@ def _is_openai(client: Any) -> bool:
 
 
 def _text(completion: Any) -> str:
+    """The text of an answer. Compatible endpoints also report errors with status 200, without choices or a message."""
+    if not getattr(completion, "choices", None):
+        raise NoSummary(f"it has no choices{reported(completion)}")
     choice = completion.choices[0]
-    return usable(choice.message.content or "", choice.finish_reason)
+    refusal = getattr(choice.message, "refusal", None)
+    if refusal:
+        raise NoSummary(f"it refuses: {refusal}")
+    return usable(getattr(choice.message, "content", None) or "", choice.finish_reason)
 
 
 def _joined(chunks: list[Any]) -> str:
     """The text of a stream. A chunk without choices reports usage."""
-    choices = [choice for chunk in chunks for choice in chunk.choices[:1]]
+    choices = [choice for chunk in chunks for choice in (chunk.choices or ())[:1]]
     stopped = next((choice.finish_reason for choice in reversed(choices) if choice.finish_reason), "an early end")
-    return usable("".join(choice.delta.content or "" for choice in choices), stopped)
+    return usable("".join(getattr(choice.delta, "content", None) or "" for choice in choices), stopped)
