@@ -29,14 +29,6 @@ _RESERVES: Final[Mapping[str, tuple[str, ...]]] = {
     "openai-responses": ("max_output_tokens",),
     "anthropic": ("max_tokens",),
 }
-_LIST: Final[Mapping[FormatName, str]] = {
-    "openai-chat": "messages",
-    "openai-responses": "input",
-    "anthropic": "messages",
-    "ui-parts": "messages",
-}
-"""The field with the messages."""
-
 _SYSTEM: Final[Mapping[str, str]] = {"openai-responses": "instructions", "anthropic": "system"}
 
 
@@ -60,8 +52,8 @@ def parts_of(body: Mapping[str, Any], format: FormatName | None = None) -> Reque
     `format` is that of the route it was sent to; None: found by looking. Raises FormatError for messages of no format.
     """
     found = format or _format_of(body)
-    messages = body.get(_LIST[found])
-    if _LIST[found] == "input":
+    messages = body.get(RULES[found].messages_key)
+    if found == "openai-responses":
         if any(body.get(name) for name in _HELD_BY_PROVIDER):
             return None
         messages = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
@@ -86,7 +78,7 @@ def parts_of_list(messages: Sequence[Any], system: SystemText, format: FormatNam
 
 def with_messages(body: Mapping[str, Any], parts: RequestParts, messages: Sequence[Any]) -> dict[str, Any]:
     """The same body with other messages, fields in the same order. A host that marks messages for the cache keeps a mark."""
-    key, marks_max = _LIST[parts.format], RULES[parts.format].cache_marks_max
+    key, marks_max = RULES[parts.format].messages_key, RULES[parts.format].cache_marks_max
     if marks_max is not None:
         leading = leading_marks(parts.system, parts.tools or ()).number + bool(body.get("cache_control"))
         messages = marked_as(list(messages), parts.messages, leading, marks_max)
@@ -95,7 +87,7 @@ def with_messages(body: Mapping[str, Any], parts: RequestParts, messages: Sequen
 
 def with_more(body: Mapping[str, Any], parts: RequestParts, messages: Sequence[Any]) -> dict[str, Any]:
     """The same body with messages added at the end."""
-    key = _LIST[parts.format]
+    key = RULES[parts.format].messages_key
     return {**body, key: [*body[key], *messages]}
 
 

@@ -29,9 +29,9 @@ def line(text: str, style: str = "") -> Words:
     return Words(one_line(text, 400), style)
 
 
-def block(text: str, style: str = "") -> Words:
+def block(text: str) -> Words:
     """Text of any length from anywhere."""
-    return Words(neutral(text), style)
+    return Words(neutral(text))
 
 
 def highlight(text: Words, query: str) -> Words:

@@ -60,16 +60,12 @@ class DamageFindings:
 class Bad:
     """Adjacent unreadable spans, reported as one finding."""
 
-    __slots__ = ("_spans", "offset", "reason", "size_bytes")
+    __slots__ = ("offset", "reason", "size_bytes")
 
     def __init__(self) -> None:
         self.offset: int | None = None
-        self.size_bytes = self._spans = 0
+        self.size_bytes = 0
         self.reason = ""
-
-    def explains(self, gone: int) -> bool:
-        """True if `gone` records may have been in these bytes, at one per line."""
-        return 0 <= gone <= self._spans
 
     def add_after(self, span: Span) -> None:
         """Append a span."""
@@ -77,11 +73,9 @@ class Bad:
             self.offset = span.offset
             self.reason = span.reason
         self.size_bytes += span.size_bytes
-        self._spans += 1
 
     def add_before(self, span: Span) -> None:
         """Prepend a span."""
         self.offset = span.offset
         self.reason = span.reason
         self.size_bytes += span.size_bytes
-        self._spans += 1

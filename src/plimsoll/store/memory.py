@@ -35,18 +35,18 @@ class MemoryLines(RowReader):
     """The lines of one session in memory."""
 
     def __init__(self, store: InMemoryStore, session: _Session, *, name: str, writable: bool) -> None:
-        super().__init__(self)
+        super().__init__()
         self._store = store
         self._session = session
         self._name = name
         self._writable = writable
 
     def rows(self, seq: int, stop: int) -> Iterator[Row]:
-        """See Rows."""
+        """See RowReader."""
         return (Row(index, self._session.lines[index]) for index in range(seq, stop))
 
     def rows_back(self, stop: int | None) -> Iterator[Row]:
-        """See Rows."""
+        """See RowReader."""
         last = len(self._session.lines) if stop is None else stop
         return (Row(index, self._session.lines[index]) for index in range(last - 1, -1, -1))
 

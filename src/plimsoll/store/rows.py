@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from plimsoll.protocols import Record
 from plimsoll.store.landmarks import Landmarks
@@ -22,29 +23,24 @@ class Row(NamedTuple):
     """bytes, unless another program wrote the row; None if it cannot be read."""
 
 
-class Rows(Protocol):
-    """Storage of one session's rows."""
+class RowReader(ABC):
+    """The reading half of `Lines`, over one session's rows."""
 
+    def __init__(self) -> None:
+        self._landmarks = Landmarks()
+
+    @abstractmethod
     def rows(self, seq: int, stop: int) -> Iterator[Row]:
         """Rows numbered in `[seq, stop)`, in order."""
-        ...
 
+    @abstractmethod
     def rows_back(self, stop: int | None) -> Iterator[Row]:
         """Rows numbered below `stop`, or all rows, last to first."""
-        ...
-
-
-class RowReader:
-    """The reading half of `Lines`, over rows."""
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-        self._landmarks = Landmarks()
 
     def tail(self) -> Tail:
         """The end of the log. Unreadable rows after the last readable one each count as a possible message."""
         lost = end = 0
-        for row in self._rows.rows_back(None):
+        for row in self.rows_back(None):
             end = end or row.seq + 1
             record = span_of(row).record
             if record is not None:
@@ -56,19 +52,19 @@ class RowReader:
 
     def header(self) -> Record | None:
         """The session record, or None if it cannot be read."""
-        return next((span_of(row).record for row in self._rows.rows(0, 1)), None)
+        return next((span_of(row).record for row in self.rows(0, 1)), None)
 
     def raw_back(self) -> Iterator[bytes]:
         """Yield the raw readable lines, last to first."""
-        return (row.line for row in self._rows.rows_back(None) if isinstance(row.line, bytes))
+        return (row.line for row in self.rows_back(None) if isinstance(row.line, bytes))
 
     def forward(self, seq: int, tail: Tail) -> Iterator[Span]:
         """See Lines."""
-        return (span_of(row) for row in self._rows.rows(seq, tail.seq))
+        return (span_of(row) for row in self.rows(seq, tail.seq))
 
     def backward(self, tail: Tail) -> Iterator[Span]:
         """See Lines."""
-        return (span_of(row) for row in self._rows.rows_back(tail.seq))
+        return (span_of(row) for row in self.rows_back(tail.seq))
 
     def first(self, holds: Callable[[Record], bool], tail: Tail) -> Record | None:
         """See Lines. A binary search over the numbers."""
@@ -85,7 +81,7 @@ class RowReader:
         return self._readable(low, tail.seq)
 
     def _readable(self, seq: int, stop: int) -> Record | None:
-        records = (span_of(row).record for row in self._rows.rows(seq, stop))
+        records = (span_of(row).record for row in self.rows(seq, stop))
         return next((record for record in records if record is not None), None)
 
 

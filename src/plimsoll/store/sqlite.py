@@ -56,7 +56,7 @@ class SqliteLines(RowReader):
         name: str,
         committed: CommittedLength | None = None,
     ) -> None:
-        super().__init__(self)
+        super().__init__()
         self._database = database
         self._session = session
         self._first_id = session << _SEQ_BITS
@@ -77,7 +77,7 @@ class SqliteLines(RowReader):
             self._lock.acknowledge(CommittedLength(session=self._session, records=tail.seq, messages=tail.messages))
 
     def rows(self, seq: int, stop: int) -> Iterator[Row]:
-        """See Rows. If a damaged page makes a range unreadable, its rows are read one at a time."""
+        """See RowReader. If a damaged page makes a range unreadable, its rows are read one at a time."""
         many = 1
         while seq < stop:
             found = self._found(_FORTH, seq, stop, many)
@@ -91,7 +91,7 @@ class SqliteLines(RowReader):
             many = min(many * 2, _ROWS_AT_ONCE)
 
     def rows_back(self, stop: int | None) -> Iterator[Row]:
-        """See Rows."""
+        """See RowReader."""
         many = 1
         stop = self._findable(1 << _SEQ_BITS) if stop is None else stop
         while stop > 0:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from plimsoll.hooks.held import HeldText, values_in
-from plimsoll.hooks.loss import lost
+from plimsoll.hooks.loss import HeldText, lost, values_in
 from plimsoll.hooks.notes import write
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 from plimsoll.summary.ledger import Ledger, extend

@@ -31,9 +31,8 @@ from plimsoll.session.usage_reports import usage_since
 from plimsoll.transcripts.atomic_files import read_file, replace_file, write_file
 from plimsoll.transcripts.codex_write import response_item
 from plimsoll.transcripts.detect import load_export
-from plimsoll.transcripts.export import FORMAT_OF, write
+from plimsoll.transcripts.export import FORMAT_OF, supported, write
 from plimsoll.transcripts.source import is_archive
-from plimsoll.transcripts.supported import supported
 from plimsoll.transcripts.values import Checkpoint, Exported, ExportLoss, Meta, Outgoing, Shown, ToolName, Transcript
 from plimsoll.transcripts.writing import blocks_of
 from plimsoll.validation import short_repr, text_or_none
