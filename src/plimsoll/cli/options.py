@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from typing import Any
 
 from plimsoll.regex import regex
 
@@ -16,12 +17,23 @@ _TOKENS = regex(r"([0-9][0-9_,]{0,20})(\.[0-9]{1,6})?([km]?)", re.IGNORECASE | r
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
+def option(parser: argparse._ActionsContainer, usage: str, help: str, **settings: Any) -> argparse.Action:
+    """Add an option with a value, as it is typed: "--limit N"; or an argument, which is only a word: "FILE"."""
+    *names, metavar = usage.split()
+    return parser.add_argument(*(names or [metavar.lower()]), metavar=metavar, help=help, **settings)
+
+
+def flag(parser: argparse._ActionsContainer, name: str, help: str, **settings: Any) -> None:
+    """Add an option without a value."""
+    parser.add_argument(name, action="store_true", help=help, **settings)
+
+
 def add_file(parser: argparse.ArgumentParser) -> None:
     """The conversation to read."""
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        help="messages as JSON, JSON lines or a request body; a session file of Claude Code, Codex or pi; '-' for standard "
+    option(
+        parser,
+        "FILE",
+        "messages as JSON, JSON lines or a request body; a session file of Claude Code, Codex or pi; '-' for standard "
         "input; or a session's name",
     )
     add_store(parser)
@@ -29,55 +41,53 @@ def add_file(parser: argparse.ArgumentParser) -> None:
 
 def add_name(parser: argparse.ArgumentParser) -> None:
     """The session to work on."""
-    parser.add_argument("name", metavar="NAME", help="the session's name")
+    option(parser, "NAME", "the session's name")
     add_store(parser)
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
     """Where sessions are kept."""
-    parser.add_argument(
-        "--store",
-        metavar="SPEC",
-        help="where sessions are kept: a directory, sqlite:///file.db, or project: for this project's own (default: "
+    option(
+        parser,
+        "--store SPEC",
+        "where sessions are kept: a directory, sqlite:///file.db, or project: for this project's own (default: "
         "$PLIMSOLL_HOME, else the user's data directory)",
     )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Whose tokens and window."""
-    parser.add_argument("--model", metavar="M", help="count and size for this model (default: the one the input names)")
+    option(parser, "--model M", "count and size for this model (default: the one the input names)")
 
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
     """The budget, the model and the policy."""
-    parser.add_argument(
-        "--max-tokens",
-        metavar="N",
+    option(
+        parser,
+        "--max-tokens N",
+        "the budget, tools included; 32k means 32,000 (default: the model's window)",
         type=tokens,
-        help="the budget, tools included; 32k means 32,000 (default: the model's window)",
     )
     add_model(parser)
-    parser.add_argument(
-        "--policy",
-        metavar="P",
-        help="how to make it fit: fill, ladder, or another policy's name (default: fill; a session's own)",
+    option(
+        parser,
+        "--policy P",
+        "how to make it fit: fill, ladder, or another policy's name (default: fill; a session's own)",
     )
 
 
 def add_summarizer(parser: argparse.ArgumentParser) -> None:
     """The model that writes summaries."""
-    parser.add_argument(
-        "--summarizer",
-        metavar="M",
-        help="let a model write the summary: openai:NAME or anthropic:NAME, with the key in the environment (default: rules)",
+    option(
+        parser,
+        "--summarizer M",
+        "let a model write the summary: openai:NAME or anthropic:NAME, with the key in the environment (default: rules)",
     )
 
 
 def add_out(parser: argparse._ActionsContainer) -> None:
     """Where the result goes."""
-    parser.add_argument(
-        "-o", "--output", metavar="OUT", help="write to this file, whole or not at all (default: standard output)"
-    )
+    option(parser, "-o --output OUT", "write to this file, whole or not at all (default: standard output)")
 
 
 def tokens(text: str) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import plimsoll
-from plimsoll.cli.options import add_name, add_summarizer, tokens
+from plimsoll.cli.options import add_name, add_summarizer, flag, option, tokens
 from plimsoll.cli.output import DONE, Refused, note, print_json, say, show, working
 from plimsoll.cli.source import summarizer_of
 from plimsoll.report.figures import beside, number
@@ -28,22 +28,20 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     add_name(parser)
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--preview", action="store_true", help="show the plan and change nothing")
-    how.add_argument(
+    flag(how, "--preview", "show the plan and change nothing")
+    flag(
+        how,
         "--edit",
-        action="store_true",
-        help="edit the summary in $VISUAL or $EDITOR first; what is saved is what is kept, an empty file cancels",
+        "edit the summary in $VISUAL or $EDITOR first; what is saved is what is kept, an empty file cancels",
     )
-    parser.add_argument("--focus", metavar="F", help="what matters now: it stays longer")
-    parser.add_argument("--policy", metavar="P", help="by this policy, this once (default: the session's own)")
-    parser.add_argument(
-        "--max-tokens", metavar="N", type=tokens, help="for this budget, this once (default: the session's own)"
-    )
-    parser.add_argument(
-        "--target",
-        metavar="N",
+    option(parser, "--focus F", "what matters now: it stays longer")
+    option(parser, "--policy P", "by this policy, this once (default: the session's own)")
+    option(parser, "--max-tokens N", "for this budget, this once (default: the session's own)", type=tokens)
+    option(
+        parser,
+        "--target N",
+        "come down to N tokens (default: the policy's target, and at most half of what there is)",
         type=tokens,
-        help="come down to N tokens (default: the policy's target, and at most half of what there is)",
     )
     add_summarizer(parser)
 

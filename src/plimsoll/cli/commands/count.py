@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import plimsoll
-from plimsoll.cli.options import DEFAULT_MODEL, add_file, add_model
+from plimsoll.cli.options import DEFAULT_MODEL, add_file, add_model, flag
 from plimsoll.cli.output import DONE, print_json, say, show, working
 from plimsoll.cli.source import PlainText, is_session, label_of, open_session, preload, read, read_raw
 from plimsoll.report.figures import pluralize
@@ -21,11 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     add_file(parser)
     add_model(parser)
-    parser.add_argument(
-        "--text",
-        action="store_true",
-        help="FILE is plain text, whatever it looks like: count it as it is, without any framing",
-    )
+    flag(parser, "--text", "FILE is plain text, whatever it looks like: count it as it is, without any framing")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 import plimsoll
-from plimsoll.cli.options import add_name
+from plimsoll.cli.options import add_name, flag
 from plimsoll.cli.output import DONE, Refused, print_json, say
 from plimsoll.report.figures import pluralize
 
@@ -16,7 +16,7 @@ ABOUT = "Asks first."
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     add_name(parser)
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    flag(parser, "--yes", "do not ask")
 
 
 def run(arguments: argparse.Namespace) -> int:

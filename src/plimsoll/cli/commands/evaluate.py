@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 import plimsoll
-from plimsoll.cli.options import add_model
+from plimsoll.cli.options import add_model, option
 from plimsoll.cli.output import DONE, Refused, WrongUsage, note, print_json, say, show, working
 from plimsoll.report.terminal import line, table
 
@@ -24,29 +24,19 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", metavar="FILE", nargs="*", help="conversations and session files of other tools, or folders of them"
     )
-    parser.add_argument(
-        "--against",
-        metavar="WAY",
+    option(
+        parser,
+        "--against WAY",
+        "compare with recency, clear-tool-results, summary:FILE or 'command:PROGRAM'; may be repeated (default: recency)",
         action="append",
         default=None,
-        help="compare with recency, clear-tool-results, summary:FILE or 'command:PROGRAM'; may be repeated (default: recency)",
     )
-    parser.add_argument(
-        "--share",
-        metavar="R",
-        type=_ratio,
-        default=0.1,
-        help="size of the result, of the tokens before it (default: 0.1)",
-    )
-    parser.add_argument(
-        "--cut", metavar="R", type=_ratio, default=0.5, help="where the conversation is cut (default: 0.5, the middle)"
-    )
+    option(parser, "--share R", "size of the result, of the tokens before it (default: 0.1)", type=_ratio, default=0.1)
+    option(parser, "--cut R", "where the conversation is cut (default: 0.5, the middle)", type=_ratio, default=0.5)
     add_model(parser)
-    parser.add_argument("--policy", metavar="P", default="fill", help="the policy of `ours` (default: fill)")
-    parser.add_argument("--blind", metavar="OUT", help="also write sheets for blind reading into this new folder")
-    parser.add_argument(
-        "--grade", metavar="OUT", help="do the next step of such a folder: the sheet to grade, then the result"
-    )
+    option(parser, "--policy P", "the policy of `ours` (default: fill)", default="fill")
+    option(parser, "--blind OUT", "also write sheets for blind reading into this new folder")
+    option(parser, "--grade OUT", "do the next step of such a folder: the sheet to grade, then the result")
 
 
 def _ratio(text: str) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.container import Container
-from plimsoll.cli.options import FORMAT_NAMES, TOOL_NAMES, add_name, add_out
+from plimsoll.cli.options import FORMAT_NAMES, TOOL_NAMES, add_name, add_out, flag, option
 from plimsoll.cli.output import DONE, LOSSY, Refused, WrongUsage, emit, json_text, tell, working
 from plimsoll.report.figures import pluralize
 from plimsoll.report.terminal import line, table
@@ -29,21 +29,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     add_name(parser)
     names = (*TOOL_NAMES, *FORMAT_NAMES)
-    parser.add_argument(
-        "--to", metavar="FORMAT", choices=names, help=f"{', '.join(names)} (default: with --in-place the file's own)"
-    )
-    parser.add_argument("--view", action="store_true", help="the view and not the history (not for a tool's file)")
+    option(parser, "--to FORMAT", f"{', '.join(names)} (default: with --in-place the file's own)", choices=names)
+    flag(parser, "--view", "the view and not the history (not for a tool's file)")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument(
+    flag(
+        where,
         "--in-place",
-        action="store_true",
-        help="write it over the file that the session came from, if that is as it was read last, and keep a backup of it",
+        "write it over the file that the session came from, if that is as it was read last, and keep a backup of it",
     )
-    where.add_argument("--preview", action="store_true", help="say what would not be carried, and write nothing")
+    flag(where, "--preview", "say what would not be carried, and write nothing")
     add_out(where)
-    parser.add_argument(
-        "--lossy", action="store_true", help="what could not be carried is no failure: the exit status is 0"
-    )
+    flag(parser, "--lossy", "what could not be carried is no failure: the exit status is 0")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import plimsoll
-from plimsoll.cli.options import FORMAT_NAMES, add_budget, add_file, add_out, add_summarizer
+from plimsoll.cli.options import FORMAT_NAMES, add_budget, add_file, add_out, add_summarizer, option
 from plimsoll.cli.output import DONE, emit, json_text, tell, working
 from plimsoll.cli.source import is_session, open_session, preload, read, summarizer_of
 
@@ -25,13 +25,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     add_file(parser)
     add_budget(parser)
-    parser.add_argument(
-        "--format",
-        metavar="F",
-        choices=FORMAT_NAMES,
-        help=f"the messages' format: {', '.join(FORMAT_NAMES)} (default: look)",
+    option(
+        parser, "--format F", f"the messages' format: {', '.join(FORMAT_NAMES)} (default: look)", choices=FORMAT_NAMES
     )
-    parser.add_argument("--query", metavar="Q", help="what is asked next: what answers it stays longer")
+    option(parser, "--query Q", "what is asked next: what answers it stays longer")
     add_summarizer(parser)
     add_out(parser)
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 import plimsoll
-from plimsoll.cli.options import add_name
+from plimsoll.cli.options import add_name, option
 from plimsoll.cli.output import DONE, print_json, say, show, working
 from plimsoll.report.figures import beside, named, number, when
 from plimsoll.report.terminal import line, table
@@ -23,7 +23,7 @@ ABOUT = (
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     add_name(parser)
-    parser.add_argument("id", metavar="ID", nargs="?", help="the compaction to report on")
+    option(parser, "ID", "the compaction to report on", nargs="?")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from contextlib import suppress
 
-from plimsoll.cli.options import add_store, tokens
+from plimsoll.cli.options import add_store, flag, option, tokens
 from plimsoll.cli.output import DONE, emit
 
 EVENT_BYTES_MAX = 16 * 1024 * 1024
@@ -21,20 +21,16 @@ ABOUT = (
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.add_argument(
-        "--max-tokens",
-        metavar="N",
+    option(
+        parser,
+        "--max-tokens N",
+        f"the most tokens that are handed back (default: {NOTES_TOKENS})",
         type=tokens,
         default=NOTES_TOKENS,
-        help=f"the most tokens that are handed back (default: {NOTES_TOKENS})",
     )
-    parser.add_argument(
-        "--mcp", action="store_true", help="say in what is handed back that plimsoll's MCP server is there"
-    )
-    parser.add_argument("--take-in", metavar="FILE", help="take in this session's file and read no event")
-    parser.add_argument(
-        "--wait", action="store_true", help="with --take-in: wait for a compaction that is being written"
-    )
+    flag(parser, "--mcp", "say in what is handed back that plimsoll's MCP server is there")
+    option(parser, "--take-in FILE", "take in this session's file and read no event")
+    flag(parser, "--wait", "with --take-in: wait for a compaction that is being written")
     add_store(parser)
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 
 import plimsoll
-from plimsoll.cli.options import TOOL_NAMES, add_budget, add_store, count
+from plimsoll.cli.options import TOOL_NAMES, add_budget, add_store, count, flag, option
 from plimsoll.cli.output import DONE, Refused, WrongUsage, note, print_json, say, show, working
 from plimsoll.cli.source import label_of, load, note_findings, read_raw, readable
 from plimsoll.report.figures import number, pluralize, size, when
@@ -19,16 +19,9 @@ SHOWN_ON_TERMINAL = 30
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
     """Which of them to list."""
-    parser.add_argument(
-        "--tool", metavar="TOOL", choices=TOOL_NAMES, help=f"list only those of {', '.join(TOOL_NAMES)}"
-    )
-    parser.add_argument("--project", metavar="P", help="list only those of a folder whose path has P in it")
-    parser.add_argument(
-        "--last",
-        metavar="N",
-        type=count,
-        help=f"list the newest N (default: {SHOWN_ON_TERMINAL} on a terminal, else all)",
-    )
+    option(parser, "--tool TOOL", f"list only those of {', '.join(TOOL_NAMES)}", choices=TOOL_NAMES)
+    option(parser, "--project P", "list only those of a folder whose path has P in it")
+    option(parser, "--last N", f"list the newest N (default: {SHOWN_ON_TERMINAL} on a terminal, else all)", type=count)
 
 
 def refuse_filters(arguments: argparse.Namespace) -> None:
@@ -97,21 +90,15 @@ ABOUT = "Everything in the file is kept, and the session's first view is what th
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        nargs="?",
-        help="a session file of Claude Code, Codex or pi, or messages as JSON; '-' for standard input; or a number of the "
+    option(
+        parser,
+        "FILE",
+        "a session file of Claude Code, Codex or pi, or messages as JSON; '-' for standard input; or a number of the "
         "list (default: list what is there, the newest first)",
+        nargs="?",
     )
-    parser.add_argument(
-        "--as", metavar="NAME", dest="name", help="the new session's name (default: the file's name, else the id in it)"
-    )
-    parser.add_argument(
-        "--update",
-        action="store_true",
-        help="take what the file has grown by into the session that was made of it",
-    )
+    option(parser, "--as NAME", "the new session's name (default: the file's name, else the id in it)", dest="name")
+    flag(parser, "--update", "take what the file has grown by into the session that was made of it")
     add_filters(parser)
     add_budget(parser)
     add_store(parser)

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 import plimsoll
-from plimsoll.cli.options import add_budget, add_file
+from plimsoll.cli.options import add_budget, add_file, option
 from plimsoll.cli.output import DONE, emit, print_json, show, working
 from plimsoll.cli.source import is_session, label_of, open_session, preload, read
 from plimsoll.report.terminal import inspected
@@ -18,9 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     add_file(parser)
     add_budget(parser)
-    parser.add_argument(
-        "--html", metavar="OUT", help="write the report to this file, as one page of HTML without scripts"
-    )
+    option(parser, "--html OUT", "write the report to this file, as one page of HTML without scripts")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import difflib
 import os
 from importlib.util import find_spec
 
-from plimsoll.cli.options import add_store, tokens
+from plimsoll.cli.options import add_store, flag, option, tokens
 from plimsoll.cli.output import DONE, WrongUsage, emit, note, print_json, say
 from plimsoll.hooks import install
 from plimsoll.report.neutral import neutral
@@ -22,17 +22,12 @@ ABOUT = (
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.add_argument("tool", metavar="TOOL", choices=TOOLS, help="claude-code or codex")
-    parser.add_argument(
-        "--project", action="store_true", help="in the settings of the project in this folder (default: the user's)"
-    )
-    parser.add_argument("--undo", action="store_true", help="take out what was put in")
-    parser.add_argument("--print", action="store_true", dest="only_print", help="show the change and do not make it")
-    parser.add_argument(
-        "--max-tokens",
-        metavar="N",
-        type=tokens,
-        help="the most tokens that are handed back after a compaction (default: 1500)",
+    option(parser, "TOOL", "claude-code or codex", choices=TOOLS)
+    flag(parser, "--project", "in the settings of the project in this folder (default: the user's)")
+    flag(parser, "--undo", "take out what was put in")
+    flag(parser, "--print", "show the change and do not make it", dest="only_print")
+    option(
+        parser, "--max-tokens N", "the most tokens that are handed back after a compaction (default: 1500)", type=tokens
     )
     add_store(parser)
 

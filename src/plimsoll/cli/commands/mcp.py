@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from plimsoll.cli.options import add_store
+from plimsoll.cli.options import add_store, option
 from plimsoll.cli.output import DONE, Refused, WrongUsage
 
 ABOUT = "Over standard input and output, for the client that starts it; needs the extra mcp."
@@ -14,18 +14,12 @@ ABOUT = "Over standard input and output, for the client that starts it; needs th
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.add_argument(
-        "--session", metavar="NAME", help="the session that calls mean which name none (default: the one changed last)"
-    )
-    parser.add_argument(
-        "--http",
-        metavar="HOST:PORT",
-        help="serve streamable HTTP at http://HOST:PORT/mcp instead; port 0: any free one",
-    )
-    parser.add_argument(
-        "--token-file",
-        metavar="FILE",
-        help="the file with the token that HTTP clients send as 'Authorization: Bearer'; needed where other machines can connect",
+    option(parser, "--session NAME", "the session that calls mean which name none (default: the one changed last)")
+    option(parser, "--http HOST:PORT", "serve streamable HTTP at http://HOST:PORT/mcp instead; port 0: any free one")
+    option(
+        parser,
+        "--token-file FILE",
+        "the file with the token that HTTP clients send as 'Authorization: Bearer'; needed where other machines can connect",
     )
     add_store(parser)
 

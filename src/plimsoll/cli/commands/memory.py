@@ -6,7 +6,7 @@ import argparse
 import sys
 
 import plimsoll
-from plimsoll.cli.options import count
+from plimsoll.cli.options import count, flag, option
 from plimsoll.cli.output import DONE, Refused, WrongUsage, print_json, say, show
 from plimsoll.report.figures import when
 from plimsoll.report.terminal import table
@@ -18,28 +18,22 @@ ABOUT = "Shows those of the user and of the project in the current folder, each 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.add_argument("action", metavar="ACTION", choices=("search", "list", "forget"), help="search, list or forget")
-    parser.add_argument("words", metavar="WORDS", nargs="*", help="search: what to look for; forget: ids of memories")
-    parser.add_argument(
-        "--scope", metavar="S", choices=("user", "project"), help="only those of the user, or only those of the project"
-    )
-    parser.add_argument("--session", metavar="NAME", help="only what was said in this session")
-    parser.add_argument("--message", metavar="ID", help="with --session: only what this message says, such as m12")
-    parser.add_argument("--tool", metavar="NAME", help="only what this tool said")
-    parser.add_argument(
-        "--all", action="store_true", help="search, list: of every user and project; forget: all that list shows"
-    )
-    parser.add_argument("--superseded", action="store_true", help="list: also what newer memories contradict")
-    parser.add_argument(
-        "--limit", metavar="N", type=count, default=FOUND_SHOWN, help=f"search: at most N (default: {FOUND_SHOWN})"
-    )
-    parser.add_argument("--yes", action="store_true", help="forget --all: do not ask")
-    parser.add_argument("--project", metavar="DIR", help="the project's folder (default: the current one)")
-    parser.add_argument("--user", metavar="ID", help="whose memories, where several users share a store")
-    parser.add_argument(
-        "--store",
-        metavar="SPEC",
-        help="where memories are kept: a file, a folder or sqlite:///file.db (default: in $PLIMSOLL_HOME, else the user's data "
+    option(parser, "ACTION", "search, list or forget", choices=("search", "list", "forget"))
+    option(parser, "WORDS", "search: what to look for; forget: ids of memories", nargs="*")
+    option(parser, "--scope S", "only those of the user, or only those of the project", choices=("user", "project"))
+    option(parser, "--session NAME", "only what was said in this session")
+    option(parser, "--message ID", "with --session: only what this message says, such as m12")
+    option(parser, "--tool NAME", "only what this tool said")
+    flag(parser, "--all", "search, list: of every user and project; forget: all that list shows")
+    flag(parser, "--superseded", "list: also what newer memories contradict")
+    option(parser, "--limit N", f"search: at most N (default: {FOUND_SHOWN})", type=count, default=FOUND_SHOWN)
+    flag(parser, "--yes", "forget --all: do not ask")
+    option(parser, "--project DIR", "the project's folder (default: the current one)")
+    option(parser, "--user ID", "whose memories, where several users share a store")
+    option(
+        parser,
+        "--store SPEC",
+        "where memories are kept: a file, a folder or sqlite:///file.db (default: in $PLIMSOLL_HOME, else the user's data "
         "directory)",
     )
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 import plimsoll
-from plimsoll.cli.options import add_name
+from plimsoll.cli.options import add_name, option
 from plimsoll.cli.output import DONE, emit, print_json
 from plimsoll.report.neutral import neutral
 
@@ -14,13 +14,9 @@ from plimsoll.report.neutral import neutral
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     add_name(parser)
-    parser.add_argument(
-        "reference",
-        metavar="REFERENCE",
-        help="as a cut message or `recall` names it; or a message, such as m12",
-    )
-    parser.add_argument("--offset", metavar="N", type=int, default=0, help="skip N characters")
-    parser.add_argument("--limit", metavar="N", type=int, help="print at most N characters")
+    option(parser, "REFERENCE", "as a cut message or `recall` names it; or a message, such as m12")
+    option(parser, "--offset N", "skip N characters", type=int, default=0)
+    option(parser, "--limit N", "print at most N characters", type=int)
 
 
 def run(arguments: argparse.Namespace) -> int:

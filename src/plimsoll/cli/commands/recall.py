@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import plimsoll
-from plimsoll.cli.options import add_name, count, tokens
+from plimsoll.cli.options import add_name, count, option, tokens
 from plimsoll.cli.output import DONE, WrongUsage, print_json, say, show, working
 from plimsoll.report.figures import when
 from plimsoll.report.terminal import block, highlight, line
@@ -21,24 +21,20 @@ ABOUT = "Each hit names a reference, by which `plimsoll read` gives the whole te
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     add_name(parser)
-    query = parser.add_argument("query", metavar="QUERY", nargs="+", help="what to look for, in a few words")
+    query = option(parser, "QUERY", "what to look for, in a few words", nargs="+")
     parser.add_argument(
         "--all",
         action=_All,
         query=query,
         help="search everything in all sessions, without NAME; each hit has its session before its reference",
     )
-    parser.add_argument(
-        "--limit", metavar="N", type=count, default=HITS_SHOWN, help=f"at most N hits (default: {HITS_SHOWN})"
-    )
-    parser.add_argument(
-        "--max-tokens", metavar="N", type=tokens, default=2_000, help="size of all hits together (default: 2000)"
-    )
+    option(parser, "--limit N", f"at most N hits (default: {HITS_SHOWN})", type=count, default=HITS_SHOWN)
+    option(parser, "--max-tokens N", "size of all hits together (default: 2000)", type=tokens, default=2_000)
     parser.add_argument("--order", choices=("best", "said"), default="best", help="best first, or as they were said")
     parser.add_argument("--role", choices=ROLES, help="only what this one said; tool: results of tools")
-    parser.add_argument("--tool", metavar="NAME", help="only calls and results of this tool")
-    parser.add_argument("--before", metavar="WHEN", help="only before this message (m12) or day (2026-05-17)")
-    parser.add_argument("--after", metavar="WHEN", help="only after this message, or from this day on")
+    option(parser, "--tool NAME", "only calls and results of this tool")
+    option(parser, "--before WHEN", "only before this message (m12) or day (2026-05-17)")
+    option(parser, "--after WHEN", "only after this message, or from this day on")
 
 
 class _All(argparse.Action):

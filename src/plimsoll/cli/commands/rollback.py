@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import plimsoll
-from plimsoll.cli.options import add_name
+from plimsoll.cli.options import add_name, flag, option
 from plimsoll.cli.output import DONE, print_json, say
 from plimsoll.report.figures import number
 
@@ -15,12 +15,8 @@ ABOUT = "Recorded, not erased: --reapply goes back to it."
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     add_name(parser)
-    parser.add_argument(
-        "id", metavar="ID", nargs="?", help="the compaction, as `history` names it (default: the newest)"
-    )
-    parser.add_argument(
-        "--reapply", action="store_true", help="the reverse: go on again from a compaction that was undone"
-    )
+    option(parser, "ID", "the compaction, as `history` names it (default: the newest)", nargs="?")
+    flag(parser, "--reapply", "the reverse: go on again from a compaction that was undone")
 
 
 def run(arguments: argparse.Namespace) -> int:

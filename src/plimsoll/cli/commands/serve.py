@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from plimsoll.cli.options import add_store, count, tokens
+from plimsoll.cli.options import add_store, count, flag, option, tokens
 from plimsoll.cli.output import DONE, print_json
 
 TOKEN = "PLIMSOLL_PROXY_TOKEN"  # noqa: S105 - the name of a variable
@@ -16,45 +16,39 @@ ABOUT = "Clients use the address that is printed as their base URL. Keys go thro
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.add_argument("--upstream", metavar="URL", required=True, help="the provider, such as https://api.openai.com")
+    option(parser, "--upstream URL", "the provider, such as https://api.openai.com", required=True)
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8790, help="the port; 0 takes a free one (default: 8790)")
-    parser.add_argument(
-        "--token",
-        metavar="T",
-        help=f"what clients must send as X-Plimsoll-Token (default: ${TOKEN}; needed unless on loopback)",
+    option(
+        parser,
+        "--token T",
+        f"what clients must send as X-Plimsoll-Token (default: ${TOKEN}; needed unless on loopback)",
     )
-    parser.add_argument(
-        "--allow-host",
-        metavar="NAME",
+    option(
+        parser,
+        "--allow-host NAME",
+        "another name of the proxy, with its port, as clients call it",
         action="append",
         default=[],
-        help="another name of the proxy, with its port, as clients call it",
     )
-    parser.add_argument(
-        "--max-tokens",
-        metavar="N",
+    option(
+        parser,
+        "--max-tokens N",
+        "the budget of messages and tools (default: the model's window less the reply)",
         type=tokens,
-        help="the budget of messages and tools (default: the model's window less the reply)",
     )
-    parser.add_argument("--model", metavar="M", help="count for this model (default: the one each request names)")
-    parser.add_argument(
-        "--policy",
-        metavar="P",
-        help="how to compact: a policy's name (default: only what does not fit, to half of the budget)",
+    option(parser, "--model M", "count for this model (default: the one each request names)")
+    option(
+        parser, "--policy P", "how to compact: a policy's name (default: only what does not fit, to half of the budget)"
     )
-    parser.add_argument("--no-redact", action="store_true", help="record secrets in messages too")
-    parser.add_argument(
+    flag(parser, "--no-redact", "record secrets in messages too")
+    flag(
+        parser,
         "--recall-tools",
-        action="store_true",
-        help="offer the model tools to search what left a compacted conversation; clients do not see their calls",
+        "offer the model tools to search what left a compacted conversation; clients do not see their calls",
     )
-    parser.add_argument(
-        "--max-requests", metavar="N", type=count, default=2_000, help="requests at a time (default: 2000)"
-    )
-    parser.add_argument(
-        "--timeout", metavar="S", type=count, default=600, help="seconds the upstream may be silent (default: 600)"
-    )
+    option(parser, "--max-requests N", "requests at a time (default: 2000)", type=count, default=2_000)
+    option(parser, "--timeout S", "seconds the upstream may be silent (default: 600)", type=count, default=600)
     add_store(parser)
 
 

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 
 import plimsoll
-from plimsoll.cli.options import add_store
+from plimsoll.cli.options import add_store, flag
 from plimsoll.cli.output import DONE, print_json, say, show
 from plimsoll.report.figures import size, when
 from plimsoll.report.terminal import table
@@ -16,7 +16,7 @@ ABOUT = "An archived one is listed again as soon as a command names it."
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.add_argument("--archived", action="store_true", help="list those that were archived instead")
+    flag(parser, "--archived", "list those that were archived instead")
     add_store(parser)
 
 

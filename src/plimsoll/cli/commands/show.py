@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 import plimsoll
-from plimsoll.cli.options import add_name, count
+from plimsoll.cli.options import add_name, count, flag, option
 from plimsoll.cli.output import DONE, print_json, show
 from plimsoll.report.drawing import Drawn
 from plimsoll.report.figures import named, number, pluralize
@@ -30,9 +30,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     add_name(parser)
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--full", action="store_true", help="every message of the history, whole")
-    which.add_argument("--last", metavar="N", type=count, help="the last N messages of the history, whole")
-    which.add_argument("--at", metavar="ID", help="the view that a compaction led to, as `history` names it")
+    flag(which, "--full", "every message of the history, whole")
+    option(which, "--last N", "the last N messages of the history, whole", type=count)
+    option(which, "--at ID", "the view that a compaction led to, as `history` names it")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 import plimsoll
-from plimsoll.cli.options import add_name
+from plimsoll.cli.options import add_name, flag, option
 from plimsoll.cli.output import DONE, Refused, WrongUsage, print_json, say, show, working
 from plimsoll.report.figures import pluralize
 from plimsoll.report.terminal import table
@@ -18,14 +18,8 @@ ABOUT = "Ends with status 1 when something is damaged and no repaired copy was a
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     add_name(parser)
-    parser.add_argument(
-        "--repair",
-        action="store_true",
-        help="write what can be read into a new session; the damaged one stays as it is",
-    )
-    parser.add_argument(
-        "--into", metavar="SPEC", help="with --repair: the store that the copy is written to (default: the same one)"
-    )
+    flag(parser, "--repair", "write what can be read into a new session; the damaged one stays as it is")
+    option(parser, "--into SPEC", "with --repair: the store that the copy is written to (default: the same one)")
 
 
 def run(arguments: argparse.Namespace) -> int:

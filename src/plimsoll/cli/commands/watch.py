@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import count
 
 import plimsoll
-from plimsoll.cli.options import TOOL_NAMES
+from plimsoll.cli.options import TOOL_NAMES, flag, option
 from plimsoll.cli.output import DONE, Refused, json_text, note, print_json, show
 from plimsoll.errors import PlimsollError
 from plimsoll.hooks.watching import WatchedSession, look, newest_of
@@ -39,14 +39,9 @@ ABOUT = "Follows the newest session of the current folder; in a pipe, one line f
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        nargs="?",
-        help="a session file of Claude Code, Codex or pi (default: the newest of this folder)",
-    )
-    parser.add_argument("--tool", metavar="TOOL", choices=TOOL_NAMES, help="only sessions of claude-code, codex or pi")
-    parser.add_argument("--once", action="store_true", help="show it once and end")
+    option(parser, "FILE", "a session file of Claude Code, Codex or pi (default: the newest of this folder)", nargs="?")
+    option(parser, "--tool TOOL", "only sessions of claude-code, codex or pi", choices=TOOL_NAMES)
+    flag(parser, "--once", "show it once and end")
 
 
 def run(arguments: argparse.Namespace) -> int:
