@@ -103,12 +103,29 @@ def agent_framework() -> dict[str, Any]:
     return {"client": Done(), "tools": []}
 
 
+def litellm() -> dict[str, Any]:
+    """A model of LiteLLM."""
+    import litellm
+
+    class Done(litellm.CustomLLM):
+        """Says that it is done."""
+
+        def completion(self, *_: Any, **__: Any) -> Any:
+            """The answer."""
+            return litellm.ModelResponse(choices=[{"message": {"role": "assistant", "content": "done"}}])
+
+    litellm.custom_provider_map = [{"provider": "scripted", "custom_handler": Done()}]
+    litellm.utils.custom_llm_setup()
+    return {"model": "scripted/done"}
+
+
 MODELS = {
     "langchain": langchain,
     "agents": agents,
     "pydantic_ai": pydantic_ai,
     "strands": strands,
     "agent_framework": agent_framework,
+    "litellm": litellm,
 }
 
 
@@ -119,6 +136,7 @@ def test_code_runs(framework: str, block: str, tmp_path: Any, monkeypatch: Any) 
     if find_spec(framework) is None:
         pytest.skip(f"{framework} is not installed: make test-frameworks")
     monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path))
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     namespace: dict[str, Any] = {"__name__": "page", **MODELS[framework]()}
     exec(compile(block, str(PAGE), "exec"), namespace)
 

@@ -261,6 +261,22 @@ class AgentFramework(Kept):
         return [wire for message in context.messages for wire in dialect.wires(message)]
 
 
+class LiteLLM(Kept):
+    """A handler that LiteLLM asks before an awaited completion."""
+
+    def __init__(self, store: str, max_tokens: int, **options: Any) -> None:
+        from plimsoll.adapters.litellm import PlimsollHandler
+
+        self._handler = PlimsollHandler(store=store, max_tokens=max_tokens, name=NAME, **options)
+        self.conversations = self._handler.conversations
+
+    def sent(self, history: list[Wire]) -> list[Wire]:
+        """The messages of the request that goes on."""
+        given = {"model": "gpt-4o", "messages": history}
+        made = asyncio.run(self._handler.async_pre_call_deployment_hook(given, "acompletion"))
+        return list((made or given)["messages"])
+
+
 WAYS: dict[str, tuple[Callable[..., Way], str | None]] = {
     "sync": (Sync, None),
     "wrapped": (Wrapped, None),
@@ -269,6 +285,7 @@ WAYS: dict[str, tuple[Callable[..., Way], str | None]] = {
     "pydantic-ai": (PydanticAI, "pydantic_ai"),
     "strands": (Strands, "strands"),
     "agent-framework": (AgentFramework, "agent_framework"),
+    "litellm": (LiteLLM, "litellm"),
 }
 """By name: how it is made, and the framework without which it is left out."""
 

@@ -1,0 +1,146 @@
+"""LiteLLM: a callback that keeps completions inside the context window.
+
+    litellm.callbacks = [PlimsollHandler()]
+
+The host goes on to pass its whole list of messages to each call; the model is sent a view of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, Unpack
+
+from plimsoll.errors import MissingExtra
+
+try:
+    import litellm
+    from litellm import CustomStreamWrapper, ModelResponse
+    from litellm.exceptions import ContextWindowExceededError
+    from litellm.integrations.custom_logger import CustomLogger
+except ImportError as error:
+    raise MissingExtra("litellm", needed_for="plimsoll.adapters.litellm") from error
+
+from plimsoll.adapters.calls import AdaptedCalls, ConversationOptions, ModelCall, Wire, overflow_of
+from plimsoll.conversations.conversations import Conversations
+
+_CALL: ContextVar[ModelCall[Any] | None] = ContextVar("plimsoll_litellm_call", default=None)
+"""The newest call of this task that a callback took part in."""
+
+_IS_MANAGED: ContextVar[bool] = ContextVar("plimsoll_litellm_is_managed", default=False)
+"""True while a call of `acompletion` is under way: its messages are a view already."""
+
+_COMPLETION = "acompletion"
+
+
+class LiteLLMDialect:
+    """Messages are those of Chat Completions, as dictionaries or as LiteLLM's own objects."""
+
+    def wires(self, message: Any) -> Sequence[Wire]:
+        """The message as a dictionary, without fields that say nothing: LiteLLM writes them now and then."""
+        dump = getattr(message, "model_dump", None)
+        found = dump() if callable(dump) else message
+        return ({field: value for field, value in found.items() if value is not None or field == "content"},)
+
+    def built(self, wire: Wire, origin: Any) -> Any:  # noqa: ARG002 - a message has all of its metadata in it
+        """The message as it is sent."""
+        return wire
+
+
+class PlimsollHandler(CustomLogger):
+    """Sends each completion a view that fits, and keeps everything in a session. Conversations are recognised by their messages.
+
+    As one of `litellm.callbacks` it is for `acompletion`, the router and LiteLLM's proxy. LiteLLM asks no callback before a
+    `completion` that is not awaited: call the method of that name. The methods `completion` and `acompletion` also make a call
+    that is refused as too long once more with less.
+    """
+
+    def __init__(self, *, name: str | None = None, **options: Unpack[ConversationOptions]) -> None:
+        """Keep the conversations of a program.
+
+        Args:
+            name: The session of all of them; None: each has its own.
+            **options: store, model, max_tokens, policy, summarizer and so on, as of `plimsoll.open`. By default what fits in the
+                model's window is sent unchanged.
+
+        """
+        super().__init__()
+        self._name = name
+        self._calls: AdaptedCalls[Any] = AdaptedCalls(LiteLLMDialect(), options)
+
+    @property
+    def conversations(self) -> Conversations:
+        """The conversations so far, each with its session."""
+        return self._calls.conversations
+
+    def completion(self, model: str, messages: list[Any], **request: Any) -> ModelResponse | CustomStreamWrapper:
+        """As `litellm.completion`."""
+        call = self._prepared({**request, "model": model, "messages": messages})
+        try:
+            try:
+                response = litellm.completion(model=model, messages=call.messages, **request)
+            except ContextWindowExceededError as refusal:
+                call.harder(overflow_of(refusal))
+                response = litellm.completion(model=model, messages=call.messages, **request)
+        except BaseException:
+            call.released()
+            raise
+        self._record(call, response)
+        return response
+
+    async def acompletion(self, model: str, messages: list[Any], **request: Any) -> ModelResponse | CustomStreamWrapper:
+        """As `litellm.acompletion`. What is slow runs in a thread."""
+        call = await asyncio.to_thread(self._prepared, {**request, "model": model, "messages": messages})
+        before = _IS_MANAGED.set(True)
+        try:
+            try:
+                response = await litellm.acompletion(model=model, messages=call.messages, **request)
+            except ContextWindowExceededError as refusal:
+                await asyncio.to_thread(call.harder, overflow_of(refusal))
+                response = await litellm.acompletion(model=model, messages=call.messages, **request)
+        except BaseException:
+            call.released()
+            raise
+        finally:
+            _IS_MANAGED.reset(before)
+        await asyncio.to_thread(self._record, call, response)
+        return response
+
+    async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
+        """Put a view in the place of the messages of an awaited completion. LiteLLM calls this."""
+        messages = kwargs.get("messages")
+        is_completion = getattr(call_type, "value", call_type) == _COMPLETION and isinstance(messages, list)
+        if not is_completion or _IS_MANAGED.get() or self._is_again(messages):
+            return None
+        call = await asyncio.to_thread(self._prepared, kwargs)
+        call.released()  # LiteLLM says nothing of calls that fail
+        _CALL.set(call)
+        return {**kwargs, "messages": call.messages} if call.is_changed else None
+
+    async def async_post_call_success_deployment_hook(self, request_data: Any, response: Any, call_type: Any) -> Any:
+        """Record an answer. LiteLLM calls this."""
+        call = _CALL.get()
+        if call is not None and isinstance(request_data, Mapping) and request_data.get("messages") is call.messages:
+            _CALL.set(None)
+            await asyncio.to_thread(self._record, call, response)
+        del call_type
+
+    def _is_again(self, messages: Any) -> bool:
+        """True if LiteLLM sends the messages of its newest call once more."""
+        call = _CALL.get()
+        known = [] if call is None else call.messages
+        return len(known) == len(messages) and self._calls.recorded(known) == self._calls.recorded(messages)
+
+    def _prepared(self, request: Mapping[str, Any]) -> ModelCall[Any]:
+        beside = {field: request.get(field) for field in ("model", "tools", "max_tokens", "max_completion_tokens")}
+        return self._calls.prepare(request["messages"], name=self._name, beside=beside)
+
+    def _record(self, call: ModelCall[Any], response: Any) -> None:
+        """Record a whole answer. What a stream says comes with the next list."""
+        if isinstance(response, ModelResponse):
+            said = self._calls.recorded([choice.message for choice in response.choices[:1]])
+            counted = getattr(response, "usage", None)
+            call.answered(said, counted.model_dump() if counted is not None else None)
+        else:
+            call.released()
