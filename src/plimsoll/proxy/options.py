@@ -38,7 +38,7 @@ class ProxyOptions:
     read_timeout_s: float = 60.0
     """How long a client may take to send a request."""
     header_timeout_s: float = 15.0
-    """How long a connection may be open without a request."""
+    """How long a connection may be open without a request, and a client silent while it sends one."""
 
     @property
     def is_loopback(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from functools import partial
 
 from plimsoll.proxy.flow import ProxiedRequest
@@ -48,8 +49,11 @@ class Relay:
                 if reply.is_complete and rounds is None:
                     self.note(reply)
                 await sending.write(passed if rounds is None else rounds.feed(passed))
+            has_end = "Content-Length" in headers or "Transfer-Encoding" in headers
+            if reply.is_cut_off and not has_end:
+                raise aiohttp.ClientPayloadError  # where only the end of the connection ends a reply, a reset looks like it
             return await self._ended(reply, sending)
-        except (aiohttp.ClientError, TimeoutError) as error:
+        except (aiohttp.ClientError, TimeoutError, zlib.error) as error:
             return await sending.broken(error, reply.given_back() if rounds is None else b"", self._metrics)
 
     async def _ended(self, reply: Reply, sending: ResponseWriter) -> web.StreamResponse | bytes:

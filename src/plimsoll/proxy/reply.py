@@ -73,6 +73,12 @@ class Reply:
         return b"" if self.may_retry else self._released(b"")
 
     @property
+    def is_cut_off(self) -> bool:
+        """True if a stream had begun an answer, and did not end it."""
+        is_whole = self.is_complete or self._answer.error is not None or self._events.is_given_up
+        return self._is_stream and self._is_read and self._answer.has_begun and not is_whole
+
+    @property
     def may_retry(self) -> bool:
         """True if another body may be taken."""
         return self._can_retry and (self.overflow is not None or self.is_refused)

@@ -11,6 +11,7 @@ from plimsoll.formats.inner_calls import joined
 from plimsoll.formats.inner_streams import joined_stream
 from plimsoll.formats.streams import EventReader
 from plimsoll.message import FormatName
+from plimsoll.proxy.reply import WHOLE_SIZE_BYTES_MAX
 
 
 class Rounds:
@@ -24,6 +25,8 @@ class Rounds:
         self._whole = bytearray()
         self._responses: list[dict[str, Any]] = []
         self._is_stream = self._is_error = False
+        self._is_too_large = False
+        """True for a whole reply that is too large to be read: it is passed on as it is."""
         self._unpacker: Any = None
 
     def begin(self, status: int, content_type: str, encoding: str) -> None:
@@ -35,15 +38,22 @@ class Rounds:
         self._unpacker = zlib.decompressobj(47) if encoding.strip().lower() in ("gzip", "x-gzip", "deflate") else None
 
     def unpacked(self, data: bytes) -> bytes:
-        """The bytes of the reply, unpacked if they came packed though that was not asked for."""
-        found: bytes = data if self._unpacker is None else self._unpacker.decompress(data)
+        """The bytes of the reply, unpacked if they came packed though that was not asked for. Raises zlib.error."""
+        if self._unpacker is None:
+            return data
+        found: bytes = self._unpacker.decompress(data, WHOLE_SIZE_BYTES_MAX)
+        if self._unpacker.unconsumed_tail:
+            raise zlib.error("too large when it is unpacked")
         return found
 
     def feed(self, data: bytes) -> bytes:
         """What the client gets of some bytes of the reply."""
+        if self._is_too_large:
+            return data
         if not self._is_stream:
             self._whole += data
-            return b""
+            self._is_too_large = len(self._whole) > WHOLE_SIZE_BYTES_MAX
+            return self._given_up() if self._is_too_large else b""
         passed = bytearray()
         for event in self._events.feed(data):
             found = _object(event.data)
@@ -51,7 +61,10 @@ class Rounds:
                 passed += _written([(event.name, found)])
             elif found is not None:
                 passed += _written(self._stream.take(event.name, found))
-            self._has_mark = self._has_mark or event.data == "[DONE]"
+            elif event.data == "[DONE]":
+                self._has_mark = True
+            else:  # no object: nothing of the API, which the client is to see all the same
+                passed += _lines(event.name, event.data)
         return bytes(passed)
 
     def turn(self) -> None:
@@ -63,6 +76,8 @@ class Rounds:
 
     def end(self, *, has_begun: bool) -> bytes:
         """The reply was the last one. The rest of what the client gets, of which something may have gone out."""
+        if self._is_too_large:
+            return b""
         if self._is_stream:
             return _written(self._stream.end()) + (b"data: [DONE]\n\n" if self._has_mark else b"")
         found = _object(bytes(self._whole))
@@ -71,6 +86,11 @@ class Rounds:
         if self._is_error or found is None:
             return bytes(self._whole)
         return json.dumps(joined(self._format, [*self._responses, found], self._names)).encode("ascii")
+
+    def _given_up(self) -> bytes:
+        held = bytes(self._whole)
+        self._whole.clear()
+        return held
 
     def failed(self, told: dict[str, Any]) -> bytes:
         """The end of a stream that goes on no further: an error."""
@@ -81,10 +101,13 @@ class Rounds:
 
 def _written(events: Iterable[tuple[str, dict[str, Any]]]) -> bytes:
     """Events as they are sent."""
-    return b"".join(
-        (f"event: {name}\n" if name else "").encode() + b"data: " + json.dumps(data).encode("ascii") + b"\n\n"
-        for name, data in events
-    )
+    return b"".join(_lines(name, json.dumps(data)) for name, data in events)
+
+
+def _lines(name: str, text: str) -> bytes:
+    """An event of which the data is a text of one or more lines."""
+    lines = [*([f"event: {name}"] if name else ()), *(f"data: {line}" for line in text.split("\n"))]
+    return ("\n".join(lines) + "\n\n").encode("utf-8", "replace")
 
 
 def _object(text: str | bytes) -> dict[str, Any] | None:

@@ -184,8 +184,11 @@ class Proxy:
             await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             request.writer.output_size = 0
         pieces, size = list[bytes](), 0
-        async with asyncio.timeout(self.options.read_timeout_s):
+        now, silence_s = asyncio.get_running_loop().time, self.options.header_timeout_s
+        ends_at = now() + self.options.read_timeout_s
+        async with asyncio.timeout_at(min(ends_at, now() + silence_s)) as patience:
             async for piece in request.content.iter_any():
+                patience.reschedule(min(ends_at, now() + silence_s))
                 size += len(piece)
                 if size > limit:
                     raise BodyTooLarge
