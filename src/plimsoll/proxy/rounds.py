@@ -7,9 +7,10 @@ import zlib
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from plimsoll.errors import ErrorCatcher
 from plimsoll.formats.inner_calls import joined
 from plimsoll.formats.inner_streams import joined_stream
-from plimsoll.formats.streams import EventReader
+from plimsoll.formats.streams import Event, EventReader
 from plimsoll.message import FormatName
 from plimsoll.proxy.reply import WHOLE_SIZE_BYTES_MAX
 
@@ -56,16 +57,23 @@ class Rounds:
             return self._given_up() if self._is_too_large else b""
         passed = bytearray()
         for event in self._events.feed(data):
-            found = _object(event.data)
-            if found is not None and isinstance(found.get("error"), dict | str) and "choices" not in found:
-                passed += _written([(event.name, found)])
-            elif found is not None:
-                passed += _written(self._stream.take(event.name, found))
-            elif event.data == "[DONE]":
-                self._has_mark = True
-            else:  # no object: nothing of the API, which the client is to see all the same
+            with ErrorCatcher() as reading:  # whatever a provider sends is passed on
+                passed += self._taken(event)
+            if reading.error is not None:
                 passed += _lines(event.name, event.data)
         return bytes(passed)
+
+    def _taken(self, event: Event) -> bytes:
+        """What the client gets of an event."""
+        found = _object(event.data)
+        if event.data == "[DONE]":
+            self._has_mark = True
+            return b""
+        if found is None:  # nothing of the API, which the client is to see all the same
+            return _lines(event.name, event.data)
+        if isinstance(found.get("error"), dict | str) and "choices" not in found:
+            return _written([(event.name, found)])
+        return _written(self._stream.take(event.name, found))
 
     def turn(self) -> None:
         """The reply only searched, and another follows."""
