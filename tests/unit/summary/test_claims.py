@@ -250,3 +250,18 @@ def test_sentences_that_were_read_before_are_a_list_of_their_own():
 def test_a_digit_is_what_python_calls_one(text):
     """A fast search for decimal digits finds no fewer digits than `str.isdigit`."""
     assert has_digit(text) == any(map(str.isdigit, text))
+
+
+def test_findings_of_talk_are_kept_once_it_is_an_agents_run() -> None:
+    """In a dialogue they are among what is said; when tools come in, what the assistant found by then stays as a finding."""
+    talk = [
+        text_message("user", "Why is the pier closed?"),
+        text_message("assistant", "I found that the root cause is the lock of gate 7, which is rusty. Shall I go on?"),
+    ]
+    first = extend(Ledger.empty(), talk, 0)
+    assert first.is_dialogue
+    assert not first.of("decision")
+    calls = [message for _ in range(4) for message in called("Read", {"file_path": "pier.py"}, "x")]
+    later = extend(first, calls, 2)
+    assert not later.is_dialogue
+    assert texts(later, "decision") == ["I found that the root cause is the lock of gate 7, which is rusty."]

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from plimsoll.regex import regex
-from plimsoll.summary.ledger.fact import CAPS, Fact
-from plimsoll.summary.ledger.prose import claims, is_filler, plain, spoken, without_code
+from plimsoll.summary.ledger.fact import CAPS, Fact, is_recalled
+from plimsoll.summary.ledger.prose import claims, is_claim, is_filler, plain, spoken, without_code
 from plimsoll.summary.ledger.sentences import line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _FOUND = (
     "root cause", " fix is", " fix was", " issue is", " issue was", " problem is", " problem was", " bug is", " bug was",
@@ -24,6 +24,7 @@ _DID = (
     "created", "renamed", "refactored", "committed", "pushed", "merged", "passes", "passing", "now works", "successful",
     "complete", "has been", "have been", "instead of", "chose", "已经", "完成", "修复", "添加", "更新", "删除", "创建", "成功",
 )  # fmt: skip
+_WEIGHT_MIN = 1.5
 _SPECIFIC = regex(r"[0-9`/_\"“「《]|[a-z][A-Z]")
 
 
@@ -32,12 +33,21 @@ def from_assistant(text: str, position: int, *, final: bool) -> Iterator[Fact]:
     scored = []
     for order, sentence in enumerate(claims(text[:24_000])):
         weight = score(sentence, final=final)
-        if weight >= 1.5:
+        if weight >= _WEIGHT_MIN:
             scored.append((weight, order, sentence))
     scored.sort(key=lambda item: (-item[0], item[1]))
     for weight, _, sentence in sorted(scored[: 10 if final else 3], key=lambda item: item[1]):
         shown = line(sentence.rstrip(":："), CAPS["decision"].text_chars_max)
         yield Fact("decision", shown.casefold()[:160], shown, position, "assistant", weight)
+
+
+def from_talk(facts: Sequence[Fact]) -> Iterator[Fact]:
+    """Yield the chat facts of an assistant that are to be kept once the dialogue has become an agent's run."""
+    for fact in facts:
+        if fact.origin == "assistant" and not is_recalled(fact) and is_claim(fact.text):
+            weight = score(fact.text, final=True)
+            if weight >= _WEIGHT_MIN:
+                yield fact._replace(kind="decision", key=fact.text.casefold()[:160], weight=weight, note="", state="")
 
 
 def score(sentence: str, *, final: bool) -> float:

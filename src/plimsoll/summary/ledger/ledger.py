@@ -160,6 +160,8 @@ class Reading:
         if self._new:
             counts = base.counts.plus(self._new)
             draft = LedgerDraft(base.facts, base.evicted, base.asked)
+            if not counts.is_dialogue:
+                draft.add_all(decisions.from_talk(base.of("chat")))
             self.ledger = self._read(_Reader(draft, is_dialogue=counts.is_dialogue), 0, self._new, counts)
 
     def ledger_of(self, messages: Sequence[Message], start: int) -> Ledger | None:
@@ -288,13 +290,13 @@ class _Reader:
             self.draft.add_all(dialogue.from_message(text, position, message.role))
 
     def _answer(self, text: str, position: int, *, has_calls: bool) -> None:
-        self.draft.add_all(decisions.from_assistant(text, position, final=not has_calls))
-        step = next(iter(claims(text[:2_000])), "")
-        if step:
-            self.draft.add(Fact("activity", f"{position}", line(step, 240), position, "assistant"))
-        self.draft.add_all(work.from_assistant(text, position))
-        if not self.is_dialogue:
+        if not self.is_dialogue:  # in a dialogue, each of its sentences is a chat fact
+            self.draft.add_all(decisions.from_assistant(text, position, final=not has_calls))
+            step = next(iter(claims(text[:2_000])), "")
+            if step:
+                self.draft.add(Fact("activity", f"{position}", line(step, 240), position, "assistant"))
             self.draft.add_all(symbols.from_text(text, position))
+        self.draft.add_all(work.from_assistant(text, position))
         if not has_calls:
             self.draft.asked = decisions.question(text)
 
