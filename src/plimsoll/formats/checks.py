@@ -1,4 +1,7 @@
-"""Shared parts of the validators and repairs: collecting findings, ids, names, blocks and fields."""
+"""Shared parts of the validators and repairs: collecting findings, ids, names, blocks, and the fields that a provider accepts.
+
+Fields are data. Other fields of a message are kept in the history and not sent.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Images, audio and files: reading them from the blocks of each format, and writing them for another."""
+"""Images, audio and files: reading them from the blocks of each format, and writing them for another.
+
+Pixel sizes are read from the first bytes of an image, without decoding the picture.
+"""
 
 from __future__ import annotations
 

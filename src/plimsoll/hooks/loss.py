@@ -1,4 +1,7 @@
-"""What a text holds of the facts of a conversation, what a coding agent's newest compaction lost, and what of it is handed back."""
+"""The facts of a ledger that a tool's summary lost, and the text of them that is handed back after a compaction.
+
+A fact is lost where the summary neither says what its sentence says, nor has its value.
+"""
 
 from __future__ import annotations
 

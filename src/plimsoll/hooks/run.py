@@ -13,35 +13,9 @@ from pathlib import Path
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import ErrorCatcher, PlimsollError
 from plimsoll.hooks.event import POST_COMPACT, PRE_COMPACT, SESSION_START, HookEvent, read_event
-from plimsoll.hooks.state import folder, write_private
 
 LOG_BYTES_MAX = 64 * 1024
-
-
-def note_failure(error: BaseException) -> None:
-    """Add a line. Never raises: where it cannot be written, it is not."""
-    with suppress(OSError, PlimsollError):
-        path = folder() / "log"
-        line = f"{datetime.now(UTC).isoformat(timespec='seconds')} {type(error).__name__}{_place(error)}\n".encode()
-        with open(path, "ab", opener=_private) as file:
-            size_bytes = file.tell()
-            file.write(line)
-        if size_bytes > LOG_BYTES_MAX - len(line):
-            kept = path.read_bytes()[-LOG_BYTES_MAX // 2 :]
-            write_private(path, kept.partition(b"\n")[2])
-
-
-def _place(error: BaseException) -> str:
-    """The line of plimsoll that raised it."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return "" if trace is None else f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
+"""Of the log of failures; the older half gives way."""
 
 NOTES_TOKENS = 1_500
 
@@ -181,3 +155,30 @@ def context(text: str) -> str:
 
     output = {"hookSpecificOutput": {"hookEventName": SESSION_START, "additionalContext": text}}
     return json.dumps(output) + "\n"
+
+
+def note_failure(error: BaseException) -> None:
+    """Add a line to the log: which error, where and when, and nothing of what was said. Never raises."""
+    from plimsoll.hooks.state import folder, write_private  # noqa: PLC0415 - seldom needed; with it comes what reads facts
+
+    with suppress(OSError, PlimsollError):
+        path = folder() / "log"
+        line = f"{datetime.now(UTC).isoformat(timespec='seconds')} {type(error).__name__}{_place(error)}\n".encode()
+        with open(path, "ab", opener=_private) as file:
+            size_bytes = file.tell()
+            file.write(line)
+        if size_bytes > LOG_BYTES_MAX - len(line):
+            kept = path.read_bytes()[-LOG_BYTES_MAX // 2 :]
+            write_private(path, kept.partition(b"\n")[2])
+
+
+def _place(error: BaseException) -> str:
+    """The line of plimsoll that raised it."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -8,18 +8,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from plimsoll.environment.activity import tool_context, topics
 from plimsoll.environment.layers import (
     ContextLayers,
     ContextMetadata,
     ConversationContext,
-    context_text,
     priorities_of,
-    relevance_scores,
     session_of,
     system_of,
     workspace_of,
 )
-from plimsoll.environment.workspace import project_folder, system_context, tool_context, topics, workspace_context
+from plimsoll.environment.layers_text import context_text, relevance_scores
+from plimsoll.environment.workspace import project_folder, system_context, workspace_context
 from plimsoll.errors import FormatError, LimitExceeded, SettingError
 from plimsoll.formats.wire import copied
 from plimsoll.limits import ACTIVITY_MESSAGES_MAX

@@ -1,4 +1,7 @@
-"""Where the session files of Claude Code, Codex and pi are, how they are resumed, and which there are on this computer."""
+"""Where the session files of Claude Code, Codex and pi are, how they are resumed, and which there are on this computer.
+
+Reads only a few kilobytes at both ends of each file. Follows no symbolic links below a tool's own folder.
+"""
 
 from __future__ import annotations
 

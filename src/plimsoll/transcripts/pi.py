@@ -4,6 +4,9 @@ This reader rebuilds the context as the tool does when it opens a file. The newe
 it the conversation; the newest compaction on the path replaces everything before `firstKeptEntryId`. Version 1 has a list of
 entries without ids; version 2 has hook messages of role `hookMessage`. Before sending, failed and aborted answers are dropped, and
 calls without a result get one.
+
+Messages are converted to Anthropic's, the closest wire format: it has thinking with signatures, and errors and images in results.
+The texts around summaries and shell commands are those of the tool's public source, so that the view is what it sends.
 """
 
 from __future__ import annotations

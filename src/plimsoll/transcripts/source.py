@@ -1,4 +1,8 @@
-"""The bytes of a session file, from disk or memory, decompressed and split into lines; and its new lines while it is written."""
+"""The bytes of a session file, from disk or memory, decompressed and split into lines; and its new lines while it is written.
+
+The readers of the tools rebuild what the tool would send, from the whole file. A hook has a tenth of a second and needs less: each
+line for itself (LineReader), in any order, so that it can go on where it stopped.
+"""
 
 from __future__ import annotations
 

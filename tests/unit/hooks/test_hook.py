@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 import sys
 import time
 
@@ -484,3 +485,15 @@ def test_a_damaged_state_is_made_again(tmp_path):
     for damage in (b"", whole[:100], b"[]", b'{"version":1}', *offsets):
         kept.write_bytes(damage)
         assert take_in(str(file)) == good
+
+
+@pytest.mark.slow
+def test_an_event_without_work_loads_little():
+    """What reads facts is loaded when there are facts to read: the agent waits for the hook at each event."""
+    script = (
+        "import sys\nfrom plimsoll.hooks.run import HookSettings, run_hook\n"
+        'run_hook(b\'{"hook_event_name": "Stop", "transcript_path": "x"}\', HookSettings())\nprint(*sys.modules)'
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+
+    assert not [name for name in done.stdout.split() if name.startswith(("plimsoll.summary", "plimsoll.hooks.state"))]

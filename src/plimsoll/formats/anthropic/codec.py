@@ -1,4 +1,4 @@
-"""Read and write Anthropic messages (anthropic.types.MessageParam)."""
+"""Read and write Anthropic messages (anthropic.types: MessageParam and ContentBlockParam), and the fields that the API accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Read and write Chat Completions messages (openai.types.chat.ChatCompletionMessageParam)."""
+"""Read and write Chat Completions messages (openai.types.chat.ChatCompletionMessageParam).
+
+The fields are those that Chat Completions accepts, and those of other servers with this format.
+"""
 
 from __future__ import annotations
 

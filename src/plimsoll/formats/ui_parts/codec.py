@@ -1,4 +1,4 @@
-"""Read and write UI messages of the AI SDK."""
+"""Read and write UI messages of the AI SDK (versions 5 and 6, `UIMessage`; also with snake-case tool fields)."""
 
 from __future__ import annotations
 
