@@ -30,26 +30,42 @@ NAMES = {
 }
 """What a table calls each contestant."""
 
-HERE = {"plimsoll_here", "session_here", "count_splintr"}
+APART = {"headroom_compress": ("headroom-ai==0.42.0",)}
+"""Contestants with an environment of their own: what they need does not go with what the others need."""
+
+HERE = {"shrink_here", "plimsoll_here", "session_here", "count_splintr"}
 """Contestants that run in this checkout's own environment."""
 
 
 def python_of(contestant: str) -> str:
     """The interpreter a contestant runs in."""
-    return sys.executable if contestant in HERE else str(ENVIRONMENT / "bin" / "python")
+    return sys.executable if contestant in HERE else str(environment_of(contestant) / "bin" / "python")
+
+
+def environment_of(contestant: str) -> Path:
+    """The folder of a peer's environment."""
+    return ENVIRONMENT / contestant if contestant in APART else ENVIRONMENT
 
 
 def build() -> None:
     """Install the peers, unless the environment already has exactly these."""
-    stamp = ENVIRONMENT / "peers.txt"
-    wanted = "\n".join(PEERS)
-    if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+    _build(ENVIRONMENT, PEERS)
+
+
+def build_apart(contestant: str) -> None:
+    """Install a contestant that has an environment of its own."""
+    _build(environment_of(contestant), APART[contestant])
+
+
+def _build(environment: Path, wanted: tuple[str, ...]) -> None:
+    stamp = environment / "peers.txt"
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == "\n".join(wanted):
         return
-    print(f"installing {', '.join(PEERS)} into {ENVIRONMENT.name}", flush=True)
-    venv.create(ENVIRONMENT, with_pip=True, clear=True)
-    pip = [python_of("peer"), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-    subprocess.run([*pip, *PEERS], check=True)
-    stamp.write_text(wanted, encoding="utf-8")
+    print(f"installing {', '.join(wanted)} into {environment.relative_to(ROOT)}", flush=True)
+    venv.create(environment, with_pip=True, clear=True)
+    pip = [str(environment / "bin" / "python"), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+    subprocess.run([*pip, *wanted], check=True)
+    stamp.write_text("\n".join(wanted), encoding="utf-8")
 
 
 def versions() -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Times plimsoll beside its peers, everybody in turn in one run, and writes bench/results.
 
-usage: run.py [one_shot] [cold_fit] [import_time] [long_session] [session] [agent_loop] [counting] [sync]        default: all
+usage: run.py [one_shot] [cold_fit] [import_time] [long_session] [session] [agent_loop] [counting] [shrinking] [sync]       default: all
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import long_session
 import one_shot
 import peers
 import session
+import shrinking
 import sync
 
 RESULTS = peers.BENCH / "results"
@@ -34,6 +35,7 @@ TOPICS: dict[str, tuple[Callable[[Path], Any], Callable[[Any], str]]] = {
     "session": (session.measure, session.table),
     "agent_loop": (agent_loop.measure, agent_loop.table),
     "counting": (lambda _: counting.measure(), counting.table),
+    "shrinking": (lambda _: shrinking.measure(), shrinking.table),
     "sync": (lambda _: sync.measure(), sync.table),
 }
 

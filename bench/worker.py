@@ -92,6 +92,16 @@ def appends(contestant: Any, request: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def shrink(contestant: Any, request: dict[str, Any]) -> dict[str, Any]:
+    """Each tool result shrunk once; seconds of processor time, of all threads."""
+    texts, spent_s = [], []
+    for case in json.loads(Path(request["cases"]).read_text(encoding="utf-8")):
+        start = time.process_time()
+        texts.append(contestant.shrink(case["text"], case["query"], request["max_tokens"]))
+        spent_s.append(time.process_time() - start)
+    return {"texts": texts, "spent_s": spent_s}
+
+
 def session(contestant: Any, request: dict[str, Any]) -> dict[str, Any]:
     """For sessions of each length: opening up to the first view, and turns with a view after each."""
     import workload
@@ -175,7 +185,7 @@ def main() -> None:
     request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     contestant = importlib.import_module(f"contestants.{request['contestant']}")
     prepare_s, _ = clock(ready, contestant)
-    jobs = {"one_shot": one_shot, "agent_loop": agent_loop, "session": session, "appends": appends}
+    jobs = {"one_shot": one_shot, "agent_loop": agent_loop, "session": session, "appends": appends, "shrink": shrink}
     answer = jobs[request["job"]](contestant, request)
     Path(sys.argv[2]).write_text(json.dumps({"prepare_s": prepare_s, **answer}), encoding="utf-8")
 

@@ -13,6 +13,7 @@ from plimsoll.errors import SettingError
 from plimsoll.truncation.tool_results import shrink_result
 from plimsoll.truncation.tool_results.html_text import text_of_page
 from plimsoll.truncation.tool_results.terminal import as_shown
+from plimsoll.truncation.tool_results.wanted import words_of
 
 
 @pytest.mark.parametrize(
@@ -150,6 +151,30 @@ def test_a_number_is_found_in_json() -> None:
     rows = [{"order": 10_000 + 7 * n, "open": True} for n in range(2_000)]
 
     assert '"order":17735' in plimsoll.shrink("t", rows, max_tokens=300, query="order 17735").text
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("What does the master know of quay-7741?", {"master": False, "quay-7741": True}),
+        ("Is Rome open?", {"rome": True, "open": False}),
+        ("src/odd.py:3", {"src/odd.py:3": True}),
+        ("订单7741", {"订单": False, "7741": True}),
+        ("是 a b", {}),
+    ],
+)
+def test_words_of_a_query(query: str, words: dict[str, bool]) -> None:
+    """Names, numbers and identifiers weigh more than other words; common words count for nothing."""
+    assert words_of(query) == words
+
+
+def test_common_words_of_a_query_do_not_hide_an_error() -> None:
+    """A name that is asked for comes first, a word of everyday language does not."""
+    rows = [{"id": n, "note": f"harbour {n} is calm"} for n in range(900)]
+    rows[500]["note"] = "the pilot came late"
+    rows[700]["note"] = "ERROR: buoy lost"
+    for query in ("Was the pilot late?", "What went wrong?"):
+        assert "buoy lost" in plimsoll.shrink("t", rows, max_tokens=150, query=query).text
 
 
 def test_a_query_is_text() -> None:

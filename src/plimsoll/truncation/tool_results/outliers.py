@@ -34,7 +34,7 @@ _QUARTILES_OF = 2_000
 _LIKE_SHOWN = 2
 _RARE_KEYS_MANY = 8
 _RARE_MANY = 8
-_STATE, _LONG, _ONE_WORD = 1.5, 0.5, 0.25
+_STATE, _LONG, _ONE_WORD = 3.0, 0.5, 0.25
 _STATES = frozenset({"status", "state", "result", "outcome", "level", "severity", "health", "phase", "Status", "State"})
 _ERROR_KEYS = frozenset(
     {"error", "errors", "exception", "failure", "failed", "err", "error_message", "errorMessage", "Error"}
@@ -158,7 +158,7 @@ def _error_texts(containers: Sequence[Container], stems: Sequence[str]) -> Itera
         if level is None:
             level = severities[start] = severity(start, stems)
         if level:
-            yield owners[at], keys[at], level * _weight(keys[at], owners[at][keys[at]])
+            yield owners[at], keys[at], _weight(keys[at], owners[at][keys[at]], level)
 
 
 def _wanted(containers: Sequence[Container], query: str) -> Iterator[tuple[Container, Any, float]]:
@@ -172,19 +172,19 @@ def _wanted(containers: Sequence[Container], query: str) -> Iterator[tuple[Conta
             keys.append(key)
             text = str(value) if value.__class__ in _LEAVES else ""
             texts.append(f"{key} {text}" if container.__class__ is dict else text)
-    for place, at in enumerate(best_matches(texts, query)):
-        yield owners[at], keys[at], _WANTED / (1 + place)
+    for place, match in enumerate(best_matches(texts, query)):
+        yield owners[match.at], keys[match.at], (_NAMED if match.is_named else _WANTED) / (1 + place)
 
 
 _LEAVES = frozenset({str, int, float})
-_WANTED = 40.0
+_NAMED, _WANTED = 40.0, 3.0
 
 
-def _weight(key: Any, text: str) -> float:
-    """How much an error in a text counts: less in a long one or in a word such as the name of a class, more in a state."""
+def _weight(key: Any, text: str, level: int) -> float:
+    """How much an error in a text counts: less in a long one or in a word such as the name of a class, most in a state."""
     if key in _STATES:
         return _STATE
-    return _LONG if len(text) > _SHORT_CHARS else _ONE_WORD if text.isidentifier() else 1.0
+    return level * (_LONG if len(text) > _SHORT_CHARS else _ONE_WORD if text.isidentifier() else 1.0)
 
 
 def _odd_cells(container: Container) -> Iterator[tuple[Container, Any, float]]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections import deque
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any
 
 from plimsoll.brief import pluralize
+from plimsoll.errors import ErrorCatcher
 from plimsoll.limits import NESTING_DEPTH_MAX
 from plimsoll.truncation.json_text import render_json
 
@@ -22,7 +26,7 @@ def render_result(value: object) -> str:
     """
     match value:
         case str():
-            return str(value)
+            return _text(value)
         case bytes() | bytearray() | memoryview():
             return _bytes_text(bytes(value))
         case _:
@@ -30,20 +34,37 @@ def render_result(value: object) -> str:
 
 
 def _plain(value: object, depth: int, above: frozenset[int]) -> Any:
-    """The value as JSON values. `above` are the ids of the containers that it is in."""
+    """The value as JSON values; its kind where it cannot be read. `above` are the ids of the containers that it is in."""
+    if isinstance(value, (Mapping, list, tuple, set, frozenset, deque)) or _is_record(value):
+        return _container(value, depth, above)
     match value:
-        case None | bool() | str():
+        case None | bool():
             return value
-        case int():
-            return int(value) if value.bit_length() <= _INT_BITS_MAX else hex(value)
-        case float():
-            return float(value) if value - value == 0 else str(float(value))
+        case str():
+            return _text(value)
+        case int() | float():
+            return _number(value)
         case bytes() | bytearray() | memoryview():
             return _bytes_text(bytes(value))
-        case Mapping() | list() | tuple() | set() | frozenset():
-            return _container(value, depth, above)
         case _:
             return _description(value)
+
+
+def _number(value: float) -> float | str:
+    """A number that JSON can hold, or its text."""
+    if isinstance(value, int):
+        return int(value) if value.bit_length() <= _INT_BITS_MAX else hex(value)
+    number = float.__float__(value)
+    return number if number - number == 0 else str(number)
+
+
+def _is_record(value: object) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def _text(value: str) -> str:
+    """A plain str, whatever a subclass says of itself."""
+    return value if type(value) is str else str.__str__(value)
 
 
 def _container(value: Any, depth: int, above: frozenset[int]) -> Any:
@@ -52,15 +73,28 @@ def _container(value: Any, depth: int, above: frozenset[int]) -> Any:
     if depth == 0:
         return "[nested too deep]"
     inside = above | {id(value)}
+    with ErrorCatcher():
+        fields = _fields(value)
+        if fields is not None:
+            return {_key(key): _plain(inner, depth - 1, inside) for key, inner in fields}
+        items = [_plain(inner, depth - 1, inside) for inner in value]
+        return sorted(items, key=render_json) if isinstance(value, (set, frozenset)) else items
+    return f"[{type(value).__name__}]"
+
+
+def _fields(value: Any) -> list[tuple[object, object]] | None:
+    """The keys and values of a mapping or a record; None for other containers."""
     if isinstance(value, Mapping):
-        return {_key(key): _plain(inner, depth - 1, inside) for key, inner in value.items()}
-    items = [_plain(inner, depth - 1, inside) for inner in value]
-    return sorted(items, key=render_json) if isinstance(value, (set, frozenset)) else items
+        return list(value.items())
+    if dataclasses.is_dataclass(value):
+        return [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
+    names = getattr(type(value), "_fields", None) if isinstance(value, tuple) else None
+    return list(zip(names, value, strict=True)) if names else None
 
 
 def _key(key: object) -> str:
     if isinstance(key, str):
-        return str(key)
+        return _text(key)
     plain = _plain(key, 1, frozenset())
     return plain if isinstance(plain, str) else render_json(plain)
 
@@ -75,4 +109,11 @@ def _bytes_text(value: bytes) -> str:
 
 def _description(value: object) -> str:
     kind = type(value)
-    return str(value) if kind.__module__ in _PRINTABLE_MODULES else f"[{kind.__name__}]"
+    if isinstance(value, Enum):
+        return f"{kind.__name__}.{value.name}"
+    if kind.__module__ in _PRINTABLE_MODULES:
+        return str(value)
+    if isinstance(value, BaseException):
+        with ErrorCatcher():
+            return f"{kind.__name__}: {value}".removesuffix(": ")
+    return f"[{kind.__name__}]"

@@ -158,8 +158,9 @@ class _Shrinking:
     def _look_at(self, body: str) -> tuple[Kind, Look]:
         """The shape of a text, and the ranks of its lines, with what is wanted before all."""
         kind, look = look_at(self.tool_name, body)
-        for place, index in enumerate(best_matches(look.lines or body.split("\n"), self.query) if self.query else ()):
-            look.ranks[index] = _WANTED_RANK if place < _WANTED_FIRST else min(look.ranks[index], 0)
+        for place, match in enumerate(best_matches(look.lines or body.split("\n"), self.query) if self.query else ()):
+            is_first = match.is_named and place < _WANTED_FIRST
+            look.ranks[match.at] = _WANTED_RANK if is_first else min(look.ranks[match.at], 0)
         return kind, look
 
     def _json(self, content: str, value: dict[str, Any] | list[Any]) -> ShrunkResult:

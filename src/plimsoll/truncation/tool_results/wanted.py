@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import log2
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.regex import regex
 from plimsoll.truncation.tool_results.errors import containing
@@ -11,7 +11,10 @@ from plimsoll.truncation.tool_results.errors import containing
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_WORD = regex(r"[^\W_]{1,60}(?:[./:@_-][^\W_]{1,60}){0,8}|[\u3400-\u9fff]{2,30}")
+_WITHOUT_SPACES = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+_RUN = regex(f"[{_WITHOUT_SPACES}]{{1,80}}|[^{_WITHOUT_SPACES}]{{1,4000}}")
+_WORD = regex(r"[^\W_]{1,60}(?:[./:@_-][^\W_]{1,60}){0,8}")
+_QUERY_CHARS = 4_000
 _CHARS_MIN = 3
 _WORDS_MAX = 24
 _MATCHES_MAX = 8
@@ -19,24 +22,43 @@ _COMMON_SHARE = 8
 """A word that is in more than one of so many texts tells nothing."""
 _STOP_WORDS = frozenset(
     "the and for with from that this what which when where who why how was were are did does has have had not any all show find"
-    " list give tell about into out can could should would please there their its file line lines output result results".split()
+    " here list give tell about into out can could should would please there their its file line lines output result results went"
+    " happened know known need make made get got see look said say you your our they them she her his him been being will".split()
 )
 
 
-def words_of(query: str) -> list[str]:
-    """The words of a query that may tell texts apart, in lower case."""
-    found = dict.fromkeys(word.lower() for word in _WORD.findall(query[:4_000]))
-    return [word for word in found if len(word) >= (_CHARS_MIN if word.isascii() else 2) and word not in _STOP_WORDS][
-        :_WORDS_MAX
-    ]
+class Match(NamedTuple):
+    """The place of a text with words of a query; `is_named` if one of them is a name, a number or an identifier."""
+
+    at: int
+    is_named: bool
 
 
-def best_matches(texts: Sequence[str], query: str | None) -> list[int]:
-    """The indexes of the texts that match a query best, the best first; those with a word that few texts have."""
+def words_of(query: str) -> dict[str, bool]:
+    """The words of a query that may tell texts apart, in lower case, and whether each is a name; pairs of letters in Chinese."""
+    words: dict[str, bool] = {}
+    for run in _RUN.findall(query[:_QUERY_CHARS]):
+        if _RUN_OF_LETTERS.match(run):
+            words |= dict.fromkeys((run[at : at + 2] for at in range(len(run) - 1)), False)
+            continue
+        for word in _WORD.findall(run):
+            if len(word) >= _CHARS_MIN and word.lower() not in _STOP_WORDS:
+                words[word.lower()] = not (word.isalpha() and word.islower())
+    return dict(list(words.items())[:_WORDS_MAX])
+
+
+_RUN_OF_LETTERS = regex(f"[{_WITHOUT_SPACES}]")
+
+
+def best_matches(texts: Sequence[str], query: str | None) -> list[Match]:
+    """The texts that match a query best, the best first; those with a word that few texts have."""
     scores: dict[int, float] = {}
-    for word in words_of(query) if query else ():
+    named: set[int] = set()
+    for word, is_name in words_of(query).items() if query else ():
         found = containing(texts, (word,))
         if len(found) <= max(2, len(texts) // _COMMON_SHARE):
+            named.update(found if is_name else ())
             for index in found:
                 scores[index] = scores.get(index, 0.0) + log2(1 + len(texts) / len(found))
-    return sorted(scores, key=lambda index: (-scores[index], index))[:_MATCHES_MAX]
+    best = sorted(scores, key=lambda index: (index not in named, -scores[index], index))[:_MATCHES_MAX]
+    return [Match(index, index in named) for index in best]
