@@ -31,7 +31,10 @@ def one_each(facts: Sequence[Fact]) -> list[Fact]:
         names = absolute_by_suffix.get(name, ())
         key = names[0] if len(names) == 1 else name
         known = found.get(key)
-        found[key] = fact._replace(text=key) if known is None else _merged(known, fact)
+        if known is not None:
+            found[key] = _merged(known, fact)
+        else:
+            found[key] = fact if key == fact.text else fact._replace(text=key)
     return list(found.values())
 
 

@@ -51,6 +51,8 @@ class _Row(NamedTuple):
     """The arguments of the call; empty for a label that is no call."""
     name: str
     columns: str
+    cells: dict[str, str] | None
+    """The cells by column; None if the text does not have exactly these columns."""
 
     @property
     def is_codes(self) -> bool:
@@ -78,7 +80,7 @@ def items(facts: Sequence[Fact], bias: Callable[[str], float], end: int) -> list
         fact, has_many_calls = row.fact, len(tools[row.tool]) > 1
         worth, order = value(fact, end) * bias(fact.text), (fact.position, place)
         same = shared.get(row.table)
-        if row.is_codes and (cells := _cells(row)) is not None:
+        if row.is_codes and (cells := row.cells) is not None:
             group, label = _heading(row, "", same or {}, has_many_calls=has_many_calls)
             for at, column in enumerate([column for column in cells if column not in (same or {})] or cells):
                 text, factor = reused(column, cells[column])
@@ -99,10 +101,10 @@ def start_of(item: Item, tokens: int, counter: TokenCounter) -> Item | None:
 
 def _read(fact: Fact) -> _Row:
     label, _, columns = fact.note.partition("\t")
-    found = _CALL.fullmatch(label)
+    found, cells = _CALL.fullmatch(label), _cells(fact.text, columns)
     if found is None or not columns:
-        return _Row(fact, label, "", "", columns)
-    return _Row(fact, found[1], found[2], found[3] or "", columns)
+        return _Row(fact, label, "", "", columns, cells)
+    return _Row(fact, found[1], found[2], found[3] or "", columns, cells)
 
 
 def _reused(rows: Sequence[_Row]) -> Callable[[str, str], tuple[str, float]]:
@@ -115,7 +117,7 @@ def _reused(rows: Sequence[_Row]) -> Callable[[str, str], tuple[str, float]]:
     columns = {
         column
         for row in rows
-        for column, cell in (_cells(row) or {}).items()
+        for column, cell in (row.cells or {}).items()
         if any(code in taken for code in cell.split())
     }
 
@@ -130,16 +132,15 @@ def _reused(rows: Sequence[_Row]) -> Callable[[str, str], tuple[str, float]]:
 
 def _shared(rows: Sequence[_Row]) -> dict[str, str]:
     """The cells that are equal in all rows, by column."""
-    cells = _cells(rows[0]) or {}
+    cells = rows[0].cells or {}
     for row in rows[1:]:
-        own = _cells(row) or {}
+        own = row.cells or {}
         cells = {column: cell for column, cell in cells.items() if own.get(column) == cell}
     return cells
 
 
-def _cells(row: _Row) -> dict[str, str] | None:
-    """The cells of a row by column; None if its text does not have exactly its columns."""
-    cells, names = row.fact.text.split(", "), row.columns.split(" ")
+def _cells(text: str, columns: str) -> dict[str, str] | None:
+    cells, names = text.split(", "), columns.split(" ")
     if len(cells) != len(names) or len(set(names)) != len(names):
         return None
     return {name: cell.removeprefix(f"{name} ") for name, cell in zip(names, cells, strict=True)}
@@ -147,7 +148,7 @@ def _cells(row: _Row) -> dict[str, str] | None:
 
 def _shown(row: _Row, shared: dict[str, str] | None, *, has_many_calls: bool) -> tuple[str, str]:
     """Return the text of a row and its heading."""
-    cells = _cells(row)
+    cells = row.cells
     if shared is None or cells is None:
         place, asked = _heading(row, "", {}, has_many_calls=has_many_calls)
         name = " ".join(filter(None, (asked, row.name)))
@@ -187,6 +188,7 @@ def _ranked(made: Sequence[Item]) -> list[Item]:
             heapreplace(heap, (now, at))
             continue
         heappop(heap)
-        ranked.append(made[at]._replace(value=float(len(made) - len(ranked))))
+        kind, text, _, order, group, label = made[at]
+        ranked.append(Item(kind, text, float(len(made) - len(ranked)), order, group, label))
         seen |= values[at]
     return ranked
