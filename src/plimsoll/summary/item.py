@@ -33,3 +33,9 @@ class Section(NamedTuple):
     """Share of the budget, relative to the other sections."""
     items: list[Item]
     lay_out: Callable[[Sequence[Item]], str]
+    worth_min: float = 0.0
+    """Items of less value are chosen only where all sections leave room for them."""
+
+    def wanted(self) -> list[Item]:
+        """Return the candidates that are worth room of their own."""
+        return [item for item in self.items if item.value >= self.worth_min] if self.worth_min else self.items

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 
+TITLE_TOKENS, _LABEL_TOKENS, _HEADING_TOKENS = 9, 4, 2  # estimates
+
 _GOAL_FIRST_TOKENS_MAX = 200
 """Below this budget, requests and constraints get a larger share."""
 
@@ -41,6 +43,16 @@ def estimate(text: str) -> int:
         return len(text) // 4 + 1
     share = cjk_share(text)
     return int(len(text) * (0.25 + 0.85 * share)) + 1
+
+
+def title_tokens(name: str) -> int:
+    """Estimate the tokens of a section's title."""
+    return _LABEL_TOKENS if name == "topic" else TITLE_TOKENS
+
+
+def heading_tokens(group: str) -> int:
+    """Estimate the tokens of the heading of a group of items."""
+    return estimate(group) + _HEADING_TOKENS if group else 0
 
 
 def goal_weight(tokens_max: int, *, beside_values: bool) -> float:

@@ -11,7 +11,7 @@ from plimsoll.summary.item import Item, Section
 from plimsoll.summary.labels import Labels, dominant, labels, number_of
 from plimsoll.summary.layout import bullets
 from plimsoll.summary.ledger.sentences import line
-from plimsoll.summary.room import allot, bias_of, estimate, goal_weight
+from plimsoll.summary.room import TITLE_TOKENS, allot, bias_of, estimate, goal_weight, heading_tokens, title_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,6 @@ _BREAK = "\n"
 _IN_PARTS: tuple[Kind, ...] = ("chat", "identifier")
 """Kinds whose facts may be several items, which share the second number of their order."""
 
-_TITLE_TOKENS, _LABEL_TOKENS, _HEADING_TOKENS = 9, 4, 2  # estimates
 _MISFITS_MAX = 12
 """Consecutive candidates that do not fit before a section counts as full."""
 
@@ -150,16 +149,16 @@ class _Page:
         weight = 1.0 if goal_is_shown else goal_weight(self.tokens_max, beside_values=sections.has_values(ledger))
         shares = {**shares, "request": shares["request"] * weight, "constraint": shares["constraint"] * weight}
         rest = sections.build(ledger, self.words, bias, self._room())
-        needed = {section.name: sum(estimate(item.text) for item in section.items) for section in rest}
+        needed = {section.name: sum(estimate(item.text) for item in section.wanted()) for section in rest}
         elsewhere = [fact.text for fact in sections.insisted(ledger)] if ledger.is_dialogue else []
         if ledger.is_dialogue:
             needed["chat"] = sum(estimate(fact.text) for fact in ledger.of("chat"))
-            needed["constraint"] = sum(estimate(text) + 2 for text in elsewhere) + _TITLE_TOKENS * bool(elsewhere)
+            needed["constraint"] = sum(estimate(text) + 2 for text in elsewhere) + TITLE_TOKENS * bool(elsewhere)
             shares = {**shares, "constraint": sections.constraint_share(shares)}
         wanted = sum(estimate(fact.text) for fact in ledger.of("request"))
-        allotted = allot({**needed, "request": wanted + _TITLE_TOKENS}, shares, self._room())
+        allotted = allot({**needed, "request": wanted + TITLE_TOKENS}, shares, self._room())
         chars_per_token = 1.2 if language == "zh" else 3.6
-        room = max(0, allotted["request"] - _TITLE_TOKENS)
+        room = max(0, allotted["request"] - TITLE_TOKENS)
         chars = int(room * chars_per_token) if room < wanted else _UNLIMITED_CHARS
         asked = sections.requests(ledger, self.words, chars, elsewhere, numbered=numbered)
         insisted = sections.constraints(ledger, asked, bias)
@@ -181,7 +180,7 @@ class _Page:
         shares = {section.name: section.share for section in self.sections}
         for _ in range(3):
             room = self._room() - self.used
-            waiting = [section for section in self.sections if section.items]
+            waiting = [section for section in self.sections if section.wanted()]
             if room < 6 or not waiting:
                 return
             needed = {section.name: self._needed(section) for section in waiting}
@@ -190,6 +189,8 @@ class _Page:
                 self._take(section, allotted[section.name])
         for section in self._by_share():
             self._take(section, self._room() - self.used, is_last=True)
+        for section in self._by_share():
+            self._take(section, self._room() - self.used, of_little_worth=True)
         for section in self.sections:
             if section.name == "identifier" and section.items:
                 self._take_start(section, self._room() - self.used)
@@ -212,8 +213,8 @@ class _Page:
     def _take_start(self, section: Section, tokens: int) -> bool:
         """Choose the first values of the best row, which does not fit. Return whether there is room for any."""
         item, chosen = section.items[0], self.chosen.setdefault(section.name, [])
-        title = 0 if chosen else _title_tokens(section)
-        heading = 0 if item.group in {other.group for other in chosen} else _heading_tokens(item.group)
+        title = 0 if chosen else title_tokens(section.name)
+        heading = 0 if item.group in {other.group for other in chosen} else heading_tokens(item.group)
         start = values.start_of(item, tokens - title - heading - 4, self.counter)
         if start is None:
             return False
@@ -224,7 +225,7 @@ class _Page:
 
     def _take_truncated(self, section: Section) -> None:
         """Choose the section's best item truncated to the room, when no complete item fits."""
-        item, room = section.items[0], self._room() - _TITLE_TOKENS
+        item, room = section.items[0], self._room() - TITLE_TOKENS
         low, high = 0, len(item.text)
         while low < high:
             middle = (low + high + 1) // 2
@@ -250,10 +251,10 @@ class _Page:
 
     def _needed(self, section: Section) -> int:
         """Return the tokens needed by the remaining candidates, and the title if it is not yet used."""
-        title = 0 if self.chosen.get(section.name) else _title_tokens(section)
+        title = 0 if self.chosen.get(section.name) else title_tokens(section.name)
         size = self._cost if len(section.items) <= _COUNTED_ITEMS_MAX else self._estimated
-        groups = {item.group for item in section.items}
-        return title + sum(map(size, section.items)) + sum(map(_heading_tokens, groups))
+        wanted = section.wanted()
+        return title + sum(map(size, wanted)) + sum(map(heading_tokens, {item.group for item in wanted}))
 
     def _room(self) -> int:
         """Return the budget for facts: all but the closing line's maximum."""
@@ -269,20 +270,21 @@ class _Page:
             known = self.costs[id(item)] = self.counter.upper(text) + (1 if item.kind in ("chat", "file") else 2)
         return known
 
-    def _take(self, section: Section, tokens: int, *, is_last: bool = False) -> None:
-        """Choose candidates of a section, best first, within `tokens`."""
+    def _take(self, section: Section, tokens: int, *, is_last: bool = False, of_little_worth: bool = False) -> None:
+        """Choose candidates of a section, best first, within `tokens`; those `of_little_worth` only if told so."""
         chosen = self.chosen.setdefault(section.name, [])
-        left = tokens - (0 if chosen else _title_tokens(section))
+        left = tokens - (0 if chosen else title_tokens(section.name))
         if left <= 0:
             return
         misfits = 0
         kept: list[Item] = []
         groups = {item.group for item in chosen}
         for place, item in enumerate(section.items):
-            if misfits >= _MISFITS_MAX or left < 3:
+            is_unwanted = item.value < section.worth_min and not of_little_worth
+            if misfits >= _MISFITS_MAX or left < 3 or is_unwanted:
                 kept.extend(section.items[place:])
                 break
-            cost = self._cost(item) + (0 if item.group in groups else _heading_tokens(item.group))
+            cost = self._cost(item) + (0 if item.group in groups else heading_tokens(item.group))
             if cost > left:
                 is_best = section.name == "identifier" and not chosen and not misfits
                 if is_best and (not is_last or self._take_start(section, tokens)):
@@ -292,7 +294,7 @@ class _Page:
                 continue
             groups.add(item.group)
             if not chosen:
-                self.used += _title_tokens(section)
+                self.used += title_tokens(section.name)
             chosen.append(item)
             left -= cost
             self.used += cost
@@ -304,7 +306,7 @@ class _Page:
         for section in self._by_share():
             if tokens > 4 and section.items:
                 used = self.used
-                self._take(section, tokens)
+                self._take(section, tokens, of_little_worth=True)
                 tokens -= self.used - used
         self._drop_repeated()
         return sum(map(len, self.chosen.values())) > before
@@ -389,11 +391,3 @@ class _Page:
             else:
                 high = middle - 1
         return self._rendered(text[:low], self.counter.upper(text[:low]) if low else 0)
-
-
-def _heading_tokens(group: str) -> int:
-    return estimate(group) + _HEADING_TOKENS if group else 0
-
-
-def _title_tokens(section: Section) -> int:
-    return _LABEL_TOKENS if section.name == "topic" else _TITLE_TOKENS

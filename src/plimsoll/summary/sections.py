@@ -243,7 +243,13 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
         "read": ([item for item in files if item.label == "read"], layout.listed),
     }
     return [
-        Section(name, share(name, 1.0), sorted(items, key=lambda item: -item.value), lay_out)
+        Section(
+            name,
+            share(name, 1.0),
+            sorted(items, key=lambda item: -item.value),
+            lay_out,
+            _FILE_WORTH_MIN if name == "read" else 0.0,
+        )
         for name, (items, lay_out) in made.items()
         if items and not (ledger.is_dialogue and name in (_REPEATED_IN_CHAT if has_assistant else _REPEATED_BY_PEOPLE))
     ]
@@ -251,6 +257,12 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
 
 _WHOLE_SHARE = 0.5
 """Share of a file section's room for whole paths, which a call can take as they are; the other files are grouped by folder."""
+
+_FILE_WORTH_MIN = 1.0
+"""Less is worth no room that others can use: a file that an old result merely listed, in a folder the agent does not work in."""
+
+_NEAR = 2.0
+"""What a file gains in a folder that the agent works in."""
 
 _REPEATED_IN_CHAT = frozenset({"decision", "activity", "symbol"})
 """Sections whose facts are also chat facts in a dialogue."""
@@ -274,15 +286,27 @@ def _files(ledger: Ledger, bias: Callable[[str], float], room: Mapping[str, int]
     folders = folders_of(fact.text for fact in facts)
     items: list[Item] = []
     has_evicted = bool(ledger.evicted.get("file"))
+    worked_on = {_folder(fact.text) for fact in facts if fact.state != "seen"}
     for name in ("modified", "read"):
         found = [fact for fact in facts if (fact.state == "modified") == (name == "modified")]
         is_tight = has_evicted or sum(estimate(fact.text) + 1 for fact in found) > 2 * room[name]
         whole = room[name] * _WHOLE_SHARE
-        for item in sorted((_item(fact, fact.text, bias, ledger.end) for fact in found), key=lambda item: -item.value):
+        for item in sorted((_file(fact, bias, worked_on, ledger.end) for fact in found), key=lambda item: -item.value):
             whole -= estimate(item.text) + 1
             folder = folders[item.text] if is_tight and whole < 0 else ""
             items.append(item._replace(text=item.text.removeprefix(folder), group=folder, label=name))
     return items
+
+
+def _file(fact: Fact, bias: Callable[[str], float], worked_on: Collection[str], end: int) -> Item:
+    """Return the item of a file, worth more in a folder of which files were read or changed."""
+    item = _item(fact, fact.text, bias, end)
+    return item._replace(value=item.value * _NEAR) if _folder(fact.text) in worked_on else item
+
+
+def _folder(path: str) -> str:
+    """Return the last two folders of a path, which relative and absolute paths have in common."""
+    return "/".join(path.split("/")[-3:-1])
 
 
 def _steps(ledger: Ledger, concluded: Collection[str]) -> list[Fact]:

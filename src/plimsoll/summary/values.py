@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from heapq import heapify, heappop, heapreplace
+from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.regex import regex
@@ -124,7 +125,7 @@ def _reused(rows: Sequence[_Row]) -> Callable[[str, str], tuple[str, float]]:
     def reused(column: str, cell: str) -> tuple[str, float]:
         codes = sorted(cell.split(), key=taken.__contains__)
         new = sum(code not in taken for code in codes) / max(1, len(codes))
-        factor = 1.0 + _REUSED * new if column in columns else min(1.0, _LISTED_MAX / max(1, len(codes))) ** 0.5
+        factor = 1.0 + _REUSED * new if column in columns else sqrt(min(1.0, _LISTED_MAX / max(1, len(codes))))
         return " ".join([column, *codes]), factor
 
     return reused

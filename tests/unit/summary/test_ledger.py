@@ -501,3 +501,14 @@ def test_an_address_is_no_file():
     ledger = extend(Ledger.empty(), [*called("Bash", {"command": "git status"}, result)], 0)
 
     assert [fact.text for fact in ledger.of("file")] == ["api/orders.py"]
+
+
+def test_the_names_in_an_excerpt_are_kept_and_those_of_a_whole_file_are_not():
+    """Who reads forty lines looks at what they call next; of a whole file, only what it defines is kept."""
+    excerpt = "func restoreSession() error {\n\treturn parseTranscriptFromBytes(data)\n}\n"
+    names = [
+        {fact.text for fact in extend(Ledger.empty(), called("Read", {"file_path": "rewind.go"}, text), 0).of("symbol")}
+        for text in (excerpt, excerpt + "// nothing else\n" * 500)
+    ]
+
+    assert names == [{"restoreSession", "parseTranscriptFromBytes"}, {"restoreSession"}]

@@ -368,6 +368,24 @@ def test_the_files_that_matter_most_have_whole_paths(counter):
     assert f"{folder}part_59.py" in text
 
 
+def test_files_beside_the_work_are_named_before_others_of_an_old_listing(counter):
+    """Where a listing names more than there is room for, what lies in the folder of an edited file is kept."""
+    listing = "\n".join([*(f"vendor/lib{n}/module_{n}.py" for n in range(50)), "src/shop/prices.py"])
+    ledger = read(
+        [
+            text_message("user", "Round the totals."),
+            *called("Glob", {"pattern": "**/*.py"}, listing, call_id="g"),
+            *called("Edit", {"file_path": "/home/ana/src/shop/totals.py"}, "ok", call_id="e"),
+            *(message for n in range(30) for message in called("Think", {"n": n}, "ok", call_id=f"t{n}")),
+        ]
+    )
+    tight, roomy = (render(ledger, tokens_max=tokens, counter=counter).text for tokens in (100, 200))
+
+    assert "prices.py" in tight
+    assert "prices.py" in roomy
+    assert "module_7.py" in roomy, "room that nothing else needs is not left empty"
+
+
 def test_a_file_with_two_names_is_not_left_out(counter):
     """A path that was named in full and in short is one file: shown once, and nothing waits."""
     messages = [

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from plimsoll.summary.ledger.calls import Call
 
-_WEIGHTS = {"modified": 4.0, "read": 2.0, "reported": 1.5, "seen": 0.8}
+_WEIGHTS = {"modified": 4.0, "read": 2.5, "reported": 1.5, "seen": 0.8}
 _PATH_LINE = regex(
     r"(?:\.{0,2}/|[\w@.+-]+/)[\w@.+/-]*\.[A-Za-z]\w{0,9}(?=[:\s-]|\Z)|[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,5}\Z"
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from plimsoll.regex import regex
@@ -10,7 +11,7 @@ from plimsoll.summary.ledger.fact import Fact
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from plimsoll.summary.ledger.calls import Call
 
@@ -28,21 +29,37 @@ _WORD = regex(r"[A-Za-z_]\w{5,60}")
 _CODE_NAME = regex(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|[A-Z]{2}[a-z]")
 """Camel case or inner underscores, which distinguish names in code from words."""
 
+_SAID, _ASKED = 2.0, 1.2
+"""Weights of names: what the agent itself names in an answer is most often needed again, more than what it searches or edits."""
+
 _CHARS_MAX = 16_000  # bounds the time of the patterns
+_MEANT_MAX = 12
+_EXCERPT_CHARS_MAX = 6_000
+"""Somebody who reads as little as this of a file wants to know how the code there works, and looks at what it calls next."""
+
 _EACH_MAX = 40
 _SEARCH_KEYS = ("pattern", "query", "regex", "symbol", "name")
 _WRITTEN_KEYS = ("new_string", "new_str", "newText", "content", "patch", "input")
 
 
 def from_result(call: Call, content: str, position: int) -> Iterator[Fact]:
-    """Yield the names defined in a read file or in search results."""
+    """Yield the names defined in a read file or in search results, and all names in an excerpt that was read."""
     text, file = content[:_CHARS_MAX], _name(call.paths[0]) if call.paths and call.action == "read" else ""
     found: dict[str, int] = {}
     for match in _definitions(text):
         found.setdefault(match[1], match.start())
-    for name in list(found)[-_EACH_MAX:]:
-        if _CODE_NAME.search(name):
-            yield _fact(name, file or _file_at(text, found[name]), position, 0.5)
+    defined = [name for name in list(found)[-_EACH_MAX:] if _CODE_NAME.search(name)]
+    for name in defined:
+        yield _fact(name, file or _file_at(text, found[name]), position, _share(defined))
+    if file and len(content) <= _EXCERPT_CHARS_MAX:
+        used = [name for name in dict.fromkeys(_names(text)) if name not in found]
+        for name in used[:_EACH_MAX]:
+            yield _fact(name, file, position, _share(used))
+
+
+def _share(names: Sequence[str]) -> float:
+    """Return the weight of each of the names of one result: the more there are, the less each of them is meant."""
+    return 0.5 * sqrt(min(1.0, _MEANT_MAX / max(1, len(names))))
 
 
 def _definitions(text: str) -> Iterator[re.Match[str]]:
@@ -62,26 +79,26 @@ def from_call(call: Call, position: int) -> Iterator[Fact]:
     for key in _SEARCH_KEYS if call.action == "search" else ():
         if isinstance(asked := call.arguments.get(key), str):
             for name in dict.fromkeys(_names(asked)):
-                yield _fact(name, "", position, 1.5)
+                yield _fact(name, "", position, _ASKED)
     for key in _WRITTEN_KEYS if call.action == "edit" else ():
         if isinstance(written := call.arguments.get(key), str):
             file = _name(call.paths[0]) if call.paths else ""
             for name in dict.fromkeys(match[1] for match in _definitions(written[:_CHARS_MAX])):
                 if _CODE_NAME.search(name):
-                    yield _fact(name, file, position, 1.5)
+                    yield _fact(name, file, position, _ASKED)
 
 
 def from_text(text: str, position: int) -> Iterator[Fact]:
     """Yield the names in inline code of an answer."""
     for name in list(dict.fromkeys(_QUOTED.findall(text[:_CHARS_MAX])))[:_EACH_MAX]:
         if _CODE_NAME.search(name):
-            yield _fact(name, "", position, 1.2)
+            yield _fact(name, "", position, _SAID)
 
 
 def from_report(text: str, position: int) -> Iterator[Fact]:
     """Yield the names in a sub-agent's report, most frequent first."""
     for name, count in Counter(_names(text)).most_common(_EACH_MAX):
-        yield _fact(name, "", position, 0.8 + min(count, 4) * 0.1)
+        yield _fact(name, "", position, _ASKED + min(count, 4) * 0.1)
 
 
 def _names(text: str) -> list[str]:
