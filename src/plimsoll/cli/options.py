@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
+from pathlib import Path
 from typing import Any
 
+from plimsoll.cli.output import Refused
 from plimsoll.regex import regex
 
 FORMAT_NAMES = ("openai-chat", "openai-responses", "anthropic", "ui-parts")
@@ -88,6 +90,15 @@ def add_summarizer(parser: argparse.ArgumentParser) -> None:
 def add_out(parser: argparse._ActionsContainer) -> None:
     """Where the result goes."""
     option(parser, "-o --output OUT", "write to this file, whole or not at all (default: standard output)")
+
+
+def token_in(file: str) -> str:
+    """The token in the first line of a file, which no list of processes shows. Raises Refused, OSError."""
+    with Path(file).open(encoding="utf-8", errors="replace") as stream:
+        token = stream.readline(4096).strip()
+    if not token:
+        raise Refused(f"{file}: no token in its first line")
+    return token
 
 
 def tokens(text: str) -> int:

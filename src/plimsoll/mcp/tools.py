@@ -59,13 +59,10 @@ def _recall(sessions: ServedSessions, given: dict[str, Any]) -> str:
     names = sessions.searched(given.get("session"))
     for name in names:
         with sessions.reading(name) as session:
-            if session.recall(given["query"], limit=1):
+            if session.recall(given["query"], limit=1, shown=True):
                 return _of(session, _answer(session, "recall", {"query": given["query"]}))
     searched = f"session {names[0]}" if len(names) == 1 else f"the sessions {', '.join(names)}"
-    return (
-        f"Nothing found in {searched} among the messages that are no longer shown. "
-        "Try other words, such as a name, a path or a number."
-    )
+    return f"Nothing found in {searched}. Try other words, such as a name, a path or a number."
 
 
 def _read(sessions: ServedSessions, given: dict[str, Any]) -> str:
@@ -88,7 +85,8 @@ def _read(sessions: ServedSessions, given: dict[str, Any]) -> str:
 def _answer(session: Session, kind: str, arguments: Mapping[str, Any]) -> str:
     """What the session's own tool of that kind answers; its name is another one if a host's tool has the usual one."""
     names = [tool["function"]["name"] for tool in session.tools()]
-    return session.call_tool(dict(zip(("recall", "read"), names, strict=True))[kind], arguments)
+    chosen = dict(zip(("recall", "read"), names, strict=True))[kind]
+    return session.call_tool(chosen, arguments, shown=True)  # a client's window is not the session's view
 
 
 def _of(session: Session, answer: str) -> str:
@@ -131,9 +129,9 @@ def _rollback(sessions: ServedSessions, given: dict[str, Any]) -> str:
 TOOLS: Sequence[ServedTool] = (
     ServedTool(
         name="recall",
-        title="Search what left the context",
+        title="Search the earlier conversation",
         description=(
-            "Search everything said earlier that is no longer shown: messages, tool calls and tool results of the running "
+            "Search everything said earlier, also what a compaction took out: messages, tool calls and tool results of the running "
             "session, then of those before it. Use it after a compaction, or when something known earlier is missing. Answers "
             "with excerpts, each with its message (such as m12), who said it, and a reference for read."
         ),

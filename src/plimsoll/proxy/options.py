@@ -59,7 +59,7 @@ def checked_options(  # noqa: PLR0913 - the options of a proxy
 ) -> ProxyOptions:
     """The options. Raises SettingError for an invalid one, for one that would be unsafe, and for a proxy of itself."""
     if not is_loopback(host) and token is None:
-        raise SettingError("token", f"is needed to listen on {short_repr(host)}, which others can reach")
+        raise SettingError("token", f"is needed to listen on {short_repr(host)}, which others can reach (--token-file)")
     if token is not None and (len(token) < TOKEN_CHARS_MIN or not token.isascii() or not token.isprintable()):
         raise SettingError("token", f"must have at least {TOKEN_CHARS_MIN} printable ASCII characters")
     target = upstream_origin(upstream)

@@ -45,9 +45,8 @@ class Finder:
     The index is opened or built on the first search and extended later.
     """
 
-    def __init__(self, names: ToolNames, *, searches_view: bool = False) -> None:
+    def __init__(self, names: ToolNames) -> None:
         self._names = names
-        self._searches_view = searches_view
         self._texts: dict[tuple[int, int], str] = {}
         self._texts_chars = 0
         self._state: ViewState | None = None
@@ -64,21 +63,22 @@ class Finder:
         max_tokens: int,
         limit: int | None = None,
         filters: Filters | None = None,
+        shown: bool = False,
     ) -> list[Hit]:
         """Hits in text that the view does not show verbatim, best first: at most `limit`, and `max_tokens` of text in total.
 
-        Searches messages and the summaries written by models, people and other tools. Raises SettingError for an invalid query or
-        size, StoreError.
+        With `shown`, also in what the view shows. Searches messages and the summaries written by models, people and other tools.
+        Raises SettingError for an invalid query or size, StoreError.
         """
         most = checked_limits(query, max_tokens, limit)
         for _ in range(2):
             self._follow(state)
-            hidden = self._shown(state) | self._summaries_shown(state) | _removed(state)
+            seen = set() if shown else self._shown(state) | self._summaries_shown(state)
             try:
                 found = search(
                     self._index,
                     query,
-                    shown=hidden,
+                    shown=seen | _removed(state),
                     counter=counter,
                     max_tokens=max_tokens,
                     filters=filters,
@@ -111,14 +111,10 @@ class Finder:
 
     def _shown(self, state: ViewState) -> set[int]:
         """Positions of the messages that are not searched: those that the view shows verbatim."""
-        if self._searches_view:
-            return set()
         as_said = (entry.position for entry in state.entries if entry.whole and entry.origin == "history")
         return {position for position in as_said if position is not None}
 
     def _summaries_shown(self, state: ViewState) -> set[int]:
-        if self._searches_view:
-            return set()
         return self._index.summaries_in(entry.message.text for entry in state.entries if entry.origin == "summary")
 
     def _begin_again(self, changed: Mapping[int, int]) -> None:

@@ -93,8 +93,11 @@ def _asked(  # noqa: PLR0913 - one search
         recorder = recorder_of(log, place, {})
         try:
             counter = recorder.meter.counter
-            finder = Finder(recorder.meter.tool_names, searches_view=True)
-            return finder.find(query, recorder.state, counter=counter, max_tokens=tokens_max, filters=filters), counter
+            finder = Finder(recorder.meter.tool_names)
+            hits = finder.find(
+                query, recorder.state, counter=counter, max_tokens=tokens_max, filters=filters, shown=True
+            )
+            return hits, counter
         finally:
             recorder.close()
     except PlimsollError as error:

@@ -14,7 +14,7 @@ from plimsoll.session.awaiting import AwaitedSession
 from plimsoll.session.messages import text_at
 from plimsoll.session.recorder import SessionRecorder, locked
 from plimsoll.store.indexes import KeepsIndex
-from plimsoll.validation import char_slice, one_of
+from plimsoll.validation import boolean, char_slice, one_of
 
 if TYPE_CHECKING:
     from plimsoll.recall.filters import HitOrder, SpeakerRole
@@ -59,6 +59,7 @@ class SearchedSession(AwaitedSession, ABC):
         tool: str | None = None,
         before: str | int | None = None,
         after: str | int | None = None,
+        shown: bool = False,
     ) -> list[Hit]:
         """Search the part of the history that the view does not show verbatim.
 
@@ -73,6 +74,7 @@ class SearchedSession(AwaitedSession, ABC):
             tool: search only calls and results of this tool.
             before: search only what was said before this message ("m12", or 12) or day ("2026-05-17").
             after: search only what was said after this message, or from this day on.
+            shown: search what the view shows too, as for a reader who does not have the view.
 
         Returns: hits, each with its text and the reference with which `read` returns the whole part.
 
@@ -90,6 +92,7 @@ class SearchedSession(AwaitedSession, ABC):
             max_tokens=max_tokens,
             limit=limit,
             filters=filters_of(role, tool, before, after),
+            shown=boolean("shown", shown),
         )
         return sorted(hits, key=lambda hit: (hit.position, hit.offset)) if chosen == "said" else hits
 
@@ -140,8 +143,8 @@ class SearchedSession(AwaitedSession, ABC):
         return isinstance(name, str) and name in self._recorder.meter.tool_names
 
     @locked
-    def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> str:
-        """Run one of `tools()` for the model; `arguments` is an object or JSON text.
+    def call_tool(self, name: str, arguments: Mapping[str, Any] | str, *, shown: bool = False) -> str:
+        """Run one of `tools()` for the model; `arguments` is an object or JSON text, `shown` is as in `recall`.
 
         The answer is small enough not to be cut when it is appended; for invalid arguments it explains the error to the model.
         Raises SettingError for other tools, StoreError.
@@ -150,7 +153,7 @@ class SearchedSession(AwaitedSession, ABC):
 
         meter = self._recorder.meter
         toolbox = Toolbox(
-            recall=lambda query, tokens_max: self.recall(query, max_tokens=tokens_max),
+            recall=lambda query, tokens_max: self.recall(query, max_tokens=tokens_max, shown=shown),
             read=self.read,
             counter=meter.counter,
             tokens_max=meter.tool_answer_tokens_max,

@@ -418,3 +418,13 @@ def test_what_the_command_refuses(store, options, status, says):
 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1)
     assert says in done.stderr
+
+
+def test_recall_finds_what_the_view_shows(tmp_path):
+    """A client's window is not the session's view: what is found does not depend on whether plimsoll compacted."""
+    folder = str(tmp_path / "store")
+    with plimsoll.open("harbour", store=folder, max_tokens=60_000) as session:
+        session.extend(history("harbour"))
+        assert session.recall("code of harbour") == []
+        assert "HARBOUR-7741" in session.recall("code of harbour", shown=True)[0].text
+    assert "HARBOUR-7741" in asked(folder, "recall", query="code of harbour")

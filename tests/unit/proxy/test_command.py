@@ -20,6 +20,7 @@ RAW = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "W
         (["--upstream", "ftp://provider"], "must be a URL"),
         (["--upstream", "https://provider", "--host", "0.0.0.0"], "token"),
         (["--upstream", "https://provider", "--policy", "no-such"], "policy"),
+        (["--upstream", "https://provider", "--token-file", "/no/such"], "/no/such"),
     ],
 )
 def test_unsafe_or_wrong_options_are_refused(words, told, capsys, tmp_path, monkeypatch):
@@ -29,6 +30,32 @@ def test_unsafe_or_wrong_options_are_refused(words, told, capsys, tmp_path, monk
     error = capsys.readouterr().err
     assert told in error
     assert error.count("\n") == 1
+
+
+def test_the_token_may_be_in_a_file(capsys, tmp_path, monkeypatch):
+    """Its first line; not beside another token, and not in what is printed."""
+    served = []
+    monkeypatch.setattr("plimsoll.proxy.run.serve", lambda options, **_: served.append(options))
+    file = tmp_path / "token"
+    words = ["serve", "--upstream", "https://provider", "--host", "0.0.0.0", "--token-file", str(file)]
+    file.write_text("a-token-of-the-tests-42\nnot this\n")
+    assert main(words) == 0
+    assert served[0].token == "a-token-of-the-tests-42"
+    assert main([*words, "--token", "another-token-of-the-tests"]) == 2
+    file.write_text("\n")
+    assert main(words) == 1
+    told = capsys.readouterr()
+    assert "no token in its first line" in told.err
+    assert "of-the-tests" not in told.err + told.out
+
+
+def test_what_is_printed_first(capsys, tmp_path, monkeypatch):
+    """The base URL for each kind of client, and where to look."""
+    monkeypatch.setattr("plimsoll.proxy.run.serve", lambda _, listening, **__: listening("http://127.0.0.1:8790"))
+    assert main(["serve", "--upstream", "https://api.openai.com", "--store", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert "http://127.0.0.1:8790/v1" in told
+    assert "http://127.0.0.1:8790/plimsoll/status" in told
 
 
 def test_without_the_extra_it_is_named(capsys, monkeypatch):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-from plimsoll.cli.options import add_store, option
-from plimsoll.cli.output import DONE, Refused, WrongUsage
+from plimsoll.cli.options import add_store, option, token_in
+from plimsoll.cli.output import DONE, WrongUsage
 
 ABOUT = "Over standard input and output, for the client that starts it; needs the extra mcp."
 
@@ -34,16 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
         store=arguments.store,
         session=arguments.session,
         http=arguments.http,
-        token=_token(arguments.token_file) if arguments.token_file else None,
+        token=token_in(arguments.token_file) if arguments.token_file else None,
         started=lambda url: print(f"plimsoll: listening on {url}", file=sys.stderr, flush=True),
     )
     return DONE
-
-
-def _token(file: str) -> str:
-    """The first line of a file. Raises Refused, OSError."""
-    with Path(file).open(encoding="utf-8", errors="replace") as stream:
-        token = stream.readline(4096).strip()
-    if not token:
-        raise Refused(f"{file}: no token in its first line")
-    return token

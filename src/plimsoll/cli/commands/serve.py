@@ -6,8 +6,8 @@ import argparse
 import os
 import sys
 
-from plimsoll.cli.options import add_store, count, flag, option, tokens
-from plimsoll.cli.output import DONE, print_json
+from plimsoll.cli.options import add_store, count, flag, option, token_in, tokens
+from plimsoll.cli.output import DONE, WrongUsage, print_json
 
 TOKEN = "PLIMSOLL_PROXY_TOKEN"  # noqa: S105 - the name of a variable
 
@@ -23,6 +23,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         parser,
         "--token T",
         f"what clients must send as X-Plimsoll-Token (default: ${TOKEN}; needed unless on loopback)",
+    )
+    option(
+        parser, "--token-file FILE", "the file with that token in its first line, so that no list of processes shows it"
     )
     option(
         parser,
@@ -56,11 +59,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from plimsoll.proxy.options import checked_options
 
+    if arguments.token and arguments.token_file:
+        raise WrongUsage("--token and --token-file name one thing each: give one of them")
+    given = token_in(arguments.token_file) if arguments.token_file else arguments.token
     options = checked_options(
         arguments.upstream,
         host=arguments.host,
         port=arguments.port,
-        token=arguments.token or os.environ.get(TOKEN) or None,
+        token=given or os.environ.get(TOKEN) or None,
         allow_hosts=arguments.allow_host,
         requests_max=arguments.max_requests,
         idle_timeout_s=float(arguments.timeout),
@@ -71,7 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print_json({"listening": url, "upstream": options.upstream})
         else:
-            print(f"listening on {url}, sending to {options.upstream}; {url}/plimsoll/status shows what is done")
+            print(f"listening on {url}, sending to {options.upstream}. Stop it with Ctrl-C.")
+            print(f"base URL of clients: {url}/v1 for OpenAI's SDKs, {url} for Anthropic's (ANTHROPIC_BASE_URL)")
+            print(f"what is done: {url}/plimsoll/status")
         sys.stdout.flush()
 
     serve(
