@@ -12,6 +12,7 @@ from plimsoll.brief import JsonReady
 from plimsoll.compaction.importance import reasons
 from plimsoll.compaction.view_message import Decision, ViewExchange, ViewMessage
 from plimsoll.dataclass import dataclass
+from plimsoll.formats.words import words_of
 from plimsoll.message import Reasoning, Text, ToolCall, ToolResult
 from plimsoll.policy.budget import Level
 from plimsoll.summary.ledger import Ledger
@@ -183,8 +184,11 @@ def _action(exchange: ViewExchange, refer: Callable[[ViewMessage, int], str | No
 
 
 def _names(exchange: ViewExchange, refer: Callable[[ViewMessage, int], str | None]) -> Iterator[str]:
-    """The references of every text in an exchange."""
+    """The references of every text in an exchange; an empty one has none."""
     for entry in exchange.entries:
         for index, part in enumerate(entry.message.parts):
-            if isinstance(part, Text | Reasoning | ToolCall | ToolResult) and (name := refer(entry, index)) is not None:
+            has_words = isinstance(part, Text | Reasoning | ToolCall | ToolResult) and (
+                words_of(part) or not entry.whole
+            )
+            if has_words and (name := refer(entry, index)) is not None:
                 yield name

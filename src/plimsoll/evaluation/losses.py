@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.brief import Fact, ShortRepr, pluralize
@@ -14,12 +15,15 @@ from plimsoll.evaluation.extract import probes_of
 from plimsoll.evaluation.matching import Haystack
 from plimsoll.evaluation.values import Probe, ProbeCounts, added
 from plimsoll.formats.registry import decode_all
+from plimsoll.message import Message, ToolCall
 from plimsoll.session.session import Session
 from plimsoll.validation import short_repr, text_or_none
 
 if TYPE_CHECKING:
     from plimsoll.compaction.plan import Action
     from plimsoll.records.values import Compaction
+
+_NAMED_CHARS_MAX, _NAMED_CALLS_MAX = 72, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -33,6 +37,7 @@ class LossReport(ShortRepr):
 
     compaction: Compaction
     left: tuple[Action, ...] = field(repr=False)
+    """What left; `what` has the beginning of each message, or of what a tool was called with."""
     by_kind: Mapping[str, ProbeCounts]
     missed: tuple[Probe, ...] = field(repr=False)
     """What the view no longer says, in the order of the history; `position` is the number of the message that says it."""
@@ -85,10 +90,32 @@ def loss_report(session: Session, compaction_id: str | None = None) -> LossRepor
     states = [(probe, held.holds(probe)) for probe in probes]
     return LossReport(
         compaction=found,
-        left=found.lost,
+        left=tuple(replace(action, what=_named(action, history)) for action in found.lost),
         by_kind=tallied((probe, "kept" if is_held else "lost") for probe, is_held in states),
         missed=tuple(probe for probe, is_held in states if not is_held),
     )
+
+
+def _named(action: Action, history: Sequence[Message]) -> str:
+    """What an action is about, by name: the beginning of a message, or of what each tool was called with."""
+    messages = history[action.first : action.last + 1]
+    calls = [call for message in messages for call in message.calls]
+    said = [_of_arguments(call) for call in calls] or [message.text for message in messages]
+    shown = ", ".join(" ".join(text[: 4 * _NAMED_CHARS_MAX].split()) for text in said[:_NAMED_CALLS_MAX] if text)
+    if len(shown) > _NAMED_CHARS_MAX:  # of a long path the end is telling
+        is_path = " " not in shown
+        shown = f"…{shown[1 - _NAMED_CHARS_MAX :]}" if is_path else f"{shown[: _NAMED_CHARS_MAX - 1]}…"
+    return f"{action.what}: {shown}" if shown else action.what
+
+
+def _of_arguments(call: ToolCall) -> str:
+    """The first text among a call's arguments, which is most often a path, a command or a query."""
+    try:
+        fields = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        return call.arguments
+    found = fields.values() if isinstance(fields, dict) else ()
+    return next((value for value in found if isinstance(value, str) and value.strip()), call.arguments)
 
 
 def _compaction(session: Session, compaction_id: str | None) -> Compaction:

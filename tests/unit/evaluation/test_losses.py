@@ -55,6 +55,25 @@ def test_what_left_and_what_is_missed(session):
     assert {"left", "missed", "by_kind"} <= set(json.loads(json.dumps(report.to_dict())))
 
 
+def test_what_left_is_named(session):
+    """Messages by how they begin, calls by what they were called with; each reference has a text."""
+    left = plimsoll.loss_report(session).left
+    named = {action.first: action.what for action in left}
+    assert named[4].startswith("user message: Please close ticket TCK-7919 of the harbour.")
+    assert named[5] == "1 tool call (edit_file): /srv/harbour/pier_1.py"
+    assert all(session.read(reference) for action in left for reference in action.references)
+
+
+def test_an_empty_text_has_no_reference():
+    """A message that only calls a tool often has an empty text beside the call."""
+    messages = [{**message, "content": message["content"] or ""} for message in a_run()]
+    with plimsoll.open(store="memory:", max_tokens=6_000) as opened:
+        opened.extend(messages)
+        opened.compact(target_tokens=3_000)
+        for action in plimsoll.loss_report(opened).left:
+            assert all(opened.read(reference) for reference in action.references)
+
+
 @pytest.mark.slow
 def test_what_a_summary_says_is_not_missed(session):
     """The rules' summary names each changed file; one that says nothing misses them, and each report is of its own compaction."""

@@ -83,9 +83,9 @@ def _number_of(shown: Sequence[object], known: Sequence[object]) -> str:
 
 
 def _left(action: plimsoll.Action) -> tuple[str | int, ...]:
-    """A row of what left."""
+    """A row of what left. Of a tool's exchange the last reference is the result, which is what one wants to read."""
     name = named(list(range(action.first, action.last + 1)))
-    return name, action.what, action.tokens_before, action.references[0] if action.references else name
+    return name, action.what, action.tokens_before, action.references[-1] if action.references else name
 
 
 def _row(compaction: plimsoll.Compaction, tool: str) -> tuple[str | int, ...]:
