@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from plimsoll.protocols import TokenCounter
+from plimsoll.recall.phatic import told
 from plimsoll.recall.ranking import Candidate
+from plimsoll.recall.segment import Entry
 from plimsoll.recall.words import words
 from plimsoll.truncation.boundaries import boundary_before
 from plimsoll.truncation.measure import chars_within
@@ -20,7 +22,7 @@ RELEVANT_SHARE, LED_SHARE = 0.15, 0.05
 LEAST_TOKENS = 16
 """The search ends when less room than this is left."""
 
-HITS_MAX = 50
+HITS_MAX = 70
 """Units that are chosen. Nobody reads more excerpts."""
 
 SHORTEST_CHARS = 4
@@ -33,12 +35,14 @@ FIRST_HOP = 20
 class Choice:
     """The units that are chosen, and the tokens that are left."""
 
-    def __init__(self, counter: TokenCounter, tokens_max: int) -> None:
+    def __init__(self, counter: TokenCounter, tokens_max: int, *, skips_phatic: bool = True) -> None:
+        """What tells nothing is left out with `skips_phatic`."""
         self.picked: list[Candidate] = []
         self.room = tokens_max
         self._counter = counter
         self._counted: dict[str, int] = {}
         self._seen = Vocabularies()
+        self._skips_phatic = skips_phatic
         self._answers = self._neighbours = 0
         self._taken: set[tuple[int, int, int]] = set()
 
@@ -66,10 +70,13 @@ class Choice:
         vocabulary = frozenset(words(candidate.text))
         if place in self._taken or not vocabulary or self._seen.has_like(vocabulary):
             return
+        if self._skips_phatic and said_of(candidate.entry, candidate.text) == (0, 0):
+            return
         chosen = candidate if self.picked else self._shortened(candidate)
         if not chosen.text or not (candidate.matches or self._admits(LEAST_TOKENS)):
             return
-        tokens = self.tokens(chosen.text)
+        first, end = said_of(chosen.entry, chosen.text)
+        tokens = self.tokens(chosen.text[first:end] or chosen.text)
         if tokens > self.room or not (candidate.matches or self._admits(tokens)):
             return
         self.picked.append(chosen)
@@ -120,6 +127,11 @@ class Vocabularies:
 def _telling(vocabulary: frozenset[str]) -> list[str]:
     """The first words in a fixed order: two texts whose similarity is SAME_SHARE have one of these in common."""
     return sorted(vocabulary)[: int(len(vocabulary) * (1 - SAME_SHARE) + 1e-9) + 1]
+
+
+def said_of(entry: Entry, text: str) -> tuple[int, int]:
+    """Where a text of an entry begins and ends to tell something: what people say is returned without its greetings and thanks."""
+    return told(text) if entry.voice in {"user", "assistant"} else (0, len(text))
 
 
 def place_of(candidate: Candidate) -> tuple[int, int, int]:

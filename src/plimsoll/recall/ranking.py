@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -21,7 +22,8 @@ from plimsoll.recall.hidden import Hidden
 from plimsoll.recall.index import Index
 from plimsoll.recall.segment import K1, B, Entry, Segment
 from plimsoll.recall.units import NUMBER, QUESTION, TIME
-from plimsoll.recall.words import STOP
+from plimsoll.recall.words import ALIKE_TERMS, STOP
+from plimsoll.regex import regex
 
 OWN, WINDOW, CARRIED, ANSWER = 1.0, 1.0, 0.7, 0.5
 """Weights: of the unit's own words, its better window, the words said shortly before it, and of the question that it answers."""
@@ -59,8 +61,17 @@ OPENING_PARTS, OPENING_UNITS = 3, 4
 WINDOWED_MAX = 3_000
 """Occurrences of terms by which windows are found, rarest first; the further terms weigh only units that are found already."""
 
+ALIKE_WEIGHT, ALIKE_MAX = 0.4, 200
+"""Weight of a word that may stand for one of the question, if not more units than this have it."""
+
 HEADING_PARTS_MAX = 500
 """A term in the headings of more parts than this tells nothing of any."""
+
+
+_KIND_OF = regex(
+    r"\b(?:what|which|whose|any|some)?\s*(?:kinds?|types?|sorts?|forms?|examples?|names?|number)\s+of\b", re.IGNORECASE
+)
+"""Words that ask, and are in no answer."""
 
 
 class Candidate(NamedTuple):
@@ -87,7 +98,7 @@ class Ranking:
     def __init__(self, index: Index, query: str, shown: Container[int], filters: Filters | None = None) -> None:
         """Messages at the positions in `shown` are left out, and their neighbours are not found for their words."""
         query = query[:RECALL_QUERY_CHARS_MAX]
-        asked = index.terms.of(query)
+        asked = index.terms.of(_KIND_OF.sub(" ", query)) or index.terms.of(query)
         self.asked = frozenset((asked - STOP) or asked)
         self.cues = cues_of(query, set(self.asked), index.spoken, index.today, index.terms.of)
         self._fields = [
@@ -130,6 +141,7 @@ class _Field:
         self._hidden = hidden
         self.windows: dict[int, float] = {}
         self._terms: list[_Term] = []
+        self._alike: list[_Term] = []
         light = cues.speakers | cues.dated
         work = 0
         for term in _rarest(segment, asked):
@@ -140,6 +152,12 @@ class _Field:
             weight = _rarity(len(segment.end_of), max(1, len(postings))) * (NAME_WEIGHT if term in light else 1.0)
             headed = segment.headings.get(term)
             self._terms.append(_Term(weight, postings, headed if len(headed) <= HEADING_PARTS_MAX else ()))
+        for term in _alike(asked):
+            postings = hidden.without(segment.units.get(term))
+            if postings and len(postings) <= ALIKE_MAX:
+                weight = _rarity(len(segment.end_of), len(postings)) * ALIKE_WEIGHT
+                self._alike.append(_Term(weight, postings, ()))
+                _score_windows(segment, postings, self.windows, ALIKE_WEIGHT / 2)
         self._reached = self._named(cues)
         self.own_top = 0.0
 
@@ -147,7 +165,7 @@ class _Field:
         """Units that are compared whatever their window: by a rare word, by their heading, or as the beginning."""
         segment, reached = self._segment, set[int]()
         self._headed: dict[int, float] = {}
-        for term in self._terms:
+        for term in (*self._terms, *self._alike):
             if len(term.units) <= RARE_MAX:
                 reached.update(term.units)
             for entry in term.entries:
@@ -179,6 +197,9 @@ class _Field:
             for unit, share in _faded(sorted(hits)):
                 if unit in carried:
                     carried[unit] += term.weight * share
+        for term in self._alike:
+            for unit in self._reached.intersection(term.units):
+                own[unit] += term.weight
         segment = self._segment
         sizes, mean = segment.size_of, max(1.0, segment.terms_count / max(1, len(segment.end_of)))
         headed, entry_of = self._headed.get, segment.entry_of
@@ -265,6 +286,11 @@ def _cued(cues: Cues, entry: Entry, kinds: int) -> float:
     return score
 
 
+def _alike(asked: frozenset[str]) -> list[str]:
+    """The terms that may stand for terms of a question."""
+    return sorted({other for term in asked for other in ALIKE_TERMS.get(term, ())} - asked)
+
+
 def _rarest(segment: Segment, asked: frozenset[str]) -> Iterator[str]:
     """The terms of a query, rarest first, within RECALL_QUERY_WORK_MAX occurrences; at least one."""
     work = 0
@@ -281,11 +307,11 @@ def _rarity(among: int, count: int) -> float:
     return math.log(1 + (among - count + 0.5) / (count + 0.5))
 
 
-def _score_windows(segment: Segment, postings: Sequence[int], scores: dict[int, float]) -> None:
-    """Add the BM25 score of a term. Its frequency in a window is the number of units that have it."""
+def _score_windows(segment: Segment, postings: Sequence[int], scores: dict[int, float], share: float = 1.0) -> None:
+    """Add that share of the BM25 score of a term. Its frequency in a window is the number of units that have it."""
     by_half = Counter(map(segment.half_of.__getitem__, postings))
     norms, known, count_of = segment.window_norms(), scores.get, by_half.get
-    weight = _rarity(len(norms), min(len(norms), 2 * len(by_half))) * (K1 + 1)
+    weight = _rarity(len(norms), min(len(norms), 2 * len(by_half))) * (K1 + 1) * share
     for half, count in by_half.items():
         times = count + count_of(half + 1, 0)
         scores[half] = known(half, 0.0) + weight * times / (times + norms[half])

@@ -9,7 +9,7 @@ from typing import Any
 
 from plimsoll.dataclass import dataclass
 from plimsoll.protocols import TokenCounter
-from plimsoll.recall.choosing import FIRST_HOP, HITS_MAX, LED_SHARE, Choice, runs
+from plimsoll.recall.choosing import FIRST_HOP, HITS_MAX, LED_SHARE, Choice, runs, said_of
 from plimsoll.recall.filters import Filters
 from plimsoll.recall.hops import SHARING_HITS, further_terms
 from plimsoll.recall.index import Index
@@ -75,6 +75,9 @@ def search(  # noqa: PLR0913 - one search
     ranking = Ranking(index, query, shown, filters)
     choice = Choice(counter, max_tokens)
     choice.take(ranking.best(), FIRST_HOP)
+    if not any(pick.matches for pick in choice.picked):
+        choice = Choice(counter, max_tokens, skips_phatic=False)
+        choice.take(ranking.best(), FIRST_HOP)
     if choice.picked and not choice.is_full:
         ranking.widen(further_terms(index, ranking.asked, list(islice(ranking.best(), SHARING_HITS))))
         choice.take(ranking.best(), HITS_MAX, LED_SHARE)
@@ -84,12 +87,14 @@ def search(  # noqa: PLR0913 - one search
 
 def _hit(run: list[Candidate], top: float, session: str) -> Hit:
     entry = run[0].entry
+    text = "".join(candidate.text for candidate in run)
+    first, end = said_of(entry, text)
     return Hit(
-        text="".join(candidate.text for candidate in run),
+        text=text[first:end] or text,
         reference=entry.reference,
         position=entry.history_position,
         score=max(0.000001, round(max(candidate.score for candidate in run) / top, 6)),
-        offset=run[0].offset,
+        offset=run[0].offset + first,
         voice=entry.voice,
         day=dt.date.fromordinal(entry.day).isoformat() if entry.day else "",
         session=session,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from operator import add
 
+from plimsoll.recall.forms import ALIKE, IRREGULAR
 from plimsoll.regex import regex
 
 UNSPACED = (
@@ -87,6 +88,7 @@ def _folded(word: str) -> str:
 
 def stem(word: str) -> str:
     """The stem of a lower-case English word: without plural, -ing, -ed, -ly and a final -e."""
+    word = IRREGULAR.get(word, word)
     if len(word) < 4 or not word.isalpha():
         return word
     if word.endswith("s"):
@@ -121,3 +123,16 @@ _COMMON = (
 
 STOP = frozenset(map(stem, _COMMON.split()))
 """Stop words as terms. They are dropped from a query that has other terms."""
+
+
+def _alike() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for group in ALIKE:
+        terms = set(map(stem, group))
+        for term in terms:
+            found.setdefault(term, set()).update(terms)
+    return {term: frozenset(others - {term}) for term, others in found.items()}
+
+
+ALIKE_TERMS = _alike()
+"""Terms that may stand for a term."""

@@ -191,3 +191,44 @@ def test_a_speaker_by_the_name_of_the_message():
         index.add(Message(role="user", name="ann", parts=(Text(text=f"hello {position}"),)), position)
 
     assert index.spoken["ann"] == 4
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("We bought a trawler in Bergen.", "who can buy a trawler"),
+        ("My daughter plays the accordion every evening.", "which instrument do the kids play"),
+        ("The workshop was taught by an old welder.", "who teaches"),
+    ],
+)
+def test_other_forms_and_other_words_for_the_same(said, asked):
+    """A statement is found by another form of its word, or by a word that stands for it."""
+    hits = found([*days_apart(15), said, *days_apart(15)], asked, max_tokens=60)
+
+    assert hits[0].text == said
+
+
+def test_hits_begin_and_end_with_what_they_tell():
+    """Thanks, greetings and agreement take no room, before and after a statement and alone; the name of a speaker stays."""
+    texts = ["Wow, that's great! The lagoon freezes in January. Bye!", "Thanks, Ann! The lagoon?", "Yes, the lagoon. Thank you so much!",
+             "Ann: Sounds good! The lagoon thaws in May. See you soon!", "谢谢。", "嗯嗯，好的，谢谢。"]  # fmt: skip
+    hits = found(texts, "lagoon thanks great 谢谢")
+
+    assert [hit.text.strip() for hit in sorted(hits, key=lambda hit: hit.position)] == [
+        "The lagoon freezes in January.", "The lagoon?", "Yes, the lagoon.", "Ann: Sounds good! The lagoon thaws in May."
+    ]  # fmt: skip
+    assert all(texts[hit.position][hit.offset :].startswith(hit.text) for hit in hits)
+
+
+def test_thanks_are_found_where_nothing_else_is():
+    """What tells nothing is an answer if there is no other."""
+    assert [hit.text for hit in found([FILLER, "Thanks a lot!", FILLER], "thanks")][:1] == ["Thanks a lot!"]
+
+
+def test_a_result_that_says_ok_is_whole():
+    """Only what people say is shortened."""
+    texts = [
+        Message(role="tool", parts=(ToolResult(call_id="c", content="Thanks! The lock of the sluice is open. OK."),))
+    ]
+
+    assert found(texts, "sluice lock")[0].text == "Thanks! The lock of the sluice is open. OK."
