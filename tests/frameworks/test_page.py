@@ -119,6 +119,13 @@ def litellm() -> dict[str, Any]:
     return {"model": "scripted/done"}
 
 
+def llama_index() -> dict[str, Any]:
+    """A model of LlamaIndex."""
+    from llama_index.core.llms.mock import MockFunctionCallingLLM
+
+    return {"llm": MockFunctionCallingLLM(), "tools": [look]}
+
+
 MODELS = {
     "langchain": langchain,
     "agents": agents,
@@ -126,6 +133,7 @@ MODELS = {
     "strands": strands,
     "agent_framework": agent_framework,
     "litellm": litellm,
+    "llama_index": llama_index,
 }
 
 
@@ -140,9 +148,10 @@ def test_code_runs(framework: str, block: str, tmp_path: Any, monkeypatch: Any) 
     namespace: dict[str, Any] = {"__name__": "page", **MODELS[framework]()}
     exec(compile(block, str(PAGE), "exec"), namespace)
 
-    [info] = plimsoll.sessions()
-    with plimsoll.open(info.name, read_only=True) as session:
-        assert "Look after the lamps." in str(session.history())
+    assert plimsoll.sessions()
+    for info in plimsoll.sessions():
+        with plimsoll.open(info.name, read_only=True) as session:
+            assert "Look after the lamps." in str(session.history())
 
 
 def test_every_adapter_has_a_block() -> None:

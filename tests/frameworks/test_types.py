@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "frameworks" / "programs"
-NEEDED = ("agents", "langchain", "pydantic_ai", "strands", "agent_framework", "litellm")
+NEEDED = ("agents", "langchain", "pydantic_ai", "strands", "agent_framework", "litellm", "llama_index")
 
 MISTAKE = ("adapters.py", "max_token")
 """The only mistake in the programs."""

@@ -277,6 +277,24 @@ class LiteLLM(Kept):
         return list((made or given)["messages"])
 
 
+class LlamaIndex(Kept):
+    """A memory of LlamaIndex."""
+
+    def __init__(self, store: str, max_tokens: int, **options: Any) -> None:
+        from plimsoll.adapters.llama_index import PlimsollMemory
+
+        self._memory = PlimsollMemory(NAME, store=store, max_tokens=max_tokens, model="gpt-4o", **options)
+        self.conversations = self._memory.conversations
+
+    def sent(self, history: list[Wire]) -> list[Wire]:
+        """What the memory gives for these messages."""
+        from plimsoll.adapters.llama_index_messages import LlamaIndexDialect
+
+        dialect = LlamaIndexDialect()
+        self._memory.set([dialect.built(message, None) for message in history])
+        return [wire for message in self._memory.get() for wire in dialect.wires(message)]
+
+
 WAYS: dict[str, tuple[Callable[..., Way], str | None]] = {
     "sync": (Sync, None),
     "wrapped": (Wrapped, None),
@@ -286,6 +304,7 @@ WAYS: dict[str, tuple[Callable[..., Way], str | None]] = {
     "strands": (Strands, "strands"),
     "agent-framework": (AgentFramework, "agent_framework"),
     "litellm": (LiteLLM, "litellm"),
+    "llama-index": (LlamaIndex, "llama_index"),
 }
 """By name: how it is made, and the framework without which it is left out."""
 

@@ -1,0 +1,289 @@
+"""LlamaIndex: a memory that gives an agent's history as a view that fits, and a model that is sent views.
+
+    agent = FunctionAgent(llm=managed(llm), tools=tools)
+    response = await agent.run("hello", memory=PlimsollMemory("harbour"))
+
+The memory keeps what is said in each run; the model also fits what an agent gathers while a run is under way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, ClassVar, Self, TypeVar, Unpack
+
+from plimsoll.errors import MissingExtra, SettingError
+
+try:
+    from llama_index.core.base.llms.types import ChatMessage, ChatResponse
+    from llama_index.core.bridge.pydantic import PrivateAttr
+    from llama_index.core.llms.llm import LLM
+    from llama_index.core.memory.types import BaseMemory
+except ImportError as error:
+    raise MissingExtra("llama-index", needed_for="plimsoll.adapters.llama_index") from error
+
+from plimsoll.adapters.calls import AdaptedCalls, ConversationOptions, ModelCall, overflow_of, session_name
+from plimsoll.adapters.llama_index_messages import LlamaIndexDialect
+from plimsoll.conversations.conversations import Conversations
+from plimsoll.validation import short_repr
+
+L = TypeVar("L", bound=LLM)
+_NAMELESS = "unknown"
+"""What LlamaIndex calls a model that has no name."""
+
+_IS_SENT: ContextVar[bool] = ContextVar("plimsoll_llama_index_is_sent", default=False)
+"""True inside a model: one way of asking it may be made of another."""
+
+
+class PlimsollMemory(BaseMemory):
+    """A memory that keeps every message in a session, also between processes, and gives a view that fits."""
+
+    _calls: Any = PrivateAttr()
+    _name: str = PrivateAttr()
+    _messages: list[ChatMessage] | None = PrivateAttr(default=None)
+
+    def __init__(self, name: str, **options: Unpack[ConversationOptions]) -> None:
+        """Open a session, or create it.
+
+        Args:
+            name: Its name. One that a session cannot have is replaced by a name made from its hash.
+            **options: store, model, max_tokens, policy, summarizer and so on, as of `plimsoll.open`. The system prompt and tools of
+                an agent are not in its memory: leave room for them in max_tokens.
+
+        """
+        super().__init__()
+        self._name = session_name(name)
+        self._calls = AdaptedCalls(LlamaIndexDialect(), options)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name of the class."""
+        return "PlimsollMemory"
+
+    @classmethod
+    def from_defaults(cls, **kwargs: Any) -> Self:
+        """A memory with the same options."""
+        return cls(**kwargs)
+
+    @property
+    def conversations(self) -> Conversations:
+        """The conversation, with its session."""
+        found: Conversations = self._calls.conversations
+        return found
+
+    def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: ARG002 - the framework's names
+        """What to send of the messages."""
+        held = self.get_all()
+        if not held:
+            return []
+        call = self._calls.prepare(held, name=self._name)
+        call.released()
+        return list(call.messages)
+
+    def get_all(self) -> list[ChatMessage]:
+        """All messages."""
+        if self._messages is None:
+            wires = self.conversations.find([], format="openai-chat", name=self._name).session.history()
+            self._messages = [LlamaIndexDialect().built(wire, None) for wire in wires]
+        return list(self._messages)
+
+    def put(self, message: ChatMessage) -> None:
+        """Add a message."""
+        self.set([*self.get_all(), message])
+
+    def put_messages(self, messages: list[ChatMessage]) -> None:
+        """Add messages."""
+        self.set([*self.get_all(), *messages])
+
+    def set(self, messages: list[ChatMessage]) -> None:
+        """Replace all messages. Those before stay in the log of the session."""
+        wires = self._calls.recorded(messages)
+        self.conversations.find([], format="openai-chat", name=self._name).session.sync(wires)
+        self._messages = list(messages)
+
+    def reset(self) -> None:
+        """Remove all messages. They stay in the log of the session."""
+        self.set([])
+
+
+def managed(llm: L, *, name: str | None = None, **options: Unpack[ConversationOptions]) -> L:
+    """A model like the given one that is sent views which fit, with everything kept in sessions.
+
+    A call that is refused as too long is made once more with less.
+
+    Args:
+        llm: Any chat model of LlamaIndex. It is not modified.
+        name: The session of all conversations; None: each is recognised by its messages.
+        **options: As of PlimsollMemory. By default the window is the one that the model's `metadata` has.
+
+    Returns: A model of the same type. `conversations_of` gives its conversations.
+
+    Raises: SettingError for anything that is no model, or managed already.
+
+    """
+    if not isinstance(llm, LLM) or isinstance(llm, _Managed):
+        raise SettingError("llm", f"a model of LlamaIndex that is not managed is needed, not {short_repr(llm)}")
+    plain = type(llm)
+    about = {"__module__": plain.__module__, "__doc__": plain.__doc__, "__qualname__": plain.__qualname__}
+    kind: Any = type(plain.__name__, (_Managed, plain), about)
+    kind.plimsoll_calls = AdaptedCalls(LlamaIndexDialect(), options)
+    kind.plimsoll_name = name
+    made: L = llm.model_copy()
+    object.__setattr__(made, "__class__", kind)
+    return made
+
+
+def conversations_of(llm: LLM) -> Conversations:
+    """The conversations of a managed model, each with its session. Raises SettingError for another one."""
+    if not isinstance(llm, _Managed):
+        raise SettingError("llm", f"a model from managed is needed, not {short_repr(llm)}")
+    return llm.plimsoll_calls.conversations
+
+
+class _Managed:
+    """What a managed model does otherwise. It comes before the model's own class."""
+
+    plimsoll_calls: ClassVar[AdaptedCalls[ChatMessage]]
+    plimsoll_name: ClassVar[str | None]
+
+    def chat(self, messages: Sequence[ChatMessage], **given: Any) -> ChatResponse:
+        """Ask the model with a view."""
+        ask: Callable[..., ChatResponse] = super().chat  # type: ignore[misc]
+        if _IS_SENT.get():
+            return ask(messages, **given)
+        call = _prepared(self, messages, given)
+        response = _asked(call, lambda: ask(call.messages, **given))
+        _record(call, response)
+        return response
+
+    async def achat(self, messages: Sequence[ChatMessage], **given: Any) -> ChatResponse:
+        """Ask the model with a view. What is slow runs in a thread."""
+        ask: Callable[..., Awaitable[ChatResponse]] = super().achat  # type: ignore[misc]
+        if _IS_SENT.get():
+            return await ask(messages, **given)
+        call = await asyncio.to_thread(_prepared, self, messages, given)
+        response = await _awaited(call, lambda: ask(call.messages, **given))
+        await asyncio.to_thread(_record, call, response)
+        return response
+
+    def stream_chat(self, messages: Sequence[ChatMessage], **given: Any) -> Iterator[ChatResponse]:
+        """Ask the model with a view. The answer is recorded when it was read."""
+        ask: Callable[..., Iterator[ChatResponse]] = super().stream_chat  # type: ignore[misc]
+        if _IS_SENT.get():
+            return ask(messages, **given)
+        call = _prepared(self, messages, given)
+        return _read(call, lambda: iter(ask(call.messages, **given)))
+
+    async def astream_chat(self, messages: Sequence[ChatMessage], **given: Any) -> AsyncIterator[ChatResponse]:
+        """Ask the model with a view. The answer is recorded when it was read."""
+        ask: Callable[..., Awaitable[AsyncIterator[ChatResponse]]] = super().astream_chat  # type: ignore[misc]
+        if _IS_SENT.get():
+            return await ask(messages, **given)
+        call = await asyncio.to_thread(_prepared, self, messages, given)
+        return _aread(call, lambda: ask(call.messages, **given))
+
+
+T = TypeVar("T")
+
+
+def _prepared(llm: Any, messages: Sequence[ChatMessage], given: dict[str, Any]) -> ModelCall[ChatMessage]:
+    about = llm.metadata
+    tools = [tool for tool in given.get("tools") or () if isinstance(tool, dict)]
+    beside = {
+        "model": None if about.model_name == _NAMELESS else about.model_name,
+        "tools": tools,
+        "max_tokens": about.num_output if about.num_output > 0 else None,
+    }
+    calls: AdaptedCalls[ChatMessage] = llm.plimsoll_calls
+    return calls.prepare(messages, name=llm.plimsoll_name, beside=beside, window_tokens=about.context_window)
+
+
+@contextmanager
+def _sending() -> Iterator[None]:
+    before = _IS_SENT.set(True)
+    try:
+        yield
+    finally:
+        _IS_SENT.reset(before)
+
+
+@contextmanager
+def _letting_go(call: ModelCall[ChatMessage]) -> Iterator[None]:
+    """There is no answer if anything goes wrong, or nobody reads it."""
+    try:
+        yield
+    except BaseException:
+        call.released()
+        raise
+
+
+def _asked(call: ModelCall[ChatMessage], ask: Callable[[], T]) -> T:
+    with _letting_go(call), _sending():
+        try:
+            return ask()
+        except Exception as refusal:
+            overflow = overflow_of(refusal)
+            if overflow is None:
+                raise
+            call.harder(overflow)
+            return ask()
+
+
+async def _awaited(call: ModelCall[ChatMessage], ask: Callable[[], Awaitable[T]]) -> T:
+    with _letting_go(call), _sending():
+        try:
+            return await ask()
+        except Exception as refusal:
+            overflow = overflow_of(refusal)
+            if overflow is None:
+                raise
+            await asyncio.to_thread(call.harder, overflow)
+            return await ask()
+
+
+def _read(call: ModelCall[ChatMessage], ask: Callable[[], Iterator[ChatResponse]]) -> Iterator[ChatResponse]:
+    """The pieces of an answer. Many models make the request when the first one is read."""
+    opened: list[Iterator[ChatResponse]] = []
+
+    def first() -> ChatResponse | None:
+        opened[:] = [ask()]
+        return next(opened[0], None)
+
+    last = piece = _asked(call, first)
+    with _letting_go(call):
+        while piece is not None:
+            yield piece
+            last = piece
+            with _sending():
+                piece = next(opened[0], None)
+    _record(call, last)
+
+
+async def _aread(
+    call: ModelCall[ChatMessage], ask: Callable[[], Awaitable[AsyncIterator[ChatResponse]]]
+) -> AsyncIterator[ChatResponse]:
+    """As `_read`."""
+    opened: list[AsyncIterator[ChatResponse]] = []
+
+    async def first() -> ChatResponse | None:
+        opened[:] = [aiter(await ask())]
+        return await anext(opened[0], None)
+
+    last = piece = await _awaited(call, first)
+    with _letting_go(call):
+        while piece is not None:
+            yield piece
+            last = piece
+            with _sending():
+                piece = await anext(opened[0], None)
+    await asyncio.to_thread(_record, call, last)
+
+
+def _record(call: ModelCall[ChatMessage], response: ChatResponse | None) -> None:
+    """Record an answer. Each integration reports usage in a way of its own, which is not read."""
+    if response is None:
+        call.released()
+    else:
+        call.answered(LlamaIndexDialect().wires(response.message))
