@@ -150,7 +150,8 @@ class _Managed:
 
     def chat(self, messages: Sequence[ChatMessage], **given: Any) -> ChatResponse:
         """Ask the model with a view."""
-        ask: Callable[..., ChatResponse] = super().chat  # type: ignore[misc]
+        plain: Any = super()
+        ask: Callable[..., ChatResponse] = plain.chat
         if _IS_SENT.get():
             return ask(messages, **given)
         call = _prepared(self, messages, given)
@@ -160,7 +161,8 @@ class _Managed:
 
     async def achat(self, messages: Sequence[ChatMessage], **given: Any) -> ChatResponse:
         """Ask the model with a view. What is slow runs in a thread."""
-        ask: Callable[..., Awaitable[ChatResponse]] = super().achat  # type: ignore[misc]
+        plain: Any = super()
+        ask: Callable[..., Awaitable[ChatResponse]] = plain.achat
         if _IS_SENT.get():
             return await ask(messages, **given)
         call = await asyncio.to_thread(_prepared, self, messages, given)
@@ -170,7 +172,8 @@ class _Managed:
 
     def stream_chat(self, messages: Sequence[ChatMessage], **given: Any) -> Iterator[ChatResponse]:
         """Ask the model with a view. The answer is recorded when it was read."""
-        ask: Callable[..., Iterator[ChatResponse]] = super().stream_chat  # type: ignore[misc]
+        plain: Any = super()
+        ask: Callable[..., Iterator[ChatResponse]] = plain.stream_chat
         if _IS_SENT.get():
             return ask(messages, **given)
         call = _prepared(self, messages, given)
@@ -178,7 +181,8 @@ class _Managed:
 
     async def astream_chat(self, messages: Sequence[ChatMessage], **given: Any) -> AsyncIterator[ChatResponse]:
         """Ask the model with a view. The answer is recorded when it was read."""
-        ask: Callable[..., Awaitable[AsyncIterator[ChatResponse]]] = super().astream_chat  # type: ignore[misc]
+        plain: Any = super()
+        ask: Callable[..., Awaitable[AsyncIterator[ChatResponse]]] = plain.astream_chat
         if _IS_SENT.get():
             return await ask(messages, **given)
         call = await asyncio.to_thread(_prepared, self, messages, given)
