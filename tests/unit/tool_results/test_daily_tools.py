@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 
@@ -116,6 +117,70 @@ def test_a_short_gap_is_filled() -> None:
 
     assert "## Part 0\n\n\n## Part 1\n" in text
     assert text.count("cut …]") == 1
+
+
+@pytest.mark.parametrize("width", [76, 10**6])
+def test_base64_is_named_and_not_shown(width: int) -> None:
+    """Its kind, size and hash in the head, and its beginning; the rest would tell nothing."""
+    encoded = base64.b64encode(b"\x89PNG\r\n" + random.Random(4).randbytes(40_000)).decode()
+    shrunk = shrink("\n".join(encoded[at : at + width] for at in range(0, len(encoded), width)), 1_000)
+
+    assert shrunk.kind == "base64"
+    assert "base64 of 40,006 bytes (PNG image), sha256 of the text " in shrunk.text.split("\n")[0]
+    assert shrunk.tokens_after < 60
+
+
+def test_an_error_within_one_endless_line_is_shown() -> None:
+    """A line of a hundred thousand characters is shown in pieces, with both ends."""
+    items = [f'{{"t":{n},"state":"calm"}}' for n in range(6_000)]
+    items[3_333] = '{"t":3333,"level":"ERROR","why":"mast broke"}'
+    shrunk = shrink(" ".join(items), 300)
+
+    assert "mast broke" in shrunk.text
+    assert shrunk.text.split("\n")[1].startswith('{"t":0')
+    assert 't":5999' in shrunk.text
+    assert "1 line of " in shrunk.text.split("\n")[0]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [
+            "NAME            READY   STATUS             AGE",
+            *(f"web-{n:03}-abcxyz   1/1     Running            {n}d" for n in range(150)),
+            "web-999-lostit  0/1     Pending            9d",
+            *(f"web-{n:03}-abcxyz   1/1     Running            {n}d" for n in range(150, 300)),
+        ],
+        [
+            "| port | tide | state |",
+            "|---|---|---|",
+            *(f"| p{n} | {n % 7} | open |" for n in range(200)),
+            "| lostit | 4 | shut |",
+            *(f"| p{n} | {n % 7} | open |" for n in range(200)),
+        ],
+        [
+            "   Compiling foo v0.1",
+            *(f"   Compiling dep{n} v1.{n}.0" for n in range(200)),
+            "error[E0308]: lostit",
+            "  --> a.rs:1:2",
+        ]
+        + [f"   Compiling post{n} v1.{n}.0" for n in range(200)],
+        ["app@1.0.0", *(f"├── pkg{n}@1.{n}.0" for n in range(300)), "├── UNMET DEPENDENCY lostit@1", "└── zed@1.0.0"],
+        [
+            "CONTAINER ID   STATUS",
+            *(f"{n:012x}   Up {n} hours" for n in range(300)),
+            "00lostit0000   Exited (137) 2 hours ago",
+        ]
+        + [f"{n:012x}   Up {n} hours" for n in range(200)],
+    ],
+    ids=["kubectl", "markdown", "cargo", "npm", "docker"],
+)
+def test_the_odd_line_of_what_tools_print_is_shown(lines: list[str]) -> None:
+    """A row of an aligned or a Markdown table, a compiler's error, an entry that is marked, a state of failure; and the header."""
+    text = shrink("\n".join(lines), 300).text
+
+    assert "lostit" in text
+    assert lines[0] in text
 
 
 CITIES = ("oslo", "riga", "bern", "rome")

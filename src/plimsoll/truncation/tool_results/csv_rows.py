@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.brief import pluralize
+from plimsoll.regex import regex
 from plimsoll.truncation.tool_results.errors import find_errors
 from plimsoll.truncation.tool_results.lines import GAP_START, Look, rank_ends
 from plimsoll.truncation.tool_results.logs import ERRORS_FIRST, facts_of_errors
@@ -15,7 +16,10 @@ from plimsoll.truncation.tool_results.outliers import odd_values
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SEPARATORS = ",\t;|"
+_ALIGNED = "  "
+"""Columns are apart by two spaces or more, as in what tools print for people."""
+_SEPARATORS = (",", "\t", ";", "|", _ALIGNED)
+_GAPS = regex(r" {2,}")
 _COLUMNS_MIN = 3
 _ROWS_MIN = 4
 _SAME_WIDTH_SHARE = 0.8
@@ -31,7 +35,7 @@ def separator_of(lines: Sequence[str]) -> str | None:
     rows = [line for line in lines if not line.startswith(GAP_START)]
     if len(rows) < _ROWS_MIN:
         return None
-    separator = max(_SEPARATORS, key=rows[0].count)
+    separator = _separator(rows[0])
     header = _fields(rows[0], separator)
     if len(header) < _COLUMNS_MIN or len(set(header)) < len(header) or any(_is_no_name(name) for name in header):
         return None
@@ -47,7 +51,7 @@ def look_at_csv(lines: Sequence[str]) -> Look:
         rank = place if place < ERRORS_FIRST else _SECOND if place < _ERRORS_NEXT else _ERRORS
         ranked[error.first] = min(ranked[error.first], rank)
         ranked[error.last] = min(ranked[error.last], _ERRORS)
-    separator = max(_SEPARATORS, key=lines[0].count)
+    separator = _separator(lines[0])
     width = len(_fields(lines[0], separator))
     for place, index in enumerate(_odd_rows(lines, separator, width)):
         ranked[index] = min(ranked[index], 1 if place < _ODD_FIRST else _SECOND)
@@ -58,8 +62,16 @@ def look_at_csv(lines: Sequence[str]) -> Look:
     return Look(ranked, ", ".join(facts), counts)
 
 
+def _separator(header: str) -> str:
+    return max(_SEPARATORS, key=lambda separator: len(_fields(header, separator)))
+
+
 def _fields(line: str, separator: str) -> list[str]:
     """The fields of one line. A row that goes over several lines is not put together."""
+    if separator == _ALIGNED:
+        return _GAPS.split(line.strip())
+    if separator == "|" and line.startswith("|"):
+        return line.strip().strip("|").split("|")
     if '"' not in line:
         return line.split(separator)
     try:
@@ -85,7 +97,7 @@ def _odd_rows(lines: Sequence[str], separator: str, width: int) -> list[int]:
 
 def _cells(lines: Sequence[str], separator: str, width: int) -> tuple[list[int], list[str]]:
     """The indexes of the rows of the usual width below the header, and their cells one after the other."""
-    if not any('"' in line for line in lines):
+    if separator != _ALIGNED and not lines[0].startswith("|") and not any('"' in line for line in lines):
         indexes = [index for index, line in enumerate(lines) if index and line.count(separator) == width - 1]
         return indexes, separator.join([lines[index] for index in indexes]).split(separator) if indexes else []
     rows = [_fields(line, separator) for line in lines]

@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 
 _SEVERE = regex(
     r"\b(?:ERRORS?|FATAL|CRITICAL|PANIC|EMERG|ALERT|SEVERE|FAIL|FAILED|FAILURE|EXCEPTION)\b|Traceback \(most recent"
-    r"|\b(?:[Ff]atal|[Pp]anic|[Cc]ritical|[Ee]rror|[Ee]xception)(?: ?[:!]|\])|\w(?:Error|Exception)\b|^E  +|✗|✘"
+    r"|\b(?:[Ff]atal|[Pp]anic|[Cc]ritical|[Ee]rror|[Ee]xception)(?: ?[:!]|\])|\b[Ee]rror(?:\[\w{1,20}\]| [A-Z]{1,5}-?[0-9]{1,6}):"
+    r"|\w(?:Error|Exception)\b|^E  +|✗|✘"
     r"|[Ss]egfault|[Ss]egmentation fault|[Oo]ut of memory|\bOOM\b|错误|失败|异常|崩溃|致命|エラー|오류"
 )
 _ERROR = regex(
     r"\b(?:errors?|err|fail|fails|failed|failures?|failing|fatal|panic|panicked|exceptions?|traceback|critical|denied|refused"
     r"|abort(?:ed)?|rejected|cannot|can't|could not|undefined|unable|unreachable|unexpected|invalid|corrupt\w{0,6}|not found"
     r"|no such|time-?outs?|tim(?:ed?|ing) out|crash\w{0,14}|(?:oom)?killed"
-    r"|\w{0,12}backoff|evicted|assert(?:ion)?(?:error)?)\b|超时|拒绝|无法",
+    r"|\w{0,12}backoff|evicted|unmet|missing|exited \([1-9][0-9]{0,3}"
+    r"|exit(?:ed)? (?:code|status|with code|with status):? [1-9][0-9]{0,3}|assert(?:ion)?(?:error)?)\b|超时|拒绝|无法",
     re.IGNORECASE,
 )
 _NONE = regex(
@@ -40,7 +42,7 @@ _NONE = regex(
 _SERVER_ERROR = regex(r"http/[0-9.]{1,4}\"? 5[0-9]{2}\b|\bstatus(?:[ _]?code)?[\"']?[=: ]{1,3}\"?5[0-9]{2}\b")
 
 _BY_NUMBER = regex(
-    r"(?:err(?:or)?s?|fail(?:ure)?s?|failed|exceptions?)[\"']? {0,2}[:=]|status|[0-9] (?:err|fail|exc)|HTTP/",
+    r"(?:err(?:or)?s?|fail(?:ure)?s?|failed|exceptions?)[\"']? {0,2}[:=]|status|exit|[0-9] (?:err|fail|exc)|HTTP/",
     re.IGNORECASE,
 )
 """In a line whose digits may decide whether there is an error."""
@@ -48,57 +50,34 @@ _BY_NUMBER = regex(
 _STATUS = ("http/", "status")
 _STEMS = (
     *(
-        "err",
-        "fail",
-        "fatal",
-        "panic",
-        "exception",
-        "traceback",
-        "critical",
-        "emerg",
-        "alert",
-        "severe",
-        "denied",
-    ),
-    *(
-        "refused",
-        "abort",
-        "rejected",
-        "cannot",
-        "can't",
-        "could not",
-        "undefined",
-        "unable",
-        "unreachable",
-        "unexpected",
-    ),
-    *(
-        "invalid",
-        "corrupt",
-        "not found",
-        "no such",
-        "timeout",
-        "time-out",
-        "timed out",
-        "time out",
-        "timing out",
-        "crash",
-    ),
-    *(
-        "killed",
-        "backoff",
-        "evicted",
-        "assert",
-        "e   ",
-        "✗",
-        "✘",
-        "segfault",
-        "segmentation",
-        "out of memory",
-        "oom",
-        *_STATUS,
-    ),
-    *("错误", "失败", "异常", "崩溃", "致命", "超时", "拒绝", "无法", "エラー", "오류"),
+        "err fail fatal panic exception traceback critical emerg alert severe denied refused abort rejected cannot "
+        "undefined unable unreachable unexpected invalid corrupt timeout crash killed backoff evicted assert segfault "
+        "segmentation oom unmet missing exited "
+    ).split(),
+    "can't",
+    "could not",
+    "not found",
+    "no such",
+    "time-out",
+    "timed out",
+    "time out",
+    "timing out",
+    "e   ",
+    "✗",
+    "✘",
+    "out of memory",
+    "错误",
+    "失败",
+    "异常",
+    "崩溃",
+    "致命",
+    "超时",
+    "拒绝",
+    "无法",
+    "エラー",
+    "오류",
+    "exit ",
+    *_STATUS,
 )
 """Every match of the patterns above contains one of these in lower case. Searching for them is much faster."""
 

@@ -13,13 +13,16 @@ from typing import Literal, TypeAlias
 from plimsoll.brief import pluralize
 from plimsoll.regex import regex
 from plimsoll.truncation.tool_results.csv_rows import look_at_csv, separator_of
+from plimsoll.truncation.tool_results.encoded import in_pieces, is_base64, look_at_base64
 from plimsoll.truncation.tool_results.errors import SEVERE, find_errors
 from plimsoll.truncation.tool_results.folding import fold_commits, fold_paths, is_history, paths_of
 from plimsoll.truncation.tool_results.html_text import is_page, text_of_page
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
 from plimsoll.truncation.tool_results.logs import look_at_log
 
-Kind: TypeAlias = Literal["whole", "json", "diff", "search", "listing", "log", "csv", "code", "html", "history", "text"]
+Kind: TypeAlias = Literal[
+    "whole", "json", "diff", "search", "listing", "log", "csv", "code", "html", "history", "base64", "text"
+]
 """The shape of a result; "whole" for one that fits and is left alone."""
 
 Lines: TypeAlias = Sequence[str]
@@ -30,6 +33,7 @@ def _line_count(lines: Lines) -> str:
 
 
 _ERRORS_FIRST, _ERRORS_MAX = 3, 12
+_NEAR_LINES = 2
 
 
 def _with_errors(ranked: list[int], lines: Lines, errors_max: int = _ERRORS_MAX) -> list[int]:
@@ -43,6 +47,10 @@ def _with_errors(ranked: list[int], lines: Lines, errors_max: int = _ERRORS_MAX)
     worst.sort(key=lambda error: not _REPORTED.match(lines[error.first][:_REPORT_CHARS]))
     for number, error in enumerate(worst[:errors_max]):
         ranked[error.first] = -1 if number < _ERRORS_FIRST else min(0, ranked[error.first])
+        for near in range(
+            error.first + 1, min(len(ranked), error.first + 1 + _NEAR_LINES) if number < _ERRORS_FIRST else 0
+        ):
+            ranked[near] = min(1, ranked[near])
     return ranked
 
 
@@ -131,10 +139,19 @@ def _listing_ranks(lines: Lines) -> list[int]:
         before = siblings[folder] = siblings.get(folder, 0) + 1
         ranked.append(depth + before.bit_length())
     for error in find_errors(lines):
-        if not _LISTED.match(lines[error.first]):  # what could not be listed, not an entry with such a name
+        if not _is_entry(lines[error.first]):
             ranked[error.first] = 0
     rank_ends(ranked, 0, 2, 1)
     return ranked
+
+
+def _is_entry(line: str) -> bool:
+    """Whether a line is an entry whose name may be the word of an error, and not what could not be listed or is marked."""
+    tree = _BRANCH.match(line)
+    return " " not in line[tree.end() :].strip() if tree else _LISTED.match(line) is not None
+
+
+_BRANCH = regex(r"[\s│]{0,200}[├└][─┬ -]{1,8}")
 
 
 def _tree_position(line: str) -> tuple[int, str]:
@@ -233,6 +250,7 @@ SHAPES: Mapping[Kind, Callable[[Lines], Look]] = {
     "log": look_at_log,
     "csv": look_at_csv,
     "html": _look_at_page,
+    "base64": look_at_base64,
     "history": _look_at_history,
     "code": lambda lines: Look(_code_ranks(lines), _line_count(lines)),
     "text": lambda lines: Look(_with_errors(_text_ranks(lines), lines), _line_count(lines)),
@@ -273,17 +291,26 @@ _SUGGESTED_BY_TOOL: Mapping[Kind, re.Pattern[str]] = {
 }
 
 
+_BROKEN: frozenset[Kind] = frozenset({"text", "log", "code", "listing"})
+_NEWLINE = "\n"
+
+
 def look_at(tool_name: str, text: str) -> tuple[Kind, Look]:
     """The shape of a text, and what it says of its lines; a list of paths is looked at by folders."""
-    kind, lines = detect_lines(tool_name, text), text.split("\n")
+    kind = detect_lines(tool_name, text)
+    pieces = in_pieces(text) if kind in _BROKEN else None
+    if pieces:
+        facts = f"{pluralize(text.count(_NEWLINE) + 1, 'line')} of {len(text):,} characters, shown in {len(pieces):,} pieces"
+        return "text", Look(_with_errors(_text_ranks(pieces), pieces), facts, lines=pieces)
+    lines = text.split("\n")
     paths = paths_of(lines) if kind == "listing" else None
     return kind, _look_at_folders(paths) if paths else SHAPES[kind](lines)
 
 
 def detect_lines(tool_name: str, text: str) -> Kind:
     """The shape of a result that is lines of text, by its first lines and the tool's name."""
-    if is_page(text):
-        return "html"
+    if is_page(text) or is_base64(text):
+        return "html" if is_page(text) else "base64"
     lines = [line[:_SAMPLE_LINE_CHARS] for line in text[:_SAMPLE_CHARS].splitlines()[:_SAMPLE_LINES] if line.strip()]
     if any(_DIFF.match(line) for line in lines):
         return "diff"

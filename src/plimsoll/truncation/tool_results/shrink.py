@@ -258,7 +258,7 @@ def shrink_lines(body: str, look: Look, tokens_max: int, counter: TokenCounter, 
     """The most useful lines of a text within `tokens_max`, or its two ends if there are too few lines."""
     best = ""
     lines = body.split("\n") if look.lines is None else look.lines
-    if len(lines) >= _LINES_MIN and tokens_max > 0:
+    if (len(lines) >= _LINES_MIN or look.lines is not None) and tokens_max > 0:
         best = _most_lines(lines, look, tokens_max, counter, language)
     return best or cut_text(body, tokens_max=max(0, tokens_max), counter=counter, keep="both", language=language).text
 
@@ -275,7 +275,7 @@ def _most_lines(lines: Sequence[str], look: Look, tokens_max: int, counter: Toke
     ranked, gaps, chars_max = by_rank(look.ranks), earlier_gaps(lines), line_chars(int(room))
     for _ in range(_ROUNDS_MAX):
         kept = keep_lines(lines, ranked, int(room), chars_max)
-        if len(kept) < _KEPT_MIN:
+        if len(kept) < min(_KEPT_MIN, len(lines)):
             break
         if len(kept) not in tried:
             text = render_kept(lines, kept, gaps, language, look.counts, chars_max)
