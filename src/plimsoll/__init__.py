@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from plimsoll.api.fit import count_tokens as count_tokens
     from plimsoll.api.fit import fit as fit
     from plimsoll.api.fit import plan as plan
-    from plimsoll.api.fit import preload as preload
     from plimsoll.api.inspect import inspect as inspect
     from plimsoll.api.inspect import measure as measure
     from plimsoll.api.inspect import token_counter as token_counter
     from plimsoll.api.offloads import Offloads as Offloads
+    from plimsoll.api.preloading import preload as preload
     from plimsoll.api.shrink import Shrunk as Shrunk
     from plimsoll.api.shrink import cut as cut
     from plimsoll.api.shrink import shrink as shrink
@@ -189,7 +189,7 @@ _HOMES = {
     "open_memory": "memory.opening",
     "open_store": "store.open",
     "plan": "api.fit",
-    "preload": "api.fit",
+    "preload": "api.preloading",
     "read_files": "api.files",
     "recall_sessions": "session.recalling",
     "repair": "session.catalog",

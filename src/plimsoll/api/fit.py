@@ -11,14 +11,14 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from plimsoll.compaction.meter import DEFAULT_MODEL, ContextMeter, checked_tools, meter_for
+from plimsoll.compaction.meter import ContextMeter, checked_tools, meter_for
 from plimsoll.compaction.result import Fitted, Report
 from plimsoll.formats.detect import RequestContext
 from plimsoll.formats.registry import decode_all
 from plimsoll.formats.system_text import repaired, system_message
 from plimsoll.formats.wire import copied, copied_value
 from plimsoll.tokens.counter import counter_for, message_counter_for
-from plimsoll.tokens.counter import preload as load_vocabulary
+from plimsoll.tokens.registry import DEFAULT_MODEL
 from plimsoll.validation import text_or_none
 
 if TYPE_CHECKING:
@@ -64,27 +64,6 @@ def count_tokens(
     _, messages = decode_all(text_or_messages, format, RequestContext(model=model, tools=tools))
     counting = message_counter_for(model, choice=counter).upper
     return counting.messages(messages) + counting.tools(checked_tools(tools))
-
-
-def preload(model: str | None = DEFAULT_MODEL) -> None:
-    """Load what counting and compacting for a model need, about 0.25 s, so that the first call does not wait.
-
-    For servers at start-up; may run in a thread. Raises SettingError.
-    """
-    from threading import Thread  # noqa: PLC0415 - not needed by other calls
-
-    engine = Thread(
-        target=_import_engine, daemon=True
-    )  # beside the vocabulary, most of which loads without the interpreter
-    engine.start()
-    try:
-        load_vocabulary(model)
-    finally:
-        engine.join()
-
-
-def _import_engine() -> None:
-    import plimsoll.compaction.one_call  # noqa: F401, PLC0415 - most calls do without
 
 
 def fit(  # noqa: PLR0913 - the options of the contract

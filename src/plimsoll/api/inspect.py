@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from plimsoll.api.fit import plan
-from plimsoll.compaction.meter import DEFAULT_MODEL, ContextMeter, checked_tools, meter_for
+from plimsoll.compaction.meter import ContextMeter, checked_tools, meter_for
 from plimsoll.formats.intake import received
 from plimsoll.formats.registry import decode_all, format_named, format_of
 from plimsoll.message import FormatName, MessageLike
@@ -23,7 +23,7 @@ from plimsoll.report.measure import Measure, RecordedRequest, Subject, measured
 from plimsoll.report.story import Mark
 from plimsoll.session.transfer.recorded_usage import recorded, time_ms
 from plimsoll.tokens.counter import counter_for
-from plimsoll.tokens.registry import look_up
+from plimsoll.tokens.registry import DEFAULT_MODEL, look_up
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.values import Conversation, Transcript
 from plimsoll.validation import integer, text_or_none

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from plimsoll.api.offloads import KeepsBlobs, offload_of
-from plimsoll.compaction.meter import DEFAULT_MODEL
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import ErrorCatcher
 from plimsoll.protocols import Offload
 from plimsoll.store.open import StoreSpec
 from plimsoll.tokens.counter import CounterChoice, counter_for
+from plimsoll.tokens.registry import DEFAULT_MODEL
 from plimsoll.truncation import Cut, Keep, cut_json, cut_text
 from plimsoll.truncation.json_text import parse_json
 from plimsoll.truncation.marker import MarkerLanguage, check_reference

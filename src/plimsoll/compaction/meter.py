@@ -21,6 +21,7 @@ from plimsoll.policy.budget import Budget, Level, LoadLines, ResolvedLines, Stat
 from plimsoll.policy.policy import Policy, PolicyChoice, policy_of
 from plimsoll.tokens.counter import counter_for, margin_of, message_counter_for, steps_of
 from plimsoll.tokens.framing import MessageCounter
+from plimsoll.tokens.registry import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from plimsoll.compaction.task import Task
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
     from plimsoll.summary.ledger import Ledger
     from plimsoll.tokens.calibrate import Calibrator
     from plimsoll.tokens.counter import CounterChoice
-
-DEFAULT_MODEL = "gpt-4o"
-"""Model whose vocabulary counts tokens if the caller names none. It is public, so the count is exact."""
-
 
 VIEW_SHARE_MIN = 20
 """The provider's overhead never reduces a view below the budget divided by this number."""

@@ -7,7 +7,6 @@ from dataclasses import field
 from typing import Any, Final
 
 from plimsoll.compaction.drive import AsyncSummarizer
-from plimsoll.compaction.meter import DEFAULT_MODEL
 from plimsoll.conversations.content import ContentReader
 from plimsoll.conversations.inner import INNER_TOOLS
 from plimsoll.dataclass import dataclass
@@ -18,7 +17,7 @@ from plimsoll.protocols import Store
 from plimsoll.session.open import open as open_session
 from plimsoll.session.session import Session
 from plimsoll.tokens.counter import CounterChoice
-from plimsoll.tokens.registry import model_info
+from plimsoll.tokens.registry import DEFAULT_MODEL, model_info
 
 WHEN_FULL: Final[Mapping[str, Any]] = {
     "preset": "ladder",

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
 from plimsoll.api.inspect import Inspectable, load
-from plimsoll.compaction.meter import DEFAULT_MODEL
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import PlimsollError
 from plimsoll.evaluation.extract import probes_of
@@ -19,6 +18,7 @@ from plimsoll.evaluation.ways import Setting
 from plimsoll.formats.registry import decode_all
 from plimsoll.message import Message
 from plimsoll.tokens.counter import message_counter_for
+from plimsoll.tokens.registry import DEFAULT_MODEL
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.values import Conversation, Transcript
 

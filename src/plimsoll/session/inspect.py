@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from plimsoll.compaction.drive import drive
-from plimsoll.compaction.meter import DEFAULT_MODEL
 from plimsoll.compaction.result import CompactionOptions
 from plimsoll.formats.registry import decode_all
 from plimsoll.records.usage import Usage
@@ -19,6 +18,7 @@ from plimsoll.session.compact import previewed
 from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.transfer.recorded_usage import ANSWER_TOKENS
 from plimsoll.session.usage_reports import newest_report, usages
+from plimsoll.tokens.registry import DEFAULT_MODEL
 
 
 def measure_of(recorder: SessionRecorder) -> Measure:

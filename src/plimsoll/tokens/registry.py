@@ -18,6 +18,9 @@ from plimsoll.limits import REGISTRY_FILE_SIZE_BYTES_MAX, REGISTRY_WARNINGS_MAX,
 from plimsoll.regex import regex
 from plimsoll.validation import text_or_none
 
+DEFAULT_MODEL = "gpt-4o"
+"""Model whose vocabulary counts tokens if the caller names none. It is public, so the count is exact."""
+
 Match: TypeAlias = Literal["registered", "exact", "prefix", "family", "unknown"]
 
 

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import plimsoll
-import plimsoll.api.fit as api_fit
+from plimsoll.api import preloading
 from plimsoll.tokens import exact
 from plimsoll.tokens.exact import (
     ExactCounter,
@@ -388,7 +388,20 @@ def test_the_engine_is_imported_while_the_vocabulary_loads(monkeypatch: pytest.M
         assert importing.wait(timeout=10)
         raise LookupError(model)
 
-    monkeypatch.setattr(api_fit, "_import_engine", importing.set)
-    monkeypatch.setattr(api_fit, "load_vocabulary", load)
+    monkeypatch.setattr(preloading, "_import_engine", importing.set)
+    monkeypatch.setattr(preloading, "load_vocabulary", load)
     with pytest.raises(LookupError, match="gpt-4o"):
         plimsoll.preload("gpt-4o")
+
+
+def test_the_vocabulary_is_loaded_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process at its limit of threads: the first call then imports the engine."""
+    loaded: list[str | None] = []
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(preloading, "load_vocabulary", loaded.append)
+    plimsoll.preload("gpt-4o")
+    assert loaded == ["gpt-4o"]
