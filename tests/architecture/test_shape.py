@@ -57,12 +57,12 @@ def test_no_vague_file_names(sources):
 
 @pytest.mark.slow
 def test_no_vague_class_names(sources):
-    """No class is named for managing, handling or helping."""
+    """No class is named for managing, handling or helping; adapters take the words of their frameworks."""
     vague = [
         f"{source.place}:{node.lineno} {node.name}"
         for source in sources
         for node in ast.walk(source.tree)
-        if isinstance(node, ast.ClassDef) and VAGUE_CLASS.search(node.name)
+        if isinstance(node, ast.ClassDef) and VAGUE_CLASS.search(node.name) and not source.name.startswith("adapters.")
     ]
 
     assert vague == []

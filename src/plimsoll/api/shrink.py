@@ -69,11 +69,7 @@ def shrink(  # noqa: PLR0913 - one call with its options
     """
     integer("max_tokens", max_tokens)
     integer("list_items_max", list_items_max, least=1)
-    preview = (
-        None
-        if preview_chars is None
-        else max(PREVIEW_TOKENS_MIN, integer("preview_chars", preview_chars) // CHARS_PER_TOKEN)
-    )
+    integer("preview_chars", 0 if preview_chars is None else preview_chars)
     text_or_none("query", query)
     port = None if store is None else offload_of(store)
     text, counting = render_result(result), counter_for(model, choice=counter)
@@ -81,15 +77,9 @@ def shrink(  # noqa: PLR0913 - one call with its options
     if before <= max_tokens:
         return Shrunk(text=text, reference=None, tokens_before=before, tokens_after=before, characters=len(text))
     reference, problem = (None, None) if port is None else _stored(text, tool_name, port)
-    room = max_tokens if preview is None or reference is None else min(max_tokens, preview)
+    room = max_tokens if reference is None else _room(max_tokens, preview_chars)
     shrunk = shrink_result(
-        tool_name,
-        text,
-        tokens_max=room,
-        counter=counting,
-        reference=reference,
-        items_max=list_items_max,
-        query=query,
+        tool_name, text, tokens_max=room, counter=counting, reference=reference, items_max=list_items_max, query=query
     )
     return Shrunk(
         text=shrunk.text,
@@ -99,6 +89,13 @@ def shrink(  # noqa: PLR0913 - one call with its options
         characters=len(text),
         problem=problem,
     )
+
+
+def _room(max_tokens: int, preview_chars: int | None) -> int:
+    """The most tokens of a result that is stored as a whole."""
+    if preview_chars is None:
+        return max_tokens
+    return min(max_tokens, max(PREVIEW_TOKENS_MIN, preview_chars // CHARS_PER_TOKEN))
 
 
 def _stored(text: str, label: object, port: Offload) -> tuple[str | None, str | None]:

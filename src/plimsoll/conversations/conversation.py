@@ -17,7 +17,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.errors import PlimsollError, StoreError
 from plimsoll.formats.intake import received
 from plimsoll.formats.overflow import Overflow
-from plimsoll.formats.requests import RequestParts, parts_of, with_messages, with_more, with_tools
+from plimsoll.formats.requests import RequestParts, api_of, parts_of, with_messages, with_more, with_tools
 from plimsoll.message import FormatName
 from plimsoll.records.usage import Usage, usage_of
 from plimsoll.tokens.counter import counter_for
@@ -273,8 +273,8 @@ class HostConversation:
             return Prepared(body=request, conversation=self, tokens=tokens, budget_tokens=budget, room_tokens=room)
         body = with_messages(request, parts, redaction.restored(list(view)))
         offered = None
-        if self._settings.recall_tools and self.is_compacted and self.format != "ui-parts":
-            offered = with_tools(body, session.tools(self.format))
+        if self._settings.recall_tools and self.is_compacted and (api := api_of(self.format)) is not None:
+            offered = with_tools(body, session.tools(api))
         return Prepared(
             body=offered or body,
             changed=True,

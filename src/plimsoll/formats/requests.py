@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
@@ -13,6 +13,8 @@ from plimsoll.formats.format import SystemText
 from plimsoll.formats.intake import received
 from plimsoll.formats.rules import RULES
 from plimsoll.message import FormatName
+
+Api: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic"]
 
 ROUTES: Final[Mapping[str, FormatName]] = {
     "/chat/completions": "openai-chat",
@@ -68,6 +70,11 @@ def parts_of(body: Mapping[str, Any], format: FormatName | None = None) -> Reque
         model=model if isinstance(model, str) and model else None,
         reserve_tokens=_reserve(body, found),
     )
+
+
+def api_of(format: FormatName) -> Api | None:
+    """The API that takes messages of a format; None for UI messages, which are converted before they are sent."""
+    return None if format == "ui-parts" else format
 
 
 def parts_of_list(messages: Sequence[Any], system: SystemText, format: FormatName | None) -> RequestParts:

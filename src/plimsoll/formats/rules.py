@@ -34,6 +34,8 @@ class Rules:
     """The field of a request that holds the messages."""
     system_key: str = "system"
     """The field of a request that holds separate system text."""
+    names_events: bool = False
+    """The events of a streamed answer have names."""
 
     # --- order
     user_first: bool = False
@@ -83,6 +85,7 @@ RULES: Final[Mapping[FormatName, Rules]] = {
             tool_name_chars_max=128,
             messages_key="input",
             system_key="instructions",
+            names_events=True,
             splits_answers=True,
             results_anywhere=True,
             cache_field="prompt_cache_breakpoint",
@@ -91,6 +94,7 @@ RULES: Final[Mapping[FormatName, Rules]] = {
             name="anthropic",
             call_id_chars_max=64,
             tool_name_chars_max=200,
+            names_events=True,
             strict_ids=True,
             rewrites_ids=True,
             has_error_flag=True,

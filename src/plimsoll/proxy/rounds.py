@@ -10,6 +10,7 @@ from typing import Any
 from plimsoll.errors import ErrorCatcher
 from plimsoll.formats.inner_calls import joined
 from plimsoll.formats.inner_streams import joined_stream
+from plimsoll.formats.rules import RULES
 from plimsoll.formats.streams import Event, EventReader
 from plimsoll.message import FormatName
 from plimsoll.proxy.reply import WHOLE_SIZE_BYTES_MAX
@@ -104,7 +105,7 @@ class Rounds:
         """The end of a stream that goes on no further: an error."""
         error = told.get("error") if isinstance(told.get("error"), dict) else {"message": "the provider failed"}
         found = {**told, "type": "error", "error": error}
-        return _written([("" if self._format == "openai-chat" else "error", found)])
+        return _written([("error" if RULES[self._format].names_events else "", found)])
 
 
 def _written(events: Iterable[tuple[str, dict[str, Any]]]) -> bytes:
