@@ -265,3 +265,12 @@ def test_findings_of_talk_are_kept_once_it_is_an_agents_run() -> None:
     later = extend(first, calls, 2)
     assert not later.is_dialogue
     assert texts(later, "decision") == ["I found that the root cause is the lock of gate 7, which is rusty."]
+
+
+def test_the_heading_of_a_table_states_nothing():
+    """The rows of a table are statements; the names of its columns are not."""
+    text = (
+        "| Hook | What it checks | Its purpose |\n|---|:--:|---|\n| Stop | nothing is checked | writes the transcript |"
+    )
+
+    assert claims(text) == ["Stop; nothing is checked; writes the transcript"]

@@ -9,6 +9,7 @@ from plimsoll.errors import FormatError
 from plimsoll.message import Message, Text, ToolResult, text_message
 from plimsoll.summary.frame import PRESENTATIONS, wrap
 from plimsoll.summary.ledger import CAPS, Ledger, extend
+from plimsoll.summary.ledger.calls import understand
 from plimsoll.summary.ledger.commands import failed, outcome
 from plimsoll.summary.ledger.decisions import question
 from plimsoll.summary.ledger.identifiers import CODES_KEY
@@ -512,3 +513,29 @@ def test_the_names_in_an_excerpt_are_kept_and_those_of_a_whole_file_are_not():
     ]
 
     assert names == [{"restoreSession", "parseTranscriptFromBytes"}, {"restoreSession"}]
+
+
+def test_a_line_of_code_that_prints_errors_is_no_error():
+    """A call with the word in its text is source that a command showed; a traceback's last line is an error."""
+    result = 'fmt.Fprintf(os.Stderr, "failed to save: %v", err)\nValueError("total is missing")'
+    ledger = extend(Ledger.empty(), called("Bash", {"command": "make check"}, f"{result}\nexit code: 1"), 0)
+
+    assert [fact.text for fact in ledger.of("error")] == ['ValueError("total is missing")']
+
+
+def test_a_sentence_that_names_nothing_is_no_conclusion():
+    """Which issue was found is worth keeping, that one was found is not."""
+    answers = ["I found the issue.", "The issue is that `save` runs before `close`."]
+    run = [*called("Bash", {"command": "make"}, "ok"), text_message("assistant", "\n".join(answers))]
+    ledger = extend(Ledger.empty(), run, 0)
+
+    assert [fact.text for fact in ledger.of("decision")] == answers[1:]
+
+
+def test_a_long_call_is_named_with_its_arguments_in_brackets():
+    """A cut takes the end of the arguments, not the bracket behind them."""
+    brief = understand("update_order", json.dumps({"order": "OR11X", "card": "card_77123", "note": "x" * 90})).brief
+
+    assert brief.startswith("update_order(OR11X, card_77123, xxx")
+    assert brief.endswith("…)")
+    assert len(brief) <= 60

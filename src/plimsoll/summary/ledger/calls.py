@@ -155,4 +155,4 @@ def _brief(name: str, action: Action, paths: tuple[str, ...], command: str, fiel
     if action == "plan":
         return line(name, 40)
     values = [str(value)[:40] for value in fields.values() if isinstance(value, (str, int)) and value != ""][:3]
-    return line(f"{name}({', '.join(values)})", _BRIEF_CHARS_MAX)
+    return f"{line(name, 40)}({line(', '.join(values), _BRIEF_CHARS_MAX - 2 - min(len(name), 40))})"

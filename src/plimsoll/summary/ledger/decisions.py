@@ -25,6 +25,12 @@ _DID = (
     "complete", "has been", "have been", "instead of", "chose", "已经", "完成", "修复", "添加", "更新", "删除", "创建", "成功",
 )  # fmt: skip
 _WEIGHT_MIN = 1.5
+_VAGUE = regex(
+    r"(?:now |so |ok,? )?(?:i|we)(?:['’]ve| have| can)? (?:found|find|see|know|understand|identified)"
+    r"(?: (?:the|a|it|what|where|why))?(?: \w{1,20}){0,3}\W{0,3}"
+)
+"""Says that something was found, and not what it is."""
+
 _SPECIFIC = regex(r"[0-9`/_\"“「《]|[a-z][A-Z]")
 
 
@@ -62,6 +68,8 @@ def score(sentence: str, *, final: bool) -> float:
         weight += 0.8
     if _SPECIFIC.search(sentence):
         weight += 0.6
+    elif _VAGUE.fullmatch(lowered):
+        weight -= 2.5
     if is_filler(sentence):
         weight -= 1.2
     if len(sentence) > 400:

@@ -35,6 +35,7 @@ _ERROR = regex(
 )
 _HARMLESS = regex(
     r"\b0 (?:errors?|failed|failures)\b|no errors?\b|error_|_error|errors?\.\w{1,4}\b|^\s*(?://|#|\*)|[{(;]\s*$"
+    r"|^\s*(?!\w*(?:Error|Exception)\b)[\w.]{1,60}\([^\n]*\)\s*$"
 )
 _LINES_MAX = 4  # the rest of a traceback or log repeats the cause
 

@@ -140,15 +140,21 @@ def offers(sentence: str) -> bool:
 
 
 def _statements(text: str) -> Iterator[str]:
-    """Yield the sentences of all lines except headings; short fields are not split."""
-    for raw in without_code(text).split("\n"):
-        if raw.lstrip().startswith("#"):
+    """Yield the sentences of all lines except headings, also of tables; short fields are not split."""
+    lines = without_code(text).split("\n")
+    for raw, following in zip(lines, [*lines[1:], ""], strict=True):
+        if raw.lstrip().startswith("#") or (raw.lstrip().startswith("|") and _is_rule(following)):
             continue
         sentence = plain(raw)
         if _is_field(sentence):
             yield sentence
         elif sentence:
             yield from sentences(sentence)
+
+
+def _is_rule(raw: str) -> bool:
+    """Return whether a line is the one below the heading of a table."""
+    return "--" in raw and not raw.strip("|:- \t")
 
 
 def _is_field(sentence: str) -> bool:

@@ -34,7 +34,7 @@ _SAID, _ASKED = 2.0, 1.2
 
 _CHARS_MAX = 16_000  # bounds the time of the patterns
 _MEANT_MAX = 12
-_EXCERPT_CHARS_MAX = 6_000
+_EXCERPT_CHARS_MAX = 8_000
 """Somebody who reads as little as this of a file wants to know how the code there works, and looks at what it calls next."""
 
 _EACH_MAX = 40
