@@ -243,7 +243,7 @@ def main() -> None:
             config.write_text(
                 f"model_list: [{{model_name: {MODEL}, litellm_params: {{model: openai/{MODEL}, api_base: {target}/v1, api_key: x}}}}]\n"
             )
-            os.environ["LITELLM_LOG"] = "ERROR"
+            os.environ |= {"LITELLM_LOG": "ERROR", "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true"}
             command = (arguments.litellm, "--config", str(config), "--port", str(lite), "--host", "127.0.0.1")
             running["litellm"] = stack.enter_context(process(*command, port=lite, patience_s=120))
             urls["litellm"] = f"http://127.0.0.1:{lite}"

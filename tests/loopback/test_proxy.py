@@ -12,6 +12,7 @@ from typing import Any
 
 import anthropic
 import openai
+import pydantic
 import pytest
 
 from loopback import agent
@@ -99,7 +100,9 @@ def test_without_the_proxy_they_are_refused(which: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("which", ["chat-stream", "anthropic-stream"])
+@pytest.mark.parametrize(
+    "which", ["chat-stream", "responses", "responses-stream", "anthropic-content", "anthropic-stream"]
+)
 def test_awaited_loops_run_side_by_side(which: str) -> None:
     """Agents at the same time with other system texts have conversations of their own, and none waits for another for ever."""
 
@@ -146,3 +149,51 @@ def test_what_the_provider_counts_otherwise_is_learnt() -> None:
             play(host, InList(lambda messages: messages), TURNS)
         assert 1 <= len(provider.refused) <= 3
         assert len(provider.bodies) == TURNS
+
+
+class Verdict(pydantic.BaseModel):
+    """What the model is asked for."""
+
+    fits: bool
+    reason: str
+
+
+class Judge(Provider):
+    """A provider whose model answers in the form that it was asked for."""
+
+    def says(self, number: int, body: Any) -> agent.Answer:
+        """A verdict."""
+        del body
+        return agent.Answer(Verdict(fits=number > 0, reason="it was measured").model_dump_json(), "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["chat", "chat-stream", "responses", "responses-stream"])
+def test_structured_output_stays(which: str) -> None:
+    """What the answer has to look like is asked for in every request, compacted ones too, and the SDK parses the answer."""
+    with Judge(4_000) as provider, serving(provider.url, store="memory:", max_tokens=4_000) as url:
+        with through(which, url) as host:
+            messages = begun(host)
+            for number in range(12):
+                parsed = verdict(host, messages)
+                assert parsed == Verdict(fits=number > 0, reason="it was measured")
+                said = {"role": "assistant", "content": parsed.model_dump_json()}
+                messages += [said, host.said(f"And number {number}? {'why ' * 400}")]
+        assert provider.refused == []
+        assert all("Verdict" in json.dumps(body) for body in provider.bodies)
+        assert len(provider.bodies[-1]["input" if "responses" in which else "messages"]) < len(messages) - 2
+
+
+def verdict(host: Any, messages: list[Any]) -> Verdict:
+    """The parsed answer."""
+    if "Responses" in type(host).__name__:
+        given = {"model": "gpt-4o", "input": messages, "text_format": Verdict}
+        if not host.stream:
+            return host.client.responses.parse(**given).output_parsed
+        with host.client.responses.stream(**given) as stream:
+            return stream.get_final_response().output_parsed
+    given = {"model": "gpt-4o", "messages": messages, "response_format": Verdict}
+    if not host.stream:
+        return host.client.chat.completions.parse(**given).choices[0].message.parsed
+    with host.client.chat.completions.stream(**given) as stream:
+        return stream.get_final_completion().choices[0].message.parsed
