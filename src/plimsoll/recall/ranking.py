@@ -61,6 +61,9 @@ OPENING_PARTS, OPENING_UNITS = 3, 4
 WINDOWED_MAX = 3_000
 """Occurrences of terms by which windows are found, rarest first; the further terms weigh only units that are found already."""
 
+VERBATIM, VERBATIM_UNITS, VERBATIM_MAX = 0.6, 40, 8
+"""What a unit gains by paths, identifiers and quotations word for word; how many of the best units, and strings, are looked at."""
+
 ALIKE_WEIGHT, ALIKE_MAX = 0.4, 200
 """Weight of a word that may stand for one of the question, if not more units than this have it."""
 
@@ -72,6 +75,14 @@ _KIND_OF = regex(
     r"\b(?:what|which|whose|any|some)?\s*(?:kinds?|types?|sorts?|forms?|examples?|names?|number)\s+of\b", re.IGNORECASE
 )
 """Words that ask, and are in no answer."""
+
+_VERBATIM = regex(
+    r"[\"“”`「《]([^\"“”`「」《》\n]{3,80})[\"“”`」》]|([\w.~-]{0,80}(?:\w[/\\_.:-]\w|[a-z][A-Z])[\w./\\:~-]{0,160}\w)"
+)
+"""What is in quotation marks, or has a separator or a capital inside."""
+
+_CORE = regex(r"[!-~].{0,160}[./\\_:-].{0,160}[!-~]")
+"""From the first ASCII character to the last one, with a separator."""
 
 
 class Candidate(NamedTuple):
@@ -98,6 +109,7 @@ class Ranking:
     def __init__(self, index: Index, query: str, shown: Container[int], filters: Filters | None = None) -> None:
         """Messages at the positions in `shown` are left out, and their neighbours are not found for their words."""
         query = query[:RECALL_QUERY_CHARS_MAX]
+        self._verbatim = _verbatim(query)
         asked = index.terms.of(_KIND_OF.sub(" ", query)) or index.terms.of(query)
         self.asked = frozenset((asked - STOP) or asked)
         self.cues = cues_of(query, set(self.asked), index.spoken, index.today, index.terms.of)
@@ -124,8 +136,18 @@ class Ranking:
     def best(self) -> Iterator[Candidate]:
         """The units, best first; of equal scores, the newer one first."""
         found = ((score, number, unit) for number, scores in enumerate(self._scores) for unit, score in scores.items())
-        for score, number, unit in sorted(found, reverse=True):
+        ordered = sorted(found, reverse=True)
+        if self._verbatim:
+            ordered[:VERBATIM_UNITS] = sorted(map(self._with_verbatim, ordered[:VERBATIM_UNITS]), reverse=True)
+        for score, number, unit in ordered:
             yield self._fields[number].candidate(unit, score)
+
+    def _with_verbatim(self, rated: tuple[float, int, int]) -> tuple[float, int, int]:
+        """A unit whose score is higher for each path, identifier or quotation of the question that it has word for word."""
+        score, number, unit = rated
+        text = self._fields[number].candidate(unit, score).text.casefold()
+        share = sum(string in text for string in self._verbatim) / len(self._verbatim)
+        return score + VERBATIM * share, number, unit
 
     def widen(self, more: Mapping[str, float]) -> None:
         """Add to the scores what units have of further terms, with their weights. Units with a rare one come in."""
@@ -289,6 +311,18 @@ def _cued(cues: Cues, entry: Entry, kinds: int) -> float:
 def _alike(asked: frozenset[str]) -> list[str]:
     """The terms that may stand for terms of a question."""
     return sorted({other for term in asked for other in ALIKE_TERMS.get(term, ())} - asked)
+
+
+def _verbatim(query: str) -> list[str]:
+    """The paths, identifiers and quotations of a question, as they are compared."""
+    found = (quoted or _bare(plain) for quoted, plain in _VERBATIM.findall(query))
+    return list(dict.fromkeys(one.casefold() for one in found))[:VERBATIM_MAX]
+
+
+def _bare(name: str) -> str:
+    """A path or identifier without the words of a script without spaces around it: `改了src/a.py文件` names `src/a.py`."""
+    core = None if name.isascii() else _CORE.search(name)
+    return core[0] if core else name
 
 
 def _rarest(segment: Segment, asked: frozenset[str]) -> Iterator[str]:

@@ -232,3 +232,29 @@ def test_a_result_that_says_ok_is_whole():
     ]
 
     assert found(texts, "sluice lock")[0].text == "Thanks! The lock of the sluice is open. OK."
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (
+            "what is in src/hull/keel_test.go?",
+            f"The files that were touched: src/hull/keel_test.go and others. {FILLER} {FILLER[:40]}",
+        ),
+        (
+            'who said "anchor the test hull"',
+            f"Then he said to anchor the test hull, and so it was. {FILLER} {FILLER[:40]}",
+        ),
+        ("为什么改了src/设置/船.json", "src/设置/船.json 的端口改成了 8080"),
+    ],
+)
+def test_paths_and_quotations_count_word_for_word(query, said):
+    """Of texts with the same words, the one that has them as they were asked for comes first."""
+    like = [
+        "The test of the keel, src of the go hull.",
+        "hull/src/test/go_keel said who he anchor test the",
+        "船的设置 src json 改了",
+    ]
+    texts = [*days_apart(5), *like, said, *like, *days_apart(5)]
+
+    assert found([f"{text} {number}" for number, text in enumerate(texts)], query)[0].position == texts.index(said)
