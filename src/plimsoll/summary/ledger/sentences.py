@@ -9,7 +9,13 @@ from plimsoll.regex import regex
 _CONTROL = regex(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]+")
 _ANSI = regex(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
 _END = regex(r"[.!?。！？；\n][\"')\]”’]{0,2}(?:\s+|(?<=[\n。！？；”’]))")
-_DIGIT = regex(r"\d")
+_DIGIT = regex(
+    r"[\d\u00b2\u00b3\u00b9\u1369-\u1371\u19da\u2070\u2074-\u2079\u2080-\u2089\u2460-\u2468\u2474-\u247c\u2488-\u2490\u24ea"
+    r"\u24f5-\u24fd\u24ff\u2776-\u277e\u2780-\u2788\u278a-\u2792\U00010a40-\U00010a43\U00010e60-\U00010e68"
+    r"\U00011052-\U0001105a\U0001f100-\U0001f10a]"
+)
+"""What `str.isdigit` takes for a digit: also raised, lowered and circled ones."""
+
 CJK = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 _RUN = regex(r"[\u3400-\u9fff]+|[A-Za-z][\w&'. -]*|\d[\d:.,\-~—/]*")
@@ -22,8 +28,10 @@ def clean(text: str) -> str:
     """Remove control, bidirectional and zero-width characters, ANSI colours and lone surrogates."""
     if "\x1b" in text:
         text = _ANSI.sub("", text)
+    if text.isprintable():  # it holds none of these
+        return text
     if text.isascii():
-        return text if text.isprintable() else _CONTROL.sub(" ", text)
+        return _CONTROL.sub(" ", text)
     return _CONTROL.sub(" ", text.encode("utf-8", "replace").decode("utf-8"))
 
 
@@ -43,7 +51,7 @@ def head_and_tail(text: str, chars_max: int) -> str:
 
 def has_digit(text: str) -> bool:
     """Return whether a text contains a digit."""
-    return _DIGIT.search(text) is not None or (not text.isascii() and any(map(str.isdigit, text)))
+    return _DIGIT.search(text) is not None
 
 
 def sentences(text: str) -> list[str]:
