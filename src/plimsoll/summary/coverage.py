@@ -11,7 +11,10 @@ _DENIAL = regex(
     r"|不|别|勿|禁|没|未|无|非",
 )
 _POLITE = frozenset(
-    "pleas would could should like want need that this with from have will your them they then than also thank".split()
+    """
+    pleas would could should like want need that this with from have will your them they then than also thank thanks reall sorry
+    right actua maybe hello there just okay great
+    """.split()
 )
 """Stems that say nothing of what is asked."""
 
@@ -59,6 +62,8 @@ def terms(folded: str) -> frozenset[str]:
     for word in _WORD.findall(folded):
         if not word.isascii() and "\u3040" <= word[0] <= "\u9fff":
             found.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
+        elif _DENIAL.fullmatch(word):
+            short.add(word)
         elif len(word) > _SHORT_CHARS or any(map(str.isdigit, word)):
             found.add(word if any(map(str.isdigit, word)) else word[:_STEM_CHARS])
         else:

@@ -12,6 +12,7 @@ from plimsoll.summary.coverage import Statements, terms
 from plimsoll.summary.ledger.requests import insists
 from plimsoll.summary.ledger.sentences import clean, sentences
 from plimsoll.summary.rules import TITLED_TOKENS_MIN, render
+from plimsoll.summary.sections import has_speakers
 
 if TYPE_CHECKING:
     from plimsoll.protocols import TokenCounter
@@ -107,7 +108,8 @@ def completed(  # noqa: PLR0913 - everything the text depends on
     lacking, room = _lacking(ledger, prose, shown), tokens_max - counter.upper(prose) - 2
     is_tight = room < (share := int(tokens_max * _FACTS_SHARE))
     if is_tight:
-        lacking, room = lacking.only({kind: _critical(lacking, kind) for kind in _ASKED}), share
+        asked = () if ledger.is_dialogue and has_speakers(ledger) else _ASKED  # people with names ask each other
+        lacking, room = lacking.only({kind: _critical(lacking, kind) for kind in asked}), share
     wanted: Language = "zh" if language == "zh" else "en"
     facts = ""
     if is_tight or room >= TITLED_TOKENS_MIN:

@@ -250,3 +250,16 @@ def test_what_the_view_shows_is_not_put_back(counter):
     request = ledger.of("request")[0].text
     assert request.split(".")[0] in completed("Nothing.", ledger, tokens_max=400, counter=counter)
     assert request.split(".")[0] not in completed("Nothing.", ledger, tokens_max=400, counter=counter, shown=request)
+
+
+def test_what_people_say_to_each_other_is_not_put_back_as_an_order(counter):
+    """In a dialogue of people with names nobody instructs the assistant; a user without a name does."""
+    said = "Never forget to feed the lighthouse cats on Sundays."
+    for label, is_put_back in (("Ana: ", False), ("", True)):
+        talk = [
+            text_message("user", f"{label}{said}"),
+            text_message("assistant", f"{'Ben: ' if label else ''}I will, gladly."),
+        ] * 3
+        prose = " ".join(f"They talked of boat {n} in port {n * 7}." for n in range(90))
+        text = completed(prose, extend(Ledger.empty(), talk, 0), tokens_max=500, counter=counter)
+        assert ("lighthouse cats" in text) is is_put_back
