@@ -9,7 +9,7 @@ from plimsoll.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_COMMIT = regex(r"commit ([0-9a-f]{7,64})\b")
+_COMMIT = regex(r"commit ([0-9a-f]{7,64})(?: \([^)]{0,400}\))?\s{0,8}\Z")
 _HEADER = regex(r"(Author|AuthorDate|Date|Commit|CommitDate|Merge): {1,8}(.{0,200})")
 _PATH = regex(
     r"(?:[0-7]{6} (?:blob|tree|commit) [0-9a-f]{40,64}(?: {1,12}[0-9-]{1,15})?\t)?(\.{0,2}/?[\w.@+-][^\t:]{0,400})\Z"
@@ -44,12 +44,18 @@ def fold_commits(lines: Sequence[str]) -> list[str]:
     return folded + ([" ".join(head)] if head else [])
 
 
-def paths_of(lines: Sequence[str]) -> list[str] | None:
-    """The paths that lines list, one each, or None if they are another listing or hardly share folders."""
-    found = [_PATH.match(line[:500]) for line in lines if line.strip()]
-    paths = [match[1] for match in found if match]
+def paths_of(lines: Sequence[str]) -> tuple[list[str], list[str]] | None:
+    """The paths that lines list, one each, and the few other lines; None if it is another listing or hardly shares folders."""
+    paths, others = [], []
+    for line in lines:
+        found = _PATH.match(line[:500])
+        if found:
+            paths.append(found[1])
+        elif line.strip():
+            others.append(line)
     deep = sum("/" in path.rstrip("/") for path in paths)
-    return paths if paths and deep > len(found) / 2 and len(paths) >= _PATHS_SHARE * len(found) else None
+    is_of_paths = paths and deep > len(paths) / 2 and len(paths) >= _PATHS_SHARE * (len(paths) + len(others))
+    return (paths, others) if is_of_paths else None
 
 
 def fold_paths(paths: Sequence[str]) -> list[tuple[int, str]]:

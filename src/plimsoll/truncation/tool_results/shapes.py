@@ -36,6 +36,12 @@ _ERRORS_FIRST, _ERRORS_MAX = 3, 12
 _NEAR_LINES = 2
 
 
+def _mention(line: str) -> int:
+    """0 for a line that reports an error, 1 for one that may, such as a statement that raises one, 2 for one that mentions one."""
+    line = line[:_REPORT_CHARS]
+    return 0 if _REPORTED_WITHIN.search(line) else 1 if _REPORTED.match(line) else 2
+
+
 def _with_errors(ranked: list[int], lines: Lines, errors_max: int = _ERRORS_MAX) -> list[int]:
     """The ranks, with the worst errors before all other lines, and further ones among the first.
 
@@ -44,7 +50,7 @@ def _with_errors(ranked: list[int], lines: Lines, errors_max: int = _ERRORS_MAX)
     errors = find_errors(lines)
     least = 1 if len(errors) <= _ERRORS_FIRST else SEVERE
     worst = [error for error in errors if error.severity >= least]
-    worst.sort(key=lambda error: not _REPORTED.match(lines[error.first][:_REPORT_CHARS]))
+    worst.sort(key=lambda error: _mention(lines[error.first]))
     for number, error in enumerate(worst[:errors_max]):
         ranked[error.first] = -1 if number < _ERRORS_FIRST else min(0, ranked[error.first])
         for near in range(
@@ -54,7 +60,8 @@ def _with_errors(ranked: list[int], lines: Lines, errors_max: int = _ERRORS_MAX)
     return ranked
 
 
-_REPORT_CHARS = 300
+_REPORT_CHARS, _MENTIONED = 300, 2
+_REPORTED_WITHIN = regex(r"\b(?:ERROR|FATAL|PANIC|CRITICAL)(?: ?[:!] ?\S|\])|\A\s{0,20}error(?:\[\w{1,20}\])?: \S")
 _REPORTED = regex(
     r"(?:(?:[\w~^-]{1,40}:)?[^\s:]{0,200}[:-][0-9]{1,7}[:-])?[\s+\-*>#|]{0,20}"
     r"(?:[\w-]{1,20}(?:\([^)]{0,40}\))?: ?)?(?:raise \w|throw |panic|"
@@ -167,11 +174,13 @@ def _look_at_listing(lines: Lines) -> Look:
     return Look(_listing_ranks(lines), pluralize(sum(1 for line in lines if line.strip()), "entry", "entries"))
 
 
-def _look_at_folders(paths: Lines) -> Look:
-    """Paths by their folders: the upper ones first, those with the most in them before others."""
-    folded = fold_paths(paths)
+def _look_at_folders(paths: Lines, others: Lines) -> Look:
+    """Paths by their folders, the upper ones first; before them lines that are no paths, errors first of all."""
+    folded = [*((1, line) for line in others), *fold_paths(paths)]
     ranked = [depth for depth, _ in folded]
     rank_ends(ranked, 0, 1, 0)
+    for error in find_errors(others):
+        ranked[error.first] = -1
     folders = sum("/ (" in line for _, line in folded)
     facts = f"{pluralize(len(paths), 'path')} in {pluralize(folders, 'folder')}, names by folder with the number of paths below"
     return Look(ranked, facts, lines=[line for _, line in folded])
@@ -238,7 +247,11 @@ def _look_at_history(lines: Lines) -> Look:
     """A line for each commit, then their messages."""
     folded = fold_commits(lines)
     is_head = [not line.startswith(" ") for line in folded]
-    return Look([0 if head else 1 for head in is_head], pluralize(sum(is_head), "commit"), lines=folded)
+    ranked = [1 if head else 2 for head in is_head]
+    for error in find_errors(folded):  # words of failure are common in messages; a report of one is not
+        if _mention(folded[error.first]) < _MENTIONED:
+            ranked[error.first] = 0
+    return Look(ranked, pluralize(sum(is_head), "commit"), lines=folded)
 
 
 # --- the shapes, and how they are recognised --------------------------------------------------------------------------
@@ -304,7 +317,7 @@ def look_at(tool_name: str, text: str) -> tuple[Kind, Look]:
         return "text", Look(_with_errors(_text_ranks(pieces), pieces), facts, lines=pieces)
     lines = text.split("\n")
     paths = paths_of(lines) if kind == "listing" else None
-    return kind, _look_at_folders(paths) if paths else SHAPES[kind](lines)
+    return kind, _look_at_folders(*paths) if paths else SHAPES[kind](lines)
 
 
 def detect_lines(tool_name: str, text: str) -> Kind:
