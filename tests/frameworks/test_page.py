@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import plimsoll
+from ways_in.ways import is_installed
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "frameworks.md"
 BLOCKS = re.findall(r"^```python (\w+)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
@@ -126,6 +126,21 @@ def llama_index() -> dict[str, Any]:
     return {"llm": MockFunctionCallingLLM(), "tools": [look]}
 
 
+def google_adk() -> dict[str, Any]:
+    """A model of the Google Agent Development Kit."""
+    from google.adk.models import BaseLlm, LlmResponse
+    from google.genai.types import Content, Part
+
+    class Done(BaseLlm):
+        """Says that it is done."""
+
+        async def generate_content_async(self, *_: Any, **__: Any) -> Any:
+            """The answer."""
+            yield LlmResponse(content=Content(role="model", parts=[Part(text="done")]))
+
+    return {"model": Done(model="done"), "tools": [look]}
+
+
 MODELS = {
     "langchain": langchain,
     "agents": agents,
@@ -134,14 +149,17 @@ MODELS = {
     "agent_framework": agent_framework,
     "litellm": litellm,
     "llama_index": llama_index,
+    "google_adk": google_adk,
 }
+MODULES = {"google_adk": "google.adk"}
+"""Frameworks whose module has another name."""
 
 
 @pytest.mark.parametrize(("framework", "block"), BLOCKS, ids=[framework for framework, _ in BLOCKS])
 def test_code_runs(framework: str, block: str, tmp_path: Any, monkeypatch: Any) -> None:
     """A block is at most ten lines, runs, and leaves a session with what was said."""
     assert len([line for line in block.splitlines() if line]) <= 10
-    if find_spec(framework) is None:
+    if not is_installed(MODULES.get(framework, framework)):
         pytest.skip(f"{framework} is not installed: make test-frameworks")
     monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path))
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")

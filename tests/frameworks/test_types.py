@@ -6,14 +6,15 @@ import json
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from ways_in.ways import is_installed
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "frameworks" / "programs"
-NEEDED = ("agents", "langchain", "pydantic_ai", "strands", "agent_framework", "litellm", "llama_index")
+NEEDED = ("agents", "langchain", "pydantic_ai", "strands", "agent_framework", "litellm", "llama_index", "google.adk")
 
 MISTAKE = ("adapters.py", "max_token")
 """The only mistake in the programs."""
@@ -21,7 +22,7 @@ MISTAKE = ("adapters.py", "max_token")
 
 def need(*modules: str) -> None:
     """Skip without the frameworks and the checker."""
-    if missing := [name for name in (*NEEDED, *modules) if find_spec(name) is None]:
+    if missing := [name for name in (*NEEDED, *modules) if not is_installed(name)]:
         pytest.skip(f"{', '.join(missing)} not installed: make test-frameworks")
 
 

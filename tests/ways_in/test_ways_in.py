@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 import plimsoll
 from plimsoll.compaction.task import SummaryRequest
-from ways_in.ways import WAYS, Way, history, openings
+from ways_in.ways import WAYS, Way, history, is_installed, openings
 
 BUDGET = 4_000
 Make = Callable[..., Way]
@@ -26,7 +25,7 @@ def marked(names: Iterable[str]) -> list[Any]:
 def make(request: pytest.FixtureRequest, tmp_path: Any) -> Any:
     """Makes one of the ways, over the same store each time; the frameworks that are not installed are left out."""
     made, framework = WAYS[request.param]
-    if framework is not None and find_spec(framework) is None:
+    if framework is not None and not is_installed(framework):
         pytest.skip(f"{framework} is not installed: make test-frameworks")
     opened: list[Way] = []
 
@@ -191,7 +190,7 @@ def test_edited_history(make: Make) -> None:
 def test_all_give_the_same_view(name: str, tmp_path: Any) -> None:
     """For the same history, call by call, each way sends what `Session.sync` gives."""
     made, framework = WAYS[name]
-    if framework is not None and find_spec(framework) is None:
+    if framework is not None and not is_installed(framework):
         pytest.skip(f"{framework} is not installed: make test-frameworks")
     ways = [
         making(str(tmp_path / str(number)), max_tokens=BUDGET) for number, making in enumerate((WAYS["sync"][0], made))

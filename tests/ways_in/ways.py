@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any, Protocol, cast
 
@@ -21,6 +22,14 @@ from plimsoll.proxy.flow import Asked, Flow
 
 Wire = dict[str, Any]
 NAME = "ways"
+
+
+def is_installed(module: str) -> bool:
+    """True if a module can be imported, also one of a package that is absent."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 class Way(Protocol):
@@ -295,6 +304,39 @@ class LlamaIndex(Kept):
         return [wire for message in self._memory.get() for wire in dialect.wires(message)]
 
 
+class GoogleAdk(Kept):
+    """A plugin that the Google Agent Development Kit asks before a model call."""
+
+    def __init__(self, store: str, max_tokens: int, **options: Any) -> None:
+        from plimsoll.adapters.google_adk import PlimsollPlugin
+
+        self._plugin = PlimsollPlugin(store=store, max_tokens=max_tokens, model="gpt-4o", name=NAME, **options)
+        self.conversations = self._plugin.conversations
+
+    def sent(self, history: list[Wire]) -> list[Wire]:
+        """The contents of the request that goes on."""
+        from google.adk.models import LlmRequest, LlmResponse
+
+        from plimsoll.adapters.google_adk_messages import AdkDialect
+
+        dialect = AdkDialect()
+        contents = dialect.joined([dialect.built(message, None) for message in history])
+        request = LlmRequest(contents=contents)
+        context: Any = SimpleNamespace(invocation_id="i", agent_name="a")
+        if history[0]["role"] == "system":
+            request = LlmRequest(contents=contents[1:])
+            request.config.system_instruction = history[0]["content"]
+
+        async def use() -> None:
+            await self._plugin.before_model_callback(callback_context=context, llm_request=request)
+            await self._plugin.after_model_callback(callback_context=context, llm_response=LlmResponse())
+
+        asyncio.run(use())
+        system = request.config.system_instruction
+        first = [{"role": "system", "content": system}] if system else []
+        return [*first, *(wire for content in request.contents for wire in dialect.wires(content))]
+
+
 WAYS: dict[str, tuple[Callable[..., Way], str | None]] = {
     "sync": (Sync, None),
     "wrapped": (Wrapped, None),
@@ -305,6 +347,7 @@ WAYS: dict[str, tuple[Callable[..., Way], str | None]] = {
     "agent-framework": (AgentFramework, "agent_framework"),
     "litellm": (LiteLLM, "litellm"),
     "llama-index": (LlamaIndex, "llama_index"),
+    "google-adk": (GoogleAdk, "google.adk"),
 }
 """By name: how it is made, and the framework without which it is left out."""
 
