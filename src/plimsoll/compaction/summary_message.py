@@ -240,17 +240,30 @@ def _struck(count: int) -> str:
 def unseen(ledger: Ledger, shown: Sequence[ViewExchange], gone: Sequence[ViewExchange]) -> Ledger:
     """The ledger without the facts and counts of exchanges that are shown. Headings stay, because they date what follows.
 
-    Facts of a message stay if any part of it leaves.
+    Facts of a message stay if any part of it leaves, and so do constraints in the part of a message that is cut from it.
     """
     if not shown:
         return ledger
     positions = _positions(shown) - _positions(gone)
+    cut = _cut_texts(shown)
     facts = {
-        kind: tuple(fact for fact in found if kind == "heading" or fact.last not in positions)
+        kind: tuple(
+            fact
+            for fact in found
+            if kind == "heading"
+            or fact.last not in positions
+            or (kind == "constraint" and fact.last in cut and fact.text.rstrip("…") not in cut[fact.last])
+        )
         for kind, found in ledger.facts.items()
     }
     counts = NOTHING.plus([message for exchange in shown for message in exchange.original.messages])
     return replace(ledger, facts=facts, counts=ledger.counts.added(counts, times=-1))
+
+
+def _cut_texts(shown: Iterable[ViewExchange]) -> dict[int | None, str]:
+    """What is left of the users' messages that are shown cut, on one line, by their position."""
+    entries = (entry for exchange in shown for entry in exchange.entries if not entry.whole)
+    return {entry.position: " ".join(entry.message.text.split()) for entry in entries if entry.message.role == "user"}
 
 
 def with_cut_values(ledger: Ledger, cut: Iterable[tuple[str, Sequence[Message], int]]) -> Ledger:

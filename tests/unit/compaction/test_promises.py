@@ -302,3 +302,18 @@ def test_what_one_run_leaves_the_next_takes_up_in_the_same_call(format: Any, rep
     assert 3 + sum(action.tokens_before for action in actions) == whole
     assert 3 + sum(action.tokens_after for action in actions) == report.tokens_after
     assert {action.decision for action in actions} == {"keep", "shrink"}
+
+
+def test_a_constraint_cut_from_the_task_is_in_the_summary() -> None:
+    """A task longer than its room is shown cut; what it insists on in its middle is said among the user's constraints."""
+    code = "\n".join(f"    step_{n} = prepare(step_{n - 1})" for n in range(40))
+    rule = "Never change the files below tests/golden."
+    task = f"Fix the exporter.\n```\n{code}\n```\n{rule}\n```\n{code}\n```\nThe exporter writes to out/."
+    history: list[dict[str, Any]] = [{"role": "user", "content": task}]
+    for n in range(12):
+        call = chat_call(f"c{n}", arguments=f'{{"path": "src/part_{n}.py"}}')
+        history += [call, {"role": "tool", "tool_call_id": f"c{n}", "content": f"part {n}\n{LONG}"}]
+
+    view = plimsoll.fit(history, max_tokens=700).messages
+    assert rule not in view[0]["content"]
+    assert any(f"- {rule}" in str(message["content"]) for message in view[1:])

@@ -274,3 +274,8 @@ def test_the_heading_of_a_table_states_nothing():
     )
 
     assert claims(text) == ["Stop; nothing is checked; writes the transcript"]
+
+
+def test_a_fence_closes_also_where_lines_end_with_a_carriage_return() -> None:
+    """What follows a code block in such a text is prose again."""
+    assert without_code("Before.\r\n```python\r\nx = 1\r\n```\r\nAfter.") == "Before.\r\nAfter."

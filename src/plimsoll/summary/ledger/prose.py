@@ -59,7 +59,7 @@ def without_code(text: str) -> str:
     for raw in text.split("\n"):
         found = _FENCE.match(raw)
         if fence:
-            closes = found is not None and found[1].startswith(fence) and not raw.strip("`~> \t")
+            closes = found is not None and found[1].startswith(fence) and not raw.strip("`~> \t\r")
             fence = "" if closes else fence
         elif found is not None:
             fence = found[1]
