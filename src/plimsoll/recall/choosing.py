@@ -70,12 +70,12 @@ class Choice:
         vocabulary = frozenset(words(candidate.text))
         if place in self._taken or not vocabulary or self._seen.has_like(vocabulary):
             return
-        if self._skips_phatic and said_of(candidate.entry, candidate.text) == (0, 0):
-            return
         chosen = candidate if self.picked else self._shortened(candidate)
         if not chosen.text or not (candidate.matches or self._admits(LEAST_TOKENS)):
             return
         first, end = said_of(chosen.entry, chosen.text)
+        if self._skips_phatic and not end:
+            return
         tokens = self.tokens(chosen.text[first:end] or chosen.text)
         if tokens > self.room or not (candidate.matches or self._admits(tokens)):
             return

@@ -12,7 +12,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from operator import itemgetter
 from typing import NamedTuple
 
 from plimsoll.limits import RECALL_QUERY_CHARS_MAX, RECALL_QUERY_TERMS_MAX, RECALL_QUERY_WORK_MAX
@@ -121,7 +120,7 @@ class Ranking:
             (
                 (score, number, window)
                 for number, field in enumerate(self._fields)
-                for window, score in heapq.nlargest(WINDOWS_MAX, field.windows.items(), key=itemgetter(1))
+                for window, score in _largest(field.windows)
             ),
         )
         for _, number, window in tops:
@@ -278,6 +277,13 @@ class _Field:
         return Candidate(
             score, entry, entry.start + start, self._segment.text_of(entry)[start:end], unit in self._matching
         )
+
+
+def _largest(windows: Mapping[int, float]) -> list[tuple[int, float]]:
+    """The best windows with their scores, more only where some score the same."""
+    scores = sorted(windows.values(), reverse=True)
+    least = scores[WINDOWS_MAX - 1] if len(scores) >= WINDOWS_MAX else 0.0
+    return [(window, score) for window, score in windows.items() if score >= least]
 
 
 def _faded(units: Sequence[int]) -> Iterator[tuple[int, float]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 from plimsoll.brief import pluralize
@@ -31,7 +31,7 @@ _DESCRIPTIONS = ToolNames(
     recall=(
         "Search everything said earlier in this conversation that is no longer shown: messages, tool calls and tool results. "
         "Answers with excerpts, those of neighbouring messages together and in order, the best such group first; each with its "
-        "message (such as m12), who said it, a reference, and the day if it is known."
+        "message (such as m12), who said it, a reference, and the day if it is known and not that of the excerpt before."
     ),
     read=(
         "Read a text of this conversation in full by its reference (such as m12.0-3fa9c1d2), as {recall} gives it and as stands "
@@ -113,20 +113,25 @@ class Toolbox:
     def _recalled(self, query: object) -> str:
         if not isinstance(query, str) or not query.strip():
             return f"{self.names.recall} needs a query: words that the text you look for has in it."
-        blocks: list[tuple[Hit, str]] = []
+        hits: list[Hit] = []
+        days: set[str] = set()
         room = self.tokens_max - self.counter.upper(_FOUND)
         for hit in self.recall(query, self.tokens_max):
-            block = _block(hit)
-            room -= self.counter.upper(block) + _SEAM_TOKENS // 2
-            if room < 0 and blocks:
+            room -= self.counter.upper(_block(hit, day="" if hit.day in days else hit.day)) + _SEAM_TOKENS // 2
+            if room < 0 and hits:
                 break
-            blocks.append((hit, block))
-        if not blocks:
+            hits.append(hit)
+            days.add(hit.day)
+        if not hits:
             return (
                 "Nothing found among the messages that are no longer shown. "
                 "Try other words, such as a name, a path or a number; or look at what is still shown."
             )
-        return "\n".join((_FOUND, *_in_order(blocks)))
+        answer = _joined(hits)
+        while len(hits) > 1 and self.counter.upper(answer) > self.tokens_max:
+            hits.pop()  # days that come back take more room
+            answer = _joined(hits)
+        return answer
 
     def _page(self, given: Mapping[str, Any]) -> str:
         reference, offset, limit = (
@@ -186,25 +191,38 @@ def _page_heading(owner: str, start: int, end: int, total: int) -> str:
     return f"[{owner}, characters {start}-{end} of {total}, {RECORD}.{onward}]"
 
 
-def _block(hit: Hit) -> str:
+def _block(hit: Hit, *, day: str) -> str:
     """A hit with its heading. Imitations of a heading in its text lose their bracket."""
     since = f", from offset {hit.offset}" if hit.offset else ""
-    day = f", {hit.day}" if hit.day else ""
+    said = f", {day}" if day else ""
     voice = re.sub(r"[\[\]\s]+", " ", hit.voice)[:80]
     text = _HEADING.sub("(", hit.text.strip("\r\n"))
-    return f"[message m{hit.position}, {voice}, {hit.reference}{since}{day}]\n{text}"
+    return f"[message m{hit.position}, {voice}, {hit.reference}{since}{said}]\n{text}"
 
 
-def _in_order(blocks: Iterable[tuple[Hit, str]]) -> list[str]:
-    """The blocks, grouped: those of neighbouring messages together in order, the group with the best hit first."""
-    groups: list[list[tuple[Hit, str]]] = []
-    for hit, block in sorted(blocks, key=lambda pair: (pair[0].position, pair[0].offset)):
-        if groups and hit.position - groups[-1][-1][0].position <= 1:
-            groups[-1].append((hit, block))
+def _in_order(hits: Iterable[Hit]) -> list[Hit]:
+    """The hits, grouped: those of neighbouring messages together in order, the group with the best hit first."""
+    groups: list[list[Hit]] = []
+    for hit in sorted(hits, key=lambda hit: (hit.position, hit.offset)):
+        if groups and hit.position - groups[-1][-1].position <= 1:
+            groups[-1].append(hit)
         else:
-            groups.append([(hit, block)])
-    groups.sort(key=lambda group: -max(hit.score for hit, _ in group))
-    return [block for group in groups for _, block in group]
+            groups.append([hit])
+    groups.sort(key=lambda group: -max(hit.score for hit in group))
+    return [hit for group in groups for hit in group]
+
+
+def _joined(hits: Iterable[Hit]) -> str:
+    """The hits, which are given best first, as the text of an answer."""
+    return "\n".join((_FOUND, *_dated(_in_order(hits))))
+
+
+def _dated(hits: Iterable[Hit]) -> Iterator[str]:
+    """The hits as text, each with its day where the one before is of another day."""
+    last = ""
+    for hit in hits:
+        yield _block(hit, day="" if hit.day == last else hit.day)
+        last = hit.day
 
 
 def _arguments(given: Mapping[str, Any] | str) -> Mapping[str, Any] | None:

@@ -83,6 +83,16 @@ def test_recall_says_who_and_where(arguments):
     assert f"[message m4, tool result bash, {REFERENCE}, from offset 250]\nthe beacon is red" in answer
 
 
+def test_a_day_is_named_where_it_begins():
+    """Excerpts of one day after another name it once; a day that comes back is named again."""
+    days = ["2023-05-04", "2023-05-04", "2023-05-05", "2023-05-04"]
+    found = [dataclasses.replace(hit(f"beacon {number}"), position=number, day=day) for number, day in enumerate(days)]
+    answer = toolbox(hits=found).call("recall", {"query": "beacon"})
+
+    assert [line.count("2023-05-") for line in answer.splitlines() if line.startswith("[message")] == [1, 0, 1, 1]
+    assert [answer.count(day) for day in ("2023-05-04", "2023-05-05")] == [2, 1]
+
+
 def test_an_excerpt_has_its_day():
     """The heading of an excerpt has the day it was said, where that is known."""
     dated = dataclasses.replace(hit("the beacon is red"), day="2023-05-04")
