@@ -228,11 +228,10 @@ def _asked(call: ModelCall[ChatMessage], ask: Callable[[], T]) -> T:
         try:
             return ask()
         except Exception as refusal:
-            overflow = overflow_of(refusal)
-            if overflow is None:
-                raise
-            call.harder(overflow)
-            return ask()
+            if (overflow := overflow_of(refusal)) is not None:
+                call.harder(overflow)
+                return ask()
+            raise
 
 
 async def _awaited(call: ModelCall[ChatMessage], ask: Callable[[], Awaitable[T]]) -> T:
@@ -240,11 +239,10 @@ async def _awaited(call: ModelCall[ChatMessage], ask: Callable[[], Awaitable[T]]
         try:
             return await ask()
         except Exception as refusal:
-            overflow = overflow_of(refusal)
-            if overflow is None:
-                raise
-            await asyncio.to_thread(call.harder, overflow)
-            return await ask()
+            if (overflow := overflow_of(refusal)) is not None:
+                await asyncio.to_thread(call.harder, overflow)
+                return await ask()
+            raise
 
 
 def _read(call: ModelCall[ChatMessage], ask: Callable[[], Iterator[ChatResponse]]) -> Iterator[ChatResponse]:
