@@ -81,6 +81,8 @@ class ProxiedRequest:
         """What went wrong; the exchange goes on all the same."""
         self._flow = flow
         self._track: Track | None = None
+        self._may_be_small = False
+        """True for a large body of no known conversation, which may fit by its size alone."""
         self._offering: bytes | None = None
         """The newest body in which the model is offered tools."""
         self._key = f"{asked.path} {asked.window_tokens or ''}"
@@ -108,7 +110,18 @@ class ProxiedRequest:
         return self.prepared is not None and self.prepared.changed
 
     def prepare(self) -> bytes:
-        """Read the request, record it, and return the body to send. Takes long; nothing is raised: a fault stops no request."""
+        """Read the request, record it, and return the body to send. Takes long; nothing is raised: a fault stops no request.
+
+        A body that fits for certain is returned at once; then `note` is to be called, as where one was `ready`.
+        """
+        if self._may_be_small:
+            with ErrorCatcher():  # it is read then
+                found = self._small()
+                if found is not None:
+                    return found
+        return self._recorded()
+
+    def _recorded(self) -> bytes:
         with ErrorCatcher() as reading:
             return self._prepared()
         self.problem = f"{type(reading.error).__name__} while a request was read"
@@ -132,7 +145,7 @@ class ProxiedRequest:
 
     def note(self) -> None:
         """Record a request that was sent already."""
-        self.prepare()
+        self._recorded()
 
     def retry(self, overflow: Overflow | None) -> bytes | None:
         """The body to send after the provider refused it, once; None if nothing can be done.
@@ -150,7 +163,7 @@ class ProxiedRequest:
     def _other(self, overflow: Overflow | None) -> bytes | None:
         """Another body than the one that was refused; None if there is none."""
         if self.prepared is None:
-            self.prepare()
+            self._recorded()
         request, before = _object(self.asked.text), self.prepared
         if request is None or before is None or before.conversation is None:
             return None
@@ -216,10 +229,11 @@ class ProxiedRequest:
             room = (track.room_tokens or 0) - added
             self._track = track if self.lane == "same" else gate.passed(self._key, asked.text, room, after=track)
             return asked.raw
-        return self._small() if len(asked.text) <= READ_AT_ONCE_BYTES_MAX else None
+        self._may_be_small = len(asked.text) > READ_AT_ONCE_BYTES_MAX
+        return None if self._may_be_small else self._small()
 
     def _small(self) -> bytes | None:
-        """A small request that fits even if each of its bytes is a token."""
+        """A request that fits even if each of its bytes is a token."""
         asked = self.asked
         request = _object(asked.text)
         parts = None

@@ -108,7 +108,7 @@ class Proxy:
             body = exchange.ready
             if body is None:
                 body = await self._worker.run(exchange.prepare)
-            elif exchange.needs_note:
+            if exchange.needs_note:
                 exchange.is_recorded = self._worker.later(exchange.note)
             self.metrics.add("requests", exchange.lane)
             return await self._forward(request, head, body, relay)

@@ -111,3 +111,19 @@ def test_another_window_is_another_budget():
         flow.exchange(asked).prepare()
         assert flow.exchange(asked).lane == "same"
         assert flow.exchange(replace(asked, window_tokens=None)).lane == "read"
+
+
+def test_a_large_request_that_fits_by_its_size_is_sent_before_it_is_counted():
+    """Counting it takes long. It is recorded afterwards; one that may be too long is counted first."""
+    raw = body([said("why " * 20_000)])
+    with Conversations("memory:", model="gpt-4.1") as kept:
+        exchange = Flow(kept).exchange(Asked(path=PATH, format="openai-chat", raw=raw, text=raw))
+        assert exchange.ready is None
+        assert exchange.prepare() is raw
+        assert (exchange.lane, exchange.needs_note, len(kept)) == ("small", True, 0)
+        exchange.note()
+        assert len(kept) == 1
+    with Conversations("memory:", max_tokens=60_000) as kept:
+        exchange = Flow(kept).exchange(Asked(path=PATH, format="openai-chat", raw=raw, text=raw))
+        assert exchange.prepare() is raw
+        assert (exchange.lane, exchange.needs_note, len(kept)) == ("read", False, 1)

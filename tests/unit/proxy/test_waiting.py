@@ -18,7 +18,7 @@ from scripted_upstream import ScriptedUpstream, response
 
 ANSWER = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}]}
 GOOD = response("200 OK", json.dumps(ANSWER).encode())
-LONG = "why " * 20_000
+LONG = "why " * 40_000
 
 
 def answer(connection: socket.socket) -> None:
