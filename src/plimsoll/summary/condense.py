@@ -18,9 +18,13 @@ if TYPE_CHECKING:
     from plimsoll.protocols import TokenCounter
 
 _ATOM = regex(
-    r"(?P<code>[A-Za-z_][\w/.@-]*[\d_/@][\w/.@-]*|[A-Za-z]+[a-z][A-Z]\w*)"
-    r"|(?P<number>\d[\d.,:/-]*)|(?P<word>[^\W\d_\u3040-\u30ff\u3400-\u9fff]{2,})|(?P<cjk>[\u3040-\u30ff\u3400-\u9fff]+)"
+    r"(?P<run>[A-Za-z_][A-Za-z0-9_/.@-]*)|(?P<number>\d[\d.,:/-]*)|(?P<cjk>[\u3040-\u30ff\u3400-\u9fff]+)"
+    r"|(?P<word>[^\W\d_\u3040-\u30ff\u3400-\u9fff]+)",
 )
+"""Runs of characters; which of them are codes is asked of the whole run, so that a long one takes no longer."""
+
+_CODE = regex(r"[\d_/@]|[a-z][A-Z]")
+_WORD = regex(r"[^\W\d_]+")
 _HEADING = regex(r"#{1,6}\s|【[^】]{1,40}】$|\*\*[^*]{1,80}\*\*:?$|[^.。;；]{1,60}[:：]$")
 _LABEL = regex(
     r"\s{0,12}(?:(?:[-*•]|[0-9]{1,3}[.)])\s{1,3})?[^\s:：;；,，。][^:：;；,，。\n]{0,40}(?::(?=[^/\\\d])|：)\s?"
@@ -171,13 +175,18 @@ def _atoms(text: str) -> dict[str, float]:
             found.update(dict.fromkeys((own[at : at + 2] for at in range(max(1, len(own) - 1))), _PAIR_WORTH))
         elif atom["number"]:
             found[own.strip(".,:/-")] = max(1.0, len(own) / _NUMBER_CHARS)
-        elif atom["code"]:
+        elif atom["run"] and _CODE.search(atom[0]):
             found[own.strip(".,:/-")] = max(1.0, len(own) / _CODE_CHARS)
-        elif len(own) <= _SHORT_WORD_CHARS and not atom[0].isupper():
-            found[own] = _FUNCTION_WORTH
         else:
-            found[own[:_STEM_CHARS]] = _NAME_WORTH if atom[0][0].isupper() else 1.0
+            found.update(_word_worth(word) for word in _WORD.findall(atom[0]))
     return found
+
+
+def _word_worth(word: str) -> tuple[str, float]:
+    """A word's stem and its worth: a short one hardly says anything, a name says more."""
+    if len(word) <= _SHORT_WORD_CHARS and not word.isupper():
+        return word.casefold(), _FUNCTION_WORTH
+    return word.casefold()[:_STEM_CHARS], _NAME_WORTH if word[0].isupper() else 1.0
 
 
 def _ranked(

@@ -14,14 +14,22 @@ from plimsoll.summary.ledger.sentences import CJK
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_CLAIM = regex(
-    r"(?:https?://|(?<![\w/.])(?:~?/|\.{1,2}/))(?:[\w.@+-]+/)*[\w.@+-]+|(?:[\w.@+-]+/)+[\w@+-]+\.[a-z]{1,5}\b|[\w.+-]+@[\w-]+\.[\w.]+"
-    r"|[\w-]+\.[a-z]{1,4}\b|[A-Za-z]+(?:[-_][A-Za-z0-9]+)*[-_]?\d[\w-]*|\d[\w-]*[A-Za-z][\w-]*"
-    r"|\d{1,3}(?:,\d{3})+\b|\d{5,}|[A-Za-z]+_\w+|[a-z]+[A-Z]\w+",
+_RUN = regex(r"https?://[^\s<>\"')\]]+|\d{1,3}(?:,\d{3})+(?![\d,])|[\w.@+/~-]+", re.ASCII)
+"""Characters of a claim beside each other. Whether they are one is asked of the whole run, so that a long one takes no longer."""
+
+_WHOLE = regex(
+    r"https?://.+|(?:~?/|\.{1,2}/)[\w.@+-]+(?:/[\w.@+-]+)*/?|(?:[\w.@+-]+/)+[\w.@+-]+\.[a-z]{1,5}|[\w.+-]+@[\w-]+\.[\w.]+"
+    r"|\d{1,3}(?:,\d{3})+|[\w-]+(?:\.[\w-]+)*\.[a-z]{1,4}",
     re.ASCII,
 )
-"""A path, an address, a file, an identifier, a large number, or a name in code."""
+"""An address, a path, a grouped number or a file."""
 
+_PART = regex(
+    r"[A-Za-z]+(?:[-_][A-Za-z0-9]+)*[-_]?\d[\w-]*|\d[\w-]*[A-Za-z][\w-]*|\d{5,}|[A-Za-z]+_\w+|[a-z]+[A-Z]\w+", re.ASCII
+)
+"""An identifier, a large number, or a name in code."""
+
+_BETWEEN_PARTS = regex(r"([/.@+~])")
 _SEPARATOR = regex(r"[^0-9A-Za-z]+|_")
 _GROUPED = regex(r"(?<=\d),(?=\d{3})")
 _TOKEN = regex(r"[0-9a-z]+")
@@ -129,15 +137,25 @@ def _without_claims(text: str, conversation: Grounds) -> tuple[str, int, int]:
     """Return a text with unsupported claims replaced, and the numbers of unsupported and supported ones."""
     struck = supported = 0
 
-    def checked(found: re.Match[str]) -> str:
+    def checked(claim: str) -> str:
         nonlocal struck, supported
-        if len(found[0]) < _CODE_CHARS_MIN or conversation.holds(found[0]):
-            supported += len(found[0]) >= _CODE_CHARS_MIN
-            return found[0]
+        if len(claim) < _CODE_CHARS_MIN:
+            return claim
+        if conversation.holds(claim):
+            supported += 1
+            return claim
         struck += 1
         return _STRUCK
 
-    return _CLAIM.sub(checked, text), struck, supported
+    def checked_run(found: re.Match[str]) -> str:
+        run = found[0].rstrip(".-")
+        after = found[0][len(run) :]
+        if _WHOLE.fullmatch(run):
+            return checked(run) + after
+        parts = (checked(part) if _PART.fullmatch(part) else part for part in _BETWEEN_PARTS.split(run))
+        return "".join(parts) + after
+
+    return _RUN.sub(checked_run, text), struck, supported
 
 
 def _is_put_in_mouth(statement: str, conversation: Grounds) -> bool:

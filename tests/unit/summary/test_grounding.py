@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import plimsoll
+from plimsoll.summary.condense import condensed
 from plimsoll.summary.grounding import Grounds, grounded
 
 SPOKEN = [
@@ -83,3 +84,24 @@ def test_a_view_does_not_hold_what_a_model_invents() -> None:
     assert "ghost" not in text
     assert "Marlow" not in text
     assert any("without 2 claims" in str(action.reason) for action in fitted.report.actions)
+
+
+@pytest.mark.parametrize("unit", ["a", "a.", "a/", "1-", "a@b.", "user said ", "(", "a;"])
+def test_endless_runs_are_read_once(unit: str) -> None:
+    """A text without an end in sight, which would take minutes if each character began a search of the rest (not so: it ends)."""
+    prose = f"The user asked to fix src/export/invoice.py. {unit * (20_000 // len(unit))}"
+    left = left_of(prose)
+    assert left.startswith("The user asked to fix src/export/invoice.py.")
+    assert condensed(left, tokens_max=40, counter=Quarters()).startswith("The user asked")
+
+
+class Quarters:
+    """Four characters are a token."""
+
+    name, exact = "quarters", False
+
+    def count(self, text: str) -> int:
+        """About the tokens of a text."""
+        return len(text) // 4 + 1
+
+    upper = count
