@@ -14,6 +14,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.intake import received
 from plimsoll.formats.requests import RequestParts
+from plimsoll.formats.wire import copied
 from plimsoll.session.sync.snapshot import snapshot
 
 LISTS_MAX: Final = 16
@@ -82,7 +83,7 @@ class ContentReader:
 
 def _read(wire: Any, redaction: Redaction) -> _Known:
     before = len(redaction.occurrences)
-    message = redaction(wire)
+    message = copied(redaction(wire))  # its host may change it later
     secrets = tuple(redaction.occurrences[before:])
     return _Known(given=snapshot(wire), message=message, digest=digest(message), secrets=secrets)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from plimsoll.api.fit import fit
 from plimsoll.compaction.view_message import Origins
 from plimsoll.conversations.content import RequestContent
-from plimsoll.conversations.inner import ROUNDS_MAX, InnerCalls, found_by, inner_calls
+from plimsoll.conversations.inner import ROUNDS_MAX, InnerCalls, before_answer, found_by, inner_calls
 from plimsoll.conversations.prefix import Listing, said
 from plimsoll.conversations.redaction import Redaction
 from plimsoll.dataclass import dataclass
@@ -202,12 +202,11 @@ class HostConversation:
                 return None
             self._inner.rounds += 1
             is_last = self._inner.rounds == ROUNDS_MAX
-            found = found_by(calls, self.session.call_tool, self.format, is_last=is_last)
+            found = found_by(calls, self._search, self.format, is_last=is_last)
             if to.number == self._number:
                 try:
                     self._report(usage)
-                    redact = Redaction(self._credentials, is_on=self._settings.redact)
-                    self._inner.open += [*redact(list(message)), *found]
+                    self._inner.open += [*self._kept(message), *found]
                     content = self._settings.reader.read(parts, self._credentials)
                     return replace(self._synced(request, parts, content, to.budget_tokens, None), number=to.number)
                 except (PlimsollError, RecursionError):
@@ -232,14 +231,25 @@ class HostConversation:
         self.answer = said(wires)
         if not wires:
             return
-        recorded = Redaction(self._credentials, is_on=self._settings.redact)(list(wires))
+        redact = Redaction(self._credentials, is_on=self._settings.redact)
+        recorded = redact(list(wires))
         calls, _ = inner_calls(wires) if self._settings.recall_tools else ([], [])
         if calls or self._inner.open:
-            recorded += found_by(calls, self.session.call_tool, self.format, is_last=False)
-            before = self.known.messages[-1].content if self.known.messages else b""
-            self._inner.learn([*self._inner.open, *recorded], before)
+            recorded += found_by(calls, self._search, self.format, is_last=False)
+            self._inner.secrets += redact.occurrences
+            self._inner.learn([*self._inner.open, *recorded], before_answer(self.known.messages))
             self._inner.open = []
         self.session.extend(recorded)
+
+    def _kept(self, message: Sequence[Any]) -> list[Any]:
+        """An answer that its host does not get, with placeholders for secrets that are put back when it is sent again."""
+        redact = Redaction(self._credentials, is_on=self._settings.redact)
+        kept = list(redact(list(message)))
+        self._inner.secrets += redact.occurrences
+        return kept
+
+    def _search(self, name: str, arguments: Any) -> str:
+        return self.session.call_tool(name, arguments)
 
     def _synced(
         self,
@@ -251,6 +261,7 @@ class HostConversation:
     ) -> Prepared:
         model = self._settings.model or parts.model
         redaction = content.redaction
+        redaction.note(self._inner.secrets)
         self.known, self.answer = content.listing, frozenset()
         if model != self._model and self._model is not None:
             self.close()

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 from plimsoll.compaction.drive import AsyncSummarizer, checked
 from plimsoll.conversations.content import ContentReader, RequestContent
 from plimsoll.conversations.conversation import HostConversation, Prepared, stateless
-from plimsoll.conversations.inner import TOOLS_TOKENS
+from plimsoll.conversations.inner import TOOLS_TOKENS, as_given
 from plimsoll.conversations.prefix import Likeness, Listing, best, likeness, listing
 from plimsoll.conversations.settings import Settings, chosen_policy
 from plimsoll.errors import PlimsollError, StoreError
@@ -279,7 +279,7 @@ class Conversations:
                 if session.format != format:
                     return None
                 conversation = HostConversation(name, format, self._settings, self._renamed)
-                conversation.known = listing(session.history(), session.options.get("system"))
+                conversation.known = listing(as_given(session.history(), format), session.options.get("system"))
         except PlimsollError:
             return None
         return conversation

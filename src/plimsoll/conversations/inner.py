@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import dropwhile, groupby
 from typing import Any, Final, NamedTuple
 
 from plimsoll.compaction.tool_names import ToolNames
-from plimsoll.conversations.prefix import Listing, digest, is_answer
+from plimsoll.conversations.prefix import Digest, Listing, digest, is_answer, is_system
 from plimsoll.errors import PlimsollError
-from plimsoll.formats.inner_calls import Called, calls_in, results_for
+from plimsoll.formats.inner_calls import Called, calls_in, joined_answer, results_for
 from plimsoll.message import FormatName
 
 INNER_TOOLS: Final = ToolNames("plimsoll_recall", "plimsoll_read")
@@ -25,7 +26,7 @@ _LAST: Final = "\n[This was the last search for this answer.]"
 
 
 class _Key(NamedTuple):
-    """An answer as its host sends it back: what comes before it, its own calls, and its text without white space."""
+    """An answer as its host sends it back: all that the host said before it, its own calls, and its text without white space."""
 
     before: bytes
     calls: frozenset[str]
@@ -40,6 +41,8 @@ class InnerCalls:
         """The answers to the running request so far, which only searched, and what they found."""
         self.rounds = 0
         """How many they are."""
+        self.secrets: list[tuple[str, str]] = []
+        """Placeholders in what is kept here, and what they stand for: the host's list may not have them."""
         self._known: dict[_Key, list[Any]] = {}
         """What the provider said and was sent in the place of an answer that the host was given."""
 
@@ -48,11 +51,11 @@ class InnerCalls:
         if not self._known:
             return [*messages, *self.open]
         first = len(messages) - len(given.messages)
-        found = list(messages[:first])
+        found, before = list(messages[:first]), b""
         for said, run in groupby(range(len(given.messages)), key=lambda at: given.messages[at].is_answer):
             places = list(run)
             wires = messages[first + places[0] : first + places[-1] + 1]
-            before = given.messages[places[0] - 1].content if places[0] else b""
+            before = before_answer(given.messages[places[0] : places[-1] + 1], before)
             found += self._known.get(_key(wires, before), wires) if said else wires
         return [*found, *self.open]
 
@@ -61,14 +64,16 @@ class InnerCalls:
         return bool(self.open or self._known) and bool(given.messages)
 
     def learn(self, group: Sequence[Any], before: bytes) -> None:
-        """Note all that was said in answer to a list, with what the searches found; `before` is what the list ends with."""
+        """Note all that was said in answer to a list, with what the searches found; `before` is of what the host said."""
         self._known[_key([wire for wire in group if is_answer(wire)], before)] = list(group)
 
     def recover(self, history: Sequence[Any]) -> None:
         """Learn from the history of a session that was opened again."""
         if any(call.name in INNER_TOOLS for call in calls_in(history)):
+            history, before, at = list(dropwhile(is_system, history)), b"", 0
             for start, end in _groups(history):
-                self.learn(history[start:end], digest(history[start - 1]).content if start else b"")
+                before, at = before_answer(map(digest, history[at:start]), before), end
+                self.learn(history[start:end], before)
 
 
 def inner_calls(wires: Sequence[Any]) -> tuple[list[Called], list[Called]]:
@@ -91,6 +96,24 @@ def found_by(
             text = "The earlier conversation cannot be searched now."
         answers.append((call, text + _LAST if is_last else text))
     return results_for(format, answers)
+
+
+def before_answer(messages: Iterable[Digest], before: bytes = b"") -> bytes:
+    """A digest of all that a host said, `before` and in these messages: equal turns of one conversation differ in it."""
+    for message in messages:
+        if not message.is_answer:
+            before = hashlib.blake2b(before + message.content, digest_size=8).digest()
+    return before
+
+
+def as_given(history: Sequence[Any], format: FormatName) -> list[Any]:
+    """The messages of a session as the host has them: answers without the searches."""
+    found, at = list[Any](), 0
+    for start, end in _groups(history):
+        answer = joined_answer(format, [wire for wire in history[start:end] if is_answer(wire)], INNER_TOOLS)
+        found += [*history[at:start], *answer]
+        at = end
+    return [*found, *history[at:]]
 
 
 def _groups(history: Sequence[Any]) -> Iterator[tuple[int, int]]:

@@ -70,6 +70,17 @@ def joined(format: FormatName, responses: Sequence[Wire], names: Collection[str]
     return {**found, "usage": usage} if usage is not None else found
 
 
+def joined_answer(format: FormatName, said: Sequence[Wire], names: Collection[str]) -> list[Wire]:
+    """All that was said in answer to one request as the client got it."""
+    match format:
+        case "anthropic":
+            return [{"role": "assistant", "content": _joined_messages(said, names)["content"]}]
+        case "openai-responses":
+            return list(_joined_responses([{"output": said}], names)["output"])
+        case _:
+            return [_joined_chat([{"choices": [{"message": one}]} for one in said], names)["choices"][0]["message"]]
+
+
 def _joined_chat(responses: Sequence[Wire], names: Collection[str]) -> Wire:
     choices = [choice for response in responses for choice in _objects(response.get("choices"))[:1]]
     messages = [choice["message"] for choice in choices if isinstance(choice.get("message"), dict)]

@@ -133,6 +133,16 @@ def test_lists_are_recognised(kept, first, second, same):
     assert (kept.prepare(chat(second)).conversation is found) == same
 
 
+def test_a_message_that_its_host_changed_later_is_not_taken_for_what_it_was(kept):
+    """The next list is what it says, also where the object of the list before says something else by now."""
+    question, answer = said("user", "Why?"), said("assistant", "The first answer.")
+    kept.prepare(chat([question, answer, said("user", "And?")])).conversation.answered(said("assistant", "So."))
+    first = dict(answer)
+    answer["content"] = "CHANGED"
+    sent = [question, first, said("user", "And?"), said("assistant", "So."), said("user", "Then?")]
+    assert kept.prepare(chat(sent)).conversation.session.history() == sent
+
+
 def test_equal_requests_at_the_same_time_are_conversations_of_their_own(kept):
     """What comes next goes to the one that was answered so."""
     found = [kept.prepare(chat([QUESTION])).conversation for _ in range(3)]
