@@ -115,6 +115,13 @@ def test_searches_are_answered_inside(which: str) -> None:
     check_loop(which, TURNS)
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("which", WHICH)
+def test_long_loops_with_searches(which: str) -> None:
+    """300 turns."""
+    check_loop(which, 300)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("which", ["chat-stream", "responses", "anthropic-stream"])
 def test_searches_of_awaited_clients(which: str) -> None:

@@ -49,6 +49,25 @@ def test_the_token_may_be_in_a_file(capsys, tmp_path, monkeypatch):
     assert "of-the-tests" not in told.err + told.out
 
 
+@pytest.mark.parametrize(
+    ("words", "option", "value"),
+    [
+        (["--recall-tools"], "recall_tools", True),
+        (["--no-redact"], "redact", False),
+        (["--max-tokens", "9k"], "max_tokens", 9_000),
+        (["--policy", "ladder"], "policy", "ladder"),
+        (["--model", "gpt-4.1"], "model", "gpt-4.1"),
+    ],
+)
+def test_options_of_conversations(words, option, value, monkeypatch):
+    """They are handed on, and are others without the option."""
+    given = []
+    monkeypatch.setattr("plimsoll.proxy.run.serve", lambda _, **kept: given.append(kept[option]))
+    assert main(["serve", "--upstream", "https://provider", *words]) == 0
+    assert main(["serve", "--upstream", "https://provider"]) == 0
+    assert given[0] == value != given[1]
+
+
 def test_what_is_printed_first(capsys, tmp_path, monkeypatch):
     """The base URL for each kind of client, and where to look."""
     monkeypatch.setattr("plimsoll.proxy.run.serve", lambda _, listening, **__: listening("http://127.0.0.1:8790"))
