@@ -14,6 +14,7 @@ from plimsoll.tokens.registry import DEFAULT_MODEL
 from plimsoll.truncation import Cut, Keep, cut_json, cut_text
 from plimsoll.truncation.json_text import parse_json
 from plimsoll.truncation.marker import MarkerLanguage, check_reference
+from plimsoll.truncation.measure import tokens_about, tokens_if_fits
 from plimsoll.truncation.tool_results import render_result, shrink_result
 from plimsoll.validation import integer, text_or_none
 
@@ -26,7 +27,8 @@ CHARS_PER_TOKEN = 4
 class Shrunk:
     """A tool result as text within its limit. `reference` reads the full text from the store; None if it was not stored.
 
-    `characters` is the length of the full text. `problem` is the reason if the store failed.
+    `tokens_before` is an estimate for a text of more than a million characters. `characters` is its length.
+    `problem` is the reason if the store failed.
     """
 
     text: str
@@ -73,9 +75,9 @@ def shrink(  # noqa: PLR0913 - one call with its options
     text_or_none("query", query)
     port = None if store is None else offload_of(store)
     text, counting = render_result(result), counter_for(model, choice=counter)
-    before = counting.upper(text)
-    if before <= max_tokens:
-        return Shrunk(text=text, reference=None, tokens_before=before, tokens_after=before, characters=len(text))
+    whole = tokens_if_fits(text, max_tokens, counting)
+    if whole is not None:
+        return Shrunk(text=text, reference=None, tokens_before=whole, tokens_after=whole, characters=len(text))
     reference, problem = (None, None) if port is None else _stored(text, tool_name, port)
     room = max_tokens if reference is None else _room(max_tokens, preview_chars)
     shrunk = shrink_result(
@@ -84,7 +86,7 @@ def shrink(  # noqa: PLR0913 - one call with its options
     return Shrunk(
         text=shrunk.text,
         reference=reference,
-        tokens_before=before,
+        tokens_before=max(tokens_about(text, counting)[0], shrunk.tokens_after),
         tokens_after=shrunk.tokens_after,
         characters=len(text),
         problem=problem,

@@ -211,6 +211,18 @@ def test_what_is_looked_for_is_shown(cap: int) -> None:
     assert "quay-7741" in plimsoll.shrink("t", rows, max_tokens=cap, query=query).text
 
 
+def test_a_name_within_a_long_line_is_shown() -> None:
+    """Of a long line, or the line of a large folder, what is around the name that is asked for."""
+    paths = [f"src/{'abc'[n % 3]}/module_{n}.py" for n in range(900)]
+    paths[431] = "src/a/lantern_7.py"
+    rows = [f"row {n} {'calm water ' * 30}" for n in range(90)]
+    rows[43] = f"row {'calm water ' * 90} lantern_7 {'calm water ' * 90}"
+
+    for text in ("\n".join(paths), "\n".join(rows)):
+        assert "lantern_7" not in shrink(text, 300).text
+        assert "lantern_7" in shrink(text, 300, query="where is lantern_7").text
+
+
 def test_a_number_is_found_in_json() -> None:
     """Numbers are looked at as text."""
     rows = [{"order": 10_000 + 7 * n, "open": True} for n in range(2_000)]

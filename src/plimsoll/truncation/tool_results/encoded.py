@@ -28,7 +28,7 @@ _MAGIC = {
     b"\x7fELF": "ELF program",
 }
 _LONG_LINE_CHARS, _LONG_SHARE, _OTHER_LINES_MAX = 4_000, 0.8, 40
-_PIECE = regex(r".{60,160}?(?:[;}\]>,]|\s)|.{1,160}")
+_PIECE = regex(r".{60}[^;}\]>,\s]{0,99}[;}\]>,\s]?|.{1,59}")
 _PIECE_CHARS = 160
 
 

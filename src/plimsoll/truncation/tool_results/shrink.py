@@ -19,7 +19,7 @@ from plimsoll.truncation.tool_results.lines import by_rank, earlier_gaps, keep_l
 from plimsoll.truncation.tool_results.outliers import find_outliers, is_rows
 from plimsoll.truncation.tool_results.shapes import Kind, look_at
 from plimsoll.truncation.tool_results.terminal import as_shown
-from plimsoll.truncation.tool_results.wanted import best_matches
+from plimsoll.truncation.tool_results.wanted import around_words, best_matches
 from plimsoll.validation import integer
 
 if TYPE_CHECKING:
@@ -158,10 +158,14 @@ class _Shrinking:
     def _look_at(self, body: str) -> tuple[Kind, Look]:
         """The shape of a text, and the ranks of its lines, with what is wanted before all."""
         kind, look = look_at(self.tool_name, body)
-        for place, match in enumerate(best_matches(look.lines or body.split("\n"), self.query) if self.query else ()):
+        if not self.query:
+            return kind, look
+        lines = list(body.split("\n") if look.lines is None else look.lines)
+        for place, match in enumerate(best_matches(lines, self.query)):
             is_first = match.is_named and place < _WANTED_FIRST
             look.ranks[match.at] = _WANTED_RANK if is_first else min(look.ranks[match.at], 0)
-        return kind, look
+            lines[match.at] = around_words(lines[match.at], self.query) if is_first else lines[match.at]
+        return kind, look._replace(lines=lines)
 
     def _json(self, content: str, value: dict[str, Any] | list[Any]) -> ShrunkResult:
         original, value = self._without_note(content, value)

@@ -6,6 +6,7 @@ from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.regex import regex
+from plimsoll.truncation.boundaries import boundary_after, boundary_before
 from plimsoll.truncation.tool_results.errors import containing
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ _QUERY_CHARS = 4_000
 _CHARS_MIN = 3
 _WORDS_MAX = 24
 _MATCHES_MAX = 8
+_LINE_CHARS, _BEFORE_CHARS = 140, 50
 _COMMON_SHARE = 8
 """A word that is in more than one of so many texts tells nothing."""
 _STOP_WORDS = frozenset(
@@ -62,3 +64,15 @@ def best_matches(texts: Sequence[str], query: str | None) -> list[Match]:
                 scores[index] = scores.get(index, 0.0) + log2(1 + len(texts) / len(found))
     best = sorted(scores, key=lambda index: (index not in named, -scores[index], index))[:_MATCHES_MAX]
     return [Match(index, index in named) for index in best]
+
+
+def around_words(line: str, query: str) -> str:
+    """The line, or of a long one what is around the first name of the query in it."""
+    lower = line.lower()
+    places = [lower.find(word) for word, is_name in words_of(query).items() if is_name]
+    at = min((place for place in places if place >= 0), default=-1)
+    if len(line) <= _LINE_CHARS or at < 0 or len(lower) != len(line):
+        return line
+    start = max(0, at - _BEFORE_CHARS)
+    first, last = boundary_after(line, start), boundary_before(line, start + _LINE_CHARS - 4)
+    return f"{'… ' if first else ''}{line[first:last]}{' …' if last < len(line) else ''}"
