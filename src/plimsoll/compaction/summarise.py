@@ -34,9 +34,6 @@ MARK_TOKENS = 48
 SPARE_TOKENS, SPARE_SHARE = 8, 0.01
 """Minimum gain, in tokens and as a share of the goal, that justifies rendering the summary again."""
 
-SLACK_TOKENS = 24
-"""Unused room that is no reason to summarise less while facts are left out: in a small view, none may have fitted into it."""
-
 PASSES_MAX = 3
 """Times that the room is shared out between the tail and the rules' summary of the rest."""
 
@@ -97,9 +94,9 @@ def _tightened(
 
     Room too small for an exchange goes to the summary.
     """
-    smaller = _without_slack(view, task, selection, outcome)
-    if smaller is not selection:
-        selection = smaller
+    if _slack(task, selection, outcome):
+        assert outcome.summary is not None
+        selection = split(view, task, summary_tokens=outcome.summary.tokens)
         if not selection.leave:
             return selection, SummaryOutcome(ledger=task.ledger, covers=task.covers, failure=outcome.failure)
         outcome = replace(_by_rules(view, task, selection), failure=outcome.failure)
@@ -132,17 +129,6 @@ def _tightened(
                 references,
             )
     return smaller, outcome
-
-
-def _without_slack(view: WorkingView, task: Task, selection: Split, outcome: SummaryOutcome) -> Split:
-    """The split without the room that the summary does not use, unless that is little, useless for exchanges, and facts wait."""
-    summary = outcome.summary
-    if summary is None or not _slack(task, selection, outcome):
-        return selection
-    smaller = split(view, task, summary_tokens=summary.tokens)
-    is_little = selection.summary_tokens_max - summary.tokens <= SLACK_TOKENS
-    is_kept = summary.facts_left and is_little and len(smaller.stay) == len(selection.stay)
-    return selection if is_kept else smaller
 
 
 def _resumed(view: WorkingView, task: Task, selection: Split, failure: str | None) -> SummaryOutcome:

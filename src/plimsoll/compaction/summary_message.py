@@ -51,16 +51,12 @@ PROSE_TOKENS_MIN = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryMessage:
-    """The summary message. `text` excludes the frame.
-
-    `facts` is the number of ledger facts included (1 for prose), `facts_left` the number of those left out for lack of room.
-    """
+    """The summary message. `text` excludes the frame; `facts` is the number of ledger facts included (1 for prose)."""
 
     message: Message
     text: str
     tokens: int
     facts: int
-    facts_left: int = 0
     reason: str
     written: str | None = None
     """The model's answer, unchanged."""
@@ -119,7 +115,6 @@ class SummaryWriter:
             if room <= 0 or not text:
                 return None
             summary = self._framed(text, "older than the tail; its facts are in the summary", rendered.facts_kept)
-            summary = replace(summary, facts_left=rendered.facts_left)
             excess += summary.tokens - self.tokens_max
             if summary.tokens <= self.tokens_max:
                 return summary

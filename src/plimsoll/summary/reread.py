@@ -35,6 +35,9 @@ _KINDS: dict[str, tuple[Kind, Origin, float]] = {
     "error": ("error", "tool", 2.0),
 }
 _FILE_WEIGHTS = {"modified": 4.0, "read": 1.5}
+_WHOLE_WEIGHT = 0.5
+"""What a file gains whose whole path a summary named: those are the ones that mattered most."""
+
 _TALK = frozenset({"chat", "peers", "told", "decision"})
 _TOPIC_CHARS_MAX = 24  # a longer text before a colon is a statement
 _CUT_MARK = regex(r" \[\+([0-9]{1,9})(?: m[0-9]{1,12})?\]\Z")
@@ -318,7 +321,8 @@ class _Reader:
         folder, names = (f"{folder}/", names) if mark else ("", text)
         for name in names.split(", "):
             path = f"{folder}{name}"
-            self._add("file", path, path, "tool", _FILE_WEIGHTS[self.section], state=self.section)
+            weight = _FILE_WEIGHTS[self.section] + (0.0 if folder else _WHOLE_WEIGHT)
+            self._add("file", path, path, "tool", weight, state=self.section)
 
     def _add(  # noqa: PLR0913, PLR0917 - the fields of a fact
         self, kind: Kind, key: str, text: str, origin: Origin, weight: float, note: str = "", state: str = ""

@@ -151,8 +151,9 @@ def test_a_summary_of_any_size_counts_messages_and_has_facts(name, tokens_max, c
     """From 40 tokens on a summary says whose messages left, user, assistant and tool, and the best facts that fit."""
     known = {"en": ENGLISH, "zh": CHINESE, "talk": TALK, "talk_zh": TALK_ZH, "long": LONG, **ALONE}
     messages = known[name]
-    rendered = render(read(messages), tokens_max=tokens_max, counter=counter)
+    rendered = render(read(messages), tokens_max=tokens_max, counter=counter, covers=(0, len(messages)))
     *facts, last = rendered.text.split("\n")
+    last = last.removeprefix(f"Messages m0-m{len(messages) - 1} ").removeprefix(f"消息m0-m{len(messages) - 1} ")
     roles = [message.role for message in messages]
     numbers = [int(number) for number in re.findall("[0-9]+", last)]
 

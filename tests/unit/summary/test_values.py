@@ -190,3 +190,12 @@ def test_steps_that_only_announce_a_look_are_left_out_but_for_the_newest(counter
     assert "Now update the callers." in shown
     assert "quay file" not in shown
     assert "the lock" not in shown
+
+
+@pytest.mark.parametrize(("tokens_max", "is_closed"), [(100, False), (130, True)])
+def test_a_small_summary_of_a_run_has_values_instead_of_counts(tokens_max, is_closed, counter):
+    """Where the frame says which messages are covered, how many are whose is less than a value; it comes back with room."""
+    text = render(read([m for n in range(9) for m in order(n)]), tokens_max=tokens_max, counter=counter).text
+
+    assert "payment_id" in text
+    assert ("Messages (" in text) is is_closed
