@@ -67,11 +67,13 @@ class Choice:
 
     def _consider(self, candidate: Candidate) -> None:
         place = place_of(candidate)
+        if place in self._taken or not (candidate.matches or self._admits(LEAST_TOKENS)):
+            return
         vocabulary = frozenset(words(candidate.text))
-        if place in self._taken or not vocabulary or self._seen.has_like(vocabulary):
+        if not vocabulary or self._seen.has_like(vocabulary):
             return
         chosen = candidate if self.picked else self._shortened(candidate)
-        if not chosen.text or not (candidate.matches or self._admits(LEAST_TOKENS)):
+        if not chosen.text:
             return
         first, end = said_of(chosen.entry, chosen.text)
         if self._skips_phatic and not end:

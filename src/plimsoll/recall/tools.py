@@ -31,7 +31,7 @@ _DESCRIPTIONS = ToolNames(
     recall=(
         "Search everything said earlier in this conversation that is no longer shown: messages, tool calls and tool results. "
         "Answers with excerpts, those of neighbouring messages together and in order, the best such group first; each with its "
-        "message (such as m12), who said it, a reference, and the day if it is known and not that of the excerpt before."
+        "reference (such as m12.0-3fa9c1d2, of message m12), who said it, and the day where it is known and changes."
     ),
     read=(
         "Read a text of this conversation in full by its reference (such as m12.0-3fa9c1d2), as {recall} gives it and as stands "
@@ -55,7 +55,10 @@ _PROPERTIES: dict[str, dict[str, Any]] = {
 
 _REQUIRED = {"recall": ["query"], "read": ["reference"]}
 
-_HEADING = regex(r"\[(?=\s{0,8}(?:message\s{1,8}m?|summary\s{1,8}c)[0-9])", re.IGNORECASE)
+_HEADING = regex(
+    r"\[(?=\s{0,8}(?:(?:message\s{1,8}m?|summary\s{1,8}c)[0-9]|[mc][0-9]{1,12}(?:\.[0-9]{1,12})?-[0-9a-f]{8}))",
+    re.IGNORECASE,
+)
 
 
 def definitions(format: ToolFormat = "openai-chat", names: ToolNames = TOOL_NAMES) -> list[dict[str, Any]]:
@@ -197,7 +200,7 @@ def _block(hit: Hit, *, day: str) -> str:
     said = f", {day}" if day else ""
     voice = re.sub(r"[\[\]\s]+", " ", hit.voice)[:80]
     text = _HEADING.sub("(", hit.text.strip("\r\n"))
-    return f"[message m{hit.position}, {voice}, {hit.reference}{since}{said}]\n{text}"
+    return f"[{hit.reference}, {voice}{since}{said}]\n{text}"
 
 
 def _in_order(hits: Iterable[Hit]) -> list[Hit]:
