@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from threading import RLock
 from typing import Final, Literal
 
 from plimsoll.dataclass import dataclass
@@ -96,9 +97,10 @@ def _common_end(one: bytes, other: bytes) -> int:
 
 
 class Gate:
-    """The newest requests that went through unchanged."""
+    """The newest requests that went through unchanged. Thread-safe: requests are decided in the loop, and read on a worker."""
 
     def __init__(self) -> None:
+        self._lock = RLock()
         self._tracks: OrderedDict[int, Track] = OrderedDict()
         self._alike: dict[tuple[str, bytes], dict[int, Track]] = {}
         """By path and beginning, in the same order."""
@@ -109,7 +111,7 @@ class Gate:
 
         The third value is what it may take of the room.
         """
-        for track in reversed(self._alike.get((path, raw[:_PROBE]), {}).values()):
+        for track in reversed(self._tracks_like(path, raw)):
             if not _may_extend(raw, track.raw):
                 continue
             if raw == track.raw and track.room_tokens is not None:
@@ -121,25 +123,31 @@ class Gate:
 
     def must_read(self, path: str, raw: bytes) -> bool:
         """True if a request may be of a conversation of which something was changed before."""
-        alike = self._alike.get((path, raw[:_PROBE]), {}).values()
-        return any(track.room_tokens is None and _may_extend(raw, track.raw) for track in alike)
+        return any(track.room_tokens is None and _may_extend(raw, track.raw) for track in self._tracks_like(path, raw))
+
+    def _tracks_like(self, path: str, raw: bytes) -> list[Track]:
+        with self._lock:
+            return list(self._alike.get((path, raw[:_PROBE]), {}).values())
 
     def passed(self, path: str, raw: bytes, room_tokens: int | None, *, after: Track | None = None) -> Track:
         """Note a request that goes through, in place of the one it continues."""
-        if after is not None:
-            self.forget(after)
         track = Track(path=path, raw=raw, room_tokens=room_tokens)
-        if len(raw) <= TRACKS_SIZE_BYTES_MAX // 4:
-            self._tracks[id(track)] = track
-            self._alike.setdefault((path, raw[:_PROBE]), {})[id(track)] = track
-            self._size_bytes += len(raw)
-        while len(self._tracks) > TRACKS_MAX or self._size_bytes > TRACKS_SIZE_BYTES_MAX:
-            self.forget(next(iter(self._tracks.values())))
+        with self._lock:
+            if after is not None:
+                self.forget(after)
+            if len(raw) <= TRACKS_SIZE_BYTES_MAX // 4:
+                self._tracks[id(track)] = track
+                self._alike.setdefault((path, raw[:_PROBE]), {})[id(track)] = track
+                self._size_bytes += len(raw)
+            while len(self._tracks) > TRACKS_MAX or self._size_bytes > TRACKS_SIZE_BYTES_MAX:
+                self.forget(next(iter(self._tracks.values())))
         return track
 
     def forget(self, track: Track) -> None:
         """Let go of a request."""
-        if self._tracks.pop(id(track), None) is not None:
+        with self._lock:
+            if self._tracks.pop(id(track), None) is None:
+                return
             self._size_bytes -= len(track.raw)
             beginning = (track.path, track.raw[:_PROBE])
             alike = self._alike[beginning]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ import plimsoll
 from loopback import agent
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.proxy.flow import Asked, Flow
-from plimsoll.proxy.gate import MARGIN_TOKENS, Gate, added_bytes
+from plimsoll.proxy.gate import MARGIN_TOKENS, TRACKS_MAX, Gate, added_bytes
 
 PATH = "/v1/chat/completions"
 
@@ -127,3 +128,28 @@ def test_a_large_request_that_fits_by_its_size_is_sent_before_it_is_counted():
         exchange = Flow(kept).exchange(Asked(path=PATH, format="openai-chat", raw=raw, text=raw))
         assert exchange.prepare() is raw
         assert (exchange.lane, exchange.needs_note, len(kept)) == ("read", False, 1)
+
+
+def test_requests_of_several_threads():
+    """Nothing is lost or raised while some are noted and others looked for, and what is remembered stays bounded."""
+    gate, faults = Gate(), []
+
+    def work(seed: int) -> None:
+        rng, track = random.Random(seed), None
+        try:
+            for _ in range(400):
+                raw = body([said("x" * 300), said(f"{rng.randrange(40)}")])
+                gate.must_read(PATH, raw)
+                found = gate.find(PATH, raw)
+                track = gate.passed(PATH, raw, rng.choice((None, 500)), after=found[1] if found else track)
+        except Exception as error:  # noqa: BLE001 - told by the test
+            faults.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    assert sum(map(len, gate._alike.values())) == len(gate._tracks) <= TRACKS_MAX
+    assert gate._size_bytes == sum(len(track.raw) for track in gate._tracks.values())
