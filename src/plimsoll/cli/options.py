@@ -15,6 +15,7 @@ TOOL_NAMES = ("claude-code", "codex", "pi")
 DEFAULT_MODEL = "gpt-4o"
 """As in the library, which is not loaded to print a help text; a test compares them."""
 
+_TOKEN_CHARS_MAX = 4_096
 _TOKENS = regex(r"([0-9][0-9_,]{0,20})(\.[0-9]{1,6})?([km]?)", re.IGNORECASE | re.ASCII)
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 
@@ -94,9 +95,10 @@ def add_out(parser: argparse._ActionsContainer) -> None:
 
 def token_in(file: str) -> str:
     """The token in the first line of a file, which no list of processes shows. Raises Refused, OSError."""
-    with Path(file).open(encoding="utf-8", errors="replace") as stream:
-        token = stream.readline(4096).strip()
-    if not token:
+    with Path(file).open(encoding="utf-8-sig", errors="replace") as stream:
+        line = stream.readline(_TOKEN_CHARS_MAX + 1)
+    token = line.strip()
+    if not token or len(line) > _TOKEN_CHARS_MAX:
         raise Refused(f"{file}: no token in its first line")
     return token
 

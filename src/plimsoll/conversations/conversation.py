@@ -55,6 +55,8 @@ class Prepared:
     """Gives for each message of a changed body the positions of the given messages that it came from."""
     number: int = 0
     """Number of the request in its conversation."""
+    searches: int = 0
+    """Answers to it so far that only searched."""
     offers_tools: bool = False
     """True if the model may search with the tools of recall: before the answer is handed on, ask `searched` of the conversation."""
 
@@ -138,7 +140,7 @@ class HostConversation:
             self._is_repaired = self._is_repaired or repair
             self._number += 1
             if overflow is None and not repair:
-                self._inner.open, self._inner.rounds = [], 0
+                self._inner.open = []
             self._credentials = tuple(credentials)
             budget = self._settings.budget_of(parts, parts.model, window_tokens)
             try:
@@ -198,17 +200,18 @@ class HostConversation:
         if parts is None or not to.offers_tools or not calls or others:
             return None
         with self.lock:
-            if self._inner.rounds >= ROUNDS_MAX:
+            if to.searches >= ROUNDS_MAX:
                 return None
-            self._inner.rounds += 1
-            is_last = self._inner.rounds == ROUNDS_MAX
+            to = replace(to, searches=to.searches + 1)
+            is_last = to.searches == ROUNDS_MAX
             found = found_by(calls, self._search, self.format, is_last=is_last)
             if to.number == self._number:
                 try:
                     self._report(usage)
                     self._inner.open += [*self._kept(message), *found]
                     content = self._settings.reader.read(parts, self._credentials)
-                    return replace(self._synced(request, parts, content, to.budget_tokens, None), number=to.number)
+                    found_next = self._synced(request, parts, content, to.budget_tokens, None)
+                    return replace(found_next, number=to.number, searches=to.searches)
                 except (PlimsollError, RecursionError):
                     self._number += 1  # it goes on beside the session, which nothing of it is recorded in
                     self._inner.open = []

@@ -39,8 +39,6 @@ class InnerCalls:
     def __init__(self) -> None:
         self.open: list[Any] = []
         """The answers to the running request so far, which only searched, and what they found."""
-        self.rounds = 0
-        """How many they are."""
         self.secrets: list[tuple[str, str]] = []
         """Placeholders in what is kept here, and what they stand for: the host's list may not have them."""
         self._known: dict[_Key, list[Any]] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from plimsoll.conversations.conversation import Prepared
@@ -167,13 +168,14 @@ class ProxiedRequest:
         request, before = _object(self.asked.text), self.prepared
         if request is None or before is None or before.conversation is None:
             return None
-        self.prepared = before.conversation.prepare(
+        again = before.conversation.prepare(
             request,
             credentials=self.asked.credentials,
             window_tokens=self.asked.window_tokens,
             overflow=overflow,
             repair=overflow is None,
         )
+        self.prepared = replace(again, searches=before.searches)
         self.problem = self.prepared.problem
         self._learn(self.prepared)
         return self._encoded(self.prepared) if self.prepared.changed and self.prepared.body != before.body else None

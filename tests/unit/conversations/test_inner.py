@@ -9,8 +9,10 @@ import pytest
 
 from plimsoll.conversations.conversation import HostConversation, Prepared
 from plimsoll.conversations.conversations import Conversations
-from plimsoll.conversations.inner import as_given
+from plimsoll.conversations.inner import ROUNDS_MAX, as_given
 from plimsoll.errors import StoreUnusable
+from plimsoll.formats.overflow import Overflow
+from plimsoll.proxy.flow import Asked, Flow
 
 Wire = dict[str, Any]
 
@@ -128,6 +130,45 @@ def test_a_search_when_the_session_cannot_be_opened(monkeypatch: pytest.MonkeyPa
             )
         assert found is not None
         assert "cannot be searched now" in json.dumps(found.body)
+
+
+def test_requests_of_one_conversation_at_the_same_time_search_each_for_themselves() -> None:
+    """Each so often, and each is told when it is the last time."""
+    with conversations() as kept:
+        messages = [*begun(), said("user", "Look.")]
+        requests = [{"messages": messages}, {"messages": [*messages, said("assistant", "Yes."), said("user", "And?")]}]
+        sent = [kept.prepare({"model": "gpt-4o", **request}) for request in requests]
+        assert sent[0].conversation is sent[1].conversation is not None
+        reply = [said("assistant", None, tool_calls=[search(1)])]
+        for _ in range(ROUNDS_MAX):
+            for number, request in enumerate(requests):
+                assert "the last search" not in json.dumps(sent[number].body)
+                found = sent[0].conversation.searched(request, reply, None, to=sent[number])
+                assert found is not None
+                sent[number] = found
+        for number, request in enumerate(requests):
+            assert "the last search" in json.dumps(sent[number].body)
+            assert sent[0].conversation.searched(request, reply, None, to=sent[number]) is None
+
+
+def test_a_request_that_is_sent_again_does_not_search_more_often() -> None:
+    """What the provider found too long between two searches is still the same request."""
+    with conversations() as kept:
+        body = json.dumps({"model": "gpt-4o", "messages": [*begun(), said("user", "Look.")]}).encode()
+        asked = Flow(kept).exchange(Asked(path="/v1/chat/completions", format="openai-chat", raw=body, text=body))
+        asked.prepare()
+        rounds = 0
+        response = {"choices": [{"message": said("assistant", None, tool_calls=[search(1)]), "finish_reason": "stop"}]}
+        while rounds <= ROUNDS_MAX:
+            reply = asked.reply(200, "application/json")
+            reply.feed(json.dumps(response).encode())
+            reply.end()
+            if asked.next_round(reply) is None:
+                break
+            rounds += 1
+            if rounds == 1:
+                assert asked.retry(Overflow(window_tokens=2_000, counted_tokens=2_600)) is not None
+        assert rounds == ROUNDS_MAX
 
 
 def test_histories_as_hosts_have_them() -> None:

@@ -21,6 +21,7 @@ RAW = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "W
         (["--upstream", "https://provider", "--host", "0.0.0.0"], "token"),
         (["--upstream", "https://provider", "--policy", "no-such"], "policy"),
         (["--upstream", "https://provider", "--token-file", "/no/such"], "/no/such"),
+        (["--upstream", "https://provider", "--token-file", ""], "directory"),
     ],
 )
 def test_unsafe_or_wrong_options_are_refused(words, told, capsys, tmp_path, monkeypatch):
@@ -42,8 +43,12 @@ def test_the_token_may_be_in_a_file(capsys, tmp_path, monkeypatch):
     assert main(words) == 0
     assert served[0].token == "a-token-of-the-tests-42"
     assert main([*words, "--token", "another-token-of-the-tests"]) == 2
-    file.write_text("\n")
-    assert main(words) == 1
+    file.write_bytes(b"\xef\xbb\xbfa-token-of-the-tests-42\r\n")
+    assert main(words) == 0
+    assert served[1].token == "a-token-of-the-tests-42"
+    for wrong in ("\n", "", "of-the-tests" * 400):
+        file.write_text(wrong)
+        assert main(words) == 1
     told = capsys.readouterr()
     assert "no token in its first line" in told.err
     assert "of-the-tests" not in told.err + told.out

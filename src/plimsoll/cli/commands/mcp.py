@@ -27,13 +27,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until the client closes, or Ctrl-C."""
     from plimsoll.mcp.run import serve
 
-    if arguments.token_file and not arguments.http:
+    if arguments.token_file is not None and not arguments.http:
         raise WrongUsage("--token-file goes with --http")
     serve(
         store=arguments.store,
         session=arguments.session,
         http=arguments.http,
-        token=token_in(arguments.token_file) if arguments.token_file else None,
+        token=token_in(arguments.token_file) if arguments.token_file is not None else None,
         started=lambda url: print(f"plimsoll: listening on {url}", file=sys.stderr, flush=True),
     )
     return DONE

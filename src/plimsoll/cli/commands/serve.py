@@ -59,9 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from plimsoll.proxy.options import checked_options
 
-    if arguments.token and arguments.token_file:
+    if arguments.token and arguments.token_file is not None:
         raise WrongUsage("--token and --token-file name one thing each: give one of them")
-    given = token_in(arguments.token_file) if arguments.token_file else arguments.token
+    given = token_in(arguments.token_file) if arguments.token_file is not None else arguments.token
     options = checked_options(
         arguments.upstream,
         host=arguments.host,
